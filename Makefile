@@ -1,0 +1,41 @@
+# Everything a checkout needs: `make demo` and `make test` set themselves up in .venv.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+INPUTS := pyproject.toml deploy/constraints.txt
+WORKERS ?= 2
+
+.PHONY: demo serve test lint test-heavy bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/pdoctor demo --no-serve
+
+serve: $(VENV)/.installed
+	$(BIN)/pdoctor serve
+
+test: lint $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not heavy"
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test-heavy: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy
+
+bench: $(VENV)/.installed-dev
+	@for file in tests/benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+$(VENV)/.installed: $(INPUTS)
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install -q -c deploy/constraints.txt -e '.[all]'
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(PIP) install -q --upgrade 'pip>=25.1'
+	$(PIP) install -q -c deploy/constraints.txt --group dev
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
