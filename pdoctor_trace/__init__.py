@@ -1,0 +1,1 @@
+"""Import this and the agent frameworks of the program are traced."""

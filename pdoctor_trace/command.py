@@ -1,0 +1,232 @@
+"""The `pdoctor` program: a thin dispatcher that loads a verb's module only when that verb is asked for.
+
+`run` and `status` need nothing but the tracer and live here. Every other verb `v` is the click command
+`command` in the module `collector.cli.v`; where its libraries are not installed, the user is told
+which extra brings them. Exit codes: 0 done and passed, 1 something failed, 2 usage or bad input,
+3 nothing failed but something is undecided, 130 interrupted, 141 the reader of our output went away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from typing import Any
+
+VERBS = {
+    "demo": "find planted planning errors end to end, with no key and no network",
+    "serve": "run the collector and its web UI",
+    "run": "run any Python program instrumented",
+    "synth": "write synthesized planning problems as JSON lines",
+    "parse": "read a paragraph back into constraints",
+    "check": "judge recorded runs against cases and policies",
+    "test": "drive an agent through synthesized problems and judge it",
+    "capability": "measure at which plan length an agent starts to fail",
+    "dissect": "find the root cause of failing cases",
+    "report": "tables and figures over judged runs",
+    "metrics": "score predicted plans against gold plans",
+    "progress": "progress and repetition rates of recorded runs",
+    "monitor": "check event sequences against a behaviour specification",
+    "policies": "lint, load or draft policies for production runs",
+    "runs": "list, show and export the runs of a collector",
+    "recheck": "judge stored runs again",
+    "status": "check this installation: what would be traced, and where it would go",
+}
+"""Every verb with one line of help; a verb without a module is not shown."""
+
+USAGE_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
+_INTERPRETERS = ("python", "python3")
+_STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `pdoctor VERB ...` and return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _pipe_closed()
+    return code
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        _say(_help())
+        return 0 if arguments else USAGE_ERROR
+    if arguments[0] in ("-V", "--version"):
+        _say(f"pdoctor {metadata.version('pdoctor-trace')}")
+        return 0
+    verb, rest = arguments[0], arguments[1:]
+    own = _OWN_VERBS.get(verb)
+    if own is not None:
+        return own(rest)
+    return _click_verb(verb, rest)
+
+
+def _help() -> str:
+    width = max(map(len, VERBS))
+    lines = [f"  {verb:<{width}}  {text}" for verb, text in VERBS.items() if _exists(verb)]
+    head = ["usage: pdoctor VERB [OPTIONS]", "", "verbs:"]
+    return "\n".join([*head, *lines, "", "`pdoctor VERB --help` explains one verb."])
+
+
+def _exists(verb: str) -> bool:
+    if verb in _OWN_VERBS:
+        return True
+    try:
+        return importlib.util.find_spec(f"collector.cli.{verb}") is not None
+    except ImportError:
+        return False
+
+
+def _click_verb(verb: str, rest: list[str]) -> int:
+    if verb not in VERBS or not _exists(verb):
+        _complain(f"pdoctor: unknown verb {verb!r}; `pdoctor --help` lists the verbs")
+        return USAGE_ERROR
+    try:
+        command = importlib.import_module(f"collector.cli.{verb}").command
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] in ("collector", "synth", "pdoctor_trace"):
+            raise
+        _complain(f"pdoctor {verb} needs the extra 'collector': pip install 'pdoctor-trace[collector]'")
+        return USAGE_ERROR
+    return _run_click(command, verb, rest)
+
+
+def _run_click(command: Any, verb: str, rest: list[str]) -> int:
+    """Click's own errors are told by their shape, so that this module need not import click."""
+    try:
+        code = command.main(
+            rest,
+            prog_name=f"pdoctor {verb}",
+            standalone_mode=False,
+            auto_envvar_prefix=f"PDOCTOR_{verb.upper()}",
+        )
+    except SystemExit as exit_:
+        if isinstance(exit_.__context__, BrokenPipeError):
+            return _pipe_closed()
+        return exit_.code if isinstance(exit_.code, int) else USAGE_ERROR if exit_.code else 0
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        return _click_failure(verb, error)
+    return code if isinstance(code, int) else 0
+
+
+def _click_failure(verb: str, error: Exception) -> int:
+    if isinstance(error.__cause__, KeyboardInterrupt | EOFError):
+        return INTERRUPTED
+    if hasattr(error, "show") and hasattr(error, "exit_code"):
+        error.show()
+        return USAGE_ERROR
+    if type(error).__module__.partition(".")[0] in ("synth", "collector"):
+        _complain(f"pdoctor {verb}: {error}")
+        return USAGE_ERROR
+    traceback.print_exception(error)
+    return USAGE_ERROR
+
+
+def _pipe_closed() -> int:
+    """Python flushes stdout once more at exit, which would complain: give it a place to flush to."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return PIPE_CLOSED
+
+
+def _run(rest: list[str]) -> int:
+    """`pdoctor run [--endpoint URL] -- COMMAND...`: replace this process by the command, instrumented."""
+    parser = argparse.ArgumentParser(
+        prog="pdoctor run",
+        usage="pdoctor run [--endpoint URL] -- COMMAND...",
+        description="Run any Python program instrumented, its child processes included: `python x.py`, "
+        "`x.py`, `-m module` or a console script. `python` means the interpreter pdoctor is installed in. "
+        "Programs started with -I, -E or -S ignore the start-up hook.",
+    )
+    parser.add_argument(
+        "--endpoint",
+        default=os.environ.get("PDOCTOR_RUN_ENDPOINT"),
+        help="where the spans go (default: PDOCTOR_ENDPOINT, else http://127.0.0.1:4318)",
+    )
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
+    options = _parsed(parser, rest)
+    if isinstance(options, int):
+        return options
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not command:
+        _complain("pdoctor run: no command given; for example `pdoctor run -- python agent.py`")
+        return USAGE_ERROR
+    return _replace_process(_resolved(command), _instrumented_environment(options.endpoint))
+
+
+def _parsed(parser: argparse.ArgumentParser, rest: list[str]) -> argparse.Namespace | int:
+    """The options, or the exit code with which argparse wanted to leave."""
+    try:
+        return parser.parse_args(rest)
+    except SystemExit as exit_:
+        return exit_.code if isinstance(exit_.code, int) else USAGE_ERROR
+
+
+def _resolved(command: list[str]) -> list[str]:
+    first = command[0]
+    if first in _INTERPRETERS:
+        return [sys.executable, *command[1:]]
+    if first.startswith("-") or first.endswith(".py"):
+        return [sys.executable, *command]
+    beside = shutil.which(first, path=os.path.dirname(sys.executable))
+    return [shutil.which(first) or beside or first, *command[1:]]
+
+
+def _instrumented_environment(endpoint: str | None) -> dict[str, str]:
+    environment = dict(os.environ)
+    inherited = environment.get("PYTHONPATH")
+    environment["PYTHONPATH"] = _STARTUP + (os.pathsep + inherited if inherited else "")
+    if endpoint:
+        environment["PDOCTOR_ENDPOINT"] = endpoint
+    return environment
+
+
+def _replace_process(command: list[str], environment: dict[str, str]) -> int:
+    """Signals, the terminal and the exit code are then the program's own."""
+    try:
+        if os.name == "posix":
+            os.execvpe(command[0], command, environment)
+        import subprocess
+
+        return subprocess.run(command, env=environment, check=False).returncode
+    except OSError as error:
+        _complain(f"pdoctor run: cannot start {command[0]!r}: {error.strerror or error}")
+        return USAGE_ERROR
+
+
+def _status(rest: list[str]) -> int:
+    """`pdoctor status [--json]`: settings, frameworks found, and whether the collector answers."""
+    from . import selfcheck
+
+    parser = argparse.ArgumentParser(prog="pdoctor status", description=selfcheck.__doc__)
+    parser.add_argument("--json", action="store_true", help="one JSON document instead of text")
+    options = _parsed(parser, rest)
+    if isinstance(options, int):
+        return options
+    report = selfcheck.report()
+    _say(json.dumps(report) if options.json else selfcheck.text(report))
+    return 0 if report["collector"]["reachable"] else USAGE_ERROR
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(text + "\n")
+
+
+_OWN_VERBS: dict[str, Callable[[list[str]], int]] = {"run": _run, "status": _status}
