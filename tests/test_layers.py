@@ -18,22 +18,25 @@ FORMAL_HALF = {
 }  # fmt: skip
 LANGUAGE_HALF = {
     "case", "words", "grammar", "derive", "render", "parse", "generate", "mutate", "topics", "query",
-    "extract", "tools", "agents", "simulated_model", "harness", "campaign", "dissect", "plots", "pytest_plugin",
+    "extract", "tools", "agents", "simulated_model", "harness", "campaign", "dissect", "plots",
+    "pytest_plugin", "extraction", "report",
 }  # fmt: skip
 WEB = {"fastapi", "starlette"}
 WIRE = {"google", "grpc", "opentelemetry"}
 SQL = {"sqlalchemy", "sqlite3", "alembic", "psycopg"}
 
 
-def imports(tree: ast.AST, *, top_level_only: bool = False) -> Iterator[str]:
+def imports(path: str, tree: ast.AST, *, top_level_only: bool = False) -> Iterator[str]:
     """Dotted names of everything a module imports (only what runs at import time, if asked)."""
+    folders = path.split("/")[:-1]
     for node in walk_at_import(tree) if top_level_only else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "relative imports are not used here"
-            yield f"{node.module}"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            near = folders[: len(folders) - node.level + 1] if node.level else []
+            module = ".".join([*near, *filter(None, [node.module])])
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
 def walk_at_import(tree: ast.AST) -> Iterator[ast.AST]:
@@ -50,7 +53,7 @@ def walk_at_import(tree: ast.AST) -> Iterator[ast.AST]:
 def violations(path: str, source: str) -> list[str]:
     """The rules that a module at `path` (relative, posix) breaks."""
     tree = ast.parse(source)
-    every, at_import = set(imports(tree)), set(imports(tree, top_level_only=True))
+    every, at_import = set(imports(path, tree)), set(imports(path, tree, top_level_only=True))
     tops = {name.partition(".")[0] for name in every}
     package = path.partition("/")[0]
     check = {"pdoctor_trace": tracer_violations, "synth": synth_violations, "collector": collector_violations}
@@ -113,6 +116,8 @@ def test_every_module_keeps_the_dependency_rules() -> None:
         ("synth/solver.py", "import z3"),
         ("synth/check.py", "from synth import parse"),
         ("synth/order.py", "from synth.case import Case"),
+        ("synth/order.py", "from .case import Case"),
+        ("synth/constraints/before.py", "from ..case import Case"),
         ("synth/harness.py", "import collector"),
         ("synth/policies.py", "from synth.parse import parse"),
         ("collector/rebuild.py", "import pdoctor_trace"),
