@@ -12,7 +12,7 @@ solution; in timed mode its end is `start + duration`, and tasks run one at a ti
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import wraps
 from itertools import combinations
 from typing import Any, ParamSpec, TypeVar
@@ -54,14 +54,23 @@ class Symbols:
 
     __slots__ = ("_ends", "_starts", "_z3")
 
-    def __init__(self, starts: Mapping[str, Any], ends: Mapping[str, Any]) -> None:
+    def __init__(self, starts: Mapping[Any, Any], ends: Mapping[Any, Any]) -> None:
         self._starts, self._ends, self._z3 = starts, ends, z3()
 
-    def start(self, action: str) -> Any:
-        return self._starts[action]
+    def start(self, who: Hashable) -> Any:
+        return self._starts[who]
 
-    def end(self, action: str) -> Any:
-        return self._ends[action]
+    def end(self, who: Hashable) -> Any:
+        return self._ends[who]
+
+    def until(self, time: int) -> Any:
+        return time
+
+    def since(self, time: int) -> Any:
+        return time
+
+    def later(self, instant: Any, by: int) -> Any:
+        return instant + by
 
     def all(self, parts: Iterable[Truth]) -> Truth:
         return self._z3.And(list(parts))

@@ -29,7 +29,7 @@ class EndsBy:
         return (self.action,)
 
     def formula(self, t: Times) -> Truth:
-        return t.end(self.action) <= self.time
+        return t.end(self.action) <= t.until(self.time)
 
     def words(self, name: Callable[[str], str]) -> str:
         return f"{name(self.action)} must end by {clock(self.time)}"
@@ -50,7 +50,7 @@ class StartsFrom:
         return (self.action,)
 
     def formula(self, t: Times) -> Truth:
-        return t.start(self.action) >= self.time
+        return t.start(self.action) >= t.since(self.time)
 
     def words(self, name: Callable[[str], str]) -> str:
         return f"{name(self.action)} must not start before {clock(self.time)}"
