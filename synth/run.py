@@ -201,12 +201,14 @@ def _deeper_than(value: Any, limit: int) -> bool:
     return True
 
 
-_RUN_FIELDS = frozenset(
-    ["run_id", "source", "model", "case_id", "agent", "query", "tools", "calls", "status", "wall_seconds", "iterations", "problems", "labels"]
-)
-_CALL_FIELDS = frozenset(
-    ["id", "name", "arguments", "result", "error", "start", "end", "start_ns", "end_ns", "step", "with_text", "executed", "attempts", "finished"]
-)
+_RUN_FIELDS = {
+    "run_id", "source", "model", "case_id", "agent", "query", "tools", "calls", "status", "wall_seconds",
+    "iterations", "problems", "labels",
+}  # fmt: skip
+_CALL_FIELDS = {
+    "id", "name", "arguments", "result", "error", "start", "end", "start_ns", "end_ns", "step", "with_text",
+    "executed", "attempts", "finished",
+}  # fmt: skip
 
 
 def _run(said: Any) -> Run:
