@@ -1,0 +1,151 @@
+"""`pdoctor check`: judge runs from files against cases and policies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from collector.cli.console import clear_errors, exit_code, json_option, table, write_json
+from collector.cli.runfiles import runs_in
+from synth.errors import BadInput
+
+if TYPE_CHECKING:
+    from synth.judge import Rules
+    from synth.policies import PolicyResult, PolicySet
+
+    from synth.case import Case
+    from synth.model import Verdict
+    from synth.run import Run
+
+
+@click.command("check")
+@click.argument("runs", nargs=-1, required=True, metavar="RUNS...")
+@click.option(
+    "--cases", "cases_file", metavar="FILE", help="Cases as JSON lines; a run names its case by case_id."
+)
+@click.option("--policies", "policies_file", metavar="FILE", help="A policy file (YAML).")
+@click.option(
+    "--z3", type=click.Choice(["all", "failing", "off"]), default="all", show_default=True,
+    help="Which verdicts Z3 re-checks.",
+)  # fmt: skip
+@json_option
+def command(
+    runs: Sequence[str], cases_file: str | None, policies_file: str | None, z3: str, as_json: bool
+) -> None:
+    """Judge recorded RUNS (run records, OTLP JSON lines or OTLP protobuf; - is standard input).
+
+    Exit code: 0 all passed, 1 something failed or is violated, 3 nothing failed but something is
+    open, undecided or unsupported, 2 bad input.
+    """
+    with clear_errors():
+        raise SystemExit(check(runs, cases_file, policies_file, z3, as_json))
+
+
+def check(
+    runs: Sequence[str], cases_file: str | None, policies_file: str | None, z3: str, as_json: bool
+) -> int:
+    from synth.judge import Rules
+    from synth.policies import load_policies
+
+    from synth.case import read_cases
+
+    if cases_file is None and policies_file is None:
+        raise BadInput("nothing to judge the runs by: give --cases FILE, --policies FILE or both")
+    cases = {case.id: case for case in read_cases(cases_file)} if cases_file else {}
+    policies = load_policies(policies_file) if policies_file else None
+    judged: list[Judgement] = []
+    for run in (run for source in runs for run in runs_in(source)):
+        judgement = Judgement(run, case_of(run, cases, cases_file), policies, Rules(z3=z3))  # type: ignore[arg-type]
+        if as_json:
+            for line in judgement.lines():
+                write_json(line)
+        judged.append(judgement)
+    if not judged:
+        raise BadInput(f"no run found in {', '.join(runs)}")
+    if not as_json:
+        click.echo(summary(judged))
+    return exit_code(result for judgement in judged for result in judgement.results)
+
+
+def case_of(run: Run, cases: dict[str, Case], cases_file: str | None) -> Case | None:
+    """The case a run names; a name that nothing stands for is bad input."""
+    if run.case_id is None or cases_file is None:
+        return None
+    if run.case_id not in cases:
+        raise BadInput(
+            f"run {run.id} names case {run.case_id!r}, which is not in {cases_file} "
+            f"({len(cases)} cases); give the file that holds it with --cases"
+        )
+    return cases[run.case_id]
+
+
+class Judgement:
+    """What was found about one run."""
+
+    def __init__(self, run: Run, case: Case | None, policies: PolicySet | None, rules: Rules) -> None:
+        from synth.judge import judge
+        from synth.policies import judge_policies
+
+        self.run_id = run.id
+        self.verdict: Verdict | None = judge(case, run, rules=rules) if case else None
+        self.policies: tuple[PolicyResult, ...] = (
+            judge_policies(policies, run, rules=rules) if policies else ()
+        )
+
+    @property
+    def results(self) -> list[str]:
+        outcomes = [self.verdict.outcome] if self.verdict else []
+        return [*outcomes, *(result.verdict for result in self.policies)]
+
+    def lines(self) -> Iterator[dict[str, object]]:
+        if self.verdict:
+            yield self.verdict.to_json()
+        yield from (result.to_json() for result in self.policies)
+
+    def problems(self) -> Iterator[str]:
+        """Plain sentences about what is wrong, without the notes."""
+        if self.verdict:
+            yield from (f.explanation for f in self.verdict.findings if f.type != "note")
+        yield from (
+            f"[{result.policy}] {result.explanation}"
+            for result in self.policies
+            if result.verdict == "violated"
+        )
+
+
+SHOWN = 20
+
+
+def summary(judged: Sequence[Judgement]) -> str:
+    """Tables of outcomes, then what is wrong, run by run."""
+    return "\n\n".join([*outcome_tables(judged), *problem_list(judged)])
+
+
+def outcome_tables(judged: Sequence[Judgement]) -> Iterator[str]:
+    outcomes = Counter(j.verdict.outcome for j in judged if j.verdict)
+    if outcomes:
+        yield table(["runs", *outcomes], [[sum(outcomes.values()), *outcomes.values()]])
+    by_policy: dict[str, Counter[str]] = {}
+    for result in (result for j in judged for result in j.policies):
+        by_policy.setdefault(result.policy, Counter())[result.verdict] += 1
+    if by_policy:
+        verdicts = ["ok", "violated", "not_applicable", "undecided", "unsupported"]
+        seen = [v for v in verdicts if any(counts[v] for counts in by_policy.values())]
+        yield table(
+            ["policy", *seen], [[name, *(counts[v] for v in seen)] for name, counts in by_policy.items()]
+        )
+    unjudged = sum(not j.results for j in judged)
+    if unjudged:
+        yield f"{unjudged} of {len(judged)} runs name no case and no policy applies: nothing was judged there."
+
+
+def problem_list(judged: Iterable[Judgement]) -> Iterator[str]:
+    wrong = [(j.run_id, list(j.problems())) for j in judged]
+    wrong = [(run_id, problems) for run_id, problems in wrong if problems]
+    for run_id, problems in wrong[:SHOWN]:
+        yield "\n".join([run_id, *(f"  - {problem}" for problem in problems)])
+    if len(wrong) > SHOWN:
+        yield f"... and {len(wrong) - SHOWN} more runs with findings; --json lists them all."

@@ -1,0 +1,124 @@
+"""What the verbs share: exit codes, clear failures, JSON and tables on standard output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum
+from typing import IO, Any
+
+import click
+import orjson
+
+from synth.errors import BadInput, MissingExtra, SynthError
+
+
+class Exit(IntEnum):
+    """Exit codes of every verb."""
+
+    PASSED = 0
+    FAILED = 1
+    """At least one run failed or one policy is violated."""
+    BAD_INPUT = 2
+    """Usage, bad input, missing extra or no connection."""
+    UNSETTLED = 3
+    """Nothing failed, but something is open, undecided or unsupported."""
+
+
+FAILING = {"fail", "violated"}
+UNSETTLED = {"open", "undecided", "unsupported"}
+
+
+def exit_code(results: Iterable[str]) -> Exit:
+    """The exit code for the outcomes of runs and the verdicts of policies."""
+    seen = set(results)
+    if seen & FAILING:
+        return Exit.FAILED
+    return Exit.UNSETTLED if seen & UNSETTLED else Exit.PASSED
+
+
+@contextlib.contextmanager
+def clear_errors() -> Iterator[None]:
+    """Turn our own errors into one line on standard error and exit code 2, without a traceback."""
+    try:
+        yield
+    except (BadInput, MissingExtra, SynthError) as error:
+        fail(str(error))
+    except FileNotFoundError as error:
+        fail(f"{error.filename}: no such file")
+    except (IsADirectoryError, PermissionError) as error:
+        fail(f"{error.filename}: {error.strerror}")
+    except ModuleNotFoundError as error:
+        fail(f"this needs the package '{error.name}': pip install 'pdoctor-trace[all]'")
+
+
+def fail(message: str) -> None:
+    """Say what is wrong on standard error and exit with 2."""
+    click.echo(f"pdoctor: {message}", err=True)
+    raise SystemExit(Exit.BAD_INPUT)
+
+
+def write_json(value: Any, stream: IO[bytes] | None = None) -> None:
+    """One JSON document on one line of standard output (or `stream`)."""
+    out = stream or click.get_binary_stream("stdout")
+    out.write(orjson.dumps(value) + b"\n")
+    out.flush()
+
+
+def progress(items: Iterable[Any], *, label: str, length: int | None = None) -> Any:
+    """A progress bar on standard error, silent when that is no terminal: `with progress(...) as items`."""
+    return click.progressbar(
+        items, label=label, length=length, file=sys.stderr, hidden=not sys.stderr.isatty(), show_pos=True
+    )
+
+
+def terminal_width() -> int:
+    """Columns to write for: the terminal's, 80 where there is none."""
+    with contextlib.suppress(OSError, ValueError):
+        return max(40, os.get_terminal_size(sys.stdout.fileno()).columns)
+    return 80
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, width: int | None = None) -> str:
+    """A plain-text table; numbers to the right, the widest text column cut to fit `width` columns."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(len(line[i]) for line in [list(headers), *cells]) for i in range(len(headers))]
+    spare = (width or terminal_width()) - sum(widths) - 2 * (len(widths) - 1)
+    if spare < 0:
+        widest = widths.index(max(widths))
+        widths[widest] = max(8, widths[widest] + spare)
+    right = [all(is_number(row[i]) for row in cells) and bool(cells) for i in range(len(headers))]
+
+    def line(values: Sequence[str]) -> str:
+        fitted = [
+            cut(v, w).rjust(w) if r else cut(v, w).ljust(w)
+            for v, w, r in zip(values, widths, right, strict=True)
+        ]
+        return "  ".join(fitted).rstrip()
+
+    return "\n".join([line(headers), "  ".join("-" * w for w in widths), *map(line, cells)])
+
+
+def is_number(text: str) -> bool:
+    return text.replace(".", "", 1).replace("%", "", 1).strip().isdigit() or text in {"", "-"}
+
+
+def cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+class Stopwatch:
+    """Seconds since it was made: `watch.seconds`."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")

@@ -1,0 +1,34 @@
+"""`pdoctor serve`: the collector and its web pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from collector.cli.console import clear_errors, fail
+
+
+@click.command("serve")
+@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option(
+    "--http-port", type=click.IntRange(0, 65535), default=4318, show_default=True, help="0 = any free port."
+)
+@click.option(
+    "--store", default="sqlite:///pdoctor.db", show_default=True, metavar="URL", help="sqlite:///FILE"
+)
+@click.option(
+    "--policies", type=click.Path(path_type=Path), default=None, help="A policy file or a folder of them."
+)
+@click.option("--cases", type=click.Path(path_type=Path), default=None, help="Cases as JSON lines.")
+def command(host: str, http_port: int, store: str, policies: Path | None, cases: Path | None) -> None:
+    """Receive OTLP traces, judge the runs and show them at http://HOST:PORT/."""
+    with clear_errors():
+        from collector.app import serve
+
+        try:
+            serve(host=host, http_port=http_port, store=store, policies=policies, cases=cases)
+        except OSError as error:
+            fail(
+                f"cannot listen on {host}:{http_port}: {error.strerror or error}; is another collector running?"
+            )

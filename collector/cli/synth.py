@@ -1,0 +1,100 @@
+"""`pdoctor synth`: cases as JSON lines."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import IO, Any
+
+import click
+import orjson
+
+from collector.cli.console import clear_errors, progress
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Range(click.ParamType):
+    """`N` or `LO..HI` as a pair of integers."""
+
+    name = "N or LO..HI"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        low, dots, high = str(value).partition("..")
+        try:
+            pair = int(low), int(high if dots else low)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor a range such as 3..5", param, ctx)
+        if pair[0] < 1 or pair[0] > pair[1]:
+            self.fail(f"{value!r}: expected 1 <= LO <= HI", param, ctx)
+        return pair
+
+
+RANGE = Range()
+
+OPTIONS: tuple[Decorator, ...] = (
+    click.option("--actions", type=RANGE, default="3..5", show_default=True, help="Actions in a case."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes."),
+    click.option("--mode", type=click.Choice(["order", "timed"]), default="order", show_default=True),
+    click.option(
+        "--stop", type=click.Choice(["covered", "saturated", "count"]), default="covered", show_default=True,
+        help="End a paragraph when every action is mentioned, when nothing new can be said, or by count.",
+    ),
+    click.option("--valid-plans", type=RANGE, default=None, help="Keep cases with so many valid orders."),
+    click.option("--max-sentences", type=click.IntRange(1), default=None, help="Sentences in a paragraph."),
+    click.option("--max-tries", type=click.IntRange(1), default=None, help="Failed candidates in a row."),
+    click.option(
+        "--decider", type=click.Choice(["closure", "z3"]), default="closure", show_default=True,
+        help="What rejects a contradictory candidate.",
+    ),
+    click.option("--topic", default=None, help="Name of a topic; default: drawn by the seed."),
+    click.option("--tools", default=None, help="Draw over your own tools: FILE, module:name or run:ID."),
+)  # fmt: skip
+
+
+def synth_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say what cases to draw; `pdoctor test` has them too."""
+    for option in reversed(OPTIONS):
+        function = option(function)
+    return function
+
+
+def cases_from(count: int, settings: dict[str, Any]) -> Iterator[Any]:
+    """Cases for the values of `OPTIONS`."""
+    from synth.generate import Options, generate
+
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    seed = chosen.pop("seed")
+    return generate(count, seed, Options(**chosen))
+
+
+@click.command("synth")
+@synth_options
+@click.option("--cases", "count", type=click.IntRange(1), default=1, show_default=True, help="How many.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where to; - is standard output.")
+def command(count: int, output: str, **settings: Any) -> None:
+    """Write planning problems in English whose constraints are proved satisfiable, as JSON lines."""
+    with clear_errors(), opened(output) as stream:
+        write_cases(stream, count, settings)
+
+
+def write_cases(stream: IO[bytes], count: int, settings: dict[str, Any]) -> None:
+    with progress(cases_from(count, settings), label="synthesizing", length=count) as cases:
+        for case in cases:
+            stream.write(orjson.dumps(case.to_json()) + b"\n")
+
+
+@contextlib.contextmanager
+def opened(output: str) -> Iterator[IO[bytes]]:
+    """A binary stream to write to; standard output stays open."""
+    if output == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with open(output, "wb") as stream:
+        yield stream
