@@ -1,4 +1,4 @@
-"""The one edge to Z3: satisfiability, equivalence, the judge's full list, witnesses, cores, schedules.
+"""The one edge to Z3: satisfiability, equivalence, the judge's list, witnesses, conflicts, schedules.
 
 Z3 is imported when the first question is asked, so that everything else in `synth` works without it.
 A Z3 context shared by threads crashes, so every question takes one lock; a service asks from a
@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from itertools import combinations
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
-from synth.constraints import Constraint, Truth
+from synth.constraints import Bounded, Bounds, Constraint, Fixed, Truth
 from synth.errors import MissingExtra
 from synth.model import Spec
 
@@ -52,10 +53,10 @@ def _serial(question: Callable[P, R]) -> Callable[P, R]:
 class Symbols:
     """The symbolic world of a `Times`: integer terms for the start and end of every action."""
 
-    __slots__ = ("_ends", "_starts", "_z3")
+    __slots__ = ("_ends", "_scale", "_starts", "_z3")
 
-    def __init__(self, starts: Mapping[Any, Any], ends: Mapping[Any, Any]) -> None:
-        self._starts, self._ends, self._z3 = starts, ends, z3()
+    def __init__(self, starts: Mapping[Any, Any], ends: Mapping[Any, Any], scale: int = 1) -> None:
+        self._starts, self._ends, self._scale, self._z3 = starts, ends, scale, z3()
 
     def start(self, who: Hashable) -> Any:
         return self._starts[who]
@@ -64,13 +65,22 @@ class Symbols:
         return self._ends[who]
 
     def until(self, time: int) -> Any:
-        return time
+        return (time + 1) * self._scale - 1
 
     def since(self, time: int) -> Any:
-        return time
+        return time * self._scale
 
     def later(self, instant: Any, by: int) -> Any:
-        return instant + by
+        return (instant / self._scale + by + 1) * self._scale - 1 if self._scale > 1 else instant + by
+
+    def values(self, model: Any) -> dict[Any, tuple[int, int]]:
+        """Start and end of everyone in a model, in the unit of the clock."""
+        return {
+            who: tuple(
+                model.eval(term, model_completion=True).as_long() // self._scale for term in (start, end)
+            )
+            for who, start, end in ((who, start, self._ends[who]) for who, start in self._starts.items())
+        }
 
     def all(self, parts: Iterable[Truth]) -> Truth:
         return self._z3.And(list(parts))
@@ -177,3 +187,208 @@ def _both(first: bool | None, second: Callable[[], bool | None]) -> bool | None:
         return False
     other = second()
     return False if other is False else (None if first is None or other is None else True)
+
+
+class Claim(Protocol):
+    """Anything with a formula over instants: a constraint of a case, a rule for one call of a run."""
+
+    def formula(self, t: Any, /) -> Truth: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Possibilities:
+    """What bounds on instants leave open about a list of claims."""
+
+    broken: tuple[int, ...]
+    """Claims that hold under no assignment."""
+    undecided: Mapping[int, tuple[Mapping[Any, tuple[int, int]], Mapping[Any, tuple[int, int]]]]
+    """Claim -> one assignment under which it holds, one under which it fails: {who: (start, end)}."""
+    core: tuple[int, ...] = ()
+    """Where no single claim is broken but not all can hold together: a minimal set that cannot."""
+    gave_up: tuple[int, ...] = ()
+    """Claims for which Z3 reached its limit."""
+
+
+@_serial
+def violated(claims: Sequence[Claim], times: Fixed, *, timeout_ms: int = TIMEOUT_MS) -> list[int] | None:
+    """Positions of the claims that Z3 finds violated at exactly known instants; None if it gave up.
+
+    An unsat core of a complete plan names one violated constraint, not all; so Z3 satisfies
+    `literal == claim` for each and the model says which literals are false.
+    """
+    module = z3()
+    solver = _solver(timeout_ms)
+    starts = {who: module.Int(f"s{i}") for i, who in enumerate(times.starts)}
+    ends = {who: module.Int(f"e{i}") for i, who in enumerate(times.ends)}
+    solver.add([starts[who] == at for who, at in times.starts.items()])
+    solver.add([ends[who] == at for who, at in times.ends.items()])
+    world = Symbols(starts, ends, times.scale)
+    literals = [module.Bool(f"k{i}") for i in range(len(claims))]
+    solver.add([k == claim.formula(world) for k, claim in zip(literals, claims, strict=True)])
+    if not _answer(solver):
+        return None
+    model = solver.model()
+    return [i for i, k in enumerate(literals) if not module.is_true(model.eval(k, model_completion=True))]
+
+
+@_serial
+def possibilities(
+    claims: Sequence[Claim], times: Bounded, known: Sequence[bool | None], *, timeout_ms: int = TIMEOUT_MS
+) -> Possibilities:
+    """Decide, over every assignment that the bounds allow, what bounds alone could not (`known` None)."""
+    symbols, rules = _bounded_terms(times)
+    solver = _solver(timeout_ms)
+    solver.add(rules)
+    formulas = [claim.formula(symbols) for claim in claims]
+    broken = [i for i, truth in enumerate(known) if truth is False]
+    undecided: dict[int, Any] = {}
+    gave_up: list[int] = []
+    for i in (i for i, truth in enumerate(known) if truth is None):
+        holds, fails = (_witness(solver, part, symbols) for part in (formulas[i], symbols.no(formulas[i])))
+        if holds is None or fails is None:
+            gave_up.append(i)
+        elif not holds:
+            broken.append(i)
+        elif fails:
+            undecided[i] = (holds, fails)
+    core = () if broken or gave_up else _joint_conflict(solver, formulas, sorted(undecided))
+    return Possibilities(tuple(sorted(broken)), undecided, core, tuple(gave_up))
+
+
+def _bounded_terms(times: Bounded) -> tuple[Symbols, list[Truth]]:
+    """One integer per instant inside its bounds; nothing ends before it starts."""
+    module, scale = z3(), times.scale
+    rules: list[Truth] = []
+
+    def terms(bounds: Mapping[Any, Bounds], letter: str) -> dict[Any, Any]:
+        found = {}
+        for i, (who, edge) in enumerate(bounds.items()):
+            time, tick = module.Int(f"{letter}{i}"), edge.lo % scale
+            rules.extend((time >= edge.lo // scale, time <= edge.hi // scale))
+            found[who] = time * scale + tick
+        return found
+
+    starts, ends = terms(times.starts, "s"), terms(times.ends, "e")
+    rules.extend(starts[who] < ends[who] for who in starts)
+    return Symbols(starts, ends, scale), rules
+
+
+def _witness(solver: Any, part: Truth, symbols: Symbols) -> Mapping[Any, tuple[int, int]] | None:
+    """An assignment under which `part` holds, {} if there is none, None if Z3 gave up."""
+    solver.push()
+    try:
+        solver.add(part)
+        answer = _answer(solver)
+        return None if answer is None else (symbols.values(solver.model()) if answer else {})
+    finally:
+        solver.pop()
+
+
+def _joint_conflict(solver: Any, formulas: Sequence[Truth], positions: Sequence[int]) -> tuple[int, ...]:
+    """A minimal set of claims that no assignment satisfies together; empty if there is none."""
+    if len(positions) < 2:
+        return ()
+    module = z3()
+    literals = {i: module.Bool(f"k{i}") for i in positions}
+    solver.push()
+    try:
+        solver.set("core.minimize", True)
+        solver.add([module.Implies(literals[i], formulas[i]) for i in positions])
+        if _answer(solver, *literals.values()) is not False:
+            return ()
+        core = {str(k) for k in solver.unsat_core()}
+        return tuple(i for i in positions if f"k{i}" in core)
+    finally:
+        solver.pop()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One action still to be scheduled, minutes."""
+
+    name: str
+    duration: int
+    earliest: int
+    latest_end: int
+    after: tuple[str, ...] = ()
+    """Tasks of the same list that must have ended first."""
+
+
+@_serial
+def schedulable(tasks: Sequence[Task], *, timeout_ms: int = TIMEOUT_MS) -> bool | None:
+    """Can the tasks run one at a time within their windows? None if Z3 gave up."""
+    solver = _solver(timeout_ms)
+    solver.add(_task_rules(tasks, _free_starts([task.name for task in tasks])))
+    return _answer(solver)
+
+
+@_serial
+def nearest_schedule(
+    tasks: Sequence[Task], wanted: Mapping[str, int], *, timeout_ms: int = TIMEOUT_MS
+) -> Mapping[str, int] | None:
+    """Starts that keep every rule and change as few of the `wanted` starts as possible.
+
+    None where there is no schedule, or Z3 found none within the limit. Within the limit the number
+    of changes is minimal, otherwise the best that was found.
+    """
+    module = z3()
+    starts = _free_starts([task.name for task in tasks])
+    optimizer = module.Optimize()
+    optimizer.set("timeout", timeout_ms)
+    optimizer.add(_task_rules(tasks, starts))
+    for name, minute in wanted.items():
+        optimizer.add_soft(starts[name] == minute)
+    if optimizer.check() != module.sat:
+        return None
+    model = optimizer.model()
+    return {name: model.eval(term, model_completion=True).as_long() for name, term in starts.items()}
+
+
+def _task_rules(tasks: Sequence[Task], starts: Mapping[str, Any]) -> list[Truth]:
+    ends = {task.name: starts[task.name] + task.duration for task in tasks}
+    rules = [starts[task.name] >= task.earliest for task in tasks]
+    rules += [ends[task.name] <= task.latest_end for task in tasks]
+    rules += [ends[before] <= starts[task.name] for task in tasks for before in task.after]
+    rules += [
+        z3().Or(ends[a.name] <= starts[b.name], ends[b.name] <= starts[a.name])
+        for a, b in combinations(tasks, 2)
+    ]
+    if tasks:
+        span = max(t.latest_end for t in tasks) - min(t.earliest for t in tasks)
+        rules.append(z3().BoolVal(sum(t.duration for t in tasks) <= span))
+    return rules
+
+
+@_serial
+def minimal_conflict(
+    groups: Sequence[Sequence[Constraint]], spec: Spec, *, timeout_ms: int = TIMEOUT_MS
+) -> list[int] | None:
+    """Positions of a minimal set of groups (sentences) that cannot be kept together.
+
+    Empty if all can; None if Z3 gave up. The ground rules of `spec` (day, one task at a time, known
+    durations) always hold and are never part of the answer.
+    """
+    module = z3()
+    times, rules = terms_of(spec)
+    solver = _solver(timeout_ms)
+    solver.set("core.minimize", True)
+    solver.add(rules)
+    literals = [module.Bool(f"k{i}") for i in range(len(groups))]
+    for literal, group in zip(literals, groups, strict=True):
+        solver.add([module.Implies(literal, c.formula(times)) for c in group])
+    answer = _answer(solver, *literals)
+    if answer is None:
+        return None
+    if answer:
+        return []
+    core = {str(k) for k in solver.unsat_core()}
+    return _without_the_needless(solver, [i for i in range(len(groups)) if f"k{i}" in core], literals)
+
+
+def _without_the_needless(solver: Any, core: list[int], literals: Sequence[Any]) -> list[int]:
+    """Deletion makes sure that the core is minimal, whatever Z3's own minimization left."""
+    for i in list(core):
+        rest = [j for j in core if j != i]
+        if _answer(solver, *(literals[j] for j in rest)) is False:
+            core = rest
+    return core

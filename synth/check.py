@@ -1,0 +1,120 @@
+"""Are the claims of a spec or a policy true of what was observed? Direct evaluation, and Z3 as judge.
+
+Direct evaluation decides exact instants in microseconds and, where instants are only bounded,
+whatever the bounds alone decide. Z3 decides the rest, and re-checks what was decided directly: the
+two must name the same claims, or the answer is a disagreement and the verdict undecided.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Literal
+
+from synth.constraints import Bounded, Fixed
+from synth.solver import TIMEOUT_MS, Claim, possibilities, violated
+
+Assignment = Mapping[Any, tuple[int, int]]
+"""{who: (start, end)} in the unit of the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Which claims are false, which are open; positions in the list of claims."""
+
+    violated: tuple[int, ...] = ()
+    """False under every assignment of times that the evidence allows."""
+    core: tuple[int, ...] = ()
+    """No claim is surely false, but these cannot all be true: a minimal set."""
+    undecided: Mapping[int, tuple[Assignment, Assignment] | None] = field(default_factory=dict)
+    """Open claims with an assignment under which it holds and one under which it fails, if known."""
+    decided_by: Literal["direct", "z3", "both"] = "direct"
+    z3_ms: float = 0.0
+    disagreement: bool = False
+    """Z3 and direct evaluation named different claims: trust neither."""
+
+    @property
+    def failed(self) -> tuple[int, ...]:
+        return self.violated or self.core
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """The input of a check on which Z3 and direct evaluation differ: a bug, with all that shows it."""
+
+    claims: tuple[Claim, ...]
+    starts: Mapping[Any, int]
+    ends: Mapping[Any, int]
+    direct: tuple[int, ...]
+    z3: tuple[int, ...]
+
+
+class Disagreements:
+    """How often Z3 and direct evaluation differed in this process, and the newest inputs."""
+
+    def __init__(self, keep: int = 32) -> None:
+        self.count = 0
+        self.kept: deque[Disagreement] = deque(maxlen=keep)
+        self._lock = threading.Lock()
+
+    def add(self, case: Disagreement) -> None:
+        with self._lock:
+            self.count += 1
+            self.kept.append(case)
+
+
+DISAGREEMENTS = Disagreements()
+
+
+def decide(
+    claims: Sequence[Claim], times: Fixed | Bounded, *, z3: bool = False, timeout_ms: int = TIMEOUT_MS
+) -> Decision:
+    """Decide every claim at exact or bounded instants; `z3` adds the judge's opinion.
+
+    Without `z3`, claims that the bounds leave open stay undecided and have no witnesses.
+    """
+    if isinstance(times, Fixed):
+        return _decide_exact(claims, times, z3, timeout_ms)
+    return _decide_bounded(claims, times, z3, timeout_ms)
+
+
+def broken_claims(claims: Sequence[Claim], times: Fixed) -> tuple[int, ...]:
+    """Positions of the claims that are false, by direct evaluation."""
+    return tuple(i for i, claim in enumerate(claims) if not claim.formula(times))
+
+
+def _decide_exact(claims: Sequence[Claim], times: Fixed, z3: bool, timeout_ms: int) -> Decision:
+    direct = broken_claims(claims, times)
+    if not z3:
+        return Decision(violated=direct)
+    began = perf_counter()
+    judged = violated(claims, times, timeout_ms=timeout_ms) if claims else []
+    spent = (perf_counter() - began) * 1e3
+    if judged is None:
+        return Decision(violated=direct, z3_ms=spent)
+    if tuple(judged) != direct:
+        DISAGREEMENTS.add(Disagreement(tuple(claims), times.starts, times.ends, direct, tuple(judged)))
+        either = sorted({*direct, *judged})
+        return Decision(undecided=dict.fromkeys(either), decided_by="both", z3_ms=spent, disagreement=True)
+    return Decision(violated=direct, decided_by="both", z3_ms=spent)
+
+
+def _decide_bounded(claims: Sequence[Claim], times: Bounded, z3: bool, timeout_ms: int) -> Decision:
+    known = [claim.formula(times) for claim in claims]
+    surely = tuple(i for i, truth in enumerate(known) if truth is False)
+    open_ = [i for i, truth in enumerate(known) if truth is None]
+    if not z3 or not open_:
+        return Decision(violated=surely, undecided=dict.fromkeys(open_))
+    began = perf_counter()
+    found = possibilities(claims, times, known, timeout_ms=timeout_ms)
+    spent = (perf_counter() - began) * 1e3
+    undecided: dict[int, tuple[Assignment, Assignment] | None] = {
+        **dict.fromkeys(found.gave_up),
+        **found.undecided,
+    }
+    if found.core:
+        undecided = {i: pair for i, pair in undecided.items() if i not in found.core}
+    return Decision(found.broken, found.core, undecided, "z3", spent)
