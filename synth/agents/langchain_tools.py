@@ -1,0 +1,41 @@
+"""Agent `openai-tools`: LangChain's `create_agent` with structured tool calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage
+from langchain_core.tools import BaseTool
+from langchain_openai import ChatOpenAI
+from langgraph.errors import GraphRecursionError
+from pydantic import SecretStr
+
+from synth.agents import Job, Outcome, OutOfIterations, Settings
+from synth.tools import as_langchain
+
+
+def run(job: Job) -> Outcome:
+    return run_agent(job.query, [as_langchain(tool) for tool in job.tools], job.settings)
+
+
+def run_agent(query: str, tools: Sequence[BaseTool], settings: Settings) -> Outcome:
+    """A new agent over these tools, run once."""
+    agent = create_agent(chat_model(settings), list(tools))
+    # One iteration is two steps of the graph: the model, then its tools.
+    limits: Any = {"recursion_limit": 2 * settings.max_iterations}
+    try:
+        state = agent.invoke({"messages": [{"role": "user", "content": query}]}, limits)
+    except GraphRecursionError:
+        raise OutOfIterations(settings.max_iterations) from None
+    answers = [message for message in state["messages"] if isinstance(message, AIMessage)]
+    tokens = sum(answer.usage_metadata["total_tokens"] for answer in answers if answer.usage_metadata)
+    return Outcome(str(answers[-1].content), len(answers), tokens)
+
+
+def chat_model(settings: Settings) -> ChatOpenAI:
+    key = None if settings.api_key is None else SecretStr(settings.api_key)
+    return ChatOpenAI(
+        model=settings.model, base_url=settings.base_url, api_key=key, temperature=settings.temperature
+    )

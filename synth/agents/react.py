@@ -1,0 +1,112 @@
+"""Agent `react`: text ReAct (Thought, Action, Action Input, Observation) over text completions.
+
+Its tools run as LangChain tools; an action that is no tool runs a stand-in that refuses, so that the
+request is visible as a tool call that failed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.tools import StructuredTool, ToolException
+from openai import OpenAI
+
+from synth.agents import Job, Outcome, OutOfIterations, Settings
+from synth.tools import MockTool, as_langchain
+
+PROMPT = """Answer the following question as best you can. You have access to the following tools:
+
+{tools}
+
+Use the following format:
+
+Question: the input question you must answer
+Thought: you should always think about what to do
+Action: the action to take, one of [{names}]
+Action Input: the input to the action, a JSON object
+Observation: the result of the action
+... (this Thought/Action/Action Input/Observation can repeat N times)
+Thought: I now know the final answer
+Final Answer: the final answer to the original input question
+
+Begin!
+
+Question: {question}
+Thought:"""
+
+STOP = ["\nObservation:"]
+_ACTION = re.compile(r"Action: *(.*?) *\nAction Input:(.*)", re.DOTALL)
+_COMPLETION_MODELS = ("simulated-", "davinci-", "babbage-")
+
+
+def run(job: Job) -> Outcome:
+    tools = {tool.name: as_langchain(tool) for tool in job.tools}
+    prompt = PROMPT.format(
+        tools="\n".join(_line(tool) for tool in job.tools), names=", ".join(tools), question=job.query
+    )
+    tokens = 0
+    with OpenAI(base_url=job.settings.base_url, api_key=job.settings.api_key) as client:
+        for iteration in range(1, job.settings.max_iterations + 1):
+            thought, used = complete(client, job.settings, prompt)
+            tokens += used
+            action = _ACTION.search(thought)
+            if action is None:
+                return Outcome(thought.rpartition("Final Answer:")[2].strip(), iteration, tokens)
+            observation = _act(tools, action[1], action[2])
+            prompt = f"{prompt}{thought}\nObservation: {observation}\nThought:"
+    raise OutOfIterations(job.settings.max_iterations)
+
+
+def _line(tool: MockTool) -> str:
+    return f"{tool.name}: {tool.description} Arguments: {json.dumps(tool.parameters['properties'])}"
+
+
+def complete(client: OpenAI, settings: Settings, prompt: str) -> tuple[str, int]:
+    """The next thought, and the tokens it took; models without text completions are asked by chat."""
+    if _takes_text(settings.model):
+        completion = client.completions.create(
+            model=settings.model, prompt=prompt, stop=STOP, max_tokens=512, **settings.sampling()
+        )
+        return completion.choices[0].text, completion.usage.total_tokens if completion.usage else 0
+    chat = client.chat.completions.create(
+        model=settings.model,
+        messages=[{"role": "user", "content": prompt}],
+        stop=STOP,
+        **settings.sampling(),
+    )
+    return chat.choices[0].message.content or "", chat.usage.total_tokens if chat.usage else 0
+
+
+def _takes_text(model: str) -> bool:
+    return model.startswith(_COMPLETION_MODELS) or model.endswith("-instruct")
+
+
+def _act(tools: Mapping[str, StructuredTool], name: str, text: str) -> str:
+    """Do what the thought says; what the model wrote wrongly becomes a call that failed."""
+    try:
+        arguments = json.loads(text.strip() or "{}")
+        wrong = None if isinstance(arguments, dict) else "they are not a JSON object"
+    except ValueError as error:
+        arguments, wrong = {"input": text.strip()}, str(error)
+    if name not in tools:
+        return _invoke(_refusal(name, f"{name} is not a valid tool, try one of [{', '.join(tools)}]."), {})
+    if wrong is not None:
+        return _invoke(_refusal(name, f"The arguments of {name} cannot be used: {wrong}."), {})
+    return _invoke(tools[name], arguments)
+
+
+def _invoke(tool: StructuredTool, arguments: dict[str, Any]) -> str:
+    try:
+        return str(tool.invoke(arguments))
+    except ToolException as error:
+        return f"Error: {error}"
+
+
+def _refusal(name: str, why: str) -> StructuredTool:
+    def refuse() -> str:
+        raise ToolException(why)
+
+    return StructuredTool.from_function(func=refuse, name=name or "unnamed", description="Refuses.")

@@ -1,0 +1,35 @@
+"""Agent `responses`: the Responses API, where the server holds the conversation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openai import OpenAI
+
+from synth.agents import Job, Outcome, OutOfIterations, run_tool
+from synth.tools import as_openai_responses
+
+
+def run(job: Job) -> Outcome:
+    settings = job.settings
+    given: Any = job.query
+    specs: Any = [as_openai_responses(tool) for tool in job.tools]
+    previous: Any = {}
+    tokens = 0
+    with OpenAI(base_url=settings.base_url, api_key=settings.api_key) as client:
+        for iteration in range(1, settings.max_iterations + 1):
+            response = client.responses.create(
+                model=settings.model, input=given, tools=specs, **previous, **settings.sampling()
+            )
+            tokens += response.usage.total_tokens if response.usage else 0
+            calls = [item for item in response.output if item.type == "function_call"]
+            if not calls:
+                return Outcome(response.output_text, iteration, tokens)
+            given = [_result(job, call) for call in calls]
+            previous = {"previous_response_id": response.id}
+    raise OutOfIterations(settings.max_iterations)
+
+
+def _result(job: Job, call: Any) -> dict[str, str]:
+    output = run_tool(job.tools, call.name, call.arguments)
+    return {"type": "function_call_output", "call_id": call.call_id, "output": output}

@@ -1,0 +1,397 @@
+"""Drives agents through cases: worker processes, the collector over its public API, results.
+
+The agent runs in a process of its own, started through `pdoctor run`; this process neither imports the
+tracer nor the collector. For each run it chooses a trace id, tells the collector which case belongs to
+it, lets the worker run the case inside that trace, tells the collector how the run ended, and waits for
+the verdict. The mock tools' own log comes back beside the verdict: `calls_agree` compares the two.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from synth.agents import Settings
+from synth.agents.process import Worker
+from synth.case import Case
+from synth.errors import BadInput, SynthError
+from synth.simulated_model import Planted, SimulatedModel
+from synth.simulated_model.replay import PREFIX, Record
+
+SIMULATED = ("simulated-", PREFIX)
+"""Model names that the simulated model serves."""
+REPLAY = "replay"
+"""Agent name under which recorded runs are made again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run to make: an agent, a model, and a case or a recorded run."""
+
+    agent: str
+    model: str
+    case: Case | None = None
+    record: Record | None = None
+    repeat: int = 0
+    """Distinguishes runs of the same case."""
+
+    @property
+    def case_id(self) -> str | None:
+        return None if self.case is None else self.case.id
+
+    @property
+    def key(self) -> str:
+        """Identifies the trial across processes; campaigns resume by it."""
+        what = self.case_id if self.record is None else self.record["run_id"]
+        return f"{self.agent}|{self.model}|{what}|{self.repeat}"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one trial."""
+
+    trial: str
+    """`Trial.key`."""
+    agent: str
+    model: str
+    case_id: str | None
+    trace_id: str
+    status: str
+    """How the agent ended: `ok`, `timeout` or `crash`."""
+    error: str | None
+    answer: str
+    iterations: int
+    tokens: int
+    wall_seconds: float
+    run: Mapping[str, Any] | None
+    """The run as the collector shows it, None when it never appeared."""
+    tool_log: tuple[Mapping[str, Any], ...]
+    """Executions as the mock tools saw them."""
+    planted: Mapping[str, Any] | None = None
+    """Simulated model only: the conversation's record, with its fault or without."""
+    verdict_seconds: float = 0.0
+    """From the end of the agent's run until its verdict was readable."""
+
+    @property
+    def verdict(self) -> Mapping[str, Any] | None:
+        return None if self.run is None else self.run.get("verdict")
+
+    @property
+    def outcome(self) -> str:
+        """`pass`, `fail`, `open` or `undecided`; `undecided` when no verdict came."""
+        return "undecided" if self.verdict is None else str(self.verdict["outcome"])
+
+    @property
+    def error_type(self) -> str | None:
+        return None if self.verdict is None else self.verdict["error_type"]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def result_from_json(body: Mapping[str, Any]) -> Result:
+    return Result(**{**body, "tool_log": tuple(body["tool_log"])})
+
+
+# ---------------------------------------------------------------- the collector
+
+
+class Collector:
+    """The three requests that the harness makes."""
+
+    def __init__(self, url: str, api_key: str | None = None) -> None:
+        """`api_key` defaults to the environment variable PDOCTOR_API_KEY."""
+        key = api_key or os.environ.get("PDOCTOR_API_KEY")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.url = url.rstrip("/")
+        self._http = httpx.Client(
+            base_url=f"{self.url}/api/v1", headers=headers, timeout=30.0, trust_env=False
+        )
+
+    def add_cases(self, cases: Sequence[Case]) -> None:
+        if cases:
+            self._request("POST", "/cases", [case.to_json() for case in cases])
+
+    def bind(self, trace_id: str, case_id: str | None, **ending: Any) -> None:
+        """Say which case a trace belongs to and, with a status, that its run has ended."""
+        known = {name: value for name, value in ending.items() if value is not None}
+        self._request("POST", "/bindings", {"trace_id": trace_id, "case_id": case_id, **known})
+
+    def run(self, trace_id: str) -> dict[str, Any] | None:
+        """The run as it stands, None while nothing of it is known."""
+        response = self._send("GET", f"/runs/{trace_id}", None)
+        if response.status_code == httpx.codes.NOT_FOUND:
+            return None
+        return dict(self._body(response))
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _request(self, method: str, path: str, body: Any) -> Any:
+        return self._body(self._send(method, path, body))
+
+    def _send(self, method: str, path: str, body: Any) -> httpx.Response:
+        try:
+            return self._http.request(method, path, json=body)
+        except httpx.TransportError as error:
+            hint = "start one with `pdoctor serve`"
+            raise BadInput(f"no collector answers at {self.url} ({error}): {hint}") from error
+
+    def _body(self, response: httpx.Response) -> Any:
+        if not response.is_success:
+            raise SynthError(f"{response.url} answered {response.status_code}: {response.text[:500]}")
+        return response.json()
+
+
+def settled(run: Mapping[str, Any] | None) -> bool:
+    """Whether waiting longer could bring nothing new."""
+    if run is None:
+        return False
+    verdict = run.get("verdict")
+    return verdict is not None and verdict["outcome"] != "open"
+
+
+# ---------------------------------------------------------------- the harness
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How trials are run."""
+
+    parallel: int = 1
+    """Worker processes."""
+    timeout: float = 180.0
+    """Seconds per run, until its worker is killed (paper, section 5)."""
+    max_iterations: int = 50
+    temperature: float | None = 0.0
+    base_url: str | None = None
+    """Where models that are not simulated live; None: OPENAI_BASE_URL, else OpenAI itself."""
+    api_key: str | None = field(default=None, repr=False)
+    verdict_limit: float = 10.0
+    """Seconds to wait for a verdict after the run has ended."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Added to the environment of the workers."""
+
+
+class Harness:
+    """Runs trials against a collector; use with `with`, which ends its processes."""
+
+    def __init__(
+        self,
+        collector_url: str,
+        options: Options = Options(),
+        model: SimulatedModel | None = None,
+    ) -> None:
+        """`model` is a running simulated model, needed for trials whose model is `simulated-...`."""
+        self.options = options
+        self.collector = Collector(collector_url)
+        self._model = model
+        self._workers = _Workers(collector_url, options)
+        self._folder = tempfile.TemporaryDirectory(prefix="pdoctor-harness-")
+        self._registered: set[str] = set()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._workers.close()
+        self.collector.close()
+        self._folder.cleanup()
+
+    def run(self, trials: Iterable[Trial]) -> Iterator[Result]:
+        """Results as they come; closing the iterator stops before the next trial."""
+        trials = list(trials)
+        self._register([trial.case for trial in trials if trial.case is not None])
+        stop = threading.Event()
+        parallel = max(1, self.options.parallel)
+        # Verdicts are awaited beside the workers, so that no worker idles for one.
+        with ThreadPoolExecutor(parallel) as running, ThreadPoolExecutor(parallel) as judging:
+            futures = [running.submit(self._agent_part, trial, stop, judging) for trial in trials]
+            try:
+                for future in as_completed(futures):
+                    judged = future.result()
+                    if judged is not None:
+                        yield judged.result()
+            finally:
+                stop.set()
+
+    def run_one(self, trial: Trial) -> Result:
+        return next(iter(self.run([trial])))
+
+    def _register(self, cases: Sequence[Case]) -> None:
+        with self._lock:
+            new = {case.id: case for case in cases if case.id not in self._registered}
+            self.collector.add_cases(list(new.values()))
+            self._registered |= new.keys()
+
+    def _agent_part(
+        self, trial: Trial, stop: threading.Event, judging: ThreadPoolExecutor
+    ) -> Future[Result] | None:
+        if stop.is_set():
+            return None
+        trace_id = secrets.token_hex(16)
+        log = Path(self._folder.name) / f"{trace_id}.jsonl"
+        self.collector.bind(trace_id, trial.case_id)
+        with self._workers.borrow(trial.agent) as worker:
+            answer = worker.run(self._request(trial, trace_id, log), self.options.timeout)
+        return judging.submit(self._judged_part, trial, trace_id, answer, log)
+
+    def _request(self, trial: Trial, trace_id: str, log: Path) -> dict[str, Any]:
+        what: dict[str, Any]
+        if trial.record is not None:
+            what = {"record": dict(trial.record)}
+        elif trial.case is not None:
+            what = {"case": trial.case.to_json()}
+        else:
+            raise BadInput("a trial needs a case or a recorded run")
+        settings = asdict(self._settings(trial.model, trace_id))
+        head = {"job": trial.key, "trace_id": trace_id, "case_id": trial.case_id, "tool_log": str(log)}
+        return {**head, **what, "settings": settings}
+
+    def _settings(self, model: str, trace_id: str) -> Settings:
+        """The simulated model gets the trace id as key, so that its faults are known by run."""
+        options = self.options
+        if model.startswith(SIMULATED) and options.base_url is None:
+            if self._model is None:
+                raise BadInput(f"model {model!r} is simulated, but no simulated model was started")
+            return Settings(
+                model, self._model.base_url, trace_id, options.temperature, options.max_iterations
+            )
+        return Settings(model, options.base_url, options.api_key, options.temperature, options.max_iterations)
+
+    def _judged_part(self, trial: Trial, trace_id: str, answer: Mapping[str, Any], log: Path) -> Result:
+        self.collector.bind(
+            trace_id,
+            trial.case_id,
+            status=answer["status"],
+            wall_seconds=answer["wall_seconds"],
+            iterations=answer["iterations"] or None,
+        )
+        began = time.perf_counter()
+        run = self._await(trace_id)
+        waited = time.perf_counter() - began
+        planted = self._planted(trace_id)
+        return Result(
+            trial=trial.key,
+            agent=trial.agent,
+            model=trial.model,
+            case_id=trial.case_id,
+            trace_id=trace_id,
+            status=answer["status"],
+            error=answer["error"],
+            answer=answer["answer"],
+            iterations=answer["iterations"],
+            tokens=answer["tokens"],
+            wall_seconds=answer["wall_seconds"] or 0.0,
+            run=run,
+            tool_log=_read_log(log),
+            planted=None if planted is None else planted.to_json(),
+            verdict_seconds=waited,
+        )
+
+    def _await(self, trace_id: str) -> dict[str, Any] | None:
+        """The run with its verdict, or as it stands when the limit has passed."""
+        limit = time.monotonic() + self.options.verdict_limit
+        pause = 0.002
+        while True:
+            run = self.collector.run(trace_id)
+            if settled(run) or time.monotonic() > limit:
+                return run
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.1)
+
+    def _planted(self, trace_id: str) -> Planted | None:
+        if self._model is None:
+            return None
+        return self._model.brain.planted_for(trace_id)
+
+
+class _Workers:
+    """Idle worker processes by agent; at most as many are busy as there are running threads."""
+
+    def __init__(self, endpoint: str, options: Options) -> None:
+        self._endpoint, self._options = endpoint, options
+        self._lock = threading.Lock()
+        self._idle: dict[str, list[Worker]] = {}
+        self._all: list[Worker] = []
+
+    @contextmanager
+    def borrow(self, agent: str) -> Iterator[Worker]:
+        worker = self._take(agent)
+        worker.start()
+        yield worker
+        with self._lock:
+            self._idle.setdefault(agent, []).append(worker)
+
+    def _take(self, agent: str) -> Worker:
+        with self._lock:
+            idle = self._idle.get(agent)
+            if idle:
+                return idle.pop()
+            worker = Worker(agent, self._endpoint, self._options.environment)
+            self._all.append(worker)
+            return worker
+
+    def close(self) -> None:
+        for worker in self._all:
+            worker.close()
+
+
+def _read_log(path: Path) -> tuple[Mapping[str, Any], ...]:
+    if not path.exists():
+        return ()
+    lines = path.read_text(encoding="utf-8").splitlines()
+    calls = [json.loads(line) for line in lines if line.endswith("}")]
+    return tuple(sorted(calls, key=lambda call: call["index"]))
+
+
+# ---------------------------------------------------------------- what results say
+
+
+def calls_agree(run: Mapping[str, Any], tool_log: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What differs between the traced calls and the tools' own log; nothing = each arrived exactly once.
+
+    Calls that never executed (unknown tool, malformed arguments) have no entry in the log.
+    """
+    traced = [_shown(c["name"], c["arguments"]) for c in run["calls"] if c.get("executed", True)]
+    logged = [_shown(c["name"], c["arguments"]) for c in tool_log]
+    if traced == logged:
+        return []
+    missing, extra = _without(logged, traced), _without(traced, logged)
+    if not missing and not extra:
+        return [f"the order differs: traced {traced}, executed {logged}"]
+    return [f"not traced: {call}" for call in missing] + [
+        f"traced without execution: {call}" for call in extra
+    ]
+
+
+def _shown(name: str, arguments: Any) -> str:
+    return f"{name}({json.dumps(arguments or {}, sort_keys=True)})"
+
+
+def _without(items: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Multiset difference, in the order of `items`."""
+    left = list(others)
+    found = []
+    for item in items:
+        if item in left:
+            left.remove(item)
+        else:
+            found.append(item)
+    return found

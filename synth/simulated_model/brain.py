@@ -1,0 +1,131 @@
+"""From dialogue to answer: picks the profile, makes the plan, records the planted fault.
+
+Everything said is a function of the request (text, tools, earlier calls), of the profile and seed in the
+model's name, and, for profiles with luck, of how often this text was asked before.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from synth.errors import BadInput, SynthError
+from synth.simulated_model import replay
+from synth.simulated_model.dialogue import Answer, Ask, Dialogue, call_id, digest
+from synth.simulated_model.planning import Fault, Plan
+from synth.simulated_model.profiles import PROFILES, Profile, profile_named
+from synth.simulated_model.task import Task, understand
+
+_MODEL = re.compile(r"simulated-(?P<profile>[a-z-]+)(?::(?P<seed>\d+))?\Z")
+
+DONE = "All tasks are done."
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """One conversation that began, and the mistake it is going to contain."""
+
+    key: str
+    """The API key presented; the harness presents the trace id."""
+    model: str
+    profile: str
+    query: str
+    """Digest of the text asked."""
+    attempt: int
+    fault: Fault | None
+    """None: this plan is right."""
+
+    def to_json(self) -> dict[str, Any]:
+        fault = None if self.fault is None else self.fault.to_json()
+        shown = {"key": self.key, "model": self.model, "profile": self.profile, "query": self.query}
+        return {**shown, "attempt": self.attempt, "fault": fault}
+
+
+def parse_model(name: str) -> tuple[Profile, int]:
+    """`simulated-<profile>` or `simulated-<profile>:<seed>`."""
+    match = _MODEL.match(name)
+    profile = profile_named(match["profile"]) if match else None
+    if match is None or profile is None:
+        known = ", ".join(f"simulated-{profile.name}" for profile in PROFILES)
+        wanted = f"expected one of {known}, each with an optional :SEED, or replay:RUN_ID"
+        raise BadInput(f"unknown model {name!r}; {wanted}", field="model")
+    return profile, int(match["seed"] or 0)
+
+
+class Brain:
+    """Thinks up answers; holds only counters and the record of planted faults."""
+
+    def __init__(self, records: Sequence[replay.Record] = ()) -> None:
+        self._records = records
+        self._lock = threading.Lock()
+        self._conversations: Counter[tuple[str, str]] = Counter()
+        self._planted: list[Planted] = []
+        self._by_key: dict[str, Planted] = {}
+
+    @property
+    def planted(self) -> tuple[Planted, ...]:
+        """Conversations in the order in which they began."""
+        with self._lock:
+            return tuple(self._planted)
+
+    def planted_for(self, key: str) -> Planted | None:
+        """The last conversation that began with this API key."""
+        with self._lock:
+            return self._by_key.get(key)
+
+    def models(self) -> list[str]:
+        simulated = [f"simulated-{profile.name}" for profile in PROFILES]
+        return simulated + [f"{replay.PREFIX}{record['run_id']}" for record in self._records]
+
+    def think(self, dialogue: Dialogue) -> tuple[Answer, int]:
+        """The next answer, and which conversation about this text it belongs to."""
+        if dialogue.model.startswith(replay.PREFIX):
+            return replay.answer(dialogue, self._records), 0
+        profile, seed = parse_model(dialogue.model)
+        attempt = self._attempt(dialogue)
+        try:
+            task = understand(dialogue)
+        except SynthError as error:
+            return Answer(f"I cannot read this task: {error}"), attempt
+        plan = profile.plan(task, _randomness(profile, seed, dialogue, attempt))
+        if not dialogue.turns:
+            self._plant(dialogue, profile, attempt, plan.fault)
+        return _answer(plan, dialogue, attempt), attempt
+
+    def _attempt(self, dialogue: Dialogue) -> int:
+        if dialogue.attempt is not None:
+            return dialogue.attempt
+        with self._lock:
+            key = (dialogue.model, digest(dialogue.text))
+            self._conversations[key] += 1
+            return self._conversations[key] - 1
+
+    def _plant(self, dialogue: Dialogue, profile: Profile, attempt: int, fault: Fault | None) -> None:
+        query = digest(dialogue.text)
+        planted = Planted(dialogue.key, dialogue.model, profile.name, query, attempt, fault)
+        with self._lock:
+            self._planted.append(planted)
+            self._by_key[planted.key] = planted
+
+
+def _randomness(profile: Profile, seed: int, dialogue: Dialogue, attempt: int) -> Random:
+    return Random(digest(profile.name, seed, dialogue.text, attempt if profile.luck else 0))
+
+
+def _answer(plan: Plan, dialogue: Dialogue, attempt: int) -> Answer:
+    moves = plan.next(dialogue.asked)
+    if not moves:
+        return Answer(DONE, delay=plan.delay)
+    begun = len(dialogue.asked)
+    fingerprint = digest(dialogue.model, dialogue.text)
+    ids = (call_id(fingerprint, attempt, begun + k) for k in range(len(moves)))
+    asks = tuple(Ask(id, move.tool, move.arguments) for id, move in zip(ids, moves, strict=True))
+    return Answer(None, asks, plan.delay)
+
+
+__all__ = ["DONE", "Brain", "Planted", "Task", "parse_model"]

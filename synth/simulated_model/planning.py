@@ -1,0 +1,159 @@
+"""Plans of the simulated model: which calls to ask for next, given what was asked and answered so far."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from synth.constraints import clock
+from synth.model import ErrorType
+from synth.simulated_model.dialogue import Asked
+from synth.simulated_model.task import Task, some_order
+from synth.tools import START_TIME
+
+MINUTES = re.compile(r"\btook (\d+) minutes?\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One call to ask for; `arguments` is raw text, so that it can be malformed."""
+
+    tool: str
+    arguments: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A mistake made on purpose, recorded so that its detection can be scored."""
+
+    type: ErrorType
+    """The error type a judge must report."""
+    what: str
+    """Plain words."""
+    first: str | None = None
+    """`swaps`: the tool that the broken sentence wants first."""
+    then: str | None = None
+    """`swaps`: the tool that the broken sentence wants later; elsewhere the tool concerned."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"type": self.type, "what": self.what, "first": self.first, "then": self.then}
+
+
+Next = Callable[[Sequence[Asked]], tuple[Move, ...]]
+"""Earlier calls -> the calls of the next message; nothing = the plan is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the model is going to do in one conversation."""
+
+    next: Next
+    fault: Fault | None = None
+    delay: float = 0.0
+    """Seconds that each answer takes."""
+
+
+# ---------------------------------------------------------------- what earlier calls say
+
+
+def minutes_learned(asked: Sequence[Asked]) -> dict[str, int]:
+    """Durations that tool results have told, by tool."""
+    found = ((call.tool, MINUTES.search(call.answer or "")) for call in asked)
+    return {tool: int(match[1]) for tool, match in found if match}
+
+
+def declared_start(call: Asked) -> int | None:
+    """Minutes after midnight that the call declared, None if it did not or not readably."""
+    try:
+        hours, minutes = json.loads(call.arguments)[START_TIME].split(":")
+        return int(hours) * 60 + int(minutes)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def start_at(minutes: int) -> str:
+    """The arguments of a timed call."""
+    return json.dumps({START_TIME: clock(minutes)})
+
+
+# ---------------------------------------------------------------- ways to go on
+
+
+def listed(moves: Sequence[Move]) -> Next:
+    """One call a message, as listed."""
+
+    def next_moves(asked: Sequence[Asked]) -> tuple[Move, ...]:
+        return tuple(moves[len(asked) : len(asked) + 1])
+
+    return next_moves
+
+
+def layered(layers: Sequence[Sequence[Move]]) -> Next:
+    """What is left of a layer, all in one message."""
+
+    def next_moves(asked: Sequence[Asked]) -> tuple[Move, ...]:
+        left = len(asked)
+        for layer in layers:
+            if left < len(layer):
+                return tuple(layer[left:])
+            left -= len(layer)
+        return ()
+
+    return next_moves
+
+
+def after(first: Move, rest: Next) -> Next:
+    """One call, then another plan, which never hears of it."""
+
+    def next_moves(asked: Sequence[Asked]) -> tuple[Move, ...]:
+        return rest(asked[1:]) if asked else (first,)
+
+    return next_moves
+
+
+def packed(order: Sequence[str], begin: int) -> Next:
+    """Timed: in this order, each task as soon as the one before has ended, windows or not."""
+
+    def next_moves(asked: Sequence[Asked]) -> tuple[Move, ...]:
+        if len(asked) >= len(order):
+            return ()
+        now = begin + sum(minutes_learned(asked).get(call.tool, 0) for call in asked)
+        return (Move(order[len(asked)], start_at(now)),)
+
+    return next_moves
+
+
+def in_order(task: Task, order: Sequence[str]) -> Next:
+    """An order of tools as a plan: bare calls, or packed into the day in timed mode."""
+    if task.horizon is None:
+        return listed([Move(tool) for tool in order])
+    return packed(order, task.horizon[0])
+
+
+def perfect(task: Task, rng: Random) -> Next:
+    """A plan that keeps every sentence."""
+    return in_order(task, some_order(task, rng))
+
+
+def forever(move: Move) -> Next:
+    return lambda asked: (move,)
+
+
+def changed(rest: Next, change: Callable[[int, Move], Move]) -> Next:
+    """Another plan with each move passed through `change(index, move)`."""
+
+    def next_moves(asked: Sequence[Asked]) -> tuple[Move, ...]:
+        at = len(asked)
+        return tuple(change(at + k, move) for k, move in enumerate(rest(asked)))
+
+    return next_moves
+
+
+def replaced(tool: str, by: Mapping[str, Any] | str) -> Callable[[int, Move], Move]:
+    """A change that gives one tool other arguments."""
+    text = by if isinstance(by, str) else json.dumps(by)
+    return lambda _, move: Move(tool, text) if move.tool == tool else move

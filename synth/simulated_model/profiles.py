@@ -1,0 +1,206 @@
+"""The bench of planners: each has one known way of going wrong, seeded and recorded.
+
+A profile decides from the request's text alone. `trips` says for which tasks it goes wrong, `plan` how;
+where a task leaves nothing to go wrong with (no order to swap, no durations to ignore) no fault is planted
+and the plan is right. Add one: a function and a line in `PROFILES`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+from synth.simulated_model.dialogue import digest
+from synth.simulated_model.planning import (
+    Fault,
+    Move,
+    Plan,
+    after,
+    changed,
+    forever,
+    in_order,
+    layered,
+    perfect,
+    replaced,
+    start_at,
+)
+from synth.simulated_model.task import Task, layers, some_order
+
+Cause = Literal["probability", "terminal", "topic", "structure", "constraint"]
+"""What dissection must name for failures of this profile (paper, Algorithm 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One planner."""
+
+    name: str
+    about: str
+    plan: Callable[[Task, Random], Plan]
+    """(task, randomness that is the same whenever the same text is asked with the same seed)."""
+    cause: Cause | None = None
+    """None: the fault has no single cause."""
+    luck: bool = False
+    """True: another conversation about the same text draws again."""
+
+
+def right(task: Task, rng: Random) -> Plan:
+    return Plan(perfect(task, rng))
+
+
+def in_parallel(task: Task, rng: Random) -> Plan:
+    """All calls that are ready, in one message; timed tasks exclude each other, so they stay serial."""
+    if task.horizon is not None:
+        return right(task, rng)
+    return Plan(layered([[Move(tool) for tool in layer] for layer in layers(task)]))
+
+
+def swaps(task: Task, rng: Random) -> Plan:
+    """Two tasks of one stated order change places."""
+    pairs = task.pairs
+    if not pairs:
+        return right(task, rng)
+    first, then = rng.choice(pairs)
+    order = list(some_order(task, rng))
+    here, there = order.index(first), order.index(then)
+    order[here], order[there] = then, first
+    fault = Fault("order_error", f"calls {then} before {first}", first=first, then=then)
+    return Plan(in_order(task, order), fault)
+
+
+def forgets(task: Task, rng: Random) -> Plan:
+    """One task is never done."""
+    lost = rng.choice(task.tools)
+    fault = Fault("action_lost", f"never calls {lost}", then=lost)
+    return Plan(perfect(task.without(lost), rng), fault)
+
+
+def invents(task: Task, rng: Random) -> Plan:
+    """A tool that nobody offered is called first."""
+    invented = f"{rng.choice(('verify', 'prepare', 'confirm'))}_{rng.choice(task.tools)}"
+    fault = Fault("act_error", f"calls {invented}, which is not a tool", then=invented)
+    return Plan(after(Move(invented), perfect(task, rng)), fault)
+
+
+def malformed(task: Task, rng: Random) -> Plan:
+    """The arguments of one task are not JSON, and it is not tried again."""
+    broken = rng.choice(task.tools)
+    fault = Fault("act_error", f"calls {broken} with arguments that are not JSON", then=broken)
+    return Plan(changed(perfect(task, rng), replaced(broken, '{"start_time": ')), fault)
+
+
+def ignores_durations(task: Task, rng: Random) -> Plan:
+    """Each task starts one minute after the one before, whatever its result said."""
+    if task.horizon is None or len(task.tools) < 2:
+        return right(task, rng)
+    begin = task.horizon[0]
+    fault = Fault("parameter_error", "starts every task a minute after the one before")
+    order = some_order(task, rng)
+    hurried = changed(in_order(task, order), lambda at, move: Move(move.tool, start_at(begin + at)))
+    return Plan(hurried, fault)
+
+
+def wrong_times(task: Task, rng: Random) -> Plan:
+    """One task starts an hour before the day begins."""
+    if task.horizon is None:
+        return right(task, rng)
+    tool = rng.choice(task.tools)
+    early = start_at(max(0, task.horizon[0] - 60))
+    fault = Fault("parameter_error", f"starts {tool} before the day begins", then=tool)
+    return Plan(changed(perfect(task, rng), lambda _, m: Move(tool, early) if m.tool == tool else m), fault)
+
+
+def loops(task: Task, rng: Random) -> Plan:
+    """The first task is done again and again."""
+    tool = some_order(task, rng)[0]
+    move = Move(tool) if task.horizon is None else Move(tool, start_at(task.horizon[0]))
+    return Plan(forever(move), Fault("timeout", f"calls {tool} for ever", then=tool))
+
+
+def slow(task: Task, rng: Random) -> Plan:
+    """Every answer takes longer than any run may (until the server stops)."""
+    return Plan(perfect(task, rng), Fault("timeout", "answers too late"), delay=math.inf)
+
+
+# ---------------------------------------------------------------- planners that trip on something
+
+
+def when(trips: Callable[[Task, Random], bool], wrong: Callable[[Task, Random], Plan]) -> Callable[..., Plan]:
+    """Goes wrong where the task trips it, and is right elsewhere."""
+
+    def plan(task: Task, rng: Random) -> Plan:
+        return wrong(task, rng) if trips(task, rng) else right(task, rng)
+
+    return plan
+
+
+TRIP_WORDS = ("precede", "prior to", "followed by", "subsequent to")
+"""Words that `words` misreads."""
+LIMIT = 5.0
+"""Number of actions at which `difficulty` is right half of the time."""
+FLAKY_SHARE = 0.25
+"""Share of conversations that `flaky` gets wrong."""
+
+
+def has_trip_word(task: Task, rng: Random) -> bool:
+    text = task.paragraph.lower()
+    return any(word in text for word in TRIP_WORDS)
+
+
+def has_odd_topic(task: Task, rng: Random) -> bool:
+    """About half of all jobs."""
+    return int(digest("topic", task.topic), 16) % 2 == 0
+
+
+def is_nested(task: Task, rng: Random) -> bool:
+    return ", which" in task.paragraph
+
+
+def is_odd_shape(task: Task, rng: Random) -> bool:
+    """About half of all constraint sets, the same for every equivalent wording."""
+    return int(digest("shape", task.shape), 16) % 2 == 0
+
+
+def is_too_hard(task: Task, rng: Random) -> bool:
+    return rng.random() > 1 / (1 + math.exp(len(task.tools) - LIMIT))
+
+
+def is_unlucky(task: Task, rng: Random) -> bool:
+    return rng.random() < FLAKY_SHARE
+
+
+def some_fault(task: Task, rng: Random) -> Plan:
+    """A mix of order errors and lost actions."""
+    return rng.choice((swaps, swaps, forgets))(task, rng)
+
+
+PROFILES: tuple[Profile, ...] = (
+    Profile("perfect", "keeps every sentence", right),
+    Profile("parallel", "keeps every sentence; independent calls in one message", in_parallel),
+    Profile("swaps", "does two tasks of a stated order the wrong way round", swaps),
+    Profile("forgets", "never does one of the tasks", forgets),
+    Profile("invents", "calls a tool that does not exist", invents),
+    Profile("malformed", "sends arguments that are not JSON", malformed),
+    Profile("ignores-durations", "timed: starts tasks before earlier ones have ended", ignores_durations),
+    Profile("wrong-times", "timed: starts a task before the day begins", wrong_times),
+    Profile("loops", "repeats one call until it is stopped", loops),
+    Profile("slow", "answers later than the time limit", slow),
+    Profile("difficulty", "fails more often the more actions there are", when(is_too_hard, some_fault)),
+    Profile("flaky", "fails at random", when(is_unlucky, swaps), cause="probability", luck=True),
+    Profile("words", "misreads particular words", when(has_trip_word, swaps), cause="terminal"),
+    Profile("topics", "fails on particular topics", when(has_odd_topic, swaps), cause="topic"),
+    Profile("structures", "fails on relative clauses", when(is_nested, swaps), cause="structure"),
+    Profile(
+        "constraints", "fails on particular constraint sets", when(is_odd_shape, swaps), cause="constraint"
+    ),
+)
+
+
+def profile_named(name: str, profiles: Sequence[Profile] = PROFILES) -> Profile | None:
+    return next((profile for profile in profiles if profile.name == name), None)
+
+
+__all__ = ["PROFILES", "Cause", "Profile", "profile_named"]
