@@ -1,0 +1,37 @@
+"""The last check of a generated case: its paragraph reads back to its constraints, and Z3 agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+
+from synth.case import Case
+from synth.errors import SynthError
+from synth.parse import parse
+
+
+class ConfirmationFailed(SynthError):
+    """A case of ours is not what it claims to be; a bug, never the user's fault."""
+
+
+def z3_installed() -> bool:
+    """Whether Z3 can be asked here."""
+    return find_spec("z3") is not None
+
+
+def confirmed(cases: Iterable[Case]) -> Iterator[Case]:
+    """The same cases, each after its check."""
+    for case in cases:
+        confirm(case)
+        yield case
+
+
+def confirm(case: Case) -> None:
+    """Raises ConfirmationFailed unless the case is satisfiable and its paragraph says its constraints."""
+    from synth.solver import satisfiable
+
+    read = parse(case.paragraph, case.actions).constraints
+    if read != case.constraints:
+        raise ConfirmationFailed(f"case {case.id}: the paragraph says {read}, not {case.constraints}")
+    if satisfiable(case.spec) is not True:
+        raise ConfirmationFailed(f"case {case.id}: Z3 does not find the constraints satisfiable")
