@@ -139,7 +139,7 @@ def outcome_tables(judged: Sequence[Judgement]) -> Iterator[str]:
         )
     unjudged = sum(not j.results for j in judged)
     if unjudged:
-        yield f"{unjudged} of {len(judged)} runs name no case and no policy applies: nothing was judged there."
+        yield f"{unjudged} of {len(judged)} runs name no case and no policy applies: not judged."
 
 
 def problem_list(judged: Iterable[Judgement]) -> Iterator[str]:

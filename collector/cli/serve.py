@@ -8,19 +8,18 @@ import click
 
 from collector.cli.console import clear_errors, fail
 
+PORT = click.IntRange(0, 65535)
+PATH = click.Path(path_type=Path)
+
 
 @click.command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option(
-    "--http-port", type=click.IntRange(0, 65535), default=4318, show_default=True, help="0 = any free port."
-)
+@click.option("--http-port", type=PORT, default=4318, show_default=True, help="0 = any free port.")
 @click.option(
     "--store", default="sqlite:///pdoctor.db", show_default=True, metavar="URL", help="sqlite:///FILE"
 )
-@click.option(
-    "--policies", type=click.Path(path_type=Path), default=None, help="A policy file or a folder of them."
-)
-@click.option("--cases", type=click.Path(path_type=Path), default=None, help="Cases as JSON lines.")
+@click.option("--policies", type=PATH, default=None, help="A policy file or a folder of them.")
+@click.option("--cases", type=PATH, default=None, help="Cases as JSON lines.")
 def command(host: str, http_port: int, store: str, policies: Path | None, cases: Path | None) -> None:
     """Receive OTLP traces, judge the runs and show them at http://HOST:PORT/."""
     with clear_errors():
@@ -29,6 +28,5 @@ def command(host: str, http_port: int, store: str, policies: Path | None, cases:
         try:
             serve(host=host, http_port=http_port, store=store, policies=policies, cases=cases)
         except OSError as error:
-            fail(
-                f"cannot listen on {host}:{http_port}: {error.strerror or error}; is another collector running?"
-            )
+            why = error.strerror or str(error)
+            fail(f"cannot listen on {host}:{http_port}: {why}; is another collector running?")
