@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
@@ -163,29 +163,18 @@ class _Handler(BaseHTTPRequestHandler):
             case parts:
                 return model.assistants.post(parts, body, key)
 
-    def _answer(self, route: Any) -> None:
-        """Run a route and send what it made; every failure has a status and a reason."""
+    def _answer(self, route: Callable[[], Any]) -> None:
+        """Run a route and send what it made, if anybody still listens."""
         try:
-            made = route()
-        except Refused as error:
-            self._error(error.status, str(error), error.code)
-        except assistants.NotFound as error:
-            self._error(404, f"nothing here: {error}", "not_found")
-        except BadInput as error:
-            self._error(404 if error.field == "model" else 400, str(error), "invalid_request_error")
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            self._error(400, f"malformed request: {error!r}", "invalid_request_error")
-        else:
-            self._send(made)
-
-    def _send(self, made: Any) -> None:
-        try:
-            if isinstance(made, dict | list):
-                self._json(200, made)
-            else:
-                self._events(made)
+            self._send(*_made_by(route))
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
+
+    def _send(self, status: int, made: Any) -> None:
+        if isinstance(made, dict | list):
+            self._json(status, made)
+        else:
+            self._events(made)
 
     def _json(self, status: int, made: Any) -> None:
         data = json.dumps(made).encode()
@@ -206,10 +195,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(f"{head}data: {text}\n\n".encode())
         self.close_connection = True
 
-    def _error(self, status: int, message: str, code: str) -> None:
-        error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
-        self._json(status, {"error": error})
-
     def _parts(self) -> list[str]:
         parts = self.path.partition("?")[0].strip("/").split("/")
         return parts[1:] if parts[:1] == ["v1"] else parts
@@ -229,3 +214,21 @@ class _Handler(BaseHTTPRequestHandler):
         if not isinstance(body, dict):
             raise Refused(400, "the body is not a JSON object", "invalid_json")
         return body
+
+
+def _made_by(route: Callable[[], Any]) -> tuple[int, Any]:
+    """Status and body; every failure has a reason."""
+    try:
+        return 200, route()
+    except Refused as error:
+        return error.status, _error(str(error), error.code)
+    except assistants.NotFound as error:
+        return 404, _error(f"nothing here: {error}", "not_found")
+    except BadInput as error:
+        return 404 if error.field == "model" else 400, _error(str(error), "invalid_request_error")
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        return 400, _error(f"malformed request: {error!r}", "invalid_request_error")
+
+
+def _error(message: str, code: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
