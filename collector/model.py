@@ -9,7 +9,10 @@ from typing import Any
 from synth.model import Verdict
 from synth.run import Run, ToolCall
 
-__all__ = ["Assessment", "Run", "Span", "ToolCall"]
+__all__ = ["Assessment", "Batch", "Binding", "Rebuilt", "Rejection", "Run", "Segment", "Span", "ToolCall"]
+
+SPAN_KEY_BYTES = 24
+"""Trace id (16) and span id (8): what identifies a span within a project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,84 @@ class Span:
     resource: Mapping[str, Any] = field(default_factory=dict)
     scope: str = ""
     """Name of the instrumentation scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The spans of one run that came in one request: the unit of storage."""
+
+    run_id: str
+    """`pdoctor.run.id`, else the trace id; 32 hex digits."""
+    keys: tuple[bytes, ...]
+    """`SPAN_KEY_BYTES` each, in the order of the spans in `payload`."""
+    payload: bytes
+    """An OTLP `TracesData` message of exactly these spans with their resources and scopes."""
+    has_root: bool
+    """One of them ends the run: it has no parent, or it announces the number of calls."""
+    trace_ids: tuple[str, ...]
+    """Traces other than `run_id` that the spans belong to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A span that was not taken, and why; the sender is told."""
+
+    span: str
+    """Where it stood in the request, with its id as far as it had one."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One decoded export request."""
+
+    segments: tuple[Segment, ...]
+    rejections: tuple[Rejection, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes that wait in memory until they are stored."""
+        return sum(len(s.payload) + SPAN_KEY_BYTES * len(s.keys) for s in self.segments)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a harness says about a trace: which case it runs and, at the end, how it ended."""
+
+    trace_id: str
+    case_id: str
+    status: str | None = None
+    """`ok`, `timeout` or `crash`; None while the agent still works."""
+    wall_seconds: float | None = None
+    iterations: int | None = None
+    at: float = 0.0
+    """Arrival, Unix seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A run as its spans tell it, with what the spans alone know."""
+
+    run: Run
+    span_ids: tuple[str, ...]
+    """Of `run.calls`, position by position."""
+    has_root: bool
+    expected_calls: int | None
+    """`pdoctor.run.calls`, if a root span announced it."""
+    started_ns: int | None
+    ended_ns: int | None
+    spans: int
+    is_agent: bool
+    """False: nothing here says that an agent ran (spans of an ordinary service in the same trace)."""
+    service: str | None = None
+    session: str | None = None
+
+    @property
+    def all_calls_arrived(self) -> bool:
+        """The root span ended and every call that it announced is here."""
+        return (
+            self.has_root and self.expected_calls is not None and len(self.run.calls) >= self.expected_calls
+        )
 
 
 @dataclass(frozen=True, slots=True)

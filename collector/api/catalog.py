@@ -1,0 +1,200 @@
+"""Cases, bindings and policies: what runs are judged by."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.concurrency import run_in_threadpool
+
+from collector.api import views
+from collector.api.access import Access, reader, writer
+from collector.api.bodies import documents, json_object, raw_body
+from collector.errors import BadRequest, NotFound
+from collector.model import Binding
+from collector.service import check_policy_text, reject_unknown
+from collector.store import catalog
+from synth.case import case_from_json
+from synth.errors import BadInput
+
+router = APIRouter(prefix="/api/v1", tags=["cases and policies"])
+Reader = Annotated[Access, Depends(reader)]
+Writer = Annotated[Access, Depends(writer)]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+
+HEX32 = re.compile(r"[0-9a-f]{32}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+STATUSES = ("ok", "timeout", "crash")
+
+
+@router.post("/cases", status_code=201)
+async def put_cases(access: Writer, request: Request) -> dict[str, Any]:
+    """Store one case or many (object, list, `{"items": [...]}` or JSON lines); all or none."""
+    return await run_in_threadpool(_put_cases, access, await documents(request))
+
+
+def _put_cases(access: Access, found: list[Any]) -> dict[str, Any]:
+    bodies: dict[str, str] = {}
+    for number, said in enumerate(found):
+        try:
+            case = case_from_json(said)
+        except BadInput as flaw:
+            raise BadInput(f"item {number}: {flaw.message}", field=flaw.field) from None
+        bodies[case.id] = orjson.dumps(case.to_json()).decode()
+    if not bodies:
+        raise BadRequest("no case was sent", "send one object, a list, or JSON lines")
+    catalog.put_cases(access.service.store, access.project, bodies, now=time.time())
+    access.service.wake()
+    return {"stored": len(bodies), "ids": list(bodies)}
+
+
+@router.get("/cases")
+def list_cases(access: Reader, limit: Limit = 50, cursor: str | None = None) -> dict[str, Any]:
+    """Stored cases in order of id."""
+    with access.service.store.read() as connection:
+        rows = catalog.list_cases(connection, access.project, limit=limit, after=views.decode_cursor(cursor))
+    return views.page([orjson.loads(body) for _, body in rows], limit, rows[-1][0] if rows else None)
+
+
+@router.get("/cases/{case_id}")
+def show_case(access: Reader, case_id: str) -> Any:
+    """One case as it was stored."""
+    with access.service.store.read() as connection:
+        found = catalog.cases(connection, access.project, [case_id])
+    if case_id not in found:
+        raise NotFound(f"there is no case {case_id[:80]!r}", "GET /api/v1/cases lists the cases")
+    return orjson.loads(found[case_id])
+
+
+@router.post("/bindings", status_code=201)
+async def put_bindings(access: Writer, request: Request) -> dict[str, Any]:
+    """Say which case the runs of a trace belong to; with a `status`, that the run has ended."""
+    bindings = [binding_from_json(said, number) for number, said in enumerate(await documents(request))]
+    if not bindings:
+        raise BadRequest("no binding was sent", 'send {"trace_id", "case_id", "status"?} or a list of them')
+    await run_in_threadpool(_put_bindings, access, bindings)
+    return {"stored": len(bindings)}
+
+
+def _put_bindings(access: Access, bindings: list[Binding]) -> None:
+    service = access.service
+    catalog.bind(
+        service.store, access.project, bindings, now=time.time(), grace=service.settings.grace_seconds
+    )
+    service.wake()
+
+
+def binding_from_json(said: Any, number: int) -> Binding:
+    """A binding; raises BadRequest that names item and field."""
+    where = f"binding {number}"
+    if not isinstance(said, dict):
+        raise BadRequest(f"{where} is no object", 'expected {"trace_id", "case_id", "status"?, ...}')
+    reject_unknown(said, {"trace_id", "case_id", "status", "wall_seconds", "iterations"}, where)
+    trace_id, case_id, status = said.get("trace_id"), said.get("case_id"), said.get("status")
+    if not isinstance(trace_id, str) or not HEX32.fullmatch(trace_id.lower()):
+        raise BadRequest(f"{where}: trace_id is {_brief(trace_id)}", "expected 32 hex digits")
+    if not isinstance(case_id, str) or not case_id or len(case_id) > 200:
+        raise BadRequest(f"{where}: case_id is {_brief(case_id)}", "expected the id of a case")
+    if status is not None and status not in STATUSES:
+        raise BadRequest(f"{where}: status is {_brief(status)}", f"expected one of {', '.join(STATUSES)}")
+    return Binding(
+        trace_id.lower(), case_id, status,
+        wall_seconds=_number(said.get("wall_seconds"), f"{where}: wall_seconds"),
+        iterations=_count(said.get("iterations"), f"{where}: iterations"),
+    )  # fmt: skip
+
+
+def _number(value: Any, where: str) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise BadRequest(f"{where} is {_brief(value)}", "expected a number of at least 0")
+    return float(value)
+
+
+def _count(value: Any, where: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**31:
+        raise BadRequest(f"{where} is {_brief(value)}", "expected a whole number of at least 0")
+    return value
+
+
+def _brief(value: Any) -> str:
+    text = "missing" if value is None else orjson.dumps(value).decode()
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+@router.get("/policies")
+def list_policies(access: Reader) -> dict[str, Any]:
+    """Active policy files."""
+    with access.service.store.read() as connection:
+        rows = catalog.active_policies(connection, access.project)
+    return {"items": [policy_item(row) for row in rows], "cursor": None}
+
+
+@router.get("/policies/{name}")
+def show_policy(access: Reader, name: str) -> dict[str, Any]:
+    """Every version of one policy file, newest first."""
+    with access.service.store.read() as connection:
+        rows = catalog.policy_versions(connection, access.project, name)
+    if not rows:
+        raise NotFound(f"there is no policy file {name[:80]!r}", "GET /api/v1/policies lists them")
+    return {**policy_item(rows[0]), "versions": [policy_item(row) for row in rows]}
+
+
+@router.put("/policies/{name}")
+async def put_policy(access: Writer, name: str, request: Request) -> dict[str, Any]:
+    """Store a new version of a policy file (YAML text as the body); it is active at once."""
+    text = _decoded(await raw_body(request))
+    return await run_in_threadpool(_put_policy, access, name, text)
+
+
+@router.post("/policies", status_code=201)
+async def post_policy(access: Writer, request: Request) -> dict[str, Any]:
+    """The same with `{"name", "text"}` as the body."""
+    said = await json_object(request)
+    reject_unknown(said, {"name", "text"}, "the policy")
+    name, text = said.get("name"), said.get("text")
+    if not isinstance(name, str) or not isinstance(text, str):
+        raise BadRequest("`name` and `text` must be text", 'send {"name", "text"}')
+    return await run_in_threadpool(_put_policy, access, name, text)
+
+
+def _put_policy(access: Access, name: str, text: str) -> dict[str, Any]:
+    if not NAME.fullmatch(name):
+        raise BadRequest(
+            f"{name[:80]!r} is no name of a policy file", "use letters, digits, dot, dash, underscore"
+        )
+    check_policy_text(text, name)
+    version = catalog.put_policy(access.service.store, access.project, name, text, now=time.time())
+    access.service.wake()
+    return {"name": name, "version": version}
+
+
+@router.delete("/policies/{name}")
+def drop_policy(access: Writer, name: str) -> dict[str, Any]:
+    """Switch a policy file off; its versions stay readable."""
+    catalog.drop_policy(access.service.store, access.project, name)
+    return {"name": name, "active": False}
+
+
+def policy_item(row: Any) -> dict[str, Any]:
+    return {
+        "name": row["name"],
+        "version": row["version"],
+        "active": bool(row["active"]),
+        "at": views.iso(row["at"]),
+        "text": row["text"],
+    }
+
+
+def _decoded(body: bytes) -> str:
+    try:
+        return body.decode()
+    except UnicodeDecodeError as flaw:
+        raise BadRequest(f"the policy file is not UTF-8: {flaw}") from None

@@ -1,0 +1,167 @@
+"""Rows and rebuilt runs as the JSON of the API."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from collector.errors import BadRequest
+from collector.model import Rebuilt, Span
+
+Row = Any
+"""A row of the store: column name -> value."""
+
+ITEM_FIELDS = (
+    "agent", "service", "source", "model", "session", "case_id", "outcome", "error_type", "complete",
+    "spans", "findings",
+)  # fmt: skip
+
+
+def run_item(row: Row) -> dict[str, Any]:
+    """A run in a list."""
+    start, end = row["started_ns"], row["ended_ns"]
+    return {
+        "id": row["key"],
+        **{name: row[name] for name in ITEM_FIELDS},
+        "complete": bool(row["complete"]),
+        "calls_count": row["calls"],
+        "judged": row["checked"] == row["version"],
+        "started_at": iso_ns(start),
+        "ended_at": iso_ns(end),
+        "duration_ms": None if start is None or end is None else (end - start) / 1e6,
+        "first_seen": iso(row["first_seen"]),
+        "last_seen": iso(row["last_seen"]),
+    }
+
+
+def run_detail(
+    row: Row, rebuilt: Rebuilt, history: Sequence[Row]
+) -> dict[str, Any]:
+    """A run alone: its calls, what was concluded, and every earlier conclusion."""
+    current = orjson.loads(history[-1]["body"]) if history else {}
+    verdict, policies = current.get("verdict"), current.get("policies", [])
+    record = {**rebuilt.run.to_json(), "status": current.get("status", "running")}
+    if current.get("case_id"):
+        record["case_id"] = current["case_id"]
+    calls = [
+        {**call.to_json(), "index": index, "span_id": span_id}
+        for index, (call, span_id) in enumerate(zip(rebuilt.run.calls, rebuilt.span_ids, strict=True))
+    ]
+    return {
+        **run_item(row),
+        "query": rebuilt.run.query,
+        "tools": list(rebuilt.run.tools) if rebuilt.run.tools is not None else None,
+        "status": current.get("status", "running"),
+        "calls": calls,
+        "verdict": verdict,
+        "policies": policies,
+        "verdicts": ([verdict] if verdict else []) + list(policies),
+        "metrics": current.get("metrics", {}),
+        "problems": current.get("problems", []),
+        "history": [history_item(entry) for entry in history],
+        "record": record,
+    }
+
+
+def history_item(entry: Row) -> dict[str, Any]:
+    return {
+        "at": iso(entry["at"]),
+        "outcome": entry["outcome"],
+        "error_type": entry["error_type"],
+        **{
+            k: v
+            for k, v in orjson.loads(entry["body"]).items()
+            if k in ("verdict", "policies", "status", "problems")
+        },
+    }
+
+
+def span_item(span: Span) -> dict[str, Any]:
+    """One span, ids in hex, times in nanoseconds."""
+    return {
+        "trace_id": span.trace_id,
+        "span_id": span.span_id,
+        "parent_id": span.parent_id,
+        "name": span.name,
+        "start_ns": span.start_ns,
+        "end_ns": span.end_ns,
+        "status": span.status,
+        "status_message": span.status_message,
+        "scope": span.scope,
+        "attributes": printable(span.attributes),
+        "events": [{"name": name, "attributes": printable(attributes)} for name, attributes in span.events],
+        "resource": printable(span.resource),
+    }
+
+
+def printable(value: Any) -> Any:
+    """Attribute values as JSON: bytes become base64 text."""
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Mapping):
+        return {str(k): printable(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [printable(item) for item in value]
+    return value
+
+
+def finding_item(row: Row) -> dict[str, Any]:
+    return {
+        "id": row["id"],
+        "run_id": row["key"],
+        "agent": row["agent"],
+        "case_id": row["case_id"],
+        **{name: row[name] for name in ("rule", "type", "code", "tool", "sentence", "explanation")},
+        "calls": orjson.loads(row["calls"]),
+    }
+
+
+def page(items: Sequence[Any], limit: int, last: int | str | None) -> dict[str, Any]:
+    """A list answer; the cursor is opaque, and null on the last page."""
+    full = len(items) == limit and last is not None
+    return {"items": list(items), "cursor": encode_cursor(last) if full else None}
+
+
+def encode_cursor(value: int | str | None) -> str:
+    return base64.urlsafe_b64encode(str(value).encode()).decode().rstrip("=")
+
+
+def decode_cursor(cursor: str | None) -> str | None:
+    if cursor is None:
+        return None
+    try:
+        return base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+    except ValueError:
+        raise BadRequest(
+            "the cursor is not one of ours", "take `cursor` from the previous page as it is"
+        ) from None
+
+
+def row_cursor(cursor: str | None) -> int | None:
+    """A cursor of a list that is ordered by row id."""
+    value = decode_cursor(cursor)
+    if value is None:
+        return None
+    if not value.isdigit() or len(value) > 18:
+        raise BadRequest("the cursor is not one of ours", "take `cursor` from the previous page as it is")
+    return int(value)
+
+
+def iso(seconds: float | None) -> str | None:
+    return (
+        None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    )
+
+
+def iso_ns(ns: int | None) -> str | None:
+    """A span's time; senders may write nonsense, which stays readable as a number."""
+    if ns is None:
+        return None
+    try:
+        return iso(ns / 1e9)
+    except (OverflowError, ValueError, OSError):
+        return f"{ns} ns"

@@ -1,0 +1,218 @@
+"""The collector as one ASGI application, and ways to run it.
+
+Export requests do not go through the web framework: they are taken out before it, see `otlp.http`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import uvicorn
+from fastapi import FastAPI
+
+from collector.api import catalog, errors, health, runs
+from collector.otlp.http import PATHS, receiver
+from collector.service import DEFAULT_PROJECT, Service
+from collector.settings import Settings
+
+log = logging.getLogger("collector")
+
+App = Callable[[Any, Any, Any], Awaitable[None]]
+READY = "pdoctor collector ready at "
+"""Start of the line that `serve` prints once it takes spans; the address follows."""
+
+
+def create_app(settings: Settings, service: Service | None = None) -> App:
+    """The whole collector; its store and checkers live until the shutdown event.
+
+    Without a `service`, one is made at the start-up event.
+    """
+    web = _web(settings, service)
+
+    async def store(project: str, batch: Any) -> None:
+        service: Service = web.state.service
+        await service.put_spans(project, batch)
+
+    otlp = receiver(store, lambda _headers: DEFAULT_PROJECT, settings.limits)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            problem = foreign(scope, settings)
+            if problem:
+                await _refuse(send, problem)
+            elif scope["path"] in PATHS:
+                await otlp(scope, receive, send)
+            else:
+                await web(scope, receive, send)
+        else:
+            await web(scope, receive, send)
+
+    return app
+
+
+def _web(settings: Settings, service: Service | None) -> FastAPI:
+    @contextlib.asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        app.state.service = service or await asyncio.to_thread(Service, settings)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(app.state.service.close)
+
+    app = FastAPI(
+        title="PDoctor Trace collector",
+        description="Runs of LLM agents, judged. Spans go to `POST /v1/traces` (OTLP).",
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+    )
+    errors.install(app)
+    for part in (runs, catalog, health):
+        app.include_router(part.router)
+    with contextlib.suppress(ImportError):
+        from collector.ui import pages
+
+        app.include_router(pages.router)
+    return app
+
+
+def foreign(scope: Any, settings: Settings) -> str | None:
+    """Why a request cannot come from where it should, None where it may.
+
+    A page elsewhere can make a browser send requests here: under a name that resolves to loopback
+    (DNS rebinding), or across origins.
+    """
+    headers = dict(scope["headers"])
+    host = headers.get(b"host", b"").decode("latin-1")
+    if is_loopback(settings.host) and host and not is_loopback(_hostname(host)):
+        return f"Host is {host[:80]!r}, this collector listens on loopback only"
+    origin = headers.get(b"origin", b"").decode("latin-1")
+    if origin and scope["method"] not in ("GET", "HEAD", "OPTIONS") and origin.partition("://")[2] != host:
+        return f"Origin is {origin[:80]!r}, requests from other sites are refused"
+    return None
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _hostname(host: str) -> str:
+    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+
+
+async def _refuse(send: Any, problem: str) -> None:
+    hint = "use http://127.0.0.1:PORT"
+    body = orjson.dumps(errors.error_body("forbidden_host", problem, hint))
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def serve(
+    *,
+    host: str = "127.0.0.1",
+    http_port: int = 4318,
+    store: str = "sqlite:///pdoctor.db",
+    policies: Path | None = None,
+    cases: Path | None = None,
+    **others: Any,
+) -> None:
+    """Run until interrupted; prints `READY` and the address on standard output.
+
+    Raises BadStore, BadInput (a bad policy or case file) or OSError (the address is taken).
+    """
+    settings = Settings(
+        store_url=store, host=host, http_port=http_port, policies=policies, cases=cases, **others
+    )
+    with listening(settings) as sock:
+        Server(settings, sock).run_here(lambda url: print(f"{READY}{url}", flush=True))  # noqa: T201
+
+
+@contextlib.contextmanager
+def listening(settings: Settings) -> Iterator[socket.socket]:
+    """The bound socket; binding first means that a second collector fails before it touches the store."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((settings.host, settings.http_port))
+        sock.listen(1024)
+        yield sock
+
+
+class Server:
+    """One collector in this process, on a socket that is already bound."""
+
+    def __init__(self, settings: Settings, sock: socket.socket) -> None:
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        self.url = f"http://{host}:{sock.getsockname()[1]}"
+        self._sock = sock
+        config = uvicorn.Config(
+            create_app(settings, Service(settings)),
+            http="httptools" if sys.platform != "win32" else "auto",
+            lifespan="on",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=10,
+        )
+        self._uvicorn = uvicorn.Server(config)
+
+    def run_here(self, ready: Callable[[str], None]) -> None:
+        """Serve in this thread until a signal or `stop`; calls `ready(url)` once requests are taken."""
+        watcher = threading.Thread(target=self._announce, args=(ready,), daemon=True)
+        watcher.start()
+        self._uvicorn.run(sockets=[self._sock])
+
+    def _announce(self, ready: Callable[[str], None]) -> None:
+        while not self._uvicorn.started:
+            if self._uvicorn.should_exit:
+                return
+            threading.Event().wait(0.01)
+        ready(self.url)
+
+    def stop(self) -> None:
+        self._uvicorn.should_exit = True
+
+
+@contextlib.contextmanager
+def running(settings: Settings) -> Iterator[str]:
+    """A collector in a thread of this process; gives its address, stops it at the end."""
+    up = threading.Event()
+    failures: list[BaseException] = []
+
+    def work(server: Server) -> None:
+        try:
+            server.run_here(lambda _url: up.set())
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            up.set()
+
+    with listening(settings) as sock:
+        server = Server(settings, sock)
+        thread = threading.Thread(target=work, args=(server,), name="pdoctor-collector")
+        thread.start()
+        up.wait()
+        if failures:
+            thread.join()
+            raise failures[0]
+        try:
+            yield server.url
+        finally:
+            server.stop()
+            thread.join()

@@ -1,0 +1,62 @@
+"""OpenTelemetry's GenAI semantic conventions, with the `pdoctor.*` attributes of our own tracer on top."""
+
+from __future__ import annotations
+
+from collector.dialects import names
+from collector.dialects.reading import (
+    Dialect,
+    SeenAgent,
+    SeenCall,
+    error_text,
+    json_value,
+    last_user_text,
+    text,
+    tool_names,
+    whole,
+)
+from collector.model import Span, ToolCall
+
+
+def read_call(span: Span) -> SeenCall | None:
+    """A span of `execute_tool`; with inferred timing its ends bound both instants."""
+    attributes = span.attributes
+    if attributes.get(names.OPERATION_NAME) != "execute_tool":
+        return None
+    first, last = span.start_ns, max(span.start_ns, span.end_ns)
+    inferred = attributes.get(names.TIMING) == "inferred"
+    call = ToolCall(
+        id=text(attributes.get(names.TOOL_CALL_ID)),
+        tool=text(attributes.get(names.TOOL_NAME))
+        or span.name.removeprefix("execute_tool").strip()
+        or "unknown",
+        arguments=json_value(attributes.get(names.TOOL_ARGUMENTS)),
+        result=json_value(attributes.get(names.TOOL_RESULT)),
+        error=error_text(span, attributes.get(names.ERROR_TYPE) or attributes.get(names.ERROR_KIND)),
+        start=(first, last) if inferred else (first, first),
+        end=(first, last) if inferred else (last, last),
+        step=whole(attributes.get(names.TURN_INDEX)),
+        with_text=attributes.get(names.TURN_HAS_TEXT),
+        executed=attributes.get(names.EXECUTED) is not False,
+        attempts=whole(attributes.get(names.ATTEMPTS)) or 1,
+    )
+    return SeenCall(call, span, whole(attributes.get(names.STEP_INDEX)))
+
+
+def read_agent(span: Span) -> SeenAgent | None:
+    """A span of `invoke_agent`."""
+    attributes = span.attributes
+    if attributes.get(names.OPERATION_NAME) != "invoke_agent":
+        return None
+    return SeenAgent(
+        span=span,
+        agent=text(attributes.get(names.AGENT_NAME)) or text(span.name.removeprefix("invoke_agent").strip()),
+        query=last_user_text(attributes.get(names.INPUT_MESSAGES)),
+        tools=tool_names(attributes.get(names.TOOL_DEFINITIONS)),
+        model=text(attributes.get(names.REQUEST_MODEL)),
+        announced_calls=whole(attributes.get(names.RUN_CALLS)),
+        source=text(attributes.get(names.SOURCE)),
+        session=text(attributes.get(names.CONVERSATION_ID)),
+    )
+
+
+DIALECT = Dialect("genai", read_call, read_agent)

@@ -1,0 +1,55 @@
+"""Errors of the `collector` package; the API renders them as `{"error": {"code", "message", "hint"}}`."""
+
+from __future__ import annotations
+
+
+class CollectorError(Exception):
+    """Base class of every error that the collector raises on purpose.
+
+    `code` is a stable machine word, `status` the HTTP status of the answer, `hint` what to do next.
+    """
+
+    code = "internal"
+    status = 500
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+
+class BadRequest(CollectorError):
+    """The request cannot be used as it came."""
+
+    code = "bad_request"
+    status = 400
+
+
+class NotFound(CollectorError):
+    """What the request names does not exist (any more)."""
+
+    code = "not_found"
+    status = 404
+
+
+class Conflict(CollectorError):
+    """The request contradicts what is stored."""
+
+    code = "conflict"
+    status = 409
+
+
+class Overloaded(CollectorError):
+    """Too much is waiting, or the disk refuses: nothing was stored, come back after `retry_after` seconds."""
+
+    code = "overloaded"
+    status = 503
+
+    def __init__(self, message: str, hint: str | None = None, *, retry_after: int = 1) -> None:
+        super().__init__(message, hint)
+        self.retry_after = retry_after
+
+
+class BadStore(CollectorError):
+    """The store cannot be opened: wrong address, not ours, or written by a newer version."""
+
+    code = "bad_store"

@@ -1,0 +1,36 @@
+"""Failures of an export request, as HTTP status, gRPC code and `google.rpc.Status` body."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import orjson
+from google.rpc.status_pb2 import Status
+
+Encoding = Literal["protobuf", "json"]
+CONTENT_TYPES: dict[Encoding, bytes] = {"protobuf": b"application/x-protobuf", "json": b"application/json"}
+
+INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED = 3, 4, 8, 12
+INTERNAL, UNAVAILABLE, UNAUTHENTICATED, PERMISSION_DENIED = 13, 14, 16, 7
+
+
+class ExportError(Exception):
+    """An export request that was not taken; nothing of it was stored."""
+
+    def __init__(self, http: int, grpc: int, message: str, *, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.http, self.grpc, self.message, self.retry_after = http, grpc, message, retry_after
+
+    def body(self, encoding: Encoding) -> bytes:
+        """`google.rpc.Status` in the encoding of the request."""
+        if encoding == "json":
+            return orjson.dumps({"code": self.grpc, "message": self.message})
+        return bytes(Status(code=self.grpc, message=self.message).SerializeToString())
+
+
+def malformed(message: str) -> ExportError:
+    return ExportError(400, INVALID_ARGUMENT, message)
+
+
+def too_large(what: str, limit: int, hint: str) -> ExportError:
+    return ExportError(413, INVALID_ARGUMENT, f"{what} is over the limit of {limit}; {hint}")

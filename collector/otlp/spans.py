@@ -1,0 +1,66 @@
+"""Stored segments back to spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+from collector.model import Span
+
+STATUS = {0: "unset", 1: "ok", 2: "error"}
+
+
+def spans_of(payloads: Iterable[bytes]) -> Iterator[Span]:
+    """The spans of a run's segments, each once, in the order of arrival."""
+    seen: set[bytes] = set()
+    for payload in payloads:
+        for resource_spans in TracesData.FromString(payload).resource_spans:
+            resource = attributes(resource_spans.resource.attributes)
+            for scope_spans in resource_spans.scope_spans:
+                scope = scope_spans.scope.name
+                for message in scope_spans.spans:
+                    key = message.trace_id + message.span_id
+                    if key not in seen:
+                        seen.add(key)
+                        yield span_of(message, resource, scope)
+
+
+def span_of(message: Any, resource: dict[str, Any], scope: str) -> Span:
+    parent = message.parent_span_id
+    status = message.status
+    return Span(
+        trace_id=message.trace_id.hex(),
+        span_id=message.span_id.hex(),
+        parent_id=parent.hex() if parent and any(parent) else None,
+        name=message.name,
+        start_ns=message.start_time_unix_nano,
+        end_ns=message.end_time_unix_nano,
+        status=STATUS.get(status.code, "unset"),
+        status_message=status.message,
+        attributes=attributes(message.attributes),
+        events=tuple((event.name, attributes(event.attributes)) for event in message.events),
+        resource=resource,
+        scope=scope,
+    )
+
+
+def attributes(pairs: Iterable[Any]) -> dict[str, Any]:
+    """Repeated KeyValue as a dict; the last of equal keys wins."""
+    return {pair.key: plain(pair.value) for pair in pairs}
+
+
+def plain(value: Any) -> Any:
+    """An AnyValue as a Python value; no value is None."""
+    text = value.string_value  # by far the most frequent kind, and cheaper to try than to ask for
+    if text:
+        return text
+    kind = value.WhichOneof("value")
+    if kind is None:
+        return None
+    if kind == "array_value":
+        return [plain(item) for item in value.array_value.values]
+    if kind == "kvlist_value":
+        return attributes(value.kvlist_value.values)
+    return getattr(value, kind)

@@ -1,0 +1,221 @@
+"""The checker process: claims due runs, judges them, records what it found.
+
+It is started by `supervisor` as `python -P -m collector.pipeline.checker`, inherits no socket, and
+ends when the pipe of its parent closes. Lines on standard output tell the parent what it is at, so
+that a solver that overruns can be killed; a killed checker's runs are taken again by the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from collector.model import Rebuilt
+from collector.otlp.spans import spans_of
+from collector.pipeline.conclude import conclude, conclusion
+from collector.pipeline.protocol import settings_from_json
+from collector.rebuild import rebuild
+from collector.settings import Settings
+from collector.store import Store, catalog, open_store, work
+from collector.store.work import Claim, Conclusion
+from synth.case import Case
+
+log = logging.getLogger("collector.checker")
+
+BATCH = 64
+POLL_SECONDS = 1.0
+"""Another collector on the same database may have made work."""
+HOLD_SECONDS = 0.05
+"""Conclusions of fast runs are recorded together, but never held longer than this."""
+ATTEMPTS = 3
+"""A run whose judging killed so many checkers is given up as undecided."""
+
+
+class Checker:
+    """Everything one checker process keeps between runs."""
+
+    def __init__(self, store: Store, settings: Settings, worker: str) -> None:
+        self.store, self.settings, self.worker = store, settings, worker
+        self._policy_state: object = None
+        self._policies: dict[int, Any] = {}
+
+    def round(self, now: float) -> int:
+        """Claim and judge one batch; returns how many runs it held."""
+        claims = work.claim(
+            self.store, self.worker, now=now, lease=self.settings.check_seconds * BATCH, limit=BATCH
+        )
+        if claims:
+            self._judge(claims, now)
+        return len(claims)
+
+    def _judge(self, claims: Sequence[Claim], now: float) -> None:
+        from synth.rules import Rules
+
+        rules = Rules(z3=self.settings.z3_check)
+        with self.store.read() as connection:
+            payloads = work.payloads(connection, [claim.run for claim in claims])
+            rebuilt = {claim.run: rebuilt_run(claim, payloads[claim.run]) for claim in claims}
+            traces = [claim.key for claim in claims] + [t for _, ids in rebuilt.values() for t in ids]
+            bindings = work.bindings(connection, traces)
+            cases = self._cases(connection, claims, rebuilt, bindings)
+            self._refresh_policies(connection, {claim.project for claim in claims})
+        done: list[Conclusion] = []
+        began = time.monotonic()
+        for claim in claims:
+            say({"on": claim.key})
+            run, ids = rebuilt[claim.run]
+            policies = self._policies.get(claim.project)
+            try:
+                if claim.attempts > ATTEMPTS:
+                    done.append(given_up(claim, run, f"was stopped {ATTEMPTS} times for taking too long"))
+                else:
+                    done.append(
+                        conclude(
+                            claim, run, ids, bindings, cases, policies, rules, self.settings, time.time()
+                        )
+                    )
+            except Exception as failure:  # one run that breaks a rule must not stop the others
+                log.exception("run %s could not be judged", claim.key)
+                done.append(given_up(claim, run, f"failed: {type(failure).__name__}: {failure}"))
+            if time.monotonic() - began > HOLD_SECONDS:
+                work.finish(self.store, done, now=time.time())
+                done, began = [], time.monotonic()
+        if done:
+            work.finish(self.store, done, now=time.time())
+        say({"idle": True})
+
+    def _cases(
+        self,
+        connection: Any,
+        claims: Sequence[Claim],
+        rebuilt: Mapping[int, tuple[Rebuilt, tuple[str, ...]]],
+        bindings: Mapping[tuple[int, str], Any],
+    ) -> dict[tuple[int, str], Case]:
+        wanted: dict[int, set[str]] = {}
+        for claim in claims:
+            if case_id := rebuilt[claim.run][0].run.case_id:
+                wanted.setdefault(claim.project, set()).add(case_id)
+        for (project, _), binding in bindings.items():
+            wanted.setdefault(project, set()).add(binding.case_id)
+        return {
+            (project, case_id): parsed_case(body)
+            for project, ids in wanted.items()
+            for case_id, body in catalog.cases(connection, project, ids).items()
+        }
+
+    def _refresh_policies(self, connection: Any, projects: set[int]) -> None:
+        state = catalog.policy_state(connection)
+        if state != self._policy_state:
+            self._policy_state, self._policies = state, {}
+        for project in projects - self._policies.keys():
+            self._policies[project] = loaded_policies(
+                [(row["name"], row["text"]) for row in catalog.active_policies(connection, project)]
+            )
+
+
+def rebuilt_run(claim: Claim, payloads: Sequence[bytes]) -> tuple[Rebuilt, tuple[str, ...]]:
+    """The run of a claim, and the traces its spans belong to."""
+    spans = list(spans_of(payloads))
+    return rebuild(claim.key, spans), tuple(dict.fromkeys(span.trace_id for span in spans))
+
+
+@lru_cache(maxsize=4096)
+def parsed_case(body: str) -> Case:
+    from synth.case import case_from_json
+
+    return case_from_json(orjson.loads(body))
+
+
+def loaded_policies(files: Sequence[tuple[str, str]]) -> Any:
+    """All active policy files of a project as one set, None without any."""
+    from collector.policies import load_all
+
+    return load_all(files)
+
+
+def given_up(claim: Claim, rebuilt: Rebuilt, why: str) -> Conclusion:
+    """What is recorded about a run that cannot be judged; `why` completes "judging this run ..."."""
+    from collector.model import Assessment
+    from synth.model import Verdict
+
+    verdict = Verdict(claim.key, rebuilt.run.case_id, "undecided", None, ())
+    problems = [f"judging this run {why}"]
+    return conclusion(
+        claim, rebuilt, rebuilt.run, Assessment(claim.key, verdict), problems, True, None, True
+    )
+
+
+def say(message: Mapping[str, Any]) -> None:
+    """One line to the parent; without a parent there is nobody to tell and nothing to do."""
+    try:
+        os.write(1, orjson.dumps(message) + b"\n")
+    except BrokenPipeError:
+        os._exit(0)
+
+
+def listen(wake: threading.Event) -> None:
+    """Wait for lines of the parent; its end is ours."""
+    while os.read(0, 65536):
+        wake.set()
+    os._exit(0)
+
+
+def main() -> None:
+    """Run until the parent's pipe closes."""
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(name)s %(levelname)s %(message)s")
+    settings, worker = settings_from_json(read_line())
+    store = open_store(settings.store_url, durable=False)
+    wake = threading.Event()
+    threading.Thread(target=listen, args=(wake,), daemon=True).start()
+    checker = Checker(store, settings, worker)
+    say({"ready": os.getpid()})
+    warmed = False
+    while True:
+        wake.clear()
+        try:
+            held = checker.round(time.time())
+        except Exception:
+            log.exception("a round of checks failed")
+            say({"idle": True})
+            with contextlib.suppress(Exception):
+                work.release(store, worker)
+            held = 0
+            time.sleep(0.2)
+        if held:
+            continue
+        if not warmed:
+            warmed = True
+            warm_up(settings)
+            continue
+        due = work.next_due(store)
+        wait = POLL_SECONDS if due is None else min(POLL_SECONDS, max(0.0, due - time.time()))
+        wake.wait(wait)
+
+
+def warm_up(settings: Settings) -> None:
+    """Load what the first verdict would have to wait for: Z3 takes most of a second."""
+    if settings.z3_check != "off":
+        from synth import solver
+
+        solver.z3()
+
+
+def read_line() -> bytes:
+    """The first line of standard input, byte by byte: what follows belongs to `listen`."""
+    line = bytearray()
+    while (byte := os.read(0, 1)) and byte != b"\n":
+        line += byte
+    return bytes(line)
+
+
+if __name__ == "__main__":
+    main()

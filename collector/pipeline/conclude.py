@@ -1,0 +1,155 @@
+"""From a claimed run's segments to what is recorded about it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from collector.assess import assess, outcome_of
+from collector.bind import Arrival, binding_of, bound_run, ending
+from collector.model import Assessment, Binding, Rebuilt, Run
+from collector.settings import Settings
+from collector.store.work import Claim, Conclusion
+from synth.case import Case
+
+TOOLS_LISTED = 200
+FINDINGS_LISTED = 200
+
+
+def conclude(
+    claim: Claim,
+    rebuilt: Rebuilt,
+    traces: tuple[str, ...],
+    bindings: Mapping[tuple[int, str], Binding],
+    cases: Mapping[tuple[int, str], Case],
+    policies: Any,
+    rules: Any,
+    settings: Settings,
+    now: float,
+) -> Conclusion:
+    """Judge one run as far as it has come."""
+    binding = binding_of(claim.key, traces, claim.project, bindings)
+    end = ending(rebuilt, binding, Arrival(now, claim.last_seen, claim.root_seen), settings)
+    run = bound_run(rebuilt, binding, end)
+    case = cases.get((claim.project, run.case_id)) if run.case_id else None
+    problems = list(run.problems)
+    if run.case_id and case is None:
+        problems.append(f"case {run.case_id} is not known here; post it to /api/v1/cases")
+    assessment = assess(run, case, policies, rules)
+    return conclusion(
+        claim, rebuilt, run, assessment, problems, end.complete, end.look_again, binding is not None
+    )
+
+
+def conclusion(
+    claim: Claim,
+    rebuilt: Rebuilt,
+    run: Run,
+    assessment: Assessment,
+    problems: list[str],
+    complete: bool,
+    look_again: float | None,
+    bound: bool,
+) -> Conclusion:
+    """The rows that say what was concluded."""
+    verdict = assessment.verdict
+    outcome = outcome_of(assessment, complete=complete)
+    body: dict[str, Any] = {
+        "verdict": verdict.to_json() if verdict else None,
+        "policies": [result.to_json() for result in assessment.policies],
+        "metrics": dict(assessment.metrics),
+        "problems": problems,
+        "status": run.status,
+        "complete": complete,
+        "case_id": run.case_id,
+    }
+    findings = tuple(_findings(run, body))
+    summary = {
+        "agent": run.agent,
+        "service": rebuilt.service,
+        "source": run.source,
+        "model": run.model,
+        "session": rebuilt.session,
+        "case_id": run.case_id,
+        "outcome": outcome,
+        "error_type": verdict.error_type if verdict else None,
+        "complete": complete,
+        "listed": rebuilt.is_agent or bound,
+        "calls": len(run.calls),
+        "spans": rebuilt.spans,
+        "started_ns": rebuilt.started_ns,
+        "ended_ns": rebuilt.ended_ns,
+        "findings": len(findings),
+    }
+    return Conclusion(
+        claim=claim,
+        summary=summary,
+        digest=_digest(body, rebuilt.spans),
+        body=orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS).decode(),
+        next_due=look_again,
+        tools=tuple(dict.fromkeys(call.tool for call in run.calls))[:TOOLS_LISTED],
+        findings=findings[:FINDINGS_LISTED],
+        policies={result["policy"]: result["verdict"] for result in body["policies"]},
+    )
+
+
+def _findings(run: Run, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row per finding that is more than a note."""
+    rows = []
+    verdict = body["verdict"]
+    for found in verdict["findings"] if verdict else []:
+        if found["type"] != "note":
+            rule = f"case:{verdict['case_id']}"
+            rows.append(
+                _row(run, rule, found["type"], found["code"], found["sentence"], found["calls"], found)
+            )
+    for result in body["policies"]:
+        if result["verdict"] == "violated":
+            rows.append(
+                _row(
+                    run,
+                    f"policy:{result['policy']}",
+                    "policy",
+                    "violated",
+                    None,
+                    result["violations"],
+                    result,
+                )
+            )
+    return rows
+
+
+def _row(
+    run: Run,
+    rule: str,
+    type_: str,
+    code: str,
+    sentence: int | None,
+    calls: list[int],
+    said: Mapping[str, Any],
+) -> dict[str, Any]:
+    last = calls[-1] if calls else None
+    return {
+        "rule": rule,
+        "type": type_,
+        "code": code,
+        "tool": run.calls[last].tool if last is not None and last < len(run.calls) else None,
+        "sentence": sentence,
+        "calls": orjson.dumps(calls).decode(),
+        "explanation": said["explanation"],
+    }
+
+
+def _digest(body: Mapping[str, Any], spans: int) -> str:
+    """Equal for equal conclusions: what was found and from how much, but not how long Z3 took."""
+    verdict = body["verdict"]
+    lasting = {
+        **body,
+        "verdict": verdict and {k: v for k, v in verdict.items() if k != "z3_ms"},
+        "spans": spans,
+    }
+    packed = orjson.dumps(lasting, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(packed, digest_size=16).hexdigest()

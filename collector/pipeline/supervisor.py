@@ -1,0 +1,130 @@
+"""Checker processes: started, woken after commits, killed when a solver overruns, started again."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+import uuid
+
+import orjson
+
+from collector.pipeline.protocol import settings_to_json
+from collector.settings import Settings
+from collector.store import Store, work
+
+log = logging.getLogger("collector.supervisor")
+
+WATCH_SECONDS = 0.5
+RESTART_SECONDS = 0.5
+"""Pause before a checker that died at once is started again; doubles up to `RESTART_LIMIT`."""
+RESTART_LIMIT = 10.0
+
+
+class Supervisor:
+    """Keeps one checker process running; `wake` tells it that there is work."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store, self._settings = store, settings
+        self._stop = threading.Event()
+        self._ready = threading.Event()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._busy: tuple[str, float] | None = None
+        self.worker = uuid.uuid4().hex
+        self.restarts = 0
+        self.judged = 0
+        self._thread = threading.Thread(target=self._run, name="pdoctor-supervisor", daemon=True)
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Tell the checker to look for work; a full pipe means that it has been told already."""
+        process = self._process
+        if process is not None and process.stdin is not None:
+            with contextlib.suppress(BlockingIOError, BrokenPipeError, ValueError):
+                os.write(process.stdin.fileno(), b"w")
+
+    def wait_ready(self, seconds: float) -> bool:
+        """Whether the checker said within `seconds` that it runs."""
+        return self._ready.wait(seconds)
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def close(self) -> None:
+        """End the checker; what it holds stays due and is judged after the next start."""
+        self._stop.set()
+        process = self._process
+        if process is not None and process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        pause = RESTART_SECONDS
+        while not self._stop.is_set():
+            began = time.monotonic()
+            self._start()
+            self._watch()
+            if self._stop.is_set():
+                break
+            self.restarts += 1
+            log.warning("the checker ended (code %s); starting another", self._code())
+            with contextlib.suppress(Exception):
+                work.release(self._store, self.worker)
+            pause = RESTART_SECONDS if time.monotonic() - began > 30 else min(pause * 2, RESTART_LIMIT)
+            self._stop.wait(pause)
+
+    def _code(self) -> int | None:
+        return self._process.returncode if self._process else None
+
+    def _start(self) -> None:
+        self._busy = None
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "collector.pipeline.checker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            close_fds=True,
+        )
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), True)
+        self._process.stdin.write(settings_to_json(self._settings, self.worker))
+        self._process.stdin.flush()
+        os.set_blocking(self._process.stdin.fileno(), False)
+        threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        for line in process.stdout or ():
+            message = orjson.loads(line)
+            if "on" in message:
+                self._busy = (message["on"], time.monotonic())
+                self.judged += 1
+            elif "idle" in message:
+                self._busy = None
+            elif "ready" in message:
+                self._ready.set()
+
+    def _watch(self) -> None:
+        """Return when the checker has ended, by itself or because it overran."""
+        process = self._process
+        while process is not None and not self._stop.is_set():
+            try:
+                process.wait(WATCH_SECONDS)
+                return
+            except subprocess.TimeoutExpired:
+                busy = self._busy
+            if busy and time.monotonic() - busy[1] > self._settings.check_seconds:
+                log.error(
+                    "judging run %s took over %g s; the checker is killed",
+                    busy[0],
+                    self._settings.check_seconds,
+                )
+                process.kill()

@@ -1,0 +1,118 @@
+"""One running collector: store, writer, checker; what the receivers and the API work with."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import orjson
+
+from collector.errors import BadRequest, CollectorError
+from collector.model import Batch
+from collector.pipeline.supervisor import Supervisor
+from collector.pipeline.writer import Writer
+from collector.settings import Settings
+from collector.store import Store, catalog, open_store
+from collector.store.engine import project_id
+from synth.case import read_cases
+from synth.errors import BadInput
+
+log = logging.getLogger("collector")
+
+DEFAULT_PROJECT = "default"
+
+
+class Service:
+    """Open with `Service(settings)`, end with `close()`; ending stores everything that was accepted."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.started = time.time()
+        self.store: Store = open_store(settings.store_url)
+        self._projects: dict[str, int] = {}
+        self.supervisors: list[Supervisor] = []
+        self.load_files()
+        self.supervisors = [Supervisor(self.store, settings) for _ in range(settings.checkers)]
+        self.writer = Writer(
+            self.store,
+            queue_bytes=settings.limits.queue_bytes,
+            open_check=settings.open_check_seconds,
+            after_commit=self.wake,
+        )
+
+    def wake(self) -> None:
+        """Tell the checkers that something changed."""
+        for supervisor in self.supervisors:
+            supervisor.wake()
+
+    def project(self, name: str = DEFAULT_PROJECT) -> int:
+        """Row id of a project."""
+        if name not in self._projects:
+            self._projects[name] = project_id(self.store, name)
+        return self._projects[name]
+
+    async def put_spans(self, project: str, batch: Batch) -> None:
+        """Returns once the spans are durable and visible; raises Overloaded."""
+        await self.writer.store(self.project(project), batch)
+
+    def load_files(self) -> None:
+        """Cases and policies named in the settings; raises BadInput that names file and line."""
+        if self.settings.cases is not None:
+            cases = {case.id: case for case in read_cases(self.settings.cases)}
+            bodies = {case_id: orjson.dumps(case.to_json()).decode() for case_id, case in cases.items()}
+            catalog.put_cases(self.store, self.project(), bodies, now=time.time())
+        for path in policy_files(self.settings.policies):
+            text = path.read_text(encoding="utf-8")
+            check_policy_text(text, str(path))
+            catalog.put_policy(self.store, self.project(), path.stem, text, now=time.time())
+
+    def problems(self) -> list[str]:
+        """Why this collector is not ready, empty if it is."""
+        found = []
+        try:
+            with self.store.write() as connection:
+                connection.rollback()
+        except CollectorError as failure:
+            found.append(failure.message)
+        if any(not supervisor.alive for supervisor in self.supervisors):
+            found.append("a checker process is not running; it is being restarted")
+        return found
+
+    def close(self) -> None:
+        """Store what was accepted, then end the checkers."""
+        self.writer.close()
+        for supervisor in self.supervisors:
+            supervisor.close()
+        self.store.close()
+
+
+def policy_files(place: Path | None) -> list[Path]:
+    """The policy files at `place`, a file or a folder of *.yaml and *.yml."""
+    if place is None:
+        return []
+    if place.is_dir():
+        return sorted(path for path in place.iterdir() if path.suffix in (".yaml", ".yml"))
+    if not place.exists():
+        raise BadInput("there is no such file or folder", file=str(place))
+    return [place]
+
+
+def check_policy_text(text: str, name: str) -> None:
+    """Raise BadInput where the text is no policy file."""
+    from synth.policies import load_policies
+
+    try:
+        load_policies(text)
+    except BadInput as flaw:
+        raise flaw.at(file=name) from None
+
+
+def reject_unknown(said: Mapping[str, object], known: set[str], what: str) -> None:
+    """Raise BadRequest where `said` has a field that nobody would read."""
+    unknown = sorted(set(said) - known)
+    if unknown:
+        raise BadRequest(
+            f"{what} has an unknown field {unknown[0]!r}", f"known fields: {', '.join(sorted(known))}"
+        )

@@ -1,0 +1,161 @@
+"""What runs are judged by: cases, bindings and policies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import case, func, insert, select, update
+from sqlalchemy.engine import Connection
+
+from collector.errors import NotFound
+from collector.model import Binding
+from collector.store import schema
+from collector.store.engine import Store
+
+
+def put_cases(store: Store, project: int, bodies: Mapping[str, str], *, now: float) -> None:
+    """Insert or replace cases (id -> JSON) and look again at the runs that wait for them."""
+    cases, runs = schema.cases, schema.runs
+    with store.write() as connection:
+        statement = store.upsert(cases)
+        statement = statement.on_conflict_do_update(
+            index_elements=["project", "id"],
+            set_={"body": statement.excluded.body, "at": statement.excluded.at},
+        )
+        connection.execute(
+            statement, [{"project": project, "id": i, "at": now, "body": body} for i, body in bodies.items()]
+        )
+        ids = list(bodies)
+        for at in range(0, len(ids), 500):
+            connection.execute(
+                update(runs)
+                .where(runs.c.project == project, runs.c.case_id.in_(ids[at : at + 500]))
+                .values(due=now, version=runs.c.version + 1)
+            )
+
+
+def cases(connection: Connection, project: int, ids: Collection[str]) -> dict[str, str]:
+    """JSON of the cases that exist among `ids`."""
+    table = schema.cases
+    query = select(table.c.id, table.c.body).where(table.c.project == project, table.c.id.in_(sorted(ids)))
+    return {row.id: row.body for row in connection.execute(query)}
+
+
+def list_cases(
+    connection: Connection, project: int, *, limit: int, after: str | None
+) -> list[tuple[str, str]]:
+    """(id, JSON) in order of id."""
+    table = schema.cases
+    query = (
+        select(table.c.id, table.c.body).where(table.c.project == project).order_by(table.c.id).limit(limit)
+    )
+    if after is not None:
+        query = query.where(table.c.id > after)
+    return [(row.id, row.body) for row in connection.execute(query)]
+
+
+def bind(store: Store, project: int, bindings: Sequence[Binding], *, now: float, grace: float) -> None:
+    """Register traces with cases; a status ends the run, also one that never sent a span."""
+    table, runs = schema.bindings, schema.runs
+    with store.write() as connection:
+        statement = store.upsert(table)
+        new = statement.excluded
+        statement = statement.on_conflict_do_update(
+            index_elements=["project", "trace_id"],
+            set_={
+                "case_id": new.case_id,
+                "at": new.at,
+                **{
+                    name: func.coalesce(new[name], table.c[name])
+                    for name in ("status", "wall_seconds", "iterations")
+                },
+            },
+        )
+        connection.execute(
+            statement,
+            [
+                {
+                    "project": project, "trace_id": b.trace_id, "case_id": b.case_id, "status": b.status,
+                    "wall_seconds": b.wall_seconds, "iterations": b.iterations, "at": now,
+                }
+                for b in bindings
+            ],
+        )  # fmt: skip
+        ended = [b for b in bindings if b.status]
+        if ended:
+            touch = store.upsert(runs)
+            due = case((runs.c.root_seen.is_not(None), now), else_=touch.excluded.due)
+            touch = touch.on_conflict_do_update(
+                index_elements=["project", "key"], set_={"due": due, "version": runs.c.version + 1}
+            )
+            connection.execute(
+                touch,
+                [
+                    {
+                        "project": project, "key": b.trace_id, "first_seen": now, "last_seen": now,
+                        "version": 1, "due": now + grace,
+                    }
+                    for b in sorted(ended, key=lambda b: b.trace_id)
+                ],
+            )  # fmt: skip
+
+
+def put_policy(store: Store, project: int, name: str, text: str, *, now: float) -> int:
+    """A new version of the policy file `name`; returns its number. The same text again changes nothing."""
+    table = schema.policies
+    with store.write() as connection:
+        last = connection.execute(
+            select(table.c.version, table.c.text, table.c.active)
+            .where(table.c.project == project, table.c.name == name)
+            .order_by(table.c.version.desc())
+            .limit(1)
+        ).first()
+        if last is not None and last.text == text and last.active:
+            return int(last.version)
+        version = 1 if last is None else last.version + 1
+        connection.execute(
+            update(table).where(table.c.project == project, table.c.name == name).values(active=False)
+        )
+        connection.execute(
+            insert(table).values(project=project, name=name, version=version, text=text, active=True, at=now)
+        )
+        return int(version)
+
+
+def drop_policy(store: Store, project: int, name: str) -> None:
+    """Switch a policy file off; its versions stay readable. Raises NotFound."""
+    table = schema.policies
+    with store.write() as connection:
+        changed = connection.execute(
+            update(table)
+            .where(table.c.project == project, table.c.name == name, table.c.active)
+            .values(active=False)
+        )
+        if not changed.rowcount:
+            raise NotFound(f"there is no active policy file {name!r}", "GET /api/v1/policies lists them")
+
+
+def active_policies(connection: Connection, project: int) -> list[dict[str, Any]]:
+    """Name, version, text and time of every active policy file."""
+    table = schema.policies
+    query = select(table).where(table.c.project == project, table.c.active).order_by(table.c.name)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def policy_versions(connection: Connection, project: int, name: str) -> list[dict[str, Any]]:
+    """Every version of one policy file, newest first."""
+    table = schema.policies
+    query = (
+        select(table).where(table.c.project == project, table.c.name == name).order_by(table.c.version.desc())
+    )
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def policy_state(connection: Connection) -> tuple[int, int]:
+    """Changes whenever any policy does; cheap to compare."""
+    table = schema.policies
+    row = connection.execute(
+        select(func.count(), func.coalesce(func.sum(table.c.version * table.c.active), 0))
+    ).one()
+    return int(row[0]), int(row[1])

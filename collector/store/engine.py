@@ -1,0 +1,168 @@
+"""Opening a store: address, pragmas, schema version.
+
+A store written by a newer version is refused before anything is touched: an old program that writes
+into a new schema would corrupt it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from collector.errors import BadStore, Overloaded
+from collector.store import schema
+
+REVISIONS = ("0001",)
+"""Every schema revision this code knows, oldest first; the last is `schema.HEAD`."""
+
+
+class Store:
+    """One open store; connections are taken from it for one transaction each."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.sqlite = engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection for reading one consistent state."""
+        with self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """A transaction; leaving the block commits. Raises Overloaded where the database refuses."""
+        try:
+            with self.engine.connect() as connection:
+                if self.sqlite:
+                    connection.exec_driver_sql("BEGIN IMMEDIATE")
+                yield connection
+                connection.commit()
+        except DBAPIError as failure:
+            raise Overloaded(
+                f"the store refuses to write: {failure.orig}",
+                "free disk space or check the database",
+                retry_after=5,
+            ) from failure
+
+    def upsert(self, table: Any) -> Any:
+        """`INSERT` with `on_conflict_*` in the dialect of this store."""
+        return sqlite.insert(table) if self.sqlite else postgresql.insert(table)
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def open_store(url: str, *, durable: bool = True) -> Store:
+    """Open (and create or migrate) the store at `url`, `sqlite:///FILE` or `postgresql://...`.
+
+    `durable=False` is for writers whose commits can be recomputed (verdicts): on SQLite they do not
+    wait for the disk. Raises BadStore.
+    """
+    store = Store(_engine(url, durable))
+    try:
+        _prepare(store, url)
+    except DBAPIError as failure:
+        raise BadStore(
+            f"cannot open the store {_shown(url)}: {failure.orig}", "check the address"
+        ) from failure
+    return store
+
+
+def project_id(store: Store, name: str) -> int:
+    """The id of a project, made if it is new."""
+    projects = schema.projects
+    with store.read() as connection:
+        found = connection.scalar(select(projects.c.id).where(projects.c.name == name))
+    if found is not None:
+        return int(found)
+    with store.write() as connection:
+        connection.execute(store.upsert(projects).values(name=name).on_conflict_do_nothing())
+        return int(connection.scalar(select(projects.c.id).where(projects.c.name == name)) or 0)
+
+
+def _engine(url: str, durable: bool) -> Engine:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise BadStore(
+            f"{url!r} is no store address", "use sqlite:///FILE or postgresql://USER@HOST/DB"
+        ) from None
+    if parsed.get_backend_name() == "postgresql":
+        return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
+    if parsed.get_backend_name() != "sqlite" or not parsed.database or parsed.database == ":memory:":
+        raise BadStore(
+            f"{_shown(url)} is no store address", "use sqlite:///FILE or postgresql://USER@HOST/DB"
+        )
+    folder = Path(parsed.database).parent
+    if not folder.is_dir():
+        raise BadStore(f"the folder {folder} of the store does not exist", "create it first")
+    engine = create_engine(parsed, connect_args={"timeout": 15, "check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def _pragmas(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # BEGIN is ours: a write transaction must take its lock at once
+        for pragma in (
+            "journal_mode = WAL",
+            f"synchronous = {'FULL' if durable else 'NORMAL'}",
+            "cache_size = -16000",
+            "wal_autocheckpoint = 4000",
+            "journal_size_limit = 67108864",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+
+    return engine
+
+
+def _prepare(store: Store, url: str) -> None:
+    with store.engine.connect() as connection:
+        tables = set(inspect(connection).get_table_names())
+        found = (
+            connection.scalar(text("SELECT version_num FROM alembic_version"))
+            if "alembic_version" in tables
+            else None
+        )
+    if found == schema.HEAD:
+        return
+    if found is not None and found not in REVISIONS:
+        raise BadStore(
+            f"the store {_shown(url)} has schema {found}, this version knows up to {schema.HEAD}",
+            "it was written by a newer pdoctor-trace: upgrade, or use another store",
+        )
+    if found is None and tables:
+        raise BadStore(f"{_shown(url)} holds other tables", "use a file or database of its own")
+    if found is None:
+        _create(store)
+    else:
+        from collector.store.migrations import upgrade  # alembic is slow to import and rarely needed
+
+        upgrade(store.engine)
+
+
+def _create(store: Store) -> None:
+    """All tables at once; two collectors that start together on one database do not collide."""
+    with store.engine.connect() as connection:
+        if store.sqlite:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        else:
+            connection.execute(text("SELECT pg_advisory_xact_lock(7400771)"))
+        if "alembic_version" not in inspect(connection).get_table_names():
+            schema.metadata.create_all(connection)
+            connection.execute(
+                text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+            )
+            connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": schema.HEAD})
+            connection.execute(insert(schema.projects).values(name="default"))
+        connection.commit()
+
+
+def _shown(url: str) -> str:
+    """The address without its password."""
+    return make_url(url).render_as_string(hide_password=True)

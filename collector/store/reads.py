@@ -1,0 +1,171 @@
+"""Lists and look-ups for the API and the pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Select, exists, func, select
+from sqlalchemy.engine import Connection
+from sqlalchemy.engine import RowMapping as Row
+
+from collector.store import schema
+from collector.store.packing import unpack
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which runs; None = any."""
+
+    case: str | None = None
+    policy: str | None = None
+    outcome: str | None = None
+    """`unbound` = no case and no policy applies."""
+    error_type: str | None = None
+    agent: str | None = None
+    service: str | None = None
+    tool: str | None = None
+    since: float | None = None
+    """Arrival of the first span, Unix seconds, inclusive."""
+    until: float | None = None
+    """Exclusive."""
+
+
+def list_runs(
+    connection: Connection, project: int, wanted: Filter, *, limit: int, before: int | None = None
+) -> list[Row]:
+    """Newest first (by arrival); `before` is the row id where the previous page ended."""
+    runs = schema.runs
+    query = _filtered(select(runs), project, wanted)
+    if before is not None:
+        query = query.where(runs.c.id < before)
+    return list(connection.execute(query.order_by(runs.c.id.desc()).limit(limit)).mappings())
+
+
+def _filtered(query: Select[Any], project: int, wanted: Filter) -> Select[Any]:
+    runs, tools, results = schema.runs, schema.run_tools, schema.policy_results
+    query = query.where(runs.c.project == project, runs.c.listed.is_not(False))
+    for column, value in (
+        (runs.c.case_id, wanted.case),
+        (runs.c.error_type, wanted.error_type),
+        (runs.c.agent, wanted.agent),
+        (runs.c.service, wanted.service),
+    ):
+        if value is not None:
+            query = query.where(column == value)
+    if wanted.outcome == "unbound":
+        query = query.where(runs.c.outcome.is_(None))
+    elif wanted.outcome is not None:
+        query = query.where(runs.c.outcome == wanted.outcome)
+    if wanted.tool is not None:
+        query = query.where(exists().where(tools.c.run == runs.c.id, tools.c.tool == wanted.tool))
+    if wanted.policy is not None:
+        query = query.where(exists().where(results.c.run == runs.c.id, results.c.policy == wanted.policy))
+    if wanted.since is not None:
+        query = query.where(runs.c.first_seen >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(runs.c.first_seen < wanted.until)
+    return query
+
+
+def one_run(connection: Connection, project: int, key: str) -> Row | None:
+    runs = schema.runs
+    return (
+        connection.execute(select(runs).where(runs.c.project == project, runs.c.key == key))
+        .mappings()
+        .first()
+    )
+
+
+def payloads_of(connection: Connection, run: int) -> list[bytes]:
+    segments = schema.segments
+    query = select(segments.c.payload).where(segments.c.run == run).order_by(segments.c.id)
+    return [unpack(payload) for (payload,) in connection.execute(query)]
+
+
+def history(connection: Connection, run: int) -> list[Row]:
+    """Every conclusion about a run, oldest first."""
+    verdicts = schema.verdicts
+    query = select(verdicts).where(verdicts.c.run == run).order_by(verdicts.c.id)
+    return list(connection.execute(query).mappings())
+
+
+def list_findings(
+    connection: Connection,
+    project: int,
+    *,
+    rule: str | None = None,
+    type: str | None = None,
+    tool: str | None = None,
+    run: str | None = None,
+    limit: int,
+    before: int | None = None,
+) -> list[Row]:
+    """Newest first, each with the key of its run."""
+    findings, runs = schema.findings, schema.runs
+    query = (
+        select(findings, runs.c.key, runs.c.agent, runs.c.case_id)
+        .join(runs, runs.c.id == findings.c.run)
+        .where(findings.c.project == project)
+    )
+    for column, value in (
+        (findings.c.rule, rule),
+        (findings.c.type, type),
+        (findings.c.tool, tool),
+        (runs.c.key, run),
+    ):
+        if value is not None:
+            query = query.where(column == value)
+    if before is not None:
+        query = query.where(findings.c.id < before)
+    return list(connection.execute(query.order_by(findings.c.id.desc()).limit(limit)).mappings())
+
+
+def stats(connection: Connection, project: int) -> dict[str, Any]:
+    """Counts of what is stored, and what waits."""
+    runs, segments = schema.runs, schema.segments
+    mine = (runs.c.project == project) & runs.c.listed.is_not(False)
+    outcomes = connection.execute(
+        select(runs.c.outcome, runs.c.error_type, func.count())
+        .where(mine)
+        .group_by(runs.c.outcome, runs.c.error_type)
+    ).all()
+    by_outcome: dict[str, int] = {}
+    by_error: dict[str, int] = {}
+    for outcome, error_type, count in outcomes:
+        by_outcome[outcome or "unbound"] = by_outcome.get(outcome or "unbound", 0) + count
+        if error_type:
+            by_error[error_type] = by_error.get(error_type, 0) + count
+    spans = connection.scalar(
+        select(func.coalesce(func.sum(segments.c.spans), 0))
+        .join(runs, runs.c.id == segments.c.run)
+        .where(runs.c.project == project)
+    )
+    waiting = connection.scalar(
+        select(func.count()).where(runs.c.project == project, runs.c.checked < runs.c.version)
+    )
+    return {
+        "runs": sum(by_outcome.values()),
+        "spans": int(spans or 0),
+        "outcomes": by_outcome,
+        "error_types": by_error,
+        "unchecked": int(waiting or 0),
+    }
+
+
+def distinct(connection: Connection, project: int, column: str) -> list[str]:
+    """Values that a filter offers, in alphabetical order."""
+    field = schema.runs.c[column]
+    query = (
+        select(field).where(schema.runs.c.project == project, field.is_not(None)).distinct().order_by(field)
+    )
+    return [str(value) for (value,) in connection.execute(query.limit(200))]
+
+
+def backlog(connection: Connection, now: float) -> tuple[int, float]:
+    """(runs that are due, seconds since the first of them became due), over all projects."""
+    runs = schema.runs
+    count, first = connection.execute(
+        select(func.count(), func.min(runs.c.due)).where(runs.c.due.is_not(None), runs.c.due <= now)
+    ).one()
+    return int(count), 0.0 if first is None else now - first

@@ -1,0 +1,176 @@
+"""The one schema, for SQLite and PostgreSQL. Times are arrival times (Unix seconds) unless named `_ns`.
+
+A run's row is also its place in the work queue: `due` is when a checker shall look at it next (NULL =
+nothing to do), `lease` until when a checker holds it, `version` grows with every arrival, so that a
+verdict computed from fewer spans never hides later ones.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+HEAD = "0001"
+"""Revision that this code reads and writes; see `migrations/versions`."""
+
+metadata = MetaData()
+Big = BigInteger().with_variant(Integer(), "sqlite")
+
+projects = Table(
+    "projects",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("name", String, nullable=False, unique=True),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("project", Big, ForeignKey("projects.id"), nullable=False),
+    Column("key", String, nullable=False),
+    Column("first_seen", Float, nullable=False),
+    Column("last_seen", Float, nullable=False),
+    Column("root_seen", Float),
+    Column("version", Integer, nullable=False),
+    Column("checked", Integer, nullable=False, server_default=text("0")),
+    Column("due", Float),
+    Column("lease", Float),
+    Column("worker", String),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    # What the last assessment said, for lists:
+    Column("agent", String),
+    Column("service", String),
+    Column("source", String),
+    Column("model", String),
+    Column("session", String),
+    Column("case_id", String),
+    Column("outcome", String),
+    Column("error_type", String),
+    Column("complete", Boolean),
+    Column("listed", Boolean),
+    Column("calls", Integer),
+    Column("spans", Integer),
+    Column("started_ns", BigInteger),
+    Column("ended_ns", BigInteger),
+    Column("findings", Integer),
+    Column("digest", String),
+    UniqueConstraint("project", "key"),
+    Index("runs_due", "due", sqlite_where=text("due IS NOT NULL"), postgresql_where=text("due IS NOT NULL")),
+    Index("runs_outcome", "project", "outcome", "id"),
+    Index("runs_agent", "project", "agent", "id"),
+    Index("runs_case", "project", "case_id", "id"),
+    Index("runs_seen", "project", "first_seen"),
+)
+
+segments = Table(
+    "segments",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("run", Big, ForeignKey("runs.id"), nullable=False),
+    Column("spans", Integer, nullable=False),
+    Column("span_keys", LargeBinary, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    Index("segments_run", "run"),
+)
+
+run_traces = Table(
+    "run_traces",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("trace_id", String, primary_key=True),
+    Column("run", Big, primary_key=True),
+    Index("run_traces_run", "run"),
+)
+
+verdicts = Table(
+    "verdicts",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("run", Big, ForeignKey("runs.id"), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("outcome", String),
+    Column("error_type", String),
+    Column("body", Text, nullable=False),
+    Index("verdicts_run", "run"),
+)
+
+findings = Table(
+    "findings",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("run", Big, ForeignKey("runs.id"), nullable=False),
+    Column("project", Big, nullable=False),
+    Column("rule", String, nullable=False),
+    Column("type", String, nullable=False),
+    Column("code", String, nullable=False),
+    Column("tool", String),
+    Column("sentence", Integer),
+    Column("calls", Text, nullable=False),
+    Column("explanation", Text, nullable=False),
+    Index("findings_run", "run"),
+    Index("findings_rule", "project", "rule", "id"),
+)
+
+run_tools = Table(
+    "run_tools",
+    metadata,
+    Column("run", Big, primary_key=True),
+    Column("tool", String, primary_key=True),
+    Index("run_tools_tool", "tool", "run"),
+)
+
+policy_results = Table(
+    "policy_results",
+    metadata,
+    Column("run", Big, primary_key=True),
+    Column("policy", String, primary_key=True),
+    Column("verdict", String, nullable=False),
+    Index("policy_results_policy", "policy", "run"),
+)
+
+cases = Table(
+    "cases",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("id", String, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+bindings = Table(
+    "bindings",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("trace_id", String, primary_key=True),
+    Column("case_id", String, nullable=False),
+    Column("status", String),
+    Column("wall_seconds", Float),
+    Column("iterations", Integer),
+    Column("at", Float, nullable=False),
+)
+
+policies = Table(
+    "policies",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("at", Float, nullable=False),
+)

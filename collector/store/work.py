@@ -1,0 +1,202 @@
+"""The work queue: claim due runs, read what they need, write what was concluded.
+
+A claim is a lease: a checker that dies loses it, and another takes the run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import bindparam, case, delete, insert, or_, select, update
+from sqlalchemy.engine import Connection
+
+from collector.model import Binding
+from collector.store import schema
+from collector.store.engine import Store
+from collector.store.packing import unpack
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A run that a checker holds for now."""
+
+    run: int
+    project: int
+    key: str
+    version: int
+    first_seen: float
+    last_seen: float
+    root_seen: float | None
+    attempts: int
+    """How often it was claimed without being finished."""
+    case_id: str | None
+    digest: str | None
+    """Of the last conclusion; equal = nothing new to record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What one look at a run came to."""
+
+    claim: Claim
+    summary: Mapping[str, Any]
+    """Columns of `runs`."""
+    digest: str
+    body: str
+    """JSON of verdict, policy results and metrics, for history."""
+    next_due: float | None
+    tools: tuple[str, ...] = ()
+    findings: tuple[Mapping[str, Any], ...] = ()
+    policies: Mapping[str, str] | None = None
+
+    @property
+    def is_news(self) -> bool:
+        return self.digest != self.claim.digest
+
+
+def claim(store: Store, worker: str, *, now: float, lease: float, limit: int) -> list[Claim]:
+    """Up to `limit` due runs, held by `worker` until `now + lease`."""
+    runs = schema.runs
+    due = (
+        select(runs.c.id)
+        .where(runs.c.due <= now, or_(runs.c.lease.is_(None), runs.c.lease < now))
+        .order_by(runs.c.due)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    statement = (
+        update(runs)
+        .where(runs.c.id.in_(due.scalar_subquery()))
+        .values(lease=now + lease, worker=worker, attempts=runs.c.attempts + 1)
+        .returning(
+            runs.c.id, runs.c.project, runs.c.key, runs.c.version, runs.c.first_seen, runs.c.last_seen,
+            runs.c.root_seen, runs.c.attempts, runs.c.case_id, runs.c.digest,
+        )
+    )  # fmt: skip
+    with store.write() as connection:
+        return [Claim(*row) for row in connection.execute(statement)]
+
+
+def next_due(store: Store) -> float | None:
+    """When the earliest unclaimed work becomes due, Unix seconds; None = nothing is planned."""
+    runs = schema.runs
+    with store.read() as connection:
+        query = select(runs.c.due, runs.c.lease).where(runs.c.due.is_not(None)).order_by(runs.c.due).limit(1)
+        row = connection.execute(query).first()
+    return None if row is None else max(row.due, row.lease or 0.0)
+
+
+def release(store: Store, worker: str) -> None:
+    """Give back what a dead worker held."""
+    runs = schema.runs
+    with store.write() as connection:
+        connection.execute(update(runs).where(runs.c.worker == worker).values(lease=None, worker=None))
+
+
+def payloads(connection: Connection, runs: Sequence[int]) -> dict[int, list[bytes]]:
+    """Unpacked segments of each run, in order of arrival."""
+    segments = schema.segments
+    query = select(segments.c.run, segments.c.payload).where(segments.c.run.in_(runs)).order_by(segments.c.id)
+    found: dict[int, list[bytes]] = {run: [] for run in runs}
+    for run, payload in connection.execute(query):
+        found[run].append(unpack(payload))
+    return found
+
+
+def bindings(connection: Connection, traces: Iterable[str]) -> dict[tuple[int, str], Binding]:
+    """(project, trace id) -> what a harness registered."""
+    table = schema.bindings
+    query = select(table).where(table.c.trace_id.in_(sorted(set(traces))))
+    return {
+        (row.project, row.trace_id): Binding(
+            row.trace_id, row.case_id, row.status, row.wall_seconds, row.iterations, row.at
+        )
+        for row in connection.execute(query)
+    }
+
+
+def finish(store: Store, conclusions: Sequence[Conclusion], *, now: float) -> None:
+    """Record conclusions in one transaction; a run that grew in between stays due."""
+    news = [conclusion for conclusion in conclusions if conclusion.is_news]
+    with store.write() as connection:
+        if news:
+            _record(connection, news, now)
+        _close(connection, conclusions)
+
+
+def _record(connection: Connection, news: Sequence[Conclusion], now: float) -> None:
+    again = [conclusion.claim.run for conclusion in news if conclusion.claim.digest is not None]
+    if again:
+        for table in (schema.findings, schema.run_tools, schema.policy_results):
+            connection.execute(delete(table).where(table.c.run.in_(again)))
+    connection.execute(
+        insert(schema.verdicts),
+        [
+            {
+                "run": conclusion.claim.run,
+                "at": now,
+                "outcome": conclusion.summary.get("outcome"),
+                "error_type": conclusion.summary.get("error_type"),
+                "body": conclusion.body,
+            }
+            for conclusion in news
+        ],
+    )
+    _insert(connection, schema.run_tools, ({"run": c.claim.run, "tool": t} for c in news for t in c.tools))
+    _insert(
+        connection,
+        schema.findings,
+        ({"run": c.claim.run, "project": c.claim.project, **f} for c in news for f in c.findings),
+    )
+    _insert(
+        connection,
+        schema.policy_results,
+        (
+            {"run": c.claim.run, "policy": name, "verdict": verdict}
+            for c in news
+            for name, verdict in (c.policies or {}).items()
+        ),
+    )
+
+
+def _insert(connection: Connection, table: Any, rows: Any) -> None:
+    listed = list(rows)
+    if listed:
+        connection.execute(insert(table), listed)
+
+
+def _close(connection: Connection, conclusions: Sequence[Conclusion]) -> None:
+    runs = schema.runs
+    columns = {name for conclusion in conclusions for name in conclusion.summary}
+    statement = (
+        update(runs)
+        .where(runs.c.id == bindparam("run_"))
+        .values(
+            {
+                **{name: bindparam(f"{name}_") for name in sorted(columns)},
+                "lease": None,
+                "worker": None,
+                "attempts": 0,
+                "checked": bindparam("version_"),
+                "digest": bindparam("digest_"),
+                "due": case(
+                    (runs.c.version == bindparam("version_"), bindparam("next_due_")), else_=runs.c.due
+                ),
+            }
+        )
+    )
+    connection.execute(
+        statement,
+        [
+            {
+                **{f"{name}_": conclusion.summary.get(name) for name in columns},
+                "run_": conclusion.claim.run,
+                "version_": conclusion.claim.version,
+                "digest_": conclusion.digest,
+                "next_due_": conclusion.next_due,
+            }
+            for conclusion in conclusions
+        ],
+    )
