@@ -1,0 +1,78 @@
+"""The nearest plan that would have worked.
+
+Order mode: as few actions as possible are taken out and put elsewhere. What stays is a largest set
+of actions no two of which were observed against the closure of the order: a largest antichain
+(Dilworth's theorem). Timed mode: as few declared starts as possible change (Z3 within its limit).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from synth.completion import DayPlan
+from synth.constraints import Before
+from synth.model import Repair, Spec
+from synth.order import Closure, bits, largest_antichain, topological_order
+from synth.solver import TIMEOUT_MS, nearest_schedule
+
+
+def repair_order(spec: Spec, sequence: Sequence[str]) -> Repair | None:
+    """A valid order of all actions that moves as few of `sequence` (distinct, as done) as possible.
+
+    Actions that were never done are inserted, not moved. None where no order is valid.
+    """
+    index = {action: i for i, action in enumerate(spec.actions)}
+    edges = [(index[c.first], index[c.then]) for c in spec.constraints if isinstance(c, Before)]
+    order = Closure(len(spec.actions))
+    if not order.add_all(edges):
+        return None
+    seen = [index[action] for action in sequence]
+    kept = _stay(order, seen)
+    chain = [i for i in seen if i in kept]
+    order.add_all(pairwise(chain))
+    rank = _ranks(len(spec.actions), seen)
+    plan = topological_order(order, rank)
+    moved = tuple(action for action in sequence if index[action] not in kept)
+    return Repair(tuple(spec.actions[i] for i in plan), moved)
+
+
+def _stay(order: Closure, seen: Sequence[int]) -> set[int]:
+    """A largest set of the observed actions that were already in a valid order among themselves."""
+    place = {node: i for i, node in enumerate(seen)}
+    wrong = [0] * len(seen)
+    for i, node in enumerate(seen):
+        for other in bits(order.after[node]):
+            if place.get(other, len(seen)) < i:
+                wrong[i] |= 1 << place[other]
+    return {seen[i] for i in largest_antichain(wrong)}
+
+
+def _ranks(size: int, seen: Sequence[int]) -> list[int]:
+    """Observed actions in their order, the missing ones after them."""
+    rank = [len(seen) + i for i in range(size)]
+    for i, node in enumerate(seen):
+        rank[node] = i
+    return rank
+
+
+def repair_schedule(
+    spec: Spec, declared: Mapping[str, int], durations: Mapping[str, int], *, timeout_ms: int = TIMEOUT_MS
+) -> Repair | None:
+    """A valid schedule that keeps as many declared starts as possible.
+
+    `durations` are minutes, reported ones first. None where there is no schedule, where none was
+    found within the limit, or where a duration is unknown.
+    """
+    if any(action not in durations for action in spec.actions):
+        return None
+    plan = DayPlan(spec, durations, timeout_ms)
+    tasks = plan.tasks(set(), plan.horizon[0])
+    if tasks is None or plan.alive(set(), plan.horizon[0]) is not True:
+        return None
+    starts = nearest_schedule(tasks, declared, timeout_ms=timeout_ms)
+    if starts is None:
+        return None
+    order = tuple(sorted(starts, key=lambda action: (starts[action], durations[action])))
+    moved = tuple(a for a in order if a in declared and declared[a] != starts[a])
+    return Repair(order, moved, {action: starts[action] for action in order})
