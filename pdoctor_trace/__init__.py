@@ -1,1 +1,12 @@
-"""Import this and the agent frameworks of the program are traced."""
+"""Import this and the agent frameworks of the program are traced; nothing else is needed.
+
+`PDOCTOR_ENDPOINT` says where the spans go (default http://127.0.0.1:4318, where `pdoctor serve`
+listens); every other setting is in `pdoctor_trace.settings`. With `PDOCTOR_TRACE_DISABLED=1` importing
+does nothing.
+"""
+
+from .install import flush, install, start, status, uninstall
+
+__all__ = ["flush", "install", "status", "uninstall"]
+
+start()

@@ -46,4 +46,7 @@ ERROR_KIND = "pdoctor.error.kind"
 DROPPED_SPANS = "pdoctor.dropped_spans"
 """On the resource: how many records this process has dropped so far because its queue was full."""
 
+TRUNCATED = "pdoctor.truncated"
+"""True where the arguments or the result were longer than the limit and something was left out."""
+
 SCOPE_NAME = "pdoctor_trace"

@@ -1,0 +1,412 @@
+"""Records -> the collector: a bounded queue, one daemon thread, OTLP/HTTP, retries, flush at exit.
+
+The host thread only appends a tuple. The exporter's thread encodes batches and posts them; a batch
+that could not be delivered stays and is sent again with back-off, so a collector that restarts loses
+nothing as long as the queue has room. What finds no room is dropped and counted, and the collector
+is told on the resource of the next batch.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import http.client
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from . import otel, semconv
+from .settings import LOG, Settings
+from .wire import AttributeValue, Record, rejected_spans, request_bytes, span_bytes
+
+BATCH_SPANS = 512
+BATCH_BYTES = 2_097_152
+RETRY_STATUS = (408, 429, 500, 502, 503, 504)
+FIRST_BACK_OFF, LAST_BACK_OFF, LONGEST_RETRY_AFTER = 0.1, 5.0, 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one attempt to deliver a batch came to."""
+
+    status: int
+    """HTTP status; 0 = the collector could not be reached."""
+    retry_after: float | None = None
+    rejected: int = 0
+    problem: str = ""
+
+    @property
+    def delivered(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def worth_a_retry(self) -> bool:
+        return self.status == 0 or self.status in RETRY_STATUS
+
+
+class Sender:
+    """One kept-alive HTTP connection to the collector."""
+
+    def __init__(self, endpoint: str, api_key: str = "", timeout: float = 10.0) -> None:
+        self._url = urlsplit(endpoint if "//" in endpoint else f"http://{endpoint}")
+        path = self._url.path.rstrip("/")
+        self._path = path if path.endswith("/v1/traces") else f"{path}/v1/traces"
+        self._headers = {"Content-Type": "application/x-protobuf", "User-Agent": "pdoctor-trace"}
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {api_key}"
+        self._timeout = timeout
+        self._connection: http.client.HTTPConnection | None = None
+
+    def send(self, body: bytes) -> Answer:
+        """Post once; a kept-alive connection that the collector has closed meanwhile is opened anew."""
+        if self._connection is not None:
+            try:
+                return self._post(self._connection, body)
+            except (OSError, http.client.HTTPException):
+                self.close()
+        try:
+            return self._post(self._open(), body)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.close()
+            return Answer(0, problem=f"{type(error).__name__}: {error}")
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def forget(self) -> None:
+        """After a fork: the socket belongs to the parent, so it is left to the garbage collector."""
+        self._connection = None
+
+    def _open(self) -> http.client.HTTPConnection:
+        kind = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection
+        self._connection = kind(self._url.hostname or "", self._url.port, timeout=self._timeout)
+        return self._connection
+
+    def _post(self, connection: http.client.HTTPConnection, body: bytes) -> Answer:
+        connection.request("POST", self._path, body=body, headers=self._headers)
+        response = connection.getresponse()
+        content = response.read()
+        if 200 <= response.status < 300:
+            return Answer(response.status, rejected=rejected_spans(content))
+        retry_after = _seconds(response.headers.get("Retry-After"))
+        return Answer(response.status, retry_after=retry_after, problem=f"HTTP {response.status}")
+
+
+def _seconds(header: str | None) -> float | None:
+    """Retry-After in seconds; its other form, a date, is treated as absent (own back-off then)."""
+    try:
+        return min(max(float(header or ""), 0.0), LONGEST_RETRY_AFTER)
+    except ValueError:
+        return None
+
+
+class Exporter:
+    """The queue and the thread that empties it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        sender: Sender | None = None,
+        resource: Mapping[str, AttributeValue] | None = None,
+    ) -> None:
+        self._settings = settings
+        self._sender = sender or Sender(settings.endpoint, settings.api_key, settings.timeout)
+        self._resource = dict(resource if resource is not None else resource_attributes())
+        self.recorded = self.exported = self.dropped = self.rejected = 0
+        self.last_problem = ""
+        self._ever_delivered = False
+        self._warned: set[str] = set()
+        self._reset()
+
+    def _reset(self) -> None:
+        # Re-entrant: a signal handler or a finalizer of the host may come back in here from inside.
+        self._lock = threading.RLock()
+        self._queue: deque[tuple[Record, int]] = deque()
+        self._queued_bytes = 0
+        self._wake = threading.Event()
+        self._drained = threading.Condition()
+        self._idle = True
+        self._hurry = False
+        self._deadline: float | None = None
+        self._in_flight = 0
+        self._thread: threading.Thread | None = None
+        self._pid = os.getpid()
+
+    # -- the host's side
+
+    def put(self, record: Record, size: int = 0) -> None:
+        """Queue a record of about `size` bytes of content; never waits, never raises."""
+        with self._lock:
+            self.recorded += 1
+            full = len(self._queue) + self._in_flight >= self._settings.queue_size
+            if full or self._queued_bytes + size > self._settings.queue_bytes:
+                self.dropped += 1
+                return
+            self._queue.append((record, size))
+            self._queued_bytes += size
+        if self._idle:
+            self._idle = False
+            self._start()
+            self._wake.set()
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Send what is queued now; True when nothing is left, False when the time was up."""
+        deadline = time.monotonic() + (self._settings.exit_timeout if timeout is None else timeout)
+        if not self._waiting():
+            return True
+        self._start()
+        self._hurry = True
+        self._wake.set()
+        with self._drained:
+            while self._waiting():
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    break
+                self._drained.wait(min(left, 0.05))
+        self._hurry = False
+        return not self._waiting()
+
+    def close(self) -> None:
+        """Flush at exit; where no collector ever answered, one attempt is enough."""
+        limit = self._settings.exit_timeout
+        deadline = time.monotonic() + limit
+        if not self.flush(limit if self._ever_delivered else min(limit, 0.5)) and not self._hopeless():
+            self.flush(max(deadline - time.monotonic(), 0))
+        lost = self._waiting()
+        if lost:
+            LOG.warning(
+                "pdoctor_trace: %d span(s) were not delivered to %s (%s). Is `pdoctor serve` running?",
+                lost,
+                self._settings.endpoint,
+                self.last_problem or "time was up",
+            )
+
+    def _hopeless(self) -> bool:
+        return not self._ever_delivered and bool(self.last_problem)
+
+    def forget_parent(self) -> None:
+        """In a forked child: the parent delivers its own records, and its thread does not exist here."""
+        self.recorded = self.exported = self.dropped = self.rejected = 0
+        self._resource["process.pid"] = os.getpid()
+        self._sender.forget()
+        self._reset()
+
+    def counters(self) -> dict[str, int]:
+        """recorded = exported + rejected + dropped + queued, at rest."""
+        return {
+            "recorded": self.recorded,
+            "exported": self.exported,
+            "rejected": self.rejected,
+            "dropped": self.dropped,
+            "queued": self._waiting(),
+        }
+
+    def _waiting(self) -> int:
+        return len(self._queue) + self._in_flight
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                return
+            self._thread = threading.Thread(target=self._work, name="pdoctor_trace exporter", daemon=True)
+            start_untraced(self._thread)
+        _flush_when_a_worker_process_ends(self)
+
+    # -- the exporter's side
+
+    def _work(self) -> None:
+        otel.suppress_for_this_thread()
+        batch: list[tuple[Record, int]] = []
+        while True:
+            if not self._queue:
+                self._sleep_until_there_is_work()
+            if not self._hurry:
+                time.sleep(self._settings.batch_delay)
+            batch = self._take()
+            if batch:
+                self._deliver(batch)
+            with self._drained:
+                self._drained.notify_all()
+
+    def _sleep_until_there_is_work(self) -> None:
+        """The flag is set before the last look at the queue, so no record can slip in between unseen."""
+        self._wake.clear()
+        self._idle = True
+        if not self._queue:
+            self._wake.wait()
+        self._idle = False
+
+    def _take(self) -> list[tuple[Record, int]]:
+        batch: list[tuple[Record, int]] = []
+        size = 0
+        with self._lock:
+            while self._queue and len(batch) < BATCH_SPANS and size < BATCH_BYTES:
+                batch.append(self._queue.popleft())
+                size += batch[-1][1]
+            self._queued_bytes -= size
+            self._in_flight = len(batch)
+        return batch
+
+    def _deliver(self, batch: list[tuple[Record, int]]) -> None:
+        """Until it is delivered or refused for good; the time between attempts grows."""
+        spans = self._encoded(batch)
+        back_off = FIRST_BACK_OFF
+        while spans:
+            answer = self._sender.send(self._request(spans))
+            if answer.delivered:
+                self._count_delivered(len(spans), answer)
+                return
+            self._tell(answer)
+            if answer.status == 413 and len(spans) > 1:
+                half = len(spans) // 2
+                self._deliver_encoded(spans[:half])
+                self._deliver_encoded(spans[half:])
+                return
+            if not answer.worth_a_retry:
+                self._count_refused(len(spans))
+                return
+            self._pause(answer.retry_after if answer.retry_after is not None else back_off)
+            back_off = min(back_off * 2, LAST_BACK_OFF)
+
+    def _deliver_encoded(self, spans: list[bytes]) -> None:
+        """Half of a batch that was too large: each half on its own, once; a span alone too large is refused."""
+        answer = self._sender.send(self._request(spans))
+        if answer.delivered:
+            self._count_delivered(len(spans), answer)
+        elif answer.status == 413 and len(spans) > 1:
+            half = len(spans) // 2
+            self._deliver_encoded(spans[:half])
+            self._deliver_encoded(spans[half:])
+        else:
+            self._tell(answer)
+            self._count_refused(len(spans))
+
+    def _encoded(self, batch: list[tuple[Record, int]]) -> list[bytes]:
+        spans = []
+        for record, _ in batch:
+            try:
+                spans.append(span_bytes(record))
+            except Exception as error:
+                self._count_refused(1)
+                self._warn(f"a span could not be encoded ({type(error).__name__})")
+        return spans
+
+    def _request(self, spans: list[bytes]) -> bytes:
+        resource = {**self._resource, semconv.DROPPED_SPANS: self.dropped}
+        return request_bytes(spans, resource, semconv.SCOPE_NAME, _version())
+
+    def _count_delivered(self, spans: int, answer: Answer) -> None:
+        rejected = min(answer.rejected, spans)
+        with self._lock:
+            self.exported += spans - rejected
+            self.rejected += rejected
+            self._in_flight -= spans
+        self._ever_delivered = True
+        self.last_problem = ""
+        if rejected:
+            self._warn(f"the collector rejected {rejected} span(s)")
+
+    def _count_refused(self, spans: int) -> None:
+        with self._lock:
+            self.rejected += spans
+            self._in_flight -= spans
+
+    def _pause(self, seconds: float) -> None:
+        """Wait with jitter; a flush shortens the wait, so that an exit is not held up by a long one."""
+        until = time.monotonic() + seconds * (0.75 + _jitter.random() / 2)
+        while (left := until - time.monotonic()) > 0:
+            if self._hurry and left > LONGEST_PAUSE_IN_A_HURRY:
+                left = LONGEST_PAUSE_IN_A_HURRY
+                until = time.monotonic() + left
+            time.sleep(min(left, 0.05))
+
+    def _tell(self, answer: Answer) -> None:
+        self.last_problem = answer.problem
+        after = "spans wait and are sent again" if answer.worth_a_retry else "these spans are lost"
+        self._warn(f"{self._settings.endpoint} answered {answer.problem}; {after}")
+
+    def _warn(self, text: str) -> None:
+        if text not in self._warned and len(self._warned) < 32:
+            self._warned.add(text)
+            LOG.warning("pdoctor_trace: %s", text)
+
+
+LONGEST_PAUSE_IN_A_HURRY = 0.2
+_jitter = random.Random()
+
+
+@functools.cache
+def _version() -> str:
+    """Read when the first batch leaves: importing the metadata reader takes longer than importing us."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("pdoctor-trace")
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def resource_attributes(environ: Mapping[str, str] = os.environ) -> dict[str, AttributeValue]:
+    """Who sends: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES as every OpenTelemetry SDK reads them."""
+    found: dict[str, AttributeValue] = {
+        "service.name": f"unknown_service:{os.path.basename(sys.argv[0] or 'python')}",
+        "telemetry.sdk.name": semconv.SCOPE_NAME,
+        "telemetry.sdk.language": "python",
+        "process.pid": os.getpid(),
+    }
+    for pair in environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(","):
+        key, equals, value = pair.partition("=")
+        if equals and key.strip():
+            found[key.strip()] = unquote(value.strip())
+    if environ.get("OTEL_SERVICE_NAME"):
+        found["service.name"] = environ["OTEL_SERVICE_NAME"]
+    return found
+
+
+def start_untraced(thread: threading.Thread) -> None:
+    """Start our own thread with the original method, so that it does not inherit the host's run."""
+    start: Any = threading.Thread.start
+    getattr(start, "__wrapped__", start)(thread)
+
+
+def _flush_when_a_worker_process_ends(exporter: Exporter) -> None:
+    """Worker processes of multiprocessing leave without running atexit, but run its finalizers."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        util.Finalize(None, exporter.close, exitpriority=0)
+
+
+def flush_on_sigterm(flush: Callable[[], object]) -> bool:
+    """Send what is queued before SIGTERM ends the process, then let it end as it would have.
+
+    Only where the host has no handler of its own and only from the main thread; a handler that the
+    host installs later simply replaces this one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        return False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        flush()
+        os.kill(os.getpid(), number)
+
+    signal.signal(signal.SIGTERM, end)
+    return True
+
+
+def at_exit(close: Callable[[], object]) -> None:
+    """Run `close` when the interpreter ends."""
+    atexit.register(close)

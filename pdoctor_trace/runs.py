@@ -1,0 +1,320 @@
+"""Run identity: which agent run the code that is executing right now belongs to.
+
+One context variable holds a `Frame`. It is set only around host code that we call through (the steps
+of an agent loop, the body of a tool) and reset before control returns, so it never leaks into the
+host. Every span of a run carries `pdoctor.run.id`; nested agents inherit the root's.
+
+- A case is active (`case(...)`, or the baggage key `pdoctor.case.id`): the run id is the trace id, and
+  everything inside shares both, also across several agent runs in a row.
+- Otherwise each root run has a new trace, or joins the trace of the host's current OpenTelemetry span,
+  and gets a run id of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+import orjson
+
+from . import otel, runtime, semconv
+from .wire import Record
+
+_ids = random.Random(os.urandom(16))
+"""Our own generator: the host's `random.seed(7)` must not make ids repeat, nor our draws change its numbers."""
+
+MAX_SHARED_STATES = 1_024
+
+
+def new_trace_id() -> int:
+    return _ids.getrandbits(128) or 1
+
+
+def new_span_id() -> int:
+    return _ids.getrandbits(64) or 1
+
+
+def reseed() -> None:
+    """In a forked child: or both processes would draw the same ids."""
+    _ids.seed(os.urandom(16))
+
+
+class RunState:
+    """What all spans of one root run share."""
+
+    __slots__ = ("_lock", "calls", "case_id", "ended", "run_id", "trace_id", "turns")
+
+    def __init__(self, trace_id: int, run_id: str, case_id: str | None = None) -> None:
+        self.trace_id, self.run_id, self.case_id = trace_id, run_id, case_id
+        self.calls = 0
+        """Step numbers handed out so far, which is the number of calls the collector must see."""
+        self.turns = 0
+        self.ended = False
+        self._lock = threading.Lock()
+
+    def next_step(self) -> int:
+        with self._lock:
+            step = self.calls
+            self.calls = step + 1
+        return step
+
+    def next_turn(self) -> int:
+        with self._lock:
+            turn = self.turns
+            self.turns = turn + 1
+        return turn
+
+
+class Request:
+    """One tool call in a model's message."""
+
+    __slots__ = ("arguments", "call_id", "has_text", "time_ns", "tool", "turn")
+
+    def __init__(
+        self, call_id: str | None, tool: str, arguments: bytes | None, turn: int, has_text: bool, time_ns: int
+    ) -> None:
+        self.call_id, self.tool, self.arguments = call_id, tool, arguments
+        self.turn, self.has_text, self.time_ns = turn, has_text, time_ns
+
+
+class Frame:
+    """Where the code that is running stands: its run, the span above it and the call it is inside of."""
+
+    __slots__ = ("call", "in_body", "quiet", "run", "span_id", "state")
+
+    def __init__(
+        self,
+        state: RunState,
+        span_id: int,
+        run: OpenRun | None = None,
+        call: Any = None,
+        *,
+        in_body: bool = False,
+        quiet: bool = False,
+    ) -> None:
+        self.state, self.span_id, self.run = state, span_id, run
+        self.call = call
+        """The tool call whose body or surrounding machinery is running."""
+        self.in_body = in_body
+        """Whether the tool itself runs; then nested agents and raw SDK loops are its own business."""
+        self.quiet = quiet
+        """Whether a framework above reports the calls that the SDK layer would see."""
+
+    @property
+    def sdk_is_silent(self) -> bool:
+        """Whether a raw SDK request made here belongs to a framework's own model layer."""
+        if self.in_body:
+            return False
+        return self.quiet or (self.run is not None and self.run.models_running > 0)
+
+
+CURRENT: ContextVar[Frame | None] = ContextVar("pdoctor_trace_frame", default=None)
+
+_shared: OrderedDict[int, RunState] = OrderedDict()
+_shared_lock = threading.Lock()
+
+
+def current() -> Frame | None:
+    """The frame of the running code; one left over from a run that has ended counts as none."""
+    frame = CURRENT.get()
+    return None if frame is None or frame.state.ended else frame
+
+
+def place() -> tuple[RunState, int, Frame | None]:
+    """(state, parent span id, frame or None) for a span that is about to open here."""
+    frame = current()
+    if frame is not None:
+        return frame.state, frame.span_id, frame
+    around = otel.ambient()
+    if around.trace_id:
+        return _shared_state(around.trace_id, around.case_id), around.span_id, None
+    state, parent = root_state()
+    return state, parent, None
+
+
+def root_state(case_id: str | None = None) -> tuple[RunState, int]:
+    """State and parent span id of a run with nothing of ours above it."""
+    around = otel.ambient()
+    case = case_id or around.case_id
+    if case is not None:
+        return _shared_state(around.trace_id or new_trace_id(), case), around.span_id
+    if around.trace_id:
+        return RunState(around.trace_id, f"{new_trace_id():032x}"), around.span_id
+    trace_id = new_trace_id()
+    return RunState(trace_id, f"{trace_id:032x}"), 0
+
+
+def _shared_state(trace_id: int, case_id: str | None) -> RunState:
+    """Runs of one case and trace share their counters, also when they come one after the other.
+
+    So do single tool calls outside any run that stand in one trace of the host.
+    """
+    with _shared_lock:
+        state = _shared.get(trace_id)
+        if state is None or state.case_id != case_id:
+            state = _shared[trace_id] = RunState(trace_id, f"{trace_id:032x}", case_id)
+        _shared.move_to_end(trace_id)
+        if len(_shared) > MAX_SHARED_STATES:
+            _shared.popitem(last=False)
+        return state
+
+
+class OpenRun:
+    """An agent run that is going on; closed once, it becomes an `invoke_agent` span."""
+
+    __slots__ = (
+        "_requests",
+        "above",
+        "agent",
+        "conversation",
+        "frame",
+        "model",
+        "models_running",
+        "parent_id",
+        "pseudo_tools",
+        "query",
+        "root",
+        "source",
+        "span_id",
+        "start_ns",
+        "state",
+        "tools",
+    )
+
+    def __init__(
+        self,
+        source: str,
+        *,
+        agent: str | None = None,
+        query: str | None = None,
+        case_id: str | None = None,
+        conversation: str | None = None,
+        quiet: bool = False,
+        start_ns: int | None = None,
+    ) -> None:
+        frame = current()
+        if frame is None:
+            self.state, self.parent_id = root_state(case_id)
+        else:
+            self.state, self.parent_id = frame.state, frame.span_id
+        self.above = frame.run if frame is not None else None
+        self.root = frame is None
+        self.source, self.agent, self.query = source, agent, query
+        self.conversation = conversation
+        self.model: str | None = None
+        self.tools: dict[str, str | None] = {}
+        """Offered tools: name -> description, in the order first offered."""
+        self.pseudo_tools: set[str] = set()
+        """Names that models call to give structured output or to hand over; no tool runs for those."""
+        self.models_running = 0
+        """Model requests of the framework under way; the SDK layer below them is silent."""
+        self._requests: list[Request] = []
+        self.span_id = new_span_id()
+        self.start_ns = time.time_ns() if start_ns is None else start_ns
+        self.frame = Frame(self.state, self.span_id, self, quiet=quiet)
+        if query is not None and self.above is not None and self.above.query is None:
+            self.above.query = query
+
+    def offer(self, tools: Iterable[tuple[str, str | None]]) -> None:
+        """Add tools that the model may call; a surrounding run that knows of none takes them over."""
+        for name, description in tools:
+            self.tools.setdefault(name, description)
+            if self.above is not None and self.above.source == USER:
+                self.above.tools.setdefault(name, description)
+
+    def request(self, request: Request) -> None:
+        """Remember what a model asked for until a tool layer takes it up."""
+        self._requests.append(request)
+
+    def take_request(self, call_id: str | None, tool: str) -> Request | None:
+        """The oldest open request with this id and tool; ids repeat, so it is taken out."""
+        for request in self._requests:
+            if request.call_id == call_id and request.tool == tool:
+                self._requests.remove(request)
+                return request
+        return None
+
+    def take_all_requests(self) -> list[Request]:
+        """What was asked for and never taken up, without calls that only give structured output."""
+        left = [request for request in self._requests if request.tool not in self.pseudo_tools]
+        self._requests = []
+        return left
+
+    def close(self, error: BaseException | None = None, end_ns: int | None = None) -> None:
+        """Write the span of the run; a root run says how many calls there were."""
+        state = self.state
+        if self.root and state.case_id is None:
+            state.ended = True
+        runtime.emit(self._record(error, time.time_ns() if end_ns is None else end_ns))
+
+    def _record(self, error: BaseException | None, end_ns: int) -> Record:
+        name = f"invoke_agent {self.agent}" if self.agent else "invoke_agent"
+        capture = runtime.ACTIVE.capture
+        body = (
+            semconv.RUN_ID,
+            self.state.run_id,
+            semconv.CASE_ID,
+            self.state.case_id,
+            semconv.INPUT_MESSAGES,
+            _input_messages(capture.query(self.query)),
+            semconv.TOOL_DEFINITIONS,
+            _definitions(self.tools),
+            semconv.CONVERSATION_ID,
+            self.conversation,
+            semconv.REQUEST_MODEL,
+            self.model,
+            semconv.RUN_CALLS,
+            self.state.calls if self.root else None,
+            semconv.ERROR_TYPE,
+            None if error is None else type(error).__name__,
+        )
+        head = (
+            semconv.OPERATION_NAME,
+            "invoke_agent",
+            semconv.AGENT_NAME,
+            self.agent,
+            semconv.SOURCE,
+            self.source,
+        )
+        message = None if error is None else capture.message(error)
+        return Record(
+            self.state.trace_id,
+            self.span_id,
+            self.parent_id,
+            name,
+            self.start_ns,
+            max(end_ns, self.start_ns),
+            message,
+            head,
+            body,
+        )
+
+
+USER = "user"
+"""Source of runs that the host's own code opened with `run()` or `case()`."""
+
+
+def _input_messages(query: str | None) -> bytes | None:
+    if query is None:
+        return None
+    clean = query.encode("utf-8", "replace").decode()
+    return orjson.dumps([{"role": "user", "parts": [{"type": "text", "content": clean}]}])
+
+
+def _definitions(tools: Mapping[str, str | None]) -> bytes | None:
+    if not tools:
+        return None
+    return orjson.dumps([_definition(name, description) for name, description in tools.items()])
+
+
+def _definition(name: str, description: str | None) -> dict[str, str]:
+    found = {"name": name}
+    if description:
+        found["description"] = description.encode("utf-8", "replace").decode()
+    return found

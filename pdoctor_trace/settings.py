@@ -1,0 +1,142 @@
+"""The tracer's settings: one table, read from `PDOCTOR_*` variables or given to `install()`.
+
+Content mode. The default is `full`: the endpoint defaults to loopback, so nothing leaves the machine
+unless the user points it elsewhere, and verdicts need the arguments (a timed case is judged on the
+`start_time` argument, provenance and guard policies on arguments and results). Whoever sends spans to
+another machine should choose `shape` or set a redactor; `none` keeps names, times and errors' types.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+LOG = logging.getLogger("pdoctor_trace")
+
+Redactor = Callable[[str, str], str]
+"""`(kind, text) -> text`; kind is `arguments`, `result`, `query` or `error`."""
+
+CONTENT_MODES = ("none", "shape", "full")
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
+
+
+def _setting(default: Any, help_: str) -> Any:
+    return field(default=default, metadata={"help": help_})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting with its default; the variable of `name` is `PDOCTOR_NAME`."""
+
+    endpoint: str = _setting(
+        "http://127.0.0.1:4318", "base address of the collector; spans go to /v1/traces below it"
+    )
+    api_key: str = _setting("", "key of the collector's project, sent as a bearer token")
+    content: str = _setting(
+        "full",
+        "what is kept of arguments, results, queries and error texts: none, shape (types, lengths, "
+        "keyed hashes) or full",
+    )
+    hash_key: str = _setting(
+        "", "key of the hashes in shape mode; share it between processes so that equal values stay equal"
+    )
+    redactor: str = _setting("", "module:function called as function(kind, text) -> text on kept content")
+    max_value_bytes: int = _setting(65_536, "longest JSON text kept of one value; longer ones are cut")
+    queue_size: int = _setting(10_000, "spans that may wait for the collector; beyond it they are dropped")
+    queue_bytes: int = _setting(67_108_864, "bytes of content that may wait for the collector")
+    batch_delay: float = _setting(0.05, "seconds to wait for company before a batch is sent")
+    timeout: float = _setting(10.0, "seconds one request to the collector may take")
+    exit_timeout: float = _setting(5.0, "seconds to spend at exit on sending what is still queued")
+    records: bool = _setting(True, "send spans to the endpoint (the fast record path)")
+    sdk_spans: bool = _setting(
+        True, "also make spans in the host's own TracerProvider, where the host has one"
+    )
+    threads: bool = _setting(True, "carry the active run into threads and executors started inside it")
+    sigterm_flush: bool = _setting(
+        True, "send what is queued when SIGTERM arrives and the host has no handler of its own"
+    )
+    disabled_frameworks: str = _setting("", "comma-separated names of frameworks to leave alone")
+    trace_disabled: bool = _setting(False, "install nothing at all")
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return f"PDOCTOR_{name.upper()}"
+
+
+def table() -> tuple[tuple[str, str, Any, str], ...]:
+    """(name, variable, default, help) of every setting, for the README and `pdoctor status`."""
+    return tuple((f.name, variable(f.name), f.default, f.metadata["help"]) for f in fields(Settings))
+
+
+def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
+    """Settings of this process; an unusable value is told in the log and the default taken.
+
+    A tracer must not stop its host because of a typing slip in a variable.
+    """
+    chosen: dict[str, Any] = {}
+    for name, env, default, _ in table():
+        text = environ.get(env)
+        if text is None:
+            continue
+        try:
+            chosen[name] = _value(name, text, default)
+        except ValueError as error:
+            LOG.warning("%s is ignored: %s", env, error)
+    return replace(Settings(), **chosen)
+
+
+def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
+    """The settings with some replaced by name; unknown names and bad values raise ValueError."""
+    known = {f.name: f.default for f in fields(Settings)}
+    for name in changes:
+        if name not in known:
+            raise ValueError(f"unknown setting {name!r} (expected one of {', '.join(sorted(known))})")
+    parsed = {name: _value(name, value, known[name]) for name, value in changes.items()}
+    return replace(settings, **parsed)
+
+
+def load_redactor(reference: str) -> Redactor | None:
+    """The function a `module:function` text names; None for the empty text."""
+    if not reference:
+        return None
+    module, _, name = reference.partition(":")
+    redactor: Redactor = getattr(importlib.import_module(module), name)
+    return redactor
+
+
+def _value(name: str, given: Any, default: Any) -> Any:
+    if isinstance(default, bool):
+        return _flag(given)
+    if isinstance(default, int):
+        return _at_least_one(int(given))
+    if isinstance(default, float):
+        return _not_negative(float(given))
+    if name == "content" and given not in CONTENT_MODES:
+        raise ValueError(f"{given!r} is not a content mode (expected one of {', '.join(CONTENT_MODES)})")
+    return str(given)
+
+
+def _flag(given: Any) -> bool:
+    text = str(given).strip().lower()
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise ValueError(f"{given!r} is not a yes or no (expected true or false)")
+
+
+def _at_least_one(number: int) -> int:
+    if number < 1:
+        raise ValueError(f"{number} is too small (expected at least 1)")
+    return number
+
+
+def _not_negative(number: float) -> float:
+    if not number >= 0:
+        raise ValueError(f"{number} is not a duration (expected 0 or more seconds)")
+    return number

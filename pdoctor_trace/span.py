@@ -1,0 +1,369 @@
+"""Tool-call records: the only place that opens and closes them, and the wrappers that do so around host code.
+
+A wrapper has three phases: `enter` (guarded), the host's function exactly once and bare, and `returned`
+or `raised` (guarded; BaseException too, so that cancellation is seen). The host's function never runs
+inside a `try` that could swallow something of its own: exceptions leave by a bare `raise`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextvars import Token
+from typing import Any
+
+from . import runtime, semconv
+from .capture import type_name
+from .guard import guarded
+from .runs import CURRENT, Frame, OpenRun, Request, RunState, new_span_id, place
+from .wire import AttributeValue, Record
+
+EXACT, INFERRED = "exact", "inferred"
+UNKNOWN_TOOL, BAD_ARGUMENTS, TOOL_RAISED = "unknown_tool", "bad_arguments", "tool_raised"
+TIMED_OUT, CANCELLED = "timeout", "cancelled"
+
+Enter = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Visit | None"]
+"""Reads (instance, args, kwargs) of a host function about to run; None = nothing to record."""
+Wrapper = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
+"""wrapt's (wrapped, instance, args, kwargs)."""
+
+
+class Visit:
+    """What to do around one call of a host function: a frame while it runs, a reaction to its end."""
+
+    __slots__ = ("frame",)
+
+    frame: Frame | None
+
+    def __init__(self, frame: Frame | None) -> None:
+        self.frame = frame
+
+    def returned(self, result: Any) -> None:
+        """The host function returned (or its generator is exhausted: then `result` is None)."""
+
+    def raised(self, error: BaseException) -> None:
+        """The host function raised."""
+
+
+class Call:
+    """One requested tool call that is running; `close` writes its span."""
+
+    __slots__ = (
+        "agent",
+        "arguments",
+        "attempts",
+        "call_id",
+        "description",
+        "error",
+        "executed",
+        "frame",
+        "has_text",
+        "kind",
+        "parent_id",
+        "source",
+        "span_id",
+        "start_ns",
+        "state",
+        "step",
+        "timing",
+        "tool",
+        "turn",
+    )
+
+    def __init__(
+        self,
+        source: str,
+        tool: Any,
+        arguments: bytes | None,
+        *,
+        call_id: Any = None,
+        description: Any = None,
+        start_ns: int | None = None,
+        where: tuple[RunState, int, Frame | None] | None = None,
+    ) -> None:
+        state, self.parent_id, above = place() if where is None else where
+        self.source, self.arguments, self.state = source, arguments, state
+        self.tool = tool if type(tool) is str else type_name(tool)
+        self.call_id = call_id if type(call_id) is str else None
+        self.description = description if type(description) is str else None
+        self.agent = above.run.agent if above is not None and above.run is not None else None
+        self.span_id = new_span_id()
+        self.step = state.next_step()
+        self.turn: int | None = None
+        self.has_text: bool | None = None
+        self.timing = EXACT
+        self.executed = True
+        self.attempts = 1
+        self.error: BaseException | str | None = None
+        """The error of the latest attempt."""
+        self.kind: str | None = None
+        self.frame = Frame(state, self.span_id, above.run if above is not None else None, self, in_body=True)
+        self.start_ns = time.time_ns() if start_ns is None else start_ns
+
+    def asked_by(self, request: Request | None) -> None:
+        """Take over what the model's message said about this call."""
+        if request is not None:
+            self.turn, self.has_text = request.turn, request.has_text
+
+    def close(self, result: bytes | None = None, *, end_ns: int | None = None) -> None:
+        """Write the span, with the error that was set, if any."""
+        end = time.time_ns() if end_ns is None else end_ns
+        error = self.error
+        state = self.state
+        name, head = _head(
+            self.tool,
+            self.description,
+            self.agent,
+            self.source,
+            self.timing,
+            self.executed,
+            self.attempts,
+            self.kind,
+        )
+        body: tuple[AttributeValue | None, ...] = (
+            semconv.RUN_ID,
+            state.run_id,
+            semconv.STEP_INDEX,
+            self.step,
+            semconv.TOOL_CALL_ID,
+            self.call_id,
+            semconv.TOOL_ARGUMENTS,
+            self.arguments,
+            semconv.TOOL_RESULT,
+            result,
+            semconv.TURN_INDEX,
+            self.turn,
+            semconv.TURN_HAS_TEXT,
+            self.has_text,
+            semconv.CASE_ID,
+            state.case_id,
+        )
+        message = None
+        if error is not None:
+            message = runtime.ACTIVE.capture.message(error)
+            body += (semconv.ERROR_TYPE, type_name(error) if isinstance(error, BaseException) else self.kind)
+        start = self.start_ns
+        runtime.emit(
+            Record(
+                state.trace_id,
+                self.span_id,
+                self.parent_id,
+                name,
+                start,
+                end if end > start else start,
+                message,
+                head,
+                body,
+            )
+        )
+
+    def fail(self, error: BaseException | str, kind: str | None = None) -> None:
+        """Set the error; the kind is told from the exception unless the adapter knows better."""
+        self.error = error
+        self.kind = kind or (kind_of(error) if isinstance(error, BaseException) else TOOL_RAISED)
+
+
+@functools.lru_cache(maxsize=4_096)
+def _head(
+    tool: str,
+    description: str | None,
+    agent: str | None,
+    source: str,
+    timing: str,
+    executed: bool,
+    attempts: int,
+    kind: str | None,
+) -> tuple[str, tuple[AttributeValue | None, ...]]:
+    """Span name and the attributes that repeat; shared by all spans that have them alike."""
+    return f"execute_tool {tool}", (
+        semconv.OPERATION_NAME,
+        "execute_tool",
+        semconv.TOOL_NAME,
+        tool,
+        semconv.TOOL_TYPE,
+        "function",
+        semconv.TOOL_DESCRIPTION,
+        description,
+        semconv.AGENT_NAME,
+        agent,
+        semconv.SOURCE,
+        source,
+        semconv.TIMING,
+        timing,
+        semconv.EXECUTED,
+        executed,
+        semconv.ATTEMPTS,
+        attempts,
+        semconv.ERROR_KIND,
+        kind,
+    )
+
+
+def kind_of(error: BaseException) -> str:
+    """The error kind of an exception that left a tool."""
+    cls = type(error)
+    if issubclass(cls, TimeoutError):
+        return TIMED_OUT
+    if issubclass(cls, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):
+        return CANCELLED
+    return TOOL_RAISED
+
+
+def not_executed(request: Request, source: str, run: OpenRun, error: str | None, kind: str | None) -> None:
+    """Write the span of a call that a model asked for and no tool took up."""
+    where = (run.state, run.span_id, run.frame)
+    call = Call(
+        source,
+        request.tool,
+        request.arguments,
+        call_id=request.call_id,
+        start_ns=request.time_ns,
+        where=where,
+    )
+    call.asked_by(request)
+    call.executed = False
+    if error is not None:
+        call.fail(error, kind)
+    call.close(end_ns=request.time_ns)
+
+
+# -- wrappers
+
+
+def observe(read: Callable[[Any, tuple[Any, ...], dict[str, Any]], object]) -> Wrapper:
+    """Look at the arguments of a host function before it runs."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if runtime.ACTIVE.on:
+            guarded(read, instance, args, kwargs)
+        return wrapped(*args, **kwargs)
+
+    return wrapper
+
+
+def around(enter: Enter) -> Wrapper:
+    """Record a plain function."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        visit = guarded(enter, instance, args, kwargs) if runtime.ACTIVE.on else None
+        if visit is None:
+            return wrapped(*args, **kwargs)
+        token = CURRENT.set(visit.frame)
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            leave(token)
+            guarded(visit.raised, error)
+            raise
+        leave(token)
+        guarded(visit.returned, result)
+        return result
+
+    return wrapper
+
+
+def around_async(enter: Enter) -> Wrapper:
+    """Record a coroutine function."""
+
+    async def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        visit = guarded(enter, instance, args, kwargs) if runtime.ACTIVE.on else None
+        if visit is None:
+            return await wrapped(*args, **kwargs)
+        token = CURRENT.set(visit.frame)
+        try:
+            result = await wrapped(*args, **kwargs)
+        except BaseException as error:
+            leave(token)
+            guarded(visit.raised, error)
+            raise
+        leave(token)
+        guarded(visit.returned, result)
+        return result
+
+    return wrapper
+
+
+def around_generator(enter: Enter) -> Wrapper:
+    """Record a generator function; the frame is set only while the generator itself runs."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        steps = wrapped(*args, **kwargs)
+        return _steps(steps, enter, instance, args, kwargs) if runtime.ACTIVE.on else steps
+
+    return wrapper
+
+
+def around_async_generator(enter: Enter) -> Wrapper:
+    """Record an async generator function; the frame is set only while the generator itself runs."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        steps = wrapped(*args, **kwargs)
+        return _async_steps(steps, enter, instance, args, kwargs) if runtime.ACTIVE.on else steps
+
+    return wrapper
+
+
+def _steps(
+    steps: Iterator[Any], enter: Enter, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Iterator[Any]:
+    visit = guarded(enter, instance, args, kwargs)
+    if visit is None:
+        yield from steps
+        return
+    try:
+        while True:
+            token = CURRENT.set(visit.frame)
+            try:
+                item = next(steps)
+            except StopIteration:
+                break
+            finally:
+                leave(token)
+            yield item
+    except BaseException as error:
+        _close_quietly_if_left_early(steps, error)
+        guarded(visit.raised, error)
+        raise
+    guarded(visit.returned, None)
+
+
+async def _async_steps(
+    steps: AsyncIterator[Any], enter: Enter, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> AsyncIterator[Any]:
+    visit = guarded(enter, instance, args, kwargs)
+    if visit is None:
+        async for item in steps:
+            yield item
+        return
+    try:
+        while True:
+            token = CURRENT.set(visit.frame)
+            try:
+                item = await anext(steps)
+            except StopAsyncIteration:
+                break
+            finally:
+                leave(token)
+            yield item
+    except BaseException as error:
+        if isinstance(error, GeneratorExit):
+            await steps.aclose()  # type: ignore[attr-defined]
+        guarded(visit.raised, error)
+        raise
+    guarded(visit.returned, None)
+
+
+def _close_quietly_if_left_early(steps: Any, error: BaseException) -> None:
+    """The reader broke off: the host's generator is closed as it would have been without us."""
+    if isinstance(error, GeneratorExit):
+        steps.close()
+
+
+def leave(token: Token[Frame | None]) -> None:
+    """Put the frame back; a generator resumed in another context has no token there, and that is fine."""
+    try:
+        CURRENT.reset(token)
+    except ValueError:
+        CURRENT.set(None)
