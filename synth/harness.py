@@ -156,12 +156,11 @@ class Collector:
         return response.json()
 
 
-def settled(run: Mapping[str, Any] | None) -> bool:
-    """Whether waiting longer could bring nothing new."""
-    if run is None:
+def settled(run: Mapping[str, Any] | None, status: str) -> bool:
+    """Whether the run is judged as one that ended with this status, so that waiting brings nothing new."""
+    if run is None or not run["judged"] or run["status"] != status:
         return False
-    verdict = run.get("verdict")
-    return verdict is not None and verdict["outcome"] != "open"
+    return bool(run["outcome"] != "open")
 
 
 # ---------------------------------------------------------------- the harness
@@ -284,7 +283,7 @@ class Harness:
             iterations=answer["iterations"] or None,
         )
         began = time.perf_counter()
-        run = self._await(trace_id)
+        run = self._await(trace_id, answer["status"])
         waited = time.perf_counter() - began
         planted = self._planted(trace_id)
         return Result(
@@ -305,13 +304,13 @@ class Harness:
             verdict_seconds=waited,
         )
 
-    def _await(self, trace_id: str) -> dict[str, Any] | None:
+    def _await(self, trace_id: str, status: str) -> dict[str, Any] | None:
         """The run with its verdict, or as it stands when the limit has passed."""
         limit = time.monotonic() + self.options.verdict_limit
         pause = 0.002
         while True:
             run = self.collector.run(trace_id)
-            if settled(run) or time.monotonic() > limit:
+            if settled(run, status) or time.monotonic() > limit:
                 return run
             time.sleep(pause)
             pause = min(pause * 1.5, 0.1)

@@ -9,7 +9,7 @@ write their own log into the file `tool_log`, which so survives a killed process
 
 Out: `{"ready": true}` or `{"ready": false, "error"}` once, when the agent's framework is loaded; then
 `{"job", "status", "error", "answer", "iterations", "tokens", "wall_seconds", "cpu_seconds"}` for each.
-On SIGTERM the spans so far are sent before the process ends.
+On SIGTERM the tracer sends the spans so far before the process ends.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import signal
 import sys
 import time
 import traceback
@@ -41,7 +40,6 @@ RunRequest = Callable[[Mapping[str, Any], ToolLog], Outcome]
 def main(agent: str) -> None:
     """Serve jobs until stdin ends."""
     answers = _own_stdout()
-    signal.signal(signal.SIGTERM, _leave)
     try:
         run = load_any(agent)
     except SynthError as error:
@@ -65,11 +63,6 @@ def load_any(agent: str) -> RunRequest:
         return run(Job(case.query, mock_tools(case, log), Settings(**request["settings"])))
 
     return run_case
-
-
-def _leave(signum: int, frame: object) -> None:
-    _flush_spans()
-    os._exit(128 + signum)
 
 
 def _own_stdout() -> TextIO:

@@ -11,6 +11,7 @@ from typing import Any
 
 from synth.constraints import clock
 from synth.model import ErrorType
+from synth.planner import ReferencePlanner
 from synth.simulated_model.dialogue import Asked
 from synth.simulated_model.task import Task, some_order
 from synth.tools import START_TIME
@@ -60,19 +61,10 @@ class Plan:
 # ---------------------------------------------------------------- what earlier calls say
 
 
-def minutes_learned(asked: Sequence[Asked]) -> dict[str, int]:
-    """Durations that tool results have told, by tool."""
-    found = ((call.tool, MINUTES.search(call.answer or "")) for call in asked)
-    return {tool: int(match[1]) for tool, match in found if match}
-
-
-def declared_start(call: Asked) -> int | None:
-    """Minutes after midnight that the call declared, None if it did not or not readably."""
-    try:
-        hours, minutes = json.loads(call.arguments)[START_TIME].split(":")
-        return int(hours) * 60 + int(minutes)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return None
+def minutes_told(call: Asked) -> int:
+    """The duration that the tool's answer told; 0 where it told none, as after an error."""
+    told = MINUTES.search(call.answer or "")
+    return int(told[1]) if told else 0
 
 
 def start_at(minutes: int) -> str:
@@ -121,7 +113,7 @@ def packed(order: Sequence[str], begin: int) -> Next:
     def next_moves(asked: Sequence[Asked]) -> tuple[Move, ...]:
         if len(asked) >= len(order):
             return ()
-        now = begin + sum(minutes_learned(asked).get(call.tool, 0) for call in asked)
+        now = begin + sum(minutes_told(call) for call in asked)
         return (Move(order[len(asked)], start_at(now)),)
 
     return next_moves
@@ -135,8 +127,25 @@ def in_order(task: Task, order: Sequence[str]) -> Next:
 
 
 def perfect(task: Task, rng: Random) -> Next:
-    """A plan that keeps every sentence."""
-    return in_order(task, some_order(task, rng))
+    """A plan that keeps every sentence; in timed mode it learns durations and re-plans when it must."""
+    if task.horizon is None:
+        return in_order(task, some_order(task, rng))
+    return scheduled(task, task.horizon)
+
+
+def scheduled(task: Task, horizon: tuple[int, int]) -> Next:
+    """The reference planner, brought to where the conversation stands."""
+
+    def next_moves(asked: Sequence[Asked]) -> tuple[Move, ...]:
+        planner = ReferencePlanner(task.tools, task.constraints, horizon)
+        for call in asked:
+            if planner.next_call() is None:
+                return ()
+            planner.learn(minutes_told(call))
+        planned = planner.next_call()
+        return () if planned is None else (Move(planned[0], start_at(planned[1])),)
+
+    return next_moves
 
 
 def forever(move: Move) -> Next:
