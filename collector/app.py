@@ -24,6 +24,7 @@ from collector.api import catalog, errors, health, runs
 from collector.otlp.http import PATHS, receiver
 from collector.service import DEFAULT_PROJECT, Service
 from collector.settings import Settings
+from collector.ui import pages
 
 log = logging.getLogger("collector")
 
@@ -53,7 +54,7 @@ def create_app(settings: Settings, service: Service | None = None) -> App:
             elif scope["path"] in PATHS:
                 await otlp(scope, receive, send)
             else:
-                await web(scope, receive, send)
+                await web(scope, receive, guarded(send))
         else:
             await web(scope, receive, send)
 
@@ -77,13 +78,33 @@ def _web(settings: Settings, service: Service | None) -> FastAPI:
         redoc_url=None,
     )
     errors.install(app)
-    for part in (runs, catalog, health):
+    for part in (runs, catalog, health, pages):
         app.include_router(part.router)
-    with contextlib.suppress(ImportError):
-        from collector.ui import pages
-
-        app.include_router(pages.router)
     return app
+
+
+PAGE_HEADERS = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+        b"form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)
+"""Tool results are hostile input: even one that slips through as markup can load and run nothing."""
+
+
+def guarded(send: Any) -> Any:
+    """`send` with `PAGE_HEADERS` on every answer."""
+
+    async def with_headers(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *PAGE_HEADERS]}
+        await send(message)
+
+    return with_headers
 
 
 def foreign(scope: Any, settings: Settings) -> str | None:

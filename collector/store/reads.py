@@ -169,3 +169,16 @@ def backlog(connection: Connection, now: float) -> tuple[int, float]:
         select(func.count(), func.min(runs.c.due)).where(runs.c.due.is_not(None), runs.c.due <= now)
     ).one()
     return int(count), 0.0 if first is None else now - first
+
+
+def policy_names(connection: Connection, project: int) -> list[str]:
+    """Rules that were ever judged in a project."""
+    results, runs = schema.policy_results, schema.runs
+    query = (
+        select(results.c.policy)
+        .join(runs, runs.c.id == results.c.run)
+        .where(runs.c.project == project)
+        .distinct()
+        .order_by(results.c.policy)
+    )
+    return [name for (name,) in connection.execute(query.limit(200))]

@@ -1,0 +1,1 @@
+"""The web pages: server-rendered, no script needed to read them, nothing loaded from elsewhere."""

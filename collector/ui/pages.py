@@ -1,0 +1,134 @@
+"""Routes of the pages."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import orjson
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from collector.api import views
+from collector.api.access import Access, reader
+from collector.api.runs import find_run, load_run, run_filter
+from collector.errors import CollectorError, NotFound
+from collector.otlp.spans import spans_of
+from collector.store import catalog, reads
+from collector.ui import words
+from collector.ui.run_page import run_page
+
+HERE = Path(__file__).parent
+PAGE_ROWS = 50
+FILTERS = ("outcome", "error_type", "agent", "case", "policy", "tool", "since", "until")
+STATIC = {"style.css": "text/css", "live.js": "text/javascript", "favicon.svg": "image/svg+xml"}
+
+router = APIRouter(include_in_schema=False)
+Reader = Annotated[Access, Depends(reader)]
+
+templates = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+templates.filters.update(words.FILTERS)
+
+
+def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
+    return HTMLResponse(templates.get_template(name).render(**values), status)
+
+
+@router.get("/")
+def runs(request: Request, access: Reader, cursor: str | None = None) -> HTMLResponse:
+    """The runs list; every filter is in the address."""
+    chosen = {name: request.query_params.get(name, "").strip() for name in FILTERS}
+    problem = None
+    try:
+        wanted = run_filter(**chosen)
+    except CollectorError as failure:
+        problem, wanted = f"{failure.message}; {failure.hint}", reads.Filter()
+    with access.service.store.read() as connection:
+        rows = reads.list_runs(
+            connection, access.project, wanted, limit=PAGE_ROWS, before=views.row_cursor(cursor)
+        )
+        stats = reads.stats(connection, access.project)
+        offered = {
+            "agent": reads.distinct(connection, access.project, "agent"),
+            "error_type": reads.distinct(connection, access.project, "error_type"),
+            "policy": reads.policy_names(connection, access.project),
+        }
+    filters = {name: value for name, value in chosen.items() if value}
+    older = None
+    if len(rows) == PAGE_ROWS:
+        older = "/?" + urlencode({**filters, "cursor": views.encode_cursor(rows[-1]["id"])})
+    return page(
+        "runs.html",
+        runs=[{**views.run_item(row), "seen": row["first_seen"]} for row in rows],
+        stats=stats,
+        chosen=chosen,
+        filters=filters,
+        offered=offered,
+        older=older,
+        problem=problem,
+        first_page=cursor is None,
+        endpoint=str(request.base_url).rstrip("/"),
+        now=time.time(),
+        outcomes=words.OUTCOMES,
+        error_types=words.ERROR_TYPES,
+    )
+
+
+@router.get("/runs/{run_id}")
+def run(access: Reader, run_id: str) -> HTMLResponse:
+    """One run: what was called when, what was wrong with it, and what would have been right."""
+    try:
+        row, rebuilt, history = load_run(access, run_id)
+    except NotFound as failure:
+        return page("message.html", 404, title="No such run", text=failure.message)
+    detail = views.run_detail(row, rebuilt, history)
+    with access.service.store.read() as connection:
+        case = None
+        if detail["case_id"]:
+            case = catalog.cases(connection, access.project, [detail["case_id"]]).get(detail["case_id"])
+    shown = run_page(detail, rebuilt, orjson.loads(case) if case else None)
+    return page("run.html", run=detail, page=shown, now=time.time(), seen=row["first_seen"])
+
+
+@router.get("/runs/{run_id}/spans/{span_id}")
+def span(access: Reader, run_id: str, span_id: str) -> HTMLResponse:
+    """One span as it was received."""
+    with access.service.store.read() as connection:
+        try:
+            row = find_run(connection, access, run_id)
+        except NotFound as failure:
+            return page("message.html", 404, title="No such run", text=failure.message)
+        payloads = reads.payloads_of(connection, row["id"])
+    found = [one for one in spans_of(payloads) if one.span_id == span_id.lower()]
+    if not found:
+        return page("message.html", 404, title="No such span", text=f"Run {row['key']} has no such span.")
+    items = [orjson.dumps(views.span_item(one), option=orjson.OPT_INDENT_2).decode() for one in found]
+    return page("span.html", run_id=row["key"], span_id=span_id, items=items)
+
+
+@router.get("/docs")
+def docs(request: Request) -> HTMLResponse:
+    """The HTTP API, from its OpenAPI description."""
+    return page("docs.html", api=request.app.openapi(), words=words)
+
+
+@router.get("/static/{name}")
+def static(name: str) -> Response:
+    """The style sheet, the one script and the icon."""
+    if name not in STATIC:
+        raise NotFound(f"there is no file {name[:80]!r}")
+    return Response((HERE / "static" / name).read_bytes(), media_type=STATIC[name])
+
+
+@router.get("/favicon.ico")
+def favicon() -> Response:
+    return Response((HERE / "static" / "favicon.svg").read_bytes(), media_type="image/svg+xml")

@@ -1,0 +1,33 @@
+// Keeps a page current while its `#live` part carries `data-live`; without it nothing happens.
+(function () {
+  "use strict";
+  const period = 2000;
+
+  function busy(part) {
+    // Never pull open details, a selection or the focus away from the reader.
+    const selection = document.getSelection();
+    return document.hidden || part.querySelector("details[open]") || part.contains(document.activeElement)
+      || (selection && !selection.isCollapsed);
+  }
+
+  async function refresh() {
+    const part = document.getElementById("live");
+    if (!part || !part.hasAttribute("data-live")) return;
+    if (!busy(part)) {
+      try {
+        const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+        if (answer.ok) {
+          const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+          const next = fresh.getElementById("live");
+          const had = Boolean(document.querySelector(".filters"));
+          if (next && Boolean(fresh.querySelector(".filters")) !== had) { location.reload(); return; }
+          if (next) part.replaceWith(document.adoptNode(next));
+          const tally = fresh.querySelector(".tally"), old = document.querySelector(".tally");
+          if (tally && old && !document.getElementById("live").contains(old)) old.replaceWith(document.adoptNode(tally));
+        }
+      } catch (_gone) { /* the collector restarts: try again */ }
+    }
+    setTimeout(refresh, period);
+  }
+  setTimeout(refresh, period);
+})();

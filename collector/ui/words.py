@@ -1,0 +1,90 @@
+"""Words and numbers as the pages show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+OUTCOMES = {
+    "pass": "passed",
+    "fail": "failed",
+    "open": "still open",
+    "undecided": "undecided",
+    "unbound": "not judged",
+}
+ERROR_TYPES = {
+    "timeout": "Timeout",
+    "act_error": "Act error",
+    "action_lost": "Action lost",
+    "parameter_error": "Parameter error",
+    "order_error": "Order error",
+    "policy": "Policy violated",
+    "note": "Note",
+}
+
+
+def outcome(value: str | None) -> str:
+    return OUTCOMES[value or "unbound"]
+
+
+def error_type(value: str | None) -> str:
+    return ERROR_TYPES.get(value or "", value or "")
+
+
+def moment(seconds: float | None) -> str:
+    """Unix seconds as a UTC time."""
+    return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def ago(seconds: float, now: float) -> str:
+    """How long before `now`, in the largest fitting unit."""
+    passed = max(0.0, now - seconds)
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if passed >= size:
+            return f"{passed / size:.0f} {unit} ago"
+    return f"{passed:.0f} s ago"
+
+
+def lasting(milliseconds: float | None) -> str:
+    """A duration with three digits."""
+    if milliseconds is None:
+        return "-"
+    if milliseconds >= 60_000:
+        return f"{milliseconds / 60_000:.1f} min"
+    if milliseconds >= 1_000:
+        return f"{milliseconds / 1_000:.2f} s"
+    return f"{milliseconds:.3g} ms"
+
+
+def short(value: Any, limit: int = 90) -> str:
+    """A value on one line."""
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else as_json(value)
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def as_json(value: Any) -> str:
+    return orjson.dumps(value, default=repr).decode()
+
+
+def pretty(value: Any) -> str:
+    """Indented JSON; text as it is."""
+    if isinstance(value, str):
+        return value
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2, default=repr).decode()
+
+
+FILTERS: dict[str, Callable[..., Any]] = {
+    "outcome": outcome,
+    "error_type": error_type,
+    "moment": moment,
+    "ago": ago,
+    "lasting": lasting,
+    "short": short,
+    "pretty": pretty,
+}
