@@ -191,11 +191,11 @@ class Harness:
     def __init__(
         self,
         collector_url: str,
-        options: Options = Options(),
+        options: Options | None = None,
         model: SimulatedModel | None = None,
     ) -> None:
         """`model` is a running simulated model, needed for trials whose model is `simulated-...`."""
-        self.options = options
+        self.options = options = options or Options()
         self.collector = Collector(collector_url)
         self._model = model
         self._workers = _Workers(collector_url, options)

@@ -54,6 +54,7 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._stderr: IO[bytes] | None = None
+        self._pump: threading.Thread | None = None
 
     def start(self) -> None:
         """Start the process unless it runs; raises BadInput when its agent cannot be loaded."""
@@ -71,7 +72,8 @@ class Worker:
             encoding="utf-8",
         )
         assert self._process.stdout is not None
-        threading.Thread(target=_pump, args=(self._process.stdout, self._lines), daemon=True).start()
+        self._pump = threading.Thread(target=_pump, args=(self._process.stdout, self._lines), daemon=True)
+        self._pump.start()
         self._await_ready()
 
     def _await_ready(self) -> None:
@@ -116,6 +118,9 @@ class Worker:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if self._pump is not None:
+            # A grandchild may hold the pipe open; then its reader outlives the worker.
+            self._pump.join(GRACE)
         for pipe in (process.stdin, self._stderr):
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):

@@ -21,7 +21,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TextIO
 
 from synth.agents import Job, Outcome, OutOfIterations, Settings, load, load_replay
@@ -48,7 +48,7 @@ def main(agent: str) -> None:
     _say(answers, {"ready": True})
     for line in sys.stdin:
         request = json.loads(line)
-        _say(answers, {"job": request["job"], **run_job(run, request)})
+        _say(answers, {"job": request["job"], **run_job(agent, run, request)})
 
 
 def load_any(agent: str) -> RunRequest:
@@ -78,11 +78,11 @@ def _say(answers: TextIO, message: Mapping[str, Any]) -> None:
     answers.flush()
 
 
-def run_job(run: RunRequest, request: Mapping[str, Any]) -> dict[str, Any]:
+def run_job(agent: str, run: RunRequest, request: Mapping[str, Any]) -> dict[str, Any]:
     """Run one case; whatever the agent does, an answer comes back."""
     log = ToolLog(request.get("tool_log"))
     began, cpu = time.perf_counter(), time.process_time()
-    with traced(request["trace_id"], request.get("case_id")):
+    with traced(request["trace_id"], request.get("case_id")), announced(agent, request):
         told = _told(run, request, log)
     spent = {"wall_seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
     log.close()
@@ -129,11 +129,29 @@ def traced(trace_id: str, case_id: str | None) -> Iterator[None]:
         context.detach(token)
 
 
+def announced(agent: str, request: Mapping[str, Any]) -> AbstractContextManager[Any]:
+    """One run around whatever the agent does, with our name for it and the query.
+
+    Agents that no framework runs (`react`, most callables) would otherwise have no run of their own.
+    """
+    open_run = getattr(_tracer(), "run", None)
+    if open_run is None:
+        return nullcontext()
+    query = (request.get("case") or request["record"])["query"]
+    run: AbstractContextManager[Any] = open_run(query=query, agent=agent)
+    return run
+
+
 def _flush_spans() -> None:
-    """Spans must have left before the answer does; the tracer is found, never imported."""
-    tracer = sys.modules.get("pdoctor_trace")
-    if tracer is not None and hasattr(tracer, "flush"):
-        tracer.flush()
+    """Spans must have left before the answer does."""
+    flush = getattr(_tracer(), "flush", None)
+    if flush is not None:
+        flush()
+
+
+def _tracer() -> Any:
+    """The tracer if `pdoctor run` installed it: found, never imported."""
+    return sys.modules.get("pdoctor_trace")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,152 @@
+"""Agents in worker processes, traced without a line of code, judged by a real collector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from collector.app import running
+from collector.settings import Settings
+from synth.agents import AGENTS
+from synth.case import Case
+from synth.errors import BadInput
+from synth.generate import Options as CaseOptions
+from synth.generate import generate
+from synth.harness import Harness, Options, Result, Trial, calls_agree
+from synth.simulated_model import SimulatedModel
+from synth.tally import detection, judgement, most_telling, tally
+
+CASES = tuple(generate(2, 11, CaseOptions(actions=(3, 5))))
+PROFILES = ("perfect", "parallel", "swaps", "forgets", "invents", "malformed")
+
+
+@pytest.fixture(scope="module")
+def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("collector")
+    settings = Settings(
+        store_url=f"sqlite:///{folder}/store.db", http_port=0, grpc_port=None, grace_seconds=0.5
+    )
+    with running(settings) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[SimulatedModel]:
+    with SimulatedModel() as running_model:
+        yield running_model
+
+
+def results_of(
+    collector: str, model: SimulatedModel, trials: Sequence[Trial], options: Options | None = None
+) -> list[Result]:
+    with Harness(collector, options or Options(), model) as harness:
+        return list(harness.run(trials))
+
+
+def trials(agents: Sequence[str], profiles: Sequence[str], cases: Sequence[Case] = CASES) -> list[Trial]:
+    return [Trial(a, f"simulated-{p}", case=c) for a in agents for p in profiles for c in cases]
+
+
+@pytest.mark.parametrize("agent", ["openai-tools", "raw-loop"])
+def test_every_planted_fault_and_nothing_else_is_found(
+    agent: str, collector: str, model: SimulatedModel
+) -> None:
+    results = results_of(collector, model, trials([agent], PROFILES), Options(parallel=2))
+    assert len(results) == len(PROFILES) * len(CASES)
+    wrong = [(r.model, r.planted, r.verdict) for r in results if judgement(r) not in ("found", "right")]
+    assert wrong == []
+    assert all(row.exact for row in detection(results))
+
+
+@pytest.mark.parametrize("agent", ["openai-tools", "raw-loop"])
+def test_every_call_arrives_exactly_once(agent: str, collector: str, model: SimulatedModel) -> None:
+    results = results_of(collector, model, trials([agent], ["perfect", "swaps", "invents"], CASES[:1]))
+    for result in results:
+        assert result.run is not None
+        assert result.run["agent"] == agent
+        assert calls_agree(result.run, result.tool_log) == []
+
+
+def test_a_planted_swap_names_the_sentence_and_both_calls(collector: str, model: SimulatedModel) -> None:
+    (result,) = results_of(collector, model, trials(["openai-tools"], ["swaps"], CASES[:1]))
+    assert result.planted is not None
+    assert result.verdict is not None
+    fault = result.planted["fault"]
+    tool = {action.id: action.tool for action in CASES[0].actions}
+    broken = [
+        (tool[f["constraint"]["first"]], tool[f["constraint"]["then"]])
+        for f in result.verdict["findings"]
+        if f["constraint"]
+    ]
+    assert (fault["first"], fault["then"]) in broken
+    (telling,) = most_telling([result], count=1)
+    assert telling.finding["sentence"] is not None
+    assert len(telling.finding["calls"]) == 2
+
+
+def test_an_agent_that_hangs_is_a_timeout_and_the_next_case_runs(
+    collector: str, model: SimulatedModel
+) -> None:
+    with Harness(collector, Options(timeout=4.0), model) as harness:
+        hung = harness.run_one(Trial("raw-loop", "simulated-slow", case=CASES[0]))
+        fine = harness.run_one(Trial("raw-loop", "simulated-perfect", case=CASES[0]))
+    assert (hung.status, hung.error_type) == ("timeout", "timeout")
+    assert (fine.status, fine.outcome) == ("ok", "pass")
+
+
+def test_an_agent_that_goes_round_in_circles_is_a_timeout(collector: str, model: SimulatedModel) -> None:
+    options = Options(max_iterations=8)
+    results = results_of(
+        collector, model, trials(["openai-tools", "raw-loop"], ["loops"], CASES[:1]), options
+    )
+    assert [(r.status, r.error_type) for r in results] == [("timeout", "timeout")] * 2
+    assert [len(r.tool_log) for r in results] == [8, 8]
+
+
+CRASHING = """
+import os
+
+def raises(query, tools):
+    tools[0]()
+    raise RuntimeError("no more flour")
+
+def dies(query, tools):
+    tools[0]()
+    os._exit(3)
+"""
+
+
+@pytest.mark.parametrize("name", ["raises", "dies"])
+def test_an_agent_that_crashes_is_an_act_error(
+    name: str, collector: str, model: SimulatedModel, tmp_path: Path
+) -> None:
+    (tmp_path / "crashing_agents.py").write_text(CRASHING)
+    options = Options(environment={"PYTHONPATH": str(tmp_path)})
+    trial = Trial(f"crashing_agents:{name}", "simulated-perfect", case=CASES[0])
+    (result,) = results_of(collector, model, [trial], options)
+    assert (result.status, result.error_type) == ("crash", "act_error")
+    assert len(result.tool_log) == 1
+
+
+def test_a_collector_that_is_not_there_is_bad_input(model: SimulatedModel) -> None:
+    with pytest.raises(BadInput, match="no collector answers at"):
+        results_of("http://127.0.0.1:9", model, trials(["raw-loop"], ["perfect"]))
+
+
+def test_a_simulated_model_must_have_been_started(collector: str) -> None:
+    with (
+        Harness(collector) as harness,
+        pytest.raises(BadInput, match="no simulated model was started"),
+    ):
+        harness.run_one(Trial("raw-loop", "simulated-perfect", case=CASES[0]))
+
+
+@pytest.mark.heavy
+def test_every_agent_and_every_planner_over_many_cases(collector: str, model: SimulatedModel) -> None:
+    agents = [agent.name for agent in AGENTS]
+    cases = tuple(generate(10, 5, CaseOptions(actions=(3, 6))))
+    results = results_of(collector, model, trials(agents, PROFILES, cases), Options(parallel=2))
+    assert [row.to_json() for row in detection(results) if not row.exact] == []
+    assert {row.agent for row in tally(results)} == set(agents)
