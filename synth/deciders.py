@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from synth.constraints import Before, Constraint
@@ -11,97 +12,175 @@ from synth.derive import constraints_of_part, statements
 from synth.grammar import Names, Sentence, SubSentence
 from synth.model import Spec
 from synth.order import Closure, Edge
+from synth.planner import Day, find_schedule
 from synth.words import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What holds before the first sentence."""
+
+    ids: tuple[str, ...]
+    natural: tuple[Edge, ...] = ()
+    """Positions of actions whose order common sense forbids to reverse."""
+    durations: tuple[int, ...] | None = None
+    """Timed mode: minutes per action."""
+    horizon: tuple[int, int] | None = None
 
 
 class Decider(Protocol):
     """Keeps a satisfiable set of sentences."""
 
-    stated: Closure
-    """What the kept sentences say about the order, as positions of actions."""
+    @property
+    def facts(self) -> Facts:
+        """What the kept sentences say."""
+        ...
 
     def keep(self, sentence: Sentence, *, novel: bool) -> bool:
         """Add the sentence if the set stays satisfiable (and, if `novel`, each part says something new)."""
         ...
 
-    def statistics(self) -> dict[str, Any]: ...
+    def statistics(self) -> dict[str, Any]:
+        """What asking has cost."""
+        ...
 
 
-def decider_for(name: str, ids: Sequence[str], natural: Sequence[Edge]) -> Decider:
-    """The decider of that name; `natural` are pairs that common sense forbids to reverse."""
-    return ByZ3(ids, natural) if name == "z3" else ByClosure(ids, natural)
+def decider_for(name: str, ground: Ground) -> Decider:
+    """The decider of that name."""
+    if name == "z3":
+        return ByZ3(ground)
+    return ByClosure(ground)
+
+
+class Facts:
+    """What sentences state: an order, and in timed mode limits on the clock."""
+
+    __slots__ = ("earliest", "latest", "order")
+
+    def __init__(self, order: Closure, earliest: list[int], latest: list[int]) -> None:
+        self.order, self.earliest, self.latest = order, earliest, latest
+
+    @classmethod
+    def none(cls, size: int, horizon: tuple[int, int] | None) -> Facts:
+        """Before anything is said."""
+        begin, end = horizon or (0, 0)
+        return cls(Closure(size), [begin] * size, [end] * size)
+
+    def copy(self) -> Facts:
+        return Facts(self.order.copy(), self.earliest[:], self.latest[:])
+
+    def limited(self, horizon: tuple[int, int]) -> bool:
+        """Whether any sentence states a clock time."""
+        return max(self.earliest) > horizon[0] or min(self.latest) < horizon[1]
+
+    def day(self, order: Closure, begin: int) -> Day:
+        """As a scheduling problem over `order`."""
+        return Day(order, self.earliest, self.latest, begin)
+
+    def add(self, part: SubSentence, position: Mapping[str, int], sane: Closure | None) -> bool | None:
+        """Take in a sub-sentence: whether it says something new, or None if the order gets a cycle.
+
+        `sane` is the order together with the natural one, where there is any.
+        """
+        new = False
+        order = self.order
+        for subjects, relation, target, _ in statements(part):
+            precedes = relation is Relation.PRECEDES
+            if not isinstance(target, Names):
+                new = self._limit([position[a] for a in subjects], precedes, target.minutes) or new
+                continue
+            first, then = (subjects, target.actions) if precedes else (target.actions, subjects)
+            for a in first:
+                for b in then:
+                    edge = position[a], position[b]
+                    if edge in order:
+                        continue
+                    new = True
+                    if not order.add(*edge) or (sane is not None and not sane.add(*edge)):
+                        return None
+        return new
+
+    def _limit(self, tasks: Sequence[int], ends_by: bool, minutes: int) -> bool:
+        new = False
+        for task in tasks:
+            if ends_by and minutes < self.latest[task]:
+                self.latest[task] = minutes
+                new = True
+            elif not ends_by and minutes > self.earliest[task]:
+                self.earliest[task] = minutes
+                new = True
+        return new
 
 
 class ByClosure:
-    """Order alone: satisfiable iff acyclic."""
+    """Our own decision: acyclic, and in timed mode with a schedule that our search finds."""
 
-    __slots__ = ("position", "sane", "stated")
+    __slots__ = ("facts", "ground", "position", "sane", "slots")
 
-    def __init__(self, ids: Sequence[str], natural: Sequence[Edge]) -> None:
-        self.position = {action: index for index, action in enumerate(ids)}
-        self.stated = Closure(len(ids))
-        self.sane = Closure(len(ids), natural) if natural else None
+    def __init__(self, ground: Ground) -> None:
+        size = len(ground.ids)
+        self.ground = ground
+        self.position = {action: index for index, action in enumerate(ground.ids)}
+        self.facts = Facts.none(size, ground.horizon)
+        self.sane = Closure(size, ground.natural) if ground.natural else None
         """With the natural order added, where there is any."""
 
     def keep(self, sentence: Sentence, *, novel: bool) -> bool:
-        stated, sane = self.stated.copy(), self.sane and self.sane.copy()
+        facts, sane = self.facts.copy(), self.sane and self.sane.copy()
         for part in sentence.parts:
-            known = stated.after[:]
-            for edge in edges_of_part(part, self.position):
-                if not stated.add(*edge) or (sane is not None and not sane.add(*edge)):
-                    return False
-            if novel and known == stated.after:
+            new = facts.add(part, self.position, sane)
+            if new is None or (novel and not new):
                 return False
-        self.stated, self.sane = stated, sane
+        if not self._fits_in_the_day(facts, sane):
+            return False
+        self.facts, self.sane = facts, sane
         return True
+
+    def _fits_in_the_day(self, facts: Facts, sane: Closure | None) -> bool:
+        ground = self.ground
+        if ground.durations is None or ground.horizon is None:
+            return True
+        day = facts.day(sane or facts.order, ground.horizon[0])
+        return find_schedule(day, ground.durations) is not None
 
     def statistics(self) -> dict[str, Any]:
         return {}
 
 
-def edges_of_part(part: SubSentence, position: dict[str, int]) -> list[Edge]:
-    """The order that a sub-sentence states, as positions of actions."""
-    edges: list[Edge] = []
-    for subjects, relation, target, _ in statements(part):
-        if isinstance(target, Names):
-            first, then = (
-                (subjects, target.actions) if relation is Relation.PRECEDES else (target.actions, subjects)
-            )
-            edges += [(position[a], position[b]) for a in first for b in then]
-    return edges
-
-
 class ByZ3:
     """The paper's way: one Z3 question per candidate."""
 
-    def __init__(self, ids: Sequence[str], natural: Sequence[Edge]) -> None:
-        self.ids = tuple(ids)
-        self.position = {action: index for index, action in enumerate(ids)}
-        self.stated = Closure(len(ids))
-        self.kept: list[Constraint] = [Before(ids[a], ids[b]) for a, b in natural]
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.position = {action: index for index, action in enumerate(ground.ids)}
+        self.facts = Facts.none(len(ground.ids), ground.horizon)
+        self.kept: list[Constraint] = [Before(ground.ids[a], ground.ids[b]) for a, b in ground.natural]
         self.calls = 0
         self.seconds = 0.0
 
     def keep(self, sentence: Sentence, *, novel: bool) -> bool:
-        from synth.solver import satisfiable
-
         new = [constraint for part in sentence.parts for constraint in constraints_of_part(part)]
-        began = time.perf_counter()
-        possible = satisfiable(Spec(self.ids, (*self.kept, *new)))
-        self.seconds += time.perf_counter() - began
-        self.calls += 1
-        if not possible:
+        if not self._possible([*self.kept, *new]):
             return False
-        stated = self.stated.copy()
+        facts = self.facts.copy()
         for part in sentence.parts:
-            known = stated.after[:]
-            for edge in edges_of_part(part, self.position):
-                stated.add(*edge)
-            if novel and known == stated.after:
+            said_more = facts.add(part, self.position, None)
+            if novel and not said_more:
                 return False
-        self.stated = stated
+        self.facts = facts
         self.kept += new
         return True
+
+    def _possible(self, constraints: Sequence[Constraint]) -> bool:
+        from synth.solver import satisfiable
+
+        ground = self.ground
+        durations = None if ground.durations is None else dict(zip(ground.ids, ground.durations, strict=True))
+        began = time.perf_counter()
+        possible = satisfiable(Spec(ground.ids, tuple(constraints), durations, ground.horizon))
+        self.seconds += time.perf_counter() - began
+        self.calls += 1
+        return possible is True
 
     def statistics(self) -> dict[str, Any]:
         return {"z3_calls": self.calls, "z3_ms": round(self.seconds * 1000, 3)}

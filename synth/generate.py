@@ -1,13 +1,13 @@
 """Synthesis of cases by rejection sampling, one sentence at a time (paper, Alg. 1).
 
 A candidate sentence is kept only if the whole set stays satisfiable. For pure order that is
-acyclicity, which `order.Closure` decides in microseconds; Z3 confirms every finished case, and
-`decider="z3"` asks it about every candidate, as the paper does. Cases are never built from a hidden
-order: that would favour loose cases (the share of cases with one valid plan halves).
+acyclicity, which `order.Closure` decides in microseconds; with clock times our own search must find
+a schedule. Z3 confirms every finished case, and `decider="z3"` asks it about every candidate, as the
+paper does. Cases are never built from a hidden order: that would favour loose cases (the share of
+cases with one valid plan halves).
 
 Everything random comes from one `random.Random` per case, seeded with the seed and the position of
-the case; only its `random()` is used, whose sequence Python guarantees. So the same seed gives the
-same bytes on every machine.
+the case, so the same seed gives the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -16,32 +16,21 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from random import Random
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import orjson
 
-from synth.case import Action, Case
-from synth.deciders import Decider, decider_for
+from synth.case import DAY, Action, Case
+from synth.deciders import Decider, Ground, decider_for
 from synth.derive import constraints_of
 from synth.errors import BadInput
-from synth.grammar import (
-    PHRASE_FORMS,
-    RELATIVE_FORMS,
-    Form,
-    Moment,
-    Names,
-    Relative,
-    Sentence,
-    SubSentence,
-    Target,
-)
+from synth.expansion import Expansion, Sizes, between, pick, sample
+from synth.grammar import Sentence
 from synth.order import Closure, count_linear_extensions
+from synth.planner import Day, ReferencePlanner, count_feasible_orders, find_schedule, play
+from synth.pools import Pool, pools_for
 from synth.query import query_text
 from synth.render import render
-from synth.topics import Topic, activity, find_topic, shipped_topics
-from synth.words import Relation
-
-T = TypeVar("T")
 
 COUNT_PLANS_UP_TO = 12
 """Counting linear extensions is #P-hard: larger cases get null unless bounds were asked for."""
@@ -49,26 +38,11 @@ COUNT_PLANS_UP_TO = 12
 MAX_RESTARTS = 2_000
 """Attempts at one case before its options count as impossible."""
 
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Weights and sizes of the random expansion."""
-
-    relative: float = 0.4
-    """Chance that a list gets a relative clause."""
-    depth: int = 1
-    """How deep relative clauses nest."""
-    longer_list: float = 0.3
-    """Chance that a list grows by one more name."""
-    list_length: int = 3
-    join: float = 0.35
-    """Chance that a sentence grows by one more sub-sentence."""
-    parts: int = 2
-    """Most sub-sentences in a sentence."""
-    clock: float = 0.35
-    """Timed mode: chance that an object is a clock time."""
-    forms: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0)
-    """Weights of the five forms, in the order of `grammar.Form`."""
+DURATION_STEP = 5
+LONGEST_DURATION = 180
+"""Minutes."""
+FULLEST_DAY = 0.9
+"""Share of the working day that the tasks fill at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +57,12 @@ class Options:
     after exactly `max_sentences` sentences or `max_tries` failures (Alg. 1 to the letter)."""
     valid_plans: tuple[int, int] | None = None
     """Fewest and most orders that keep the constraints."""
+    replans: tuple[int, int] | None = None
+    """Timed mode: fewest and most times that the reference planner has to start over."""
     max_sentences: int | None = None
     """N of Alg. 1; by default 3 for `count` and unbounded otherwise."""
     max_tries: int = 100
-    """K of Alg. 1."""
+    """K of Alg. 1: failed candidates in a row."""
     decider: Literal["closure", "z3"] = "closure"
     topic: str | None = None
     """A job; by default drawn for each case."""
@@ -97,19 +73,17 @@ class Options:
     sizes: Sizes = field(default_factory=Sizes)
 
     def to_json(self) -> dict[str, Any]:
-        """As stored with a case; what is not used in its mode is left out."""
+        """As stored with a case."""
         said = asdict(self)
         if self.mode == "order":
-            del said["horizon"], said["sizes"]["clock"]
-        if self.tools is None:
-            del said["tools"]
+            del said["horizon"], said["replans"]
         return dict(orjson.loads(orjson.dumps(said)))
 
 
 def generate(
     count: int, seed: int, options: Options | None = None, *, start: int = 0, confirm: bool | None = None
 ) -> Iterator[Case]:
-    """`count` cases, the `start`-th of the seed's stream first; each is independent of the others.
+    """`count` cases, from the `start`-th of the seed's stream on; each is independent of the others.
 
     `confirm` lets Z3 prove each case satisfiable and reads its paragraph back (raising
     `ConfirmationFailed` on any difference, which would be a bug of ours); by default that is done
@@ -122,73 +96,57 @@ def generate(
     return confirmed(cases) if (z3_installed() if confirm is None else confirm) else cases
 
 
-@dataclass(frozen=True, slots=True)
-class _Pool:
-    """Where the actions of a case come from."""
-
-    name: str
-    role: str
-    phrases: tuple[str, ...]
-    tools: tuple[Action, ...] | None
-    """The user's own; None for activities of topics."""
-    natural: Closure
-
-    def action(self, number: int, position: int) -> Action:
-        if self.tools is None:
-            return activity(number, self.phrases[position])
-        tool = self.tools[position]
-        return Action(f"a{number}", tool.phrase, tool.tool, tool.description)
-
-
 class _Maker:
     """Makes the cases of one stream."""
 
     def __init__(self, options: Options, seed: int) -> None:
-        _check(options)
+        check_options(options)
         self.options, self.seed = options, seed
         self.stored = options.to_json()
         self.identity = orjson.dumps(self.stored, option=orjson.OPT_SORT_KEYS)
-        self.pools = _pools(options)
+        tools = _tools(options)
+        low, high = options.actions
+        self.pools = {size: pools_for(size, options.topic, tools) for size in range(low, high + 1)}
 
     def case(self, index: int) -> Case:
+        """The case at that position of the stream."""
         rng = Random(f"{self.seed}:{index}")
         for _ in range(MAX_RESTARTS):
             case = self._attempt(rng, index)
             if case is not None:
                 return case
         raise BadInput(
-            f"no case for these options in {MAX_RESTARTS} attempts; widen the number of valid plans, "
+            f"no case for these options in {MAX_RESTARTS} attempts; widen the bounds (valid plans, replans), "
             "allow more sentences or tries, or use fewer actions",
             field="options",
         )
 
     def _attempt(self, rng: Random, index: int) -> Case | None:
+        """One run of Alg. 1; None if it did not end in a case that the options allow."""
         options = self.options
-        size = _between(rng, *options.actions)
-        pool = _pick(rng, self.pools[size])
-        chosen = _sample(rng, len(pool.phrases), size)
-        actions = tuple(pool.action(number, position) for number, position in enumerate(chosen, 1))
-        ids = tuple(action.id for action in actions)
-        natural = [
-            (a, b)
-            for a, first in enumerate(chosen)
-            for b, then in enumerate(chosen)
-            if (first, then) in pool.natural
-        ]
-        decider = decider_for(options.decider, ids, natural)
-        drawn = draw_sentences(rng, ids, decider, options)
+        size = between(rng, *options.actions)
+        pool = pick(rng, self.pools[size])
+        chosen = sample(rng, len(pool.phrases), size)
+        actions = pool.actions(chosen)
+        ground = _ground(rng, actions, pool.natural_order(chosen), options)
+        decider = decider_for(options.decider, ground)
+        drawn = draw_sentences(rng, decider, ground, options)
         if drawn is None:
             return None
         sentences, candidates = drawn
-        plans = _valid_plans(decider.stated, options)
-        if options.valid_plans and not options.valid_plans[0] <= (plans or 0) <= options.valid_plans[1]:
+        plans = _valid_plans(decider, ground, options)
+        if not _within(plans or 0, options.valid_plans):
+            return None
+        timed = _timed_parts(decider, ground, options) if ground.durations else {}
+        if timed is None:
             return None
         text, placed = render(sentences, {action.id: action.phrase for action in actions}, rng)
+        statistics = {"candidates": candidates, **timed.pop("statistics", {}), **decider.statistics()}
         return Case(
             id=self._id(index),
             seed=self.seed,
             mode=options.mode,
-            query=query_text(text, pool.role, size),
+            query=query_text(text, pool.role, size, ground.horizon),
             paragraph=text,
             topic=pool.name,
             actions=actions,
@@ -196,7 +154,8 @@ class _Maker:
             valid_plans=plans,
             stop=options.stop,
             options=self.stored | {"index": index},
-            statistics={"candidates": candidates} | decider.statistics(),
+            statistics=statistics,
+            **timed,
         )
 
     def _id(self, index: int) -> str:
@@ -204,16 +163,16 @@ class _Maker:
 
 
 def draw_sentences(
-    rng: Random, ids: Sequence[str], decider: Decider, options: Options
+    rng: Random, decider: Decider, ground: Ground, options: Options
 ) -> tuple[list[Sentence], int] | None:
     """Sentences whose joint meaning the decider accepts, and how many candidates that took.
 
     None if the stop rule was not met within the bounds: start again.
     """
-    expansion = Expansion(rng, ids, options)
+    expansion = Expansion(rng, ground.ids, options.sizes, ground.horizon)
     by_count = options.stop == "count"
     limit = options.max_sentences or (3 if by_count else None)
-    missing = set(ids)
+    missing = set(ground.ids)
     sentences: list[Sentence] = []
     candidates = failures = 0
     while limit is None or len(sentences) < limit:
@@ -234,107 +193,73 @@ def draw_sentences(
     return sentences, candidates
 
 
-class Expansion:
-    """Random top-down expansion of the grammar; an action stands at most once in a sub-sentence."""
-
-    __slots__ = ("forms", "ids", "mentioned", "moments", "pool", "random", "sizes", "used")
-
-    def __init__(self, rng: Random, ids: Sequence[str], options: Options) -> None:
-        self.random = rng.random
-        self.ids = list(ids)
-        self.sizes = options.sizes
-        self.forms = _cumulative(options.sizes.forms)
-        begin, end = options.horizon
-        self.moments = range(begin + 30 - begin % 30, end, 30) if options.mode == "timed" else range(0)
-        self.pool = self.ids[:]
-        self.used = 0
-        self.mentioned: list[str] = []
-        """The actions of the last sentence."""
-
-    def sentence(self) -> Sentence:
-        """A new candidate."""
-        random, sizes = self.random, self.sizes
-        self.mentioned = []
-        parts = [self.part()]
-        while len(parts) < sizes.parts and random() < sizes.join:
-            parts.append(self.part())
-        return Sentence(tuple(parts))
-
-    def part(self) -> SubSentence:
-        self.used = 0
-        form = self._form()
-        relation = self._relation()
-        clock_allowed = bool(self.moments) and form in PHRASE_FORMS
-        at_clock = clock_allowed and (len(self.ids) == 1 or self.random() < self.sizes.clock)
-        subject = self._names(0 if at_clock else 1, 0)
-        target: Target = self._moment() if at_clock else self._names(0, 0)
-        self.mentioned += self.pool[: self.used]
-        return SubSentence(form, relation, subject, target)
-
-    def _names(self, reserve: int, depth: int) -> Names:
-        """A list that leaves at least `reserve` actions for the rest of the sub-sentence."""
-        random, sizes = self.random, self.sizes
-        spare = len(self.ids) - self.used - reserve
-        length = 1
-        while length < sizes.list_length and length < spare and random() < sizes.longer_list:
-            length += 1
-        actions = tuple([self._take() for _ in range(length)])
-        if depth < sizes.depth and random() < sizes.relative and (spare > length or self.moments):
-            return Names(actions, self._relative(reserve, depth + 1, spare > length))
-        return Names(actions)
-
-    def _relative(self, reserve: int, depth: int, has_names: bool) -> Relative:
-        form = RELATIVE_FORMS[int(self.random() * 2)]
-        relation = self._relation()
-        at_clock = not has_names or (bool(self.moments) and self.random() < self.sizes.clock)
-        return Relative(form, relation, self._moment() if at_clock else self._names(reserve, depth))
-
-    def _take(self) -> str:
-        pool, used = self.pool, self.used
-        other = used + int(self.random() * (len(pool) - used))
-        pool[used], pool[other] = pool[other], pool[used]
-        self.used = used + 1
-        return pool[used]
-
-    def _moment(self) -> Moment:
-        return Moment(self.moments[int(self.random() * len(self.moments))])
-
-    def _form(self) -> Form:
-        draw = self.random() * self.forms[-1]
-        return next(form for form, bound in zip(Form, self.forms, strict=True) if draw < bound)
-
-    def _relation(self) -> Relation:
-        return Relation.PRECEDES if self.random() < 0.5 else Relation.SUCCEEDS
+# ---------------------------------------------------------------- timed mode
 
 
-# ---------------------------------------------------------------- small draws
+def _ground(
+    rng: Random, actions: Sequence[Action], natural: tuple[tuple[int, int], ...], options: Options
+) -> Ground:
+    ids = tuple([action.id for action in actions])
+    if options.mode == "order":
+        return Ground(ids, natural)
+    begin, end = options.horizon
+    return Ground(ids, natural, _durations(rng, len(ids), end - begin), options.horizon)
 
 
-def _pick(rng: Random, options: Sequence[T]) -> T:
-    return options[int(rng.random() * len(options))]
+def _durations(rng: Random, count: int, day: int) -> tuple[int, ...]:
+    """Hidden minutes per task that fill at most `FULLEST_DAY` of the day."""
+    budget = FULLEST_DAY * day
+    longest = max(1, min(LONGEST_DURATION, int(2 * budget / count)) // DURATION_STEP)
+    while True:
+        drawn = tuple([DURATION_STEP * between(rng, 1, longest) for _ in range(count)])
+        if sum(drawn) <= budget:
+            return drawn
 
 
-def _between(rng: Random, low: int, high: int) -> int:
-    return low + int(rng.random() * (high - low + 1))
+def _timed_parts(decider: Decider, ground: Ground, options: Options) -> dict[str, Any] | None:
+    """Witness, durations and so on; None for a case without clock time or schedule, or too hard to plan."""
+    assert ground.durations is not None
+    assert ground.horizon is not None
+    facts = decider.facts
+    if not facts.limited(ground.horizon):
+        return None
+    with_natural = Closure(len(ground.ids), [*facts.order.edges(), *ground.natural])
+    slots = find_schedule(facts.day(with_natural, ground.horizon[0]), ground.durations)
+    if slots is None:
+        return None
+    durations = dict(zip(ground.ids, ground.durations, strict=True))
+    planner = ReferencePlanner.for_day(ground.ids, facts.day(facts.order, ground.horizon[0]))
+    play(planner, durations)
+    if not planner.finished or not _within(planner.replans, options.replans):
+        return None
+    starts = dict(slots)
+    return {
+        "durations": durations,
+        "horizon": ground.horizon,
+        "witness": {action: starts[task] for task, action in enumerate(ground.ids)},
+        "statistics": {"replans": planner.replans},
+    }
 
 
-def _sample(rng: Random, population: int, count: int) -> list[int]:
-    positions = list(range(population))
-    for index in range(count):
-        other = index + int(rng.random() * (population - index))
-        positions[index], positions[other] = positions[other], positions[index]
-    return positions[:count]
+def _within(number: int, bounds: tuple[int, int] | None) -> bool:
+    return bounds is None or bounds[0] <= number <= bounds[1]
 
 
-def _cumulative(weights: Sequence[float]) -> list[float]:
-    total = 0.0
-    return [total := total + weight for weight in weights]
+def _valid_plans(decider: Decider, ground: Ground, options: Options) -> int | None:
+    if len(ground.ids) > COUNT_PLANS_UP_TO and options.valid_plans is None:
+        return None
+    facts = decider.facts
+    if ground.durations is None or ground.horizon is None:
+        return count_linear_extensions(facts.order)
+    day: Day = facts.day(facts.order, ground.horizon[0])
+    return count_feasible_orders(day, ground.durations)
 
 
 # ---------------------------------------------------------------- options
 
 
-def _check(options: Options) -> None:
+def check_options(options: Options) -> None:
+    """Raises BadInput for values that make no sense, before any work is done."""
     low, high = options.actions
     least = 1 if options.mode == "timed" else 2
     if not least <= low <= high:
@@ -342,57 +267,43 @@ def _check(options: Options) -> None:
             f"expected {least} <= fewest <= most, got {low}..{high}; an order needs two actions",
             field="actions",
         )
-    if options.mode not in ("order", "timed"):
-        raise BadInput(f"expected order or timed, got {options.mode!r}", field="mode")
-    if options.stop not in ("covered", "saturated", "count"):
-        raise BadInput(f"expected covered, saturated or count, got {options.stop!r}", field="stop")
-    if options.decider not in ("closure", "z3"):
-        raise BadInput(f"expected closure or z3, got {options.decider!r}", field="decider")
+    _one_of(options.mode, ("order", "timed"), "mode")
+    _one_of(options.stop, ("covered", "saturated", "count"), "stop")
+    _one_of(options.decider, ("closure", "z3"), "decider")
     for name in ("max_sentences", "max_tries"):
         value = getattr(options, name)
         if value is not None and value < 1:
             raise BadInput(f"expected at least 1, got {value}", field=name)
-    bounds = options.valid_plans
-    if bounds is not None and not 1 <= bounds[0] <= bounds[1]:
-        raise BadInput(f"expected 1 <= fewest <= most, got {bounds[0]}..{bounds[1]}", field="valid_plans")
+    for name, fewest in (("valid_plans", 1), ("replans", 0)):
+        bounds = getattr(options, name)
+        if bounds is not None and not fewest <= bounds[0] <= bounds[1]:
+            raise BadInput(f"expected {fewest} <= fewest <= most, got {bounds[0]}..{bounds[1]}", field=name)
+    if options.topic is not None and options.tools is not None:
+        raise BadInput("give a topic or your own tools, not both", field="topic")
+    if options.mode == "timed":
+        _check_day(options)
 
 
-def _pools(options: Options) -> dict[int, list[_Pool]]:
-    """For each number of actions, the pools to draw from with equal chance."""
-    sizes = range(options.actions[0], options.actions[1] + 1)
-    topics = shipped_topics() if options.topic is None else (find_topic(options.topic),)
-    return {size: [_pool_of_topics(topic, size) for topic in topics] for size in sizes}
+def _one_of(value: str, known: Sequence[str], name: str) -> None:
+    if value not in known:
+        raise BadInput(f"expected one of {', '.join(known)}, got {value!r}", field=name)
 
 
-def _pool_of_topics(topic: Topic, size: int) -> _Pool:
-    """A topic, and as many others of its industry as the size needs."""
-    phrases: list[str] = []
-    pairs: list[tuple[int, int]] = []
-    jobs: list[str] = []
-    related = [other for other in shipped_topics() if other.industry == topic.industry and other != topic]
-    for member in (topic, *related):
-        if len(phrases) >= size:
-            break
-        position = {
-            phrase: len(phrases) + i
-            for i, phrase in enumerate(p for p in member.activities if p not in phrases)
-        }
-        pairs += [
-            (position[member.activities[a]], position[member.activities[b]])
-            for a, b in member.natural_order
-            if member.activities[a] in position and member.activities[b] in position
-        ]
-        phrases += position
-        jobs.append(member.job)
-    if len(phrases) < size:
-        raise BadInput(
-            f"the industry of {topic.job!r} has only {len(phrases)} activities, {size} were asked for",
-            field="actions",
-        )
-    return _Pool(", ".join(jobs), topic.role, tuple(phrases), None, Closure(len(phrases), pairs))
+def _check_day(options: Options) -> None:
+    begin, end = options.horizon
+    if not 0 <= begin < end <= DAY or end - begin < 60:
+        raise BadInput(f"expected a day of at least an hour, got {begin}..{end} minutes", field="horizon")
+    most = int(FULLEST_DAY * (end - begin)) // DURATION_STEP
+    if options.actions[1] > most:
+        raise BadInput(f"at most {most} actions fit into the working day", field="actions")
 
 
-def _valid_plans(stated: Closure, options: Options) -> int | None:
-    if stated.size > COUNT_PLANS_UP_TO and options.valid_plans is None:
-        return None
-    return count_linear_extensions(stated)
+def _tools(options: Options) -> tuple[Action, ...] | None:
+    if not isinstance(options.tools, str):
+        return options.tools
+    from synth.toolbox import load_tools
+
+    return load_tools(options.tools)
+
+
+__all__ = ["Options", "Pool", "Sizes", "check_options", "draw_sentences", "generate"]

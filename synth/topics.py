@@ -30,7 +30,9 @@ class Topic:
     @property
     def role(self) -> str:
         """`a baker`, `an electrician`."""
-        return f"{'an' if self.job[0].lower() in 'aeiou' else 'a'} {self.job}"
+        job = self.job.lower()
+        vowel = job.startswith(tuple("aeiou")) and not job.startswith(("uni", "use", "eu", "one"))
+        return f"{'an' if vowel else 'a'} {self.job}"
 
 
 def activity(number: int, phrase: str) -> Action:
