@@ -6,7 +6,9 @@ does nothing.
 """
 
 from .install import flush, install, start, status, uninstall
+from .scopes import case, run
+from .tools import tool, wrap_tools
 
-__all__ = ["flush", "install", "status", "uninstall"]
+__all__ = ["case", "flush", "install", "run", "status", "tool", "uninstall", "wrap_tools"]
 
 start()

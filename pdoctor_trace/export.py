@@ -280,7 +280,7 @@ class Exporter:
             back_off = min(back_off * 2, LAST_BACK_OFF)
 
     def _deliver_encoded(self, spans: list[bytes]) -> None:
-        """Half of a batch that was too large: each half on its own, once; a span alone too large is refused."""
+        """Half of a batch that was too large, once; a span that is too large alone is refused."""
         answer = self._sender.send(self._request(spans))
         if answer.delivered:
             self._count_delivered(len(spans), answer)

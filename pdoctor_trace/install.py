@@ -7,7 +7,6 @@ wrappers stay where they are, because restoring saved originals would throw out 
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import threading
@@ -19,7 +18,8 @@ import wrapt
 
 from . import export, propagate, runs, runtime
 from .capture import Capture
-from .frameworks import FRAMEWORKS, Framework, Target
+from .framework import Framework, Target
+from .frameworks import FRAMEWORKS
 from .guard import FAILURES, guarded
 from .settings import LOG, Redactor, Settings, from_environment, load_redactor, with_changes
 
@@ -151,7 +151,10 @@ def _flush_before_the_end() -> None:
 
 
 def _after_fork() -> None:
+    from .raw_loops import tracker
+
     runs.reseed()
+    tracker.TRACKER.forget_everything()
     exporter = runtime.ACTIVE.exporter
     if exporter is not None:
         exporter.forget_parent()

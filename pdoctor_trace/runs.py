@@ -27,7 +27,7 @@ from . import otel, runtime, semconv
 from .wire import Record
 
 _ids = random.Random(os.urandom(16))
-"""Our own generator: the host's `random.seed(7)` must not make ids repeat, nor our draws change its numbers."""
+"""Our own generator: the host's `random.seed(7)` must not make ids repeat, nor we disturb its numbers."""
 
 MAX_SHARED_STATES = 1_024
 

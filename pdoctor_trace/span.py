@@ -7,7 +7,6 @@ inside a `try` that could swallow something of its own: exceptions leave by a ba
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -119,7 +118,7 @@ class Call:
             self.source,
             self.timing,
             self.executed,
-            self.attempts,
+            max(self.attempts, 1),
             self.kind,
         )
         body: tuple[AttributeValue | None, ...] = (
@@ -206,7 +205,7 @@ def kind_of(error: BaseException) -> str:
     cls = type(error)
     if issubclass(cls, TimeoutError):
         return TIMED_OUT
-    if issubclass(cls, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):
+    if issubclass(cls, KeyboardInterrupt | GeneratorExit) or cls.__name__ == "CancelledError":
         return CANCELLED
     return TOOL_RAISED
 
@@ -303,6 +302,68 @@ def around_async_generator(enter: Enter) -> Wrapper:
         return _async_steps(steps, enter, instance, args, kwargs) if runtime.ACTIVE.on else steps
 
     return wrapper
+
+
+class Watcher:
+    """What to do with the items of a stream as the host reads them."""
+
+    __slots__ = ()
+
+    def item(self, item: Any) -> None:
+        """The host is about to get this item."""
+
+    def ended(self) -> None:
+        """The stream is exhausted, or the host stopped reading."""
+
+
+def watch_generator(begin: Callable[[Any], Watcher | None]) -> Wrapper:
+    """Look at the items of a generator method; `begin` is asked when the first one has come."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        items = wrapped(*args, **kwargs)
+        return _watched(items, begin, instance) if runtime.ACTIVE.on else items
+
+    return wrapper
+
+
+def watch_async_generator(begin: Callable[[Any], Watcher | None]) -> Wrapper:
+    """Look at the items of an async generator method."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        items = wrapped(*args, **kwargs)
+        return _async_watched(items, begin, instance) if runtime.ACTIVE.on else items
+
+    return wrapper
+
+
+def _watched(items: Any, begin: Callable[[Any], Watcher | None], instance: Any) -> Iterator[Any]:
+    watcher = None
+    try:
+        for item in items:
+            watcher = watcher or guarded(begin, instance)
+            if watcher is not None:
+                guarded(watcher.item, item)
+            yield item
+    finally:
+        items.close()
+        if watcher is not None:
+            guarded(watcher.ended)
+
+
+async def _async_watched(
+    items: Any, begin: Callable[[Any], Watcher | None], instance: Any
+) -> AsyncIterator[Any]:
+    watcher = None
+    try:
+        async for item in items:
+            watcher = watcher or guarded(begin, instance)
+            if watcher is not None:
+                guarded(watcher.item, item)
+            yield item
+    finally:
+        await items.aclose()
+        if watcher is not None:
+            guarded(watcher.ended)
 
 
 def _steps(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..raw_loops.openai import OPENAI
-from .framework import Framework, Target
+from pdoctor_trace.framework import Framework
+from pdoctor_trace.raw_loops.openai import OPENAI
+
 from .langchain import LANGCHAIN
 
 FRAMEWORKS: tuple[Framework, ...] = (
@@ -11,4 +12,4 @@ FRAMEWORKS: tuple[Framework, ...] = (
     OPENAI,
 )
 
-__all__ = ["FRAMEWORKS", "Framework", "Target"]
+__all__ = ["FRAMEWORKS"]

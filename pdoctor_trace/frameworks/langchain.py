@@ -16,10 +16,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from .. import runtime
-from ..raw_loops.tracker import claim
-from ..runs import Frame, OpenRun, Request, current
-from ..span import (
+from pdoctor_trace import runtime
+from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.raw_loops.tracker import claim
+from pdoctor_trace.runs import Frame, OpenRun, Request, current
+from pdoctor_trace.span import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     UNKNOWN_TOOL,
@@ -32,7 +33,6 @@ from ..span import (
     not_executed,
     observe,
 )
-from .framework import Framework, Target
 
 SOURCE = "langchain"
 

@@ -1,2 +1,148 @@
-from ..frameworks.framework import Framework
-OPENAI = Framework("openai","OpenAI SDK","openai",">=1.66",(),"")
+"""OpenAI SDK: Chat Completions loops (Responses and Assistants are read by their own files)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pdoctor_trace.capture import field
+from pdoctor_trace.framework import Framework
+
+from .sdk import Sink, chain, items, name, sdk_targets, text_of
+from .tracker import TRACKER, Answer, Asked, Conversation, Outgoing
+
+SOURCE = "openai"
+
+
+class ChatSink:
+    """One Chat Completions request."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.parts: dict[tuple[Any, Any], _Parts] = {}
+        self.has_text = self.finished = self.sent = False
+
+    def whole(self, reply: Any) -> None:
+        messages = [field(choice, "message") for choice in items(field(reply, "choices"))]
+        asked = [call for message in messages for call in _asked(message)]
+        has_text = any((text_of(field(message, "content")) or "").strip() for message in messages)
+        TRACKER.reply(self.conversation, asked, has_text=has_text, final=True)
+
+    def item(self, chunk: Any) -> None:
+        """Merge the fragments; all calls are known when a finish reason comes, before the stream closes."""
+        for choice in items(field(chunk, "choices")):
+            delta = field(choice, "delta")
+            self.has_text = self.has_text or bool((name(field(delta, "content")) or "").strip())
+            for fragment in items(field(delta, "tool_calls")):
+                key = (field(choice, "index"), field(fragment, "index"))
+                self.parts.setdefault(key, _Parts()).add(fragment)
+            if field(choice, "finish_reason"):
+                self.finished = True
+        if self.finished and not self.sent:
+            self._send()
+
+    def end(self) -> None:
+        """Reading stopped early: what had come is all there is, and it does not end the run."""
+        if not self.sent:
+            self._send()
+
+    def _send(self) -> None:
+        self.sent = True
+        asked = [parts.asked() for parts in self.parts.values()]
+        TRACKER.reply(self.conversation, asked, has_text=self.has_text, final=self.finished)
+
+
+class _Parts:
+    """Fragments of one streamed call."""
+
+    def __init__(self) -> None:
+        self.call_id: str | None = None
+        self.tool = self.arguments = ""
+
+    def add(self, fragment: Any) -> None:
+        self.call_id = name(field(fragment, "id")) or self.call_id
+        function = field(fragment, "function") or field(fragment, "custom")
+        self.tool += name(field(function, "name")) or ""
+        self.arguments += name(field(function, "arguments")) or name(field(function, "input")) or ""
+
+    def asked(self) -> Asked:
+        return Asked(self.call_id, self.tool, self.arguments)
+
+
+def open_sink(method: str, url: str, body: dict[str, Any]) -> Sink | None:
+    """What follows this request, if it belongs to an agent loop."""
+    if method != "post":
+        return None
+    if url.endswith("/chat/completions"):
+        return _chat(body)
+    return None
+
+
+def _chat(body: dict[str, Any]) -> Sink | None:
+    conversation = TRACKER.request(_outgoing_chat(body))
+    return None if conversation is None else ChatSink(conversation)
+
+
+def _outgoing_chat(body: dict[str, Any]) -> Outgoing:
+    out = Outgoing(SOURCE, tools=_tools(body.get("tools")), model=name(body.get("model")))
+    messages = items(body.get("messages"))
+    asked_in: dict[str, int] = {}
+    answers: list[tuple[int, Answer]] = []
+    for position, message in enumerate(messages):
+        role = field(message, "role")
+        if role == "assistant":
+            out.has_model_items = True
+            out.answers_last = False
+            for call in _asked(message):
+                if call.call_id is not None:
+                    asked_in[call.call_id] = position
+                    out.asked[call.call_id] = call
+            continue
+        content = field(message, "content")
+        chain(out.history, [role, field(message, "tool_call_id"), content])
+        out.user_last = role == "user"
+        if role == "user":
+            out.query = text_of(content)
+        elif role == "tool" and name(field(message, "tool_call_id")):
+            out.answers_last = True
+            call_id = field(message, "tool_call_id")
+            answers.append((position, Answer(call_id, _content(content), asked_in=asked_in.get(call_id, -1))))
+    out.answers = [answer for position, answer in answers if position > asked_in.get(answer.call_id, -1)]
+    return out
+
+
+def _content(content: Any) -> Any:
+    """A tool message's content: its text where it is text throughout, else as it stands."""
+    return text_of(content) if isinstance(content, str | list | tuple) else content
+
+
+def _asked(message: Any) -> list[Asked]:
+    """Calls in an assistant message, functions and custom tools alike."""
+    found = []
+    for call in items(field(message, "tool_calls")):
+        function = field(call, "function") or field(call, "custom")
+        tool = name(field(function, "name"))
+        if tool is not None:
+            arguments = field(function, "arguments", field(function, "input"))
+            found.append(Asked(name(field(call, "id")), tool, arguments))
+    return found
+
+
+def _tools(tools: Any) -> list[tuple[str, str | None]]:
+    found = []
+    for tool in items(tools):
+        described = field(tool, "function") or field(tool, "custom") or tool
+        tool_name = name(field(described, "name"))
+        if tool_name is not None:
+            found.append((tool_name, name(field(described, "description"))))
+    return found
+
+
+OPENAI = Framework(
+    name=SOURCE,
+    title="OpenAI SDK, raw loops",
+    distribution="openai",
+    versions=">=1.66,<4",
+    targets=sdk_targets("openai", open_sink),
+    covers="Chat Completions: sync, async, streaming, parse, raw responses; with bounds for the times",
+    limits="exact times need @pdoctor_trace.tool or wrap_tools; websocket and realtime sessions are not seen",
+)

@@ -1,4 +1,519 @@
+"""Tool executions of raw SDK loops, rebuilt from the traffic.
+
+A model's reply asks for call X at time t1; a later request carries the answer at t2: one call, executed
+some time in [t1, t2]. Both instants are bounds, because the interval holds the whole batch of parallel
+calls and the user's own code, so such spans say `timing=inferred`. Where the tool itself is seen running
+(`@pdoctor_trace.tool`, `wrap_tools`, a LangChain tool, an SDK's tool runner), the exact times and the
+real error take the place of the bounds, still in one span.
+
+A run goes from the user's message to the first reply without tool calls. Which conversation a request
+continues is told, in this order, by the server-held key (`previous_response_id`, thread), by open call
+ids that it answers, by the longest shared history, by the same thread or task. Inside a case or a user's
+`run()` only conversations of the same run are looked at. Call ids are not unique, not even within one
+conversation: an answer belongs to the latest message that asked for its id.
+
+This module knows no wire format; the adapters beside it turn requests and replies into `Outgoing` and
+`Asked`. All state is guarded by one lock and bounded.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
-def claim(call_id: Any, tool: str, arguments: Any) -> Any: return None
-def end_here(): ...
-def end_all(): ...
+
+import orjson
+
+from pdoctor_trace import otel, runtime
+from pdoctor_trace.runs import Frame, OpenRun, Request, RunState, current
+from pdoctor_trace.span import (
+    BAD_ARGUMENTS,
+    CANCELLED,
+    EXACT,
+    INFERRED,
+    TOOL_RAISED,
+    UNKNOWN_TOOL,
+    Call,
+    Visit,
+)
+
+MAX_CONVERSATIONS = 2_000
+MAX_KEYS = 10_000
+
+Ambient = tuple[int, int]
+"""Thread and task that are running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A tool's answer as a request carries it."""
+
+    call_id: str
+    content: Any
+    failed: bool = False
+    """Only where the wire format has an error flag."""
+    asked_in: int = -1
+    """Ordinal of the model's message that asked for it, where the history shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call that a model's message asks for."""
+
+    call_id: str | None
+    tool: str
+    arguments: Any
+    """The model's text, or an object where the wire format has one."""
+
+
+@dataclass(slots=True)
+class Outgoing:
+    """A request to a model, whatever the wire format."""
+
+    source: str
+    history: list[int] = field(default_factory=list)
+    """Hash of the history up to each item that is not the model's own."""
+    answers: list[Answer] = field(default_factory=list)
+    """Answers to the latest message that asked for their id, in order."""
+    asked: dict[str, Asked] = field(default_factory=dict)
+    """Calls found in the history, by id (the latest)."""
+    answers_last: bool = False
+    """Whether the request ends with tool answers: then the run goes on."""
+    query: str | None = None
+    """Text of the latest message of the user."""
+    user_last: bool = False
+    """Whether the request ends with that message."""
+    tools: list[tuple[str, str | None]] = field(default_factory=list)
+    key: str | None = None
+    """Server-held conversation that this request continues."""
+    conversation: str | None = None
+    """Id of the conversation, where the user gave one."""
+    model: str | None = None
+    has_model_items: bool = False
+
+
+class OpenCall:
+    """A call that was asked for and not answered yet."""
+
+    __slots__ = ("call", "conversation", "ended_ns", "executions", "result", "started_ns", "well_formed")
+
+    def __init__(self, call: Call, conversation: Conversation, well_formed: bool) -> None:
+        self.call, self.conversation, self.well_formed = call, conversation, well_formed
+        self.executions = 0
+        self.started_ns = self.ended_ns = 0
+        self.result: bytes | None = None
+
+
+class Conversation:
+    """One conversation with a model: its open calls and its current run."""
+
+    __slots__ = ("ambient", "answered", "key", "last", "open", "reply_seen", "request_ns", "run", "state")
+
+    def __init__(self, ambient: Ambient) -> None:
+        self.ambient = ambient
+        self.run: OpenRun | None = None
+        self.state: RunState | None = None
+        """Of the current or latest run."""
+        self.open: list[OpenCall] = []
+        self.last: int | None = None
+        self.key: str | None = None
+        self.reply_seen = True
+        self.answered: set[tuple[str, int]] = set()
+        """Answers of the latest request; the same ones again are a repeated request."""
+        self.request_ns = 0
+
+
+class Tracker:
+    """All conversations of this process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._conversations: OrderedDict[int, Conversation] = OrderedDict()
+        self._by_last: dict[int, list[Conversation]] = {}
+        self._by_key: OrderedDict[str, Conversation] = OrderedDict()
+        self._by_call: dict[str | None, list[OpenCall]] = {}
+
+    # -- a request leaves
+
+    def request(self, out: Outgoing) -> Conversation | None:
+        """Take in a request: close the calls that it answers. None = no agent loop, nothing to follow."""
+        now = time.time_ns()
+        with self._lock:
+            conversation = self._find(out)
+            if conversation is None and not out.tools:
+                return None
+            if conversation is None:
+                conversation = self._new()
+            self._conversations.move_to_end(id(conversation))
+            self._answered(conversation, out, now)
+            self._turn(conversation, out, now)
+            self._mark(conversation, out, now)
+            return conversation
+
+    def _find(self, out: Outgoing) -> Conversation | None:
+        if out.key is not None and out.key in self._by_key:
+            return self._by_key[out.key]
+        here, belongs = ambient(), _belongs()
+        position = {digest: index for index, digest in enumerate(out.history)}
+        votes: dict[int, int] = {}
+        for answer in out.answers:
+            asked = out.asked.get(answer.call_id)
+            for call in self._by_call.get(answer.call_id, ()):
+                if belongs(call.conversation) and (asked is None or asked.tool == call.call.tool):
+                    votes[id(call.conversation)] = votes.get(id(call.conversation), 0) + 1
+        if votes:
+            best = max(votes, key=lambda key: self._rank(key, position, here, votes[key]))
+            return self._conversations.get(best)
+        return self._find_by_history(out, here, belongs)
+
+    def _rank(
+        self, key: int, position: dict[int, int], here: Ambient, votes: int
+    ) -> tuple[int, bool, int]:
+        conversation = self._conversations[key]
+        shared = -1 if conversation.last is None else position.get(conversation.last, -1)
+        return shared, conversation.ambient == here, votes
+
+    def _find_by_history(self, out: Outgoing, here: Ambient, belongs: Any) -> Conversation | None:
+        """The conversation whose latest request is the longest prefix of this one."""
+        first_request = not out.has_model_items and not out.answers
+        for digest in reversed(out.history):
+            found = [one for one in self._by_last.get(digest, ()) if belongs(one)]
+            if first_request and digest == out.history[-1]:
+                # The same opening again is a new conversation, unless the first attempt had no reply.
+                found = [one for one in found if not one.reply_seen and one.ambient == here]
+            elif first_request:
+                found = []
+            if found:
+                return max(found, key=lambda one: (one.ambient == here, one.request_ns))
+        return None
+
+    def _new(self) -> Conversation:
+        conversation = Conversation(ambient())
+        self._conversations[id(conversation)] = conversation
+        if len(self._conversations) > MAX_CONVERSATIONS:
+            self._forget(next(iter(self._conversations.values())))
+        return conversation
+
+    def _answered(self, conversation: Conversation, out: Outgoing, now: int) -> None:
+        repeated, conversation.answered = conversation.answered, set()
+        for answer in out.answers:
+            place = (answer.call_id, answer.asked_in)
+            conversation.answered.add(place)
+            call = self._open_call(conversation, answer, out.asked.get(answer.call_id))
+            if call is None and place not in repeated and not conversation.reply_seen:
+                call = self._unread(conversation, answer, out)
+            if call is not None:
+                self._close(call, answer, now)
+
+    @staticmethod
+    def _open_call(conversation: Conversation, answer: Answer, asked: Asked | None) -> OpenCall | None:
+        for call in conversation.open:
+            if call.call.call_id == answer.call_id and (asked is None or asked.tool == call.call.tool):
+                return call
+        return None
+
+    def _unread(self, conversation: Conversation, answer: Answer, out: Outgoing) -> OpenCall | None:
+        """The reply was read behind the SDK's back (raw bytes): the history still shows what it asked for."""
+        asked = out.asked.get(answer.call_id)
+        if asked is None or conversation.run is None:
+            return None
+        turn = conversation.run.state.next_turn()
+        return self._open(conversation, asked, turn, None, conversation.request_ns)
+
+    def _turn(self, conversation: Conversation, out: Outgoing, now: int) -> None:
+        """Start a run at the user's message; one that was still open ends there."""
+        new_turn = out.user_last and not out.answers_last
+        repeated = new_turn and not conversation.reply_seen
+        if conversation.run is not None and new_turn and not repeated and conversation.open:
+            self._end_run(conversation, now)
+        if conversation.run is None and (out.tools or out.answers):
+            self._end_other_cases()
+            conversation.run = OpenRun(
+                out.source, query=out.query, start_ns=now, conversation=out.conversation
+            )
+            conversation.run.model = out.model
+            conversation.state = conversation.run.state
+        if conversation.run is not None:
+            conversation.run.offer(out.tools)
+
+    def _mark(self, conversation: Conversation, out: Outgoing, now: int) -> None:
+        conversation.request_ns, conversation.reply_seen = now, False
+        self._unmark(conversation)
+        if out.history:
+            conversation.last = out.history[-1]
+            self._by_last.setdefault(conversation.last, []).append(conversation)
+
+    def _unmark(self, conversation: Conversation) -> None:
+        if conversation.last is None:
+            return
+        same = self._by_last.get(conversation.last, [])
+        if conversation in same:
+            same.remove(conversation)
+        if not same:
+            self._by_last.pop(conversation.last, None)
+        conversation.last = None
+
+    # -- a reply has been read
+
+    def reply(
+        self,
+        conversation: Conversation,
+        asked: Iterable[Asked],
+        *,
+        has_text: bool,
+        final: bool,
+        key: str | None = None,
+        turn: int | None = None,
+    ) -> int:
+        """Take in (a part of) a reply; `final` = it is complete, so one without calls ends the run.
+
+        Returns the turn, to be given again with the next part of the same reply.
+        """
+        now = time.time_ns()
+        with self._lock:
+            conversation.reply_seen = True
+            self._remember_key(conversation, key)
+            run = conversation.run
+            if run is None:
+                return -1
+            number = run.state.next_turn() if turn is None else turn
+            calls = 0
+            for one in asked:
+                self._open(conversation, one, number, has_text, now)
+                calls += 1
+            if final and not calls:
+                self._end_run(conversation, now)
+            return number
+
+    def text_came(self, conversation: Conversation, turn: int) -> None:
+        """The message of this turn turned out to hold text as well."""
+        with self._lock:
+            for call in conversation.open:
+                if call.call.turn == turn:
+                    call.call.has_text = True
+
+    def is_open(self, conversation: Conversation, call_id: str | None) -> bool:
+        """Whether a call of this id waits for its answer (a polled server-side run shows it again)."""
+        with self._lock:
+            return any(call.call.call_id == call_id for call in conversation.open)
+
+    def by_key(self, key: str | None) -> Conversation | None:
+        with self._lock:
+            return self._by_key.get(key) if key is not None else None
+
+    def _remember_key(self, conversation: Conversation, key: str | None) -> None:
+        if key is not None:
+            self._by_key[key] = conversation
+            self._by_key.move_to_end(key)
+            if len(self._by_key) > MAX_KEYS:
+                self._by_key.popitem(last=False)
+
+    def _open(
+        self, conversation: Conversation, asked: Asked, turn: int, has_text: bool | None, now: int
+    ) -> OpenCall:
+        run = conversation.run
+        assert run is not None, "calls are opened inside a run only"
+        arguments, well_formed = runtime.ACTIVE.capture.argument_text(asked.arguments)
+        call = Call(
+            run.source,
+            asked.tool,
+            arguments,
+            call_id=asked.call_id,
+            description=run.tools.get(asked.tool),
+            start_ns=now,
+            where=(run.state, run.span_id, run.frame),
+        )
+        call.asked_by(Request(asked.call_id, asked.tool, None, turn, bool(has_text), now))
+        call.timing = INFERRED
+        opened = OpenCall(call, conversation, well_formed)
+        conversation.open.append(opened)
+        self._by_call.setdefault(call.call_id, []).append(opened)
+        return opened
+
+    # -- the tool itself is seen running
+
+    def claim(self, call_id: str | None, tool: str, arguments: Any) -> OpenCall | None:
+        """The open call that a running tool executes: by id, else by name and arguments."""
+        with self._lock:
+            candidates = self._candidates(call_id, tool)
+            if not candidates:
+                return None
+            here, given = ambient(), runtime.ACTIVE.capture.arguments(arguments)
+            fresh = [call for call in candidates if not call.executions] or candidates[-1:]
+            best = max(
+                fresh,
+                key=lambda call: (_same_json(call.call.arguments, given), call.conversation.ambient == here),
+            )
+            sure = call_id is not None or _same_json(best.call.arguments, given)
+            if not sure and best.conversation.ambient != here:
+                return None
+            best.executions += 1
+            return best
+
+    def _candidates(self, call_id: str | None, tool: str) -> list[OpenCall]:
+        belongs = _belongs()
+        if call_id is not None:
+            calls: Iterable[OpenCall] = self._by_call.get(call_id, ())
+        else:
+            calls = (call for waiting in self._by_call.values() for call in waiting)
+        return [call for call in calls if call.call.tool == tool and belongs(call.conversation)]
+
+    # -- ends
+
+    def _close(self, opened: OpenCall, answer: Answer | None, now: int) -> None:
+        call, conversation = opened.call, opened.conversation
+        self._drop(opened)
+        if opened.executions:
+            if not opened.ended_ns:
+                call.fail("the tool had not finished", CANCELLED)
+            call.timing, call.attempts = EXACT, opened.executions
+            call.start_ns = opened.started_ns
+            call.close(opened.result, end_ns=opened.ended_ns or now)
+            return
+        if answer is None:
+            call.executed = False
+            if not opened.well_formed:
+                call.fail("the arguments are not valid JSON", BAD_ARGUMENTS)
+            elif _unknown(conversation.run, call.tool):
+                call.fail(f"no tool {call.tool!r} was offered", UNKNOWN_TOOL)
+            call.close(end_ns=now)
+            return
+        self._close_answered(opened, answer, now)
+
+    def _close_answered(self, opened: OpenCall, answer: Answer, now: int) -> None:
+        call, capture = opened.call, runtime.ACTIVE.capture
+        text = answer.content if type(answer.content) is str else ""
+        if not opened.well_formed:
+            call.executed = False
+            call.fail(text or "the arguments are not valid JSON", BAD_ARGUMENTS)
+        elif _unknown(opened.conversation.run, call.tool):
+            call.executed = False
+            call.fail(text or f"no tool {call.tool!r} was offered", UNKNOWN_TOOL)
+        elif answer.failed:
+            call.fail(text or "the tool reported an error", TOOL_RAISED)
+        call.close(None if call.error is not None else capture.result(answer.content), end_ns=now)
+
+    def _drop(self, opened: OpenCall) -> None:
+        opened.conversation.open.remove(opened)
+        same = self._by_call.get(opened.call.call_id, [])
+        if opened in same:
+            same.remove(opened)
+        if not same:
+            self._by_call.pop(opened.call.call_id, None)
+
+    def _end_run(self, conversation: Conversation, now: int) -> None:
+        run = conversation.run
+        for call in list(conversation.open):
+            self._close(call, None, now)
+        conversation.run = None
+        if run is not None:
+            run.close(end_ns=now)
+
+    def _forget(self, conversation: Conversation) -> None:
+        self._end_run(conversation, time.time_ns())
+        self._unmark(conversation)
+        self._conversations.pop(id(conversation), None)
+
+    def _end_other_cases(self) -> None:
+        """A case that this thread has left behind is over, whatever its last message asked for."""
+        here, belongs = ambient(), _belongs()
+        for conversation in list(self._conversations.values()):
+            state = conversation.state
+            left_behind = state is not None and state.case_id is not None and not belongs(conversation)
+            if left_behind and conversation.run is not None and conversation.ambient == here:
+                self._end_run(conversation, time.time_ns())
+
+    def end(self, *, state: RunState | None = None, where: Ambient | None = None) -> None:
+        """End conversations of one run, of one thread or task, or (with neither) all."""
+        with self._lock:
+            for conversation in list(self._conversations.values()):
+                if state is not None and conversation.state is not state:
+                    continue
+                if where is not None and conversation.ambient != where:
+                    continue
+                self._end_run(conversation, time.time_ns())
+
+    def forget_everything(self) -> None:
+        """In a forked child: open conversations are the parent's."""
+        self.__init__()  # type: ignore[misc]
+
+
+class ExactVisit(Visit):
+    """A tool runs that a raw loop's model asked for: its times and its error replace the bounds."""
+
+    __slots__ = ("opened",)
+
+    def __init__(self, opened: OpenCall) -> None:
+        call = opened.call
+        run = opened.conversation.run
+        super().__init__(Frame(call.state, call.span_id, run, call, in_body=True))
+        self.opened = opened
+        if opened.executions == 1:
+            opened.started_ns = time.time_ns()
+
+    def returned(self, result: Any) -> None:
+        self.opened.call.error = self.opened.call.kind = None
+        self._ended(runtime.ACTIVE.capture.result(result))
+
+    def raised(self, error: BaseException) -> None:
+        self.opened.call.fail(error)
+        self._ended(None)
+
+    def _ended(self, result: bytes | None) -> None:
+        self.opened.result = result
+        self.opened.ended_ns = time.time_ns()
+
+
+TRACKER = Tracker()
+
+
+def claim(call_id: Any, tool: str, arguments: Any) -> Visit | None:
+    """A visit for a running tool that some raw loop's model asked for; None where none did."""
+    opened = TRACKER.claim(call_id if type(call_id) is str else None, tool, arguments)
+    return None if opened is None else ExactVisit(opened)
+
+
+def end_here() -> None:
+    """End the conversations of the calling thread or task."""
+    TRACKER.end(where=ambient())
+
+
+def end_all() -> None:
+    """End every conversation: the process does."""
+    TRACKER.end()
+
+
+def ambient() -> Ambient:
+    """The running thread and task; conversations rarely hop between them."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return threading.get_ident(), 0
+    try:
+        return threading.get_ident(), id(asyncio.current_task())
+    except RuntimeError:
+        return threading.get_ident(), 0
+
+
+def _belongs() -> Any:
+    """Whether a conversation may be looked at from here: same run, same case."""
+    frame = current()
+    if frame is not None:
+        return lambda one: one.state is frame.state
+    around = otel.ambient()
+    if around.case_id is not None:
+        return lambda one: one.state is not None and one.state.trace_id == around.trace_id
+    return lambda one: one.state is None or one.state.case_id is None
+
+
+def _unknown(run: OpenRun | None, tool: str) -> bool:
+    return run is not None and bool(run.tools) and tool not in run.tools
+
+
+def _same_json(one: bytes | None, other: bytes | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one == other or bool(orjson.loads(one) == orjson.loads(other))

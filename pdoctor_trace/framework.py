@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..span import Wrapper
+from .span import Wrapper
 
 
 @dataclass(frozen=True, slots=True)
