@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import os
+import queue
 import secrets
 import tempfile
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -122,10 +123,9 @@ class Collector:
         )
 
     def add_cases(self, cases: Sequence[Case]) -> None:
-        if cases:
-            self._request("POST", "/cases", [case.to_json() for case in cases])
+        self._request("POST", "/cases", [case.to_json() for case in cases])
 
-    def bind(self, trace_id: str, case_id: str | None, **ending: Any) -> None:
+    def bind(self, trace_id: str, case_id: str, **ending: Any) -> None:
         """Say which case a trace belongs to and, with a status, that its run has ended."""
         known = {name: value for name, value in ending.items() if value is not None}
         self._request("POST", "/bindings", {"trace_id": trace_id, "case_id": case_id, **known})
@@ -214,42 +214,56 @@ class Harness:
         self._folder.cleanup()
 
     def run(self, trials: Iterable[Trial]) -> Iterator[Result]:
-        """Results as they come; closing the iterator stops before the next trial."""
-        trials = list(trials)
-        self._register([trial.case for trial in trials if trial.case is not None])
-        stop = threading.Event()
+        """Results as they come. Trials are taken one by one as workers get free, so the source may stop
+        early; closing the iterator takes no further ones."""
+        source = _Source(trials)
         parallel = max(1, self.options.parallel)
+        begun: queue.SimpleQueue[Future[Result] | None] = queue.SimpleQueue()
         # Verdicts are awaited beside the workers, so that no worker idles for one.
         with ThreadPoolExecutor(parallel) as running, ThreadPoolExecutor(parallel) as judging:
-            futures = [running.submit(self._agent_part, trial, stop, judging) for trial in trials]
+            for _ in range(parallel):
+                running.submit(self._work, source, judging, begun)
             try:
-                for future in as_completed(futures):
-                    judged = future.result()
-                    if judged is not None:
+                for _ in range(parallel):
+                    while (judged := begun.get()) is not None:
                         yield judged.result()
             finally:
-                stop.set()
+                source.stop()
 
     def run_one(self, trial: Trial) -> Result:
         return next(iter(self.run([trial])))
 
-    def _register(self, cases: Sequence[Case]) -> None:
-        with self._lock:
-            new = {case.id: case for case in cases if case.id not in self._registered}
-            self.collector.add_cases(list(new.values()))
-            self._registered |= new.keys()
+    def _work(
+        self, source: _Source, judging: ThreadPoolExecutor, begun: queue.SimpleQueue[Future[Result] | None]
+    ) -> None:
+        """One worker's share: runs trials until there are no more, then says so with None."""
+        try:
+            for trial in source:
+                begun.put(judging.submit(self._judged_part, *self._agent_part(trial)))
+        except BaseException as error:
+            source.stop()
+            failed: Future[Result] = Future()
+            failed.set_exception(error)
+            begun.put(failed)
+        finally:
+            begun.put(None)
 
-    def _agent_part(
-        self, trial: Trial, stop: threading.Event, judging: ThreadPoolExecutor
-    ) -> Future[Result] | None:
-        if stop.is_set():
-            return None
+    def _register(self, case: Case) -> None:
+        with self._lock:
+            if case.id not in self._registered:
+                self.collector.add_cases([case])
+                self._registered.add(case.id)
+
+    def _agent_part(self, trial: Trial) -> tuple[Trial, str, dict[str, Any], Path]:
+        """Run the agent: (trial, trace id, the worker's answer, the tools' own log)."""
         trace_id = secrets.token_hex(16)
         log = Path(self._folder.name) / f"{trace_id}.jsonl"
-        self.collector.bind(trace_id, trial.case_id)
+        if trial.case is not None:
+            self._register(trial.case)
+            self.collector.bind(trace_id, trial.case.id)
         with self._workers.borrow(trial.agent) as worker:
             answer = worker.run(self._request(trial, trace_id, log), self.options.timeout)
-        return judging.submit(self._judged_part, trial, trace_id, answer, log)
+        return trial, trace_id, answer, log
 
     def _request(self, trial: Trial, trace_id: str, log: Path) -> dict[str, Any]:
         what: dict[str, Any]
@@ -275,13 +289,9 @@ class Harness:
         return Settings(model, options.base_url, options.api_key, options.temperature, options.max_iterations)
 
     def _judged_part(self, trial: Trial, trace_id: str, answer: Mapping[str, Any], log: Path) -> Result:
-        self.collector.bind(
-            trace_id,
-            trial.case_id,
-            status=answer["status"],
-            wall_seconds=answer["wall_seconds"],
-            iterations=answer["iterations"] or None,
-        )
+        if trial.case is not None:
+            ending = {name: answer[name] for name in ("status", "wall_seconds")}
+            self.collector.bind(trace_id, trial.case.id, iterations=answer["iterations"] or None, **ending)
         began = time.perf_counter()
         run = self._await(trace_id, answer["status"])
         waited = time.perf_counter() - began
@@ -319,6 +329,26 @@ class Harness:
         if self._model is None:
             return None
         return self._model.brain.planted_for(trace_id)
+
+
+class _Source:
+    """Trials for several threads; each is handed out once, until `stop`."""
+
+    def __init__(self, trials: Iterable[Trial]) -> None:
+        self._lock = threading.Lock()
+        self._trials = iter(trials)
+        self._stopped = False
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def __iter__(self) -> Iterator[Trial]:
+        while True:
+            with self._lock:
+                trial = None if self._stopped else next(self._trials, None)
+            if trial is None:
+                return
+            yield trial
 
 
 class _Workers:

@@ -28,6 +28,7 @@ from synth.simulated_model.planning import (
     start_at,
 )
 from synth.simulated_model.task import Task, layers, some_order
+from synth.words import CONJUNCTIONS, PREPOSITIONS
 
 Cause = Literal["probability", "terminal", "topic", "structure", "constraint"]
 """What dissection must name for failures of this profile (paper, Algorithm 2)."""
@@ -137,8 +138,15 @@ def when(trips: Callable[[Task, Random], bool], wrong: Callable[[Task, Random], 
     return plan
 
 
-TRIP_WORDS = ("precede", "prior to", "followed by", "subsequent to")
+TRIP_WORDS = ("executed", "prior to")
 """Words that `words` misreads."""
+FRONTED = tuple(
+    f"{link.text} "
+    for table in (PREPOSITIONS, CONJUNCTIONS)
+    for links in table.values()
+    for link in links
+    if link.front
+)
 LIMIT = 5.0
 """Number of actions at which `difficulty` is right half of the time."""
 FLAKY_SHARE = 0.25
@@ -157,6 +165,11 @@ def has_odd_topic(task: Task, rng: Random) -> bool:
 
 def is_nested(task: Task, rng: Random) -> bool:
     return ", which" in task.paragraph
+
+
+def is_fronted(task: Task, rng: Random) -> bool:
+    """The first sentence begins with what comes later in its meaning: `Before B, A must happen.`"""
+    return task.paragraph.lower().startswith(FRONTED)
 
 
 def is_odd_shape(task: Task, rng: Random) -> bool:
@@ -192,7 +205,13 @@ PROFILES: tuple[Profile, ...] = (
     Profile("flaky", "fails at random", when(is_unlucky, swaps), cause="probability", luck=True),
     Profile("words", "misreads particular words", when(has_trip_word, swaps), cause="terminal"),
     Profile("topics", "fails on particular topics", when(has_odd_topic, swaps), cause="topic"),
-    Profile("structures", "fails on relative clauses", when(is_nested, swaps), cause="structure"),
+    Profile(
+        "structures",
+        "fails where the text starts with a fronted clause",
+        when(is_fronted, swaps),
+        cause="structure",
+    ),
+    Profile("relatives", "fails on relative clauses", when(is_nested, swaps), cause="structure"),
     Profile(
         "constraints", "fails on particular constraint sets", when(is_odd_shape, swaps), cause="constraint"
     ),
