@@ -96,7 +96,7 @@ class Facts:
                     if edge in order:
                         continue
                     new = True
-                    if not order.add(*edge) or (sane is not None and not sane.add(*edge)):
+                    if (sane is not None and not sane.add(*edge)) or not order.add(*edge):
                         return None
         return new
 
@@ -126,6 +126,8 @@ class ByClosure:
         """With the natural order added, where there is any."""
 
     def keep(self, sentence: Sentence, *, novel: bool) -> bool:
+        if self._reverses(sentence):
+            return False
         facts, sane = self.facts.copy(), self.sane and self.sane.copy()
         for part in sentence.parts:
             new = facts.add(part, self.position, sane)
@@ -135,6 +137,21 @@ class ByClosure:
             return False
         self.facts, self.sane = facts, sane
         return True
+
+    def _reverses(self, sentence: Sentence) -> bool:
+        """Whether it says the reverse of something known: most refusals, without copying anything."""
+        before, position = (self.sane or self.facts.order).before, self.position
+        for part in sentence.parts:
+            for subjects, relation, target, _ in statements(part):
+                if not isinstance(target, Names):
+                    continue
+                precedes = relation is Relation.PRECEDES
+                first, then = (subjects, target.actions) if precedes else (target.actions, subjects)
+                for a in first:
+                    known = before[position[a]]
+                    if known and any(known >> position[b] & 1 for b in then):
+                        return True
+        return False
 
     def _fits_in_the_day(self, facts: Facts, sane: Closure | None) -> bool:
         ground = self.ground
