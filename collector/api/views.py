@@ -44,9 +44,9 @@ def run_detail(
     """A run alone: its calls, what was concluded, and every earlier conclusion."""
     current = orjson.loads(history[-1]["body"]) if history else {}
     verdict, policies = current.get("verdict"), current.get("policies", [])
-    record = {**rebuilt.run.to_json(), "status": current.get("status", "running")}
-    if current.get("case_id"):
-        record["case_id"] = current["case_id"]
+    known_later = ("status", "case_id", "wall_seconds", "iterations", "labels", "problems")
+    record = {**rebuilt.run.to_json(), "status": "running"}
+    record |= {name: current[name] for name in known_later if current.get(name)}
     calls = [
         {**call.to_json(), "index": index, "span_id": span_id}
         for index, (call, span_id) in enumerate(zip(rebuilt.run.calls, rebuilt.span_ids, strict=True))

@@ -65,6 +65,9 @@ def conclusion(
         "status": run.status,
         "complete": complete,
         "case_id": run.case_id,
+        "wall_seconds": run.wall_seconds,
+        "iterations": run.iterations,
+        "labels": dict(run.labels),
     }
     findings = tuple(_findings(run, body))
     summary = {

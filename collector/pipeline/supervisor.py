@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import uuid
+from typing import IO
 
 import orjson
 
@@ -102,7 +103,12 @@ class Supervisor:
         threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
 
     def _listen(self, process: subprocess.Popen[bytes]) -> None:
-        for line in process.stdout or ():
+        assert process.stdout is not None
+        with process.stdout as lines:
+            self._follow(lines)
+
+    def _follow(self, lines: IO[bytes]) -> None:
+        for line in lines:
             message = orjson.loads(line)
             if "on" in message:
                 self._busy = (message["on"], time.monotonic())
