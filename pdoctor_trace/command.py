@@ -20,6 +20,8 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any
 
+from pdoctor_trace.install import uninstall
+
 VERBS = {
     "demo": "find planted planning errors end to end, with no key and no network",
     "serve": "run the collector and its web UI",
@@ -90,6 +92,7 @@ def _exists(verb: str) -> bool:
 
 
 def _click_verb(verb: str, rest: list[str]) -> int:
+    uninstall()  # this process is no agent: its own model servers and checks are not to be traced
     if verb not in VERBS or not _exists(verb):
         _complain(f"pdoctor: unknown verb {verb!r}; `pdoctor --help` lists the verbs")
         return USAGE_ERROR
