@@ -1,0 +1,41 @@
+"""Fixtures of the framework tests: one scripted model server a session, one OTLP sink a test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+os.environ.setdefault("LANGSMITH_TRACING", "false")
+
+pytest.register_assert_rewrite("conformance", "otlp_sink")
+
+from conformance import parametrize_modes
+from fake_models import FakeModels
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+from pdoctor_trace.guard import FAILURES
+
+
+@pytest.fixture(scope="session")
+def models() -> Iterator[FakeModels]:
+    with FakeModels() as server:
+        yield server
+
+
+@pytest.fixture
+def sink() -> Iterator[OtlpSink]:
+    """Spans of this test; the tracer must not have failed anywhere inside."""
+    FAILURES.clear()
+    with OtlpSink() as server:
+        pdoctor_trace.install(endpoint=server.url, batch_delay=0.0, content="full")
+        yield server
+        pdoctor_trace.flush()
+        pdoctor_trace.uninstall()
+    assert dict(FAILURES) == {}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    parametrize_modes(metafunc)

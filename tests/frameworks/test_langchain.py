@@ -1,0 +1,229 @@
+"""LangChain `create_agent` and LangGraph on a scripted model behind the real OpenAI SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from fake_models import FINAL, FakeModels
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+pytest.importorskip("langchain_openai")
+from langchain.agents import create_agent
+from langchain.agents.middleware import ToolRetryMiddleware
+from langchain.agents.structured_output import ToolStrategy
+from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.tools import BaseTool, StructuredTool
+from langchain_openai import ChatOpenAI
+from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
+from pydantic import BaseModel
+
+INPUT: Any = {"messages": [{"role": "user", "content": QUERY}]}
+QUIET = {"max_retries": 0, "api_key": "x"}
+
+
+def as_tools(functions: Sequence[Callable[..., Any]]) -> list[BaseTool]:
+    return [f if isinstance(f, BaseTool) else StructuredTool.from_function(f) for f in functions]
+
+
+def with_agent(models: FakeModels, model: str, tools: Any, use: Callable[[Any], Any], **options: Any) -> Any:
+    """Use an agent with an HTTP client of its own, closed afterwards."""
+    with DefaultHttpxClient() as client:
+        chat = ChatOpenAI(model=model, base_url=models.openai, http_client=client, **QUIET)
+        return use(create_agent(chat, as_tools(tools), name="tester", **options))
+
+
+async def with_async_agent(
+    models: FakeModels, model: str, tools: Any, use: Callable[[Any], Any], **options: Any
+) -> Any:
+    async with DefaultAsyncHttpxClient() as client:
+        chat = ChatOpenAI(model=model, base_url=models.openai, http_async_client=client, **QUIET)
+        return await use(create_agent(chat, as_tools(tools), name="tester", **options))
+
+
+def last_text(state: Any) -> str:
+    return state["messages"][-1].content
+
+
+def stream(agent: Any) -> Any:
+    final = None
+    for state in agent.stream(INPUT, stream_mode="values"):
+        assert pdoctor_trace.runs.CURRENT.get() is None or pdoctor_trace.runs.current().call is None
+        final = state
+    return final
+
+
+def stream_messages(agent: Any) -> Any:
+    """Token by token; the text of the last message comes in pieces."""
+    text, message_id = "", None
+    for chunk, _ in agent.stream(INPUT, stream_mode="messages"):
+        if chunk.type == "tool" or chunk.id != message_id:
+            text, message_id = "", chunk.id
+        text += chunk.content
+    return {"messages": [HumanMessage(FINAL if text.replace(" ", "") == FINAL.replace(" ", "") else text)]}
+
+
+async def astream(agent: Any) -> Any:
+    final = None
+    async for state in agent.astream(INPUT, stream_mode="values"):
+        final = state
+    return final
+
+
+async def aevents(agent: Any) -> Any:
+    final = None
+    async for event in agent.astream_events(INPUT, version="v2"):
+        if event["event"] == "on_chain_end" and not event["parent_ids"]:
+            final = event["data"]["output"]
+    return final
+
+
+SYNC = {"invoke": lambda agent: agent.invoke(INPUT), "stream": stream, "messages": stream_messages}
+ASYNC = {"ainvoke": lambda agent: agent.ainvoke(INPUT), "astream": astream, "aevents": aevents}
+
+
+class LangChainDriver(Driver):
+    source = "langchain"
+    modes = (*SYNC, *ASYNC)
+    sync_mode = "invoke"
+    malformed_is_seen_in = ("invoke", "stream", "ainvoke", "astream")
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        try:
+            if mode in SYNC:
+                state = with_agent(models, script, tools, SYNC[mode])
+            else:
+                state = asyncio.run(with_async_agent(models, script, tools, ASYNC[mode]))
+        except BaseException as error:
+            return Outcome(error=error)
+        return Outcome(text=last_text(state))
+
+    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
+        def ask_sub(text: str) -> str:
+            """Ask another agent."""
+            return last_text(with_agent(models, "fake.par", log.functions(), SYNC["invoke"]))
+
+        return self.run(models, "fake.nest", [ask_sub], "invoke")
+
+
+class TestLangChain(Conformance):
+    driver = LangChainDriver()
+
+
+def test_retries_by_middleware_are_attempts_of_one_call(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    log = ToolLog()
+    retry = ToolRetryMiddleware(max_retries=2, initial_delay=0.01, jitter=False)
+    with_agent(models, "fake.boom", log.functions(), SYNC["invoke"], middleware=[retry])
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call["pdoctor.tool.attempts"], len(log.entries)) == (3, 3)
+    assert (call.failed, call.kind) == (True, "tool_raised")
+
+
+def test_structured_output_is_no_tool_call(models: FakeModels, sink: OtlpSink) -> None:
+    class Answer(BaseModel):
+        text: str
+
+    log = ToolLog()
+    strategy: Any = ToolStrategy(Answer)
+    with_agent(models, "fake.one.structured", log.functions(), SYNC["invoke"], response_format=strategy)
+    pdoctor_trace.flush()
+    assert [call.tool for call in sink.calls] == ["add"]
+    assert sink.runs[0]["pdoctor.run.calls"] == 1
+
+
+def test_calls_that_a_failing_sibling_cut_off_are_reported(models: FakeModels, sink: OtlpSink) -> None:
+    """The exception of one tool ends the run; a later message's calls are not lost either."""
+    log = ToolLog()
+    outcome = TestLangChain.driver.run(models, "fake.par.boom", log.functions(), "invoke")
+    pdoctor_trace.flush()
+    assert isinstance(outcome.error, RuntimeError)
+    (run,) = sink.runs
+    assert (run.failed, run["error.type"], run["pdoctor.run.calls"]) == (True, "RuntimeError", 3)
+    assert len(sink.calls) == 3
+
+
+def test_a_tool_invoked_directly_is_one_call_without_an_id(sink: OtlpSink) -> None:
+    log = ToolLog()
+    add = as_tools(log.functions())[0]
+    assert add.invoke({"a": 1, "b": 1}) == 2
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.call_id, call.result, call.arguments) == (None, 2, {"a": 1, "b": 1})
+
+
+def test_a_raw_loop_over_a_langchain_model_is_one_run_with_exact_calls(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    log = ToolLog()
+    tools = {tool.name: tool for tool in as_tools(log.functions())}
+    with DefaultHttpxClient() as client:
+        chat = ChatOpenAI(model="fake.par.one", base_url=models.openai, http_client=client, **QUIET)
+        bound = chat.bind_tools(list(tools.values()))
+        messages: list[Any] = [HumanMessage(QUERY)]
+        while not messages or messages[-1].type != "ai" or messages[-1].tool_calls:
+            reply = bound.invoke(messages)
+            messages.append(reply)
+            messages += [tools[asked["name"]].invoke(asked) for asked in reply.tool_calls]
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert [call.call_id for call in sink.calls] == ["call_0_0", "call_0_1", "call_1_0"]
+    assert {call.parent_id for call in sink.calls} == {run.span_id}
+    assert {call["pdoctor.tool.timing"] for call in sink.calls} == {"exact"}
+    assert all(isinstance(message, ToolMessage) for message in messages if message.type == "tool")
+
+
+def test_parallel_calls_overlap_in_their_spans(models: FakeModels, sink: OtlpSink) -> None:
+    log = ToolLog()
+    TestLangChain.driver.run(models, "fake.sleepy", log.functions(), "invoke")
+    pdoctor_trace.flush()
+    first, second = sorted(sink.calls, key=lambda call: call.start)
+    assert second.start < first.end
+
+
+def test_cancelling_an_async_run_closes_its_spans(models: FakeModels, sink: OtlpSink) -> None:
+    started = asyncio.Event()
+
+    async def add(a: int, b: int) -> int:
+        """Never finishes."""
+        started.set()
+        await asyncio.sleep(60)
+        return a + b
+
+    async def main() -> None:
+        tool = StructuredTool.from_function(coroutine=add, name="add")
+        task = asyncio.create_task(with_async_agent(models, "fake.one", [tool], ASYNC["ainvoke"]))
+        await asyncio.wait_for(started.wait(), 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    (call,), (run,) = sink.calls, sink.runs
+    assert (call.failed, call.kind, run.failed) == (True, "cancelled", True)
+
+
+def test_a_stream_left_early_still_ends_the_run(models: FakeModels, sink: OtlpSink) -> None:
+    log = ToolLog()
+
+    def read_two(agent: Any) -> None:
+        states = agent.stream(INPUT, stream_mode="values")
+        next(states)
+        next(states)
+        states.close()
+
+    with_agent(models, "fake.par", log.functions(), read_two)
+    time.sleep(0.1)
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert not run.failed
+    assert run["pdoctor.run.calls"] == len(sink.calls)
