@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
-from typing import IO, Any
+from typing import Any
 
 import click
 import orjson
@@ -61,11 +61,10 @@ def fail(message: str) -> None:
     raise SystemExit(Exit.BAD_INPUT)
 
 
-def write_json(value: Any, stream: IO[bytes] | None = None) -> None:
-    """One JSON document on one line of standard output (or `stream`)."""
-    out = stream or click.get_binary_stream("stdout")
-    out.write(orjson.dumps(value) + b"\n")
-    out.flush()
+def write_json(value: Any) -> None:
+    """One JSON document on one line of standard output."""
+    sys.stdout.buffer.write(orjson.dumps(value) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def progress(items: Iterable[Any], *, label: str, length: int | None = None) -> Any:

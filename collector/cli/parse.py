@@ -25,11 +25,12 @@ def command(file: str, names: str | None, as_json: bool) -> None:
     Ambiguity and unknown names are errors that point at the words (exit code 2).
     """
     with clear_errors():
+        from synth.constraints import constraint_to_json
         from synth.parse import parse
 
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
         parsed = parse(text, known_names(names))
-        constraints = [constraint.to_json() for constraint in parsed.constraints]
+        constraints = [constraint_to_json(constraint) for constraint in parsed.constraints]
         if as_json:
             write_json({"constraints": constraints})
             return

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from synth.run import Run
@@ -14,21 +13,26 @@ if TYPE_CHECKING:
 def runs_in(source: str) -> Iterator[Run]:
     """The runs of one file (`-` = standard input); `BadInput` names file and line."""
     if source == "-":
-        yield from runs_of(io.BufferedReader(sys.stdin.buffer), "<stdin>")  # type: ignore[type-var]
+        yield from runs_of(sys.stdin.buffer, "standard input")
         return
     with open(source, "rb") as stream:
         yield from runs_of(stream, source)
 
 
-def runs_of(stream: io.BufferedReader, name: str) -> Iterator[Run]:
+def runs_of(stream: IO[bytes], name: str) -> Iterator[Run]:
     """The runs of an open file, told apart by how it begins."""
-    if is_otlp(stream.peek(4096)):
+    if is_otlp(beginning(stream)):
         from collector.otlp.files import runs_from_otlp
 
         return runs_from_otlp(stream, file=name)
     from synth.run import read_runs
 
-    return read_runs(stream, file=name)
+    return read_runs(stream)
+
+
+def beginning(stream: Any) -> bytes:
+    """The first bytes of a buffered stream, which stay there to be read."""
+    return bytes(stream.peek(4096))
 
 
 def is_otlp(head: bytes) -> bool:

@@ -15,37 +15,35 @@ from collector.cli.console import clear_errors, progress
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class Range(click.ParamType):
+def number_range(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
     """`N` or `LO..HI` as a pair of integers."""
-
-    name = "N or LO..HI"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int]:
-        if isinstance(value, tuple):
-            return value
-        low, dots, high = str(value).partition("..")
-        try:
-            pair = int(low), int(high if dots else low)
-        except ValueError:
-            self.fail(f"{value!r} is neither a number nor a range such as 3..5", param, ctx)
-        if pair[0] < 1 or pair[0] > pair[1]:
-            self.fail(f"{value!r}: expected 1 <= LO <= HI", param, ctx)
-        return pair
+    if value is None:
+        return None
+    low, dots, high = value.partition("..")
+    try:
+        pair = int(low), int(high if dots else low)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither a number nor a range such as 3..5") from None
+    if pair[0] < 1 or pair[0] > pair[1]:
+        raise click.BadParameter(f"{value!r}: expected 1 <= LO <= HI")
+    return pair
 
 
-RANGE = Range()
+def range_option(name: str, default: str | None, about: str) -> Decorator:
+    return click.option(
+        name, callback=number_range, default=default, show_default=True, metavar="N|LO..HI", help=about
+    )
+
 
 OPTIONS: tuple[Decorator, ...] = (
-    click.option("--actions", type=RANGE, default="3..5", show_default=True, help="Actions in a case."),
+    range_option("--actions", "3..5", "Actions in a case."),
     click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes."),
     click.option("--mode", type=click.Choice(["order", "timed"]), default="order", show_default=True),
     click.option(
         "--stop", type=click.Choice(["covered", "saturated", "count"]), default="covered", show_default=True,
         help="End a paragraph when every action is mentioned, when nothing new can be said, or by count.",
     ),
-    click.option("--valid-plans", type=RANGE, default=None, help="Keep cases with so many valid orders."),
+    range_option("--valid-plans", None, "Keep cases with so many valid orders."),
     click.option("--max-sentences", type=click.IntRange(1), default=None, help="Sentences in a paragraph."),
     click.option("--max-tries", type=click.IntRange(1), default=None, help="Failed candidates in a row."),
     click.option(
