@@ -1,8 +1,8 @@
 """Campaigns: many trials, within a budget, one JSON record a trial, resumable after a crash.
 
-The file's first line says what campaign it is; each further line is one `Result`, written and synced
-before the next trial counts as done. Resuming reads the file, drops a half-written last line, and runs
-what is missing: nothing is lost and nothing is repeated.
+The file's first line says what campaign it is; each further line is one record (a `Result`, or a
+`Dissection`), written and synced before it counts as done. Resuming reads the file, drops a half-written
+last line, and runs what is missing: nothing is lost and nothing is repeated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Any, Generic, Protocol, Self, TypeVar
 
 from synth.errors import BadInput
 from synth.harness import Result, Trial, result_from_json
@@ -37,15 +37,27 @@ class Budget:
     """Per million tokens."""
 
 
-class Journal:
+class Record(Protocol):
+    """What a journal keeps."""
+
+    @property
+    def key(self) -> str: ...
+    def to_json(self) -> dict[str, Any]: ...
+
+
+R = TypeVar("R", bound=Record)
+
+
+class Journal(Generic[R]):
     """The file of a campaign; use with `with`. Without a path it only remembers."""
 
-    def __init__(self, path: Path | None, campaign: Mapping[str, Any]) -> None:
+    def __init__(
+        self, path: Path | None, campaign: Mapping[str, Any], from_json: Callable[[Mapping[str, Any]], R]
+    ) -> None:
         """`campaign` describes it; raises BadInput when the file belongs to another one."""
-        self.results: list[Result] = []
-        self._file: IO[str] | None = None
-        if path is not None:
-            self._file = self._opened(path, campaign)
+        self.records: list[R] = []
+        self._from_json = from_json
+        self._file = None if path is None else self._opened(path, {"kind": KIND, **campaign})
 
     def __enter__(self) -> Self:
         return self
@@ -56,45 +68,46 @@ class Journal:
 
     @property
     def done(self) -> frozenset[str]:
-        """Keys of the trials that have a result."""
-        return frozenset(result.trial for result in self.results)
+        """Keys of what has a record."""
+        return frozenset(record.key for record in self.records)
 
-    def add(self, result: Result) -> None:
-        self.results.append(result)
-        self._write(result.to_json())
+    def add(self, record: R) -> None:
+        self.records.append(record)
+        if self._file is not None:
+            _write(self._file, record.to_json())
 
-    def _opened(self, path: Path, campaign: Mapping[str, Any]) -> IO[str]:
-        head = {"kind": KIND, **campaign}
+    def _opened(self, path: Path, head: Mapping[str, Any]) -> IO[str]:
         if not path.exists() or path.stat().st_size == 0:
-            self._file = path.open("w", encoding="utf-8")
-            self._write(head)
-            return self._file
-        found, self.results, good_bytes = read_journal(path)
+            file = path.open("w", encoding="utf-8")
+            _write(file, head)
+            return file
+        found, self.records, whole = read_journal(path, self._from_json)
         if found != json.loads(json.dumps(head)):
-            differing = sorted(k for k in {*found, *head} if found.get(k) != head.get(k))
+            differing = sorted(name for name in {*found, *head} if found.get(name) != head.get(name))
             advice = "use another file, or the options it was started with"
             raise BadInput(
                 f"this is another campaign ({', '.join(differing)} differ); {advice}", file=str(path)
             )
-        os.truncate(path, good_bytes)
+        os.truncate(path, whole)
         return path.open("a", encoding="utf-8")
 
-    def _write(self, record: Mapping[str, Any]) -> None:
-        if self._file is None:
-            return
-        self._file.write(json.dumps(record) + "\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+
+def _write(file: IO[str], record: Mapping[str, Any]) -> None:
+    file.write(json.dumps(record) + "\n")
+    file.flush()
+    os.fsync(file.fileno())
 
 
-def read_journal(path: Path) -> tuple[dict[str, Any], list[Result], int]:
-    """(description, results, bytes of whole lines); a last line without its end is left out."""
+def read_journal(
+    path: Path, from_json: Callable[[Mapping[str, Any]], R]
+) -> tuple[dict[str, Any], list[R], int]:
+    """(description, records, bytes of whole lines); a last line without its end is left out."""
     data = path.read_bytes()
     whole = data[: data.rfind(b"\n") + 1]
-    records = [_record(path, number, line) for number, line in enumerate(whole.splitlines(), 1)]
-    if not records or records[0].get("kind") != KIND:
+    lines = [_record(path, number, line) for number, line in enumerate(whole.splitlines(), 1)]
+    if not lines or lines[0].get("kind") != KIND:
         raise BadInput("this is not the file of a campaign", file=str(path), line=1)
-    return records[0], [result_from_json(record) for record in records[1:]], len(whole)
+    return lines[0], [from_json(line) for line in lines[1:]], len(whole)
 
 
 def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
@@ -104,6 +117,11 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
         raise BadInput(f"not a JSON object: {error}", file=str(path), line=number) from error
 
 
+def results_journal(path: Path | None, campaign: Mapping[str, Any]) -> Journal[Result]:
+    """A journal of results."""
+    return Journal(path, campaign, result_from_json)
+
+
 RunTrials = Callable[[Iterable[Trial]], Iterator[Result]]
 """`Harness.run`, or something like it."""
 
@@ -111,7 +129,7 @@ RunTrials = Callable[[Iterable[Trial]], Iterator[Result]]
 def run_campaign(
     run: RunTrials,
     trials: Iterable[Trial],
-    journal: Journal,
+    journal: Journal[Result],
     budget: Budget | None = None,
     on_result: Callable[[Result], None] = lambda result: None,
 ) -> str | None:
@@ -127,10 +145,10 @@ def run_campaign(
 class _Meter:
     """Hands trials on until a limit is reached."""
 
-    def __init__(self, budget: Budget, journal: Journal) -> None:
+    def __init__(self, budget: Budget, journal: Journal[Result]) -> None:
         self._budget, self._journal = budget, journal
         self._began = time.monotonic()
-        self._handed_on = len(journal.results)
+        self._handed_on = len(journal.records)
         self.reached: str | None = None
         """The limit that was reached while there was a trial left."""
 
@@ -144,7 +162,7 @@ class _Meter:
 
     def _spent(self) -> str | None:
         budget = self._budget
-        tokens = sum(result.tokens for result in list(self._journal.results))
+        tokens = sum(result.tokens for result in list(self._journal.records))
         limits = (
             (budget.cases, self._handed_on, "cases"),
             (budget.seconds, time.monotonic() - self._began, "seconds"),

@@ -48,6 +48,8 @@ class Trial:
     record: Record | None = None
     repeat: int = 0
     """Distinguishes runs of the same case."""
+    synthesis_seconds: float = 0.0
+    """What making the case took."""
 
     @property
     def case_id(self) -> str | None:
@@ -85,6 +87,13 @@ class Result:
     """Simulated model only: the conversation's record, with its fault or without."""
     verdict_seconds: float = 0.0
     """From the end of the agent's run until its verdict was readable."""
+    synthesis_seconds: float = 0.0
+    case: Mapping[str, Any] | None = None
+    """The case as JSON, so that a record can be read alone; None for recorded runs."""
+
+    @property
+    def key(self) -> str:
+        return self.trial
 
     @property
     def verdict(self) -> Mapping[str, Any] | None:
@@ -99,8 +108,35 @@ class Result:
     def error_type(self) -> str | None:
         return None if self.verdict is None else self.verdict["error_type"]
 
+    @property
+    def actions(self) -> int:
+        """Number of actions of the case."""
+        return 0 if self.case is None else len(self.case["actions"])
+
+    @property
+    def z3_seconds(self) -> float:
+        """Time in Z3: while the case was made and while the run was judged."""
+        making = 0.0 if self.case is None else self.case.get("statistics", {}).get("z3_ms", 0.0)
+        judging = 0.0 if self.verdict is None else self.verdict["z3_ms"]
+        return float(making + judging) / 1e3
+
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+KEPT = (
+    "id",
+    "agent",
+    "status",
+    "outcome",
+    "error_type",
+    "judged",
+    "calls",
+    "verdict",
+    "policies",
+    "problems",
+)
+"""Fields of the collector's run that a result keeps."""
 
 
 def result_from_json(body: Mapping[str, Any]) -> Result:
@@ -308,10 +344,12 @@ class Harness:
             iterations=answer["iterations"],
             tokens=answer["tokens"],
             wall_seconds=answer["wall_seconds"] or 0.0,
-            run=run,
+            run=None if run is None else {name: run[name] for name in KEPT},
             tool_log=_read_log(log),
             planted=None if planted is None else planted.to_json(),
             verdict_seconds=waited,
+            synthesis_seconds=trial.synthesis_seconds,
+            case=None if trial.case is None else trial.case.to_json(),
         )
 
     def _await(self, trace_id: str, status: str) -> dict[str, Any] | None:

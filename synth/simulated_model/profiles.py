@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
+from synth.constraints import StartsFrom
 from synth.simulated_model.dialogue import digest
 from synth.simulated_model.planning import (
     Fault,
@@ -60,15 +61,29 @@ def in_parallel(task: Task, rng: Random) -> Plan:
 
 
 def swaps(task: Task, rng: Random) -> Plan:
-    """Two tasks of one stated order change places."""
+    """Two tasks of one stated order change places; without an order, a clock time is not waited for."""
     pairs = task.pairs
     if not pairs:
-        return right(task, rng)
+        return hurries(task, rng)
     first, then = rng.choice(pairs)
     order = list(some_order(task, rng))
     here, there = order.index(first), order.index(then)
     order[here], order[there] = then, first
     fault = Fault("order_error", f"calls {then} before {first}", first=first, then=then)
+    return Plan(in_order(task, order), fault)
+
+
+def hurries(task: Task, rng: Random) -> Plan:
+    """A task that must wait for a clock time is done first thing in the morning."""
+    if task.horizon is None:
+        return right(task, rng)
+    begin = task.horizon[0]
+    waiting = [c.action for c in task.constraints if isinstance(c, StartsFrom) and c.time > begin]
+    if not waiting:
+        return right(task, rng)
+    early = rng.choice(waiting)
+    order = [early, *(tool for tool in some_order(task, rng) if tool != early)]
+    fault = Fault("order_error", f"starts {early} before the time it must wait for", then=early)
     return Plan(in_order(task, order), fault)
 
 
