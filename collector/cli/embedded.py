@@ -19,7 +19,7 @@ STOP_LIMIT = 15.0
 @contextlib.contextmanager
 def collector_process(store: Path, *options: str) -> Iterator[str]:
     """Run `pdoctor serve` on a free loopback port with its data in the file `store`; gives its URL."""
-    serve = ["serve", "--http-port", "0", "--store", f"sqlite:///{store}", *options]
+    serve = ["serve", "--http-port", "0", "--grpc-port", "off", "--store", f"sqlite:///{store}", *options]
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(
             [sys.executable, "-m", "pdoctor_trace", *serve], stdout=subprocess.PIPE, stderr=complaints

@@ -8,6 +8,7 @@ import click
 
 from collector.cli.client import Collector, collector_option
 from collector.cli.console import clear_errors, exit_code, json_option, table, write_json
+from synth.errors import BadInput
 
 
 @click.group("runs")
@@ -61,39 +62,70 @@ def run_table(items: list[dict[str, Any]]) -> str:
 
 
 @command.command("show")
-@click.argument("run_id")
+@click.argument("run_id", default="latest")
 @collector_option
 @json_option
 def show(run_id: str, url: str, as_json: bool) -> None:
-    """Show one run: its calls and what was found."""
+    """Show one run: its calls and what was found. Without RUN_ID: the newest."""
     with clear_errors():
-        run = Collector(url).get(f"/runs/{run_id}")
+        run = fetch(Collector(url), run_id)
         if as_json:
             write_json(run)
         else:
             click.echo(run_text(run))
-        verdict = run.get("verdict")
-        raise SystemExit(exit_code([verdict["outcome"]] if verdict else []))
+        raise SystemExit(exit_code(results(run)))
+
+
+def fetch(collector: Collector, run_id: str) -> dict[str, Any]:
+    if run_id == "latest":
+        newest = collector.get("/runs", limit=1)["items"]
+        if not newest:
+            raise BadInput(EMPTY)
+        run_id = newest[0]["id"]
+    found: dict[str, Any] = collector.get(f"/runs/{run_id}")
+    return found
+
+
+def results(run: dict[str, Any]) -> list[str]:
+    """The verdict's outcome, if there is one, and every policy's."""
+    verdict = run.get("verdict")
+    return [*([verdict["outcome"]] if verdict else []), *(p["verdict"] for p in run.get("policies", ()))]
 
 
 def run_text(run: dict[str, Any]) -> str:
-    """The calls numbered as the findings number them, then the findings."""
+    """The calls numbered as the findings number them, then what was found."""
     wrong = {index for finding in findings(run) for index in finding["calls"]}
+    wrong |= {index for policy in violated(run) for index in policy["violations"]}
     rows = [
         [f"{'!' if i in wrong else ' '}{i}", call["name"], call.get("id") or "-", call.get("error") or "ok"]
         for i, call in enumerate(run["calls"])
     ]
-    verdict = run.get("verdict")
-    outcome = f"{verdict['outcome']} ({verdict['error_type']})" if verdict and verdict["error_type"] else None
-    head = f"run {run['id']}: {outcome or (verdict['outcome'] if verdict else 'bound to no case')}"
-    parts = [head, table(["call", "tool", "id", "result"], rows)]
-    parts += [f"- {finding['explanation']}" for finding in findings(run)]
-    return "\n".join(parts)
+    said = [finding["explanation"] for finding in findings(run)]
+    said += [f"[{policy['policy']}] {policy['explanation']}" for policy in violated(run)]
+    parts = [f"run {run['id']}: {headline(run)}", table(["call", "tool", "id", "result"], rows)]
+    return "\n".join([*parts, *(f"- {line}" for line in said)])
+
+
+def headline(run: dict[str, Any]) -> str:
+    """The outcome in a few words."""
+    verdict, policies = run.get("verdict"), run.get("policies", ())
+    if verdict:
+        return (
+            f"{verdict['outcome']} ({verdict['error_type']})" if verdict["error_type"] else verdict["outcome"]
+        )
+    if not policies:
+        return "bound to no case and no policy"
+    kept = sum(policy["verdict"] == "ok" for policy in policies)
+    return f"{len(violated(run))} of {len(policies)} policies violated, {kept} kept"
 
 
 def findings(run: dict[str, Any]) -> list[dict[str, Any]]:
     verdict = run.get("verdict")
     return [f for f in verdict["findings"] if f["type"] != "note"] if verdict else []
+
+
+def violated(run: dict[str, Any]) -> list[dict[str, Any]]:
+    return [policy for policy in run.get("policies", ()) if policy["verdict"] == "violated"]
 
 
 @command.command("export")

@@ -9,6 +9,13 @@ import click
 from collector.cli.console import clear_errors, fail
 
 PORT = click.IntRange(0, 65535)
+
+
+def port_or_off(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
+    """A port, or None for `off`."""
+    return None if value == "off" else PORT.convert(value, param, ctx)
+
+
 PATH = click.Path(path_type=Path)
 
 
@@ -20,13 +27,22 @@ PATH = click.Path(path_type=Path)
 )
 @click.option("--policies", type=PATH, default=None, help="A policy file or a folder of them.")
 @click.option("--cases", type=PATH, default=None, help="Cases as JSON lines.")
-def command(host: str, http_port: int, store: str, policies: Path | None, cases: Path | None) -> None:
+def command(
+    host: str, http_port: int, grpc_port: int | None, store: str, policies: Path | None, cases: Path | None
+) -> None:
     """Receive OTLP traces, judge the runs and show them at http://HOST:PORT/."""
     with clear_errors():
         from collector.app import serve
 
         try:
-            serve(host=host, http_port=http_port, store=store, policies=policies, cases=cases)
+            serve(
+                host=host,
+                http_port=http_port,
+                grpc_port=grpc_port,
+                store=store,
+                policies=policies,
+                cases=cases,
+            )
         except OSError as error:
             why = error.strerror or str(error)
             fail(f"cannot listen on {host}:{http_port}: {why}; is another collector running?")
