@@ -8,20 +8,28 @@ import click
 
 from collector.cli.console import clear_errors, fail
 
-PORT = click.IntRange(0, 65535)
+PORTS = range(65536)
+PATH = click.Path(path_type=Path)
 
 
 def port_or_off(ctx: click.Context, param: click.Parameter, value: str) -> int | None:
     """A port, or None for `off`."""
-    return None if value == "off" else PORT.convert(value, param, ctx)
-
-
-PATH = click.Path(path_type=Path)
+    if value == "off":
+        return None
+    if not value.isdigit() or int(value) not in PORTS:
+        raise click.BadParameter(f"{value!r}: expected a port from 0 to 65535, or off")
+    return int(value)
 
 
 @click.command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--http-port", type=PORT, default=4318, show_default=True, help="0 = any free port.")
+@click.option(
+    "--http-port", type=click.IntRange(0, 65535), default=4318, show_default=True, help="0 = any free port."
+)
+@click.option(
+    "--grpc-port", callback=port_or_off, default="4317", show_default=True, metavar="PORT|off",
+    help="0 = any free port.",
+)  # fmt: skip
 @click.option(
     "--store", default="sqlite:///pdoctor.db", show_default=True, metavar="URL", help="sqlite:///FILE"
 )
@@ -36,12 +44,7 @@ def command(
 
         try:
             serve(
-                host=host,
-                http_port=http_port,
-                grpc_port=grpc_port,
-                store=store,
-                policies=policies,
-                cases=cases,
+                host=host, http_port=http_port, grpc_port=grpc_port, store=store, policies=policies, cases=cases
             )
         except OSError as error:
             why = error.strerror or str(error)
