@@ -44,7 +44,12 @@ def command(
 
         try:
             serve(
-                host=host, http_port=http_port, grpc_port=grpc_port, store=store, policies=policies, cases=cases
+                host=host,
+                http_port=http_port,
+                grpc_port=grpc_port,
+                store=store,
+                policies=policies,
+                cases=cases,
             )
         except OSError as error:
             why = error.strerror or str(error)
