@@ -14,7 +14,7 @@ from collector.model import Batch
 from collector.pipeline.supervisor import Supervisor
 from collector.pipeline.writer import Writer
 from collector.settings import Settings
-from collector.store import Store, catalog, open_store
+from collector.store import Store, catalog, open_store, work
 from collector.store.engine import project_id
 from synth.case import read_cases
 from synth.errors import BadInput
@@ -33,6 +33,8 @@ class Service:
         self.store: Store = open_store(settings.store_url)
         self._projects: dict[str, int] = {}
         self.supervisors: list[Supervisor] = []
+        if self.store.sqlite:  # one collector per file: what is held was held by one that is gone
+            work.release(self.store)
         self.load_files()
         self.supervisors = [Supervisor(self.store, settings) for _ in range(settings.checkers)]
         self.writer = Writer(

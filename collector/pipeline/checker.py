@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import signal
 import sys
 import threading
 import time
@@ -50,12 +51,15 @@ class Checker:
 
     def round(self, now: float) -> int:
         """Claim and judge one batch; returns how many runs it held."""
-        claims = work.claim(
-            self.store, self.worker, now=now, lease=self.settings.check_seconds * BATCH, limit=BATCH
-        )
+        claims = work.claim(self.store, self.worker, now=now, lease=self._lease, limit=BATCH)
         if claims:
             self._judge(claims, now)
         return len(claims)
+
+    @property
+    def _lease(self) -> float:
+        """Long enough for the slowest run that the supervisor allows; renewed while a batch goes on."""
+        return 2 * self.settings.check_seconds
 
     def _judge(self, claims: Sequence[Claim], now: float) -> None:
         from synth.rules import Rules
@@ -69,9 +73,12 @@ class Checker:
             cases = self._cases(connection, claims, rebuilt, bindings)
             self._refresh_policies(connection, {claim.project for claim in claims})
         done: list[Conclusion] = []
-        began = time.monotonic()
+        began = renewed = time.monotonic()
         for claim in claims:
             say({"on": claim.key})
+            if time.monotonic() - renewed > self.settings.check_seconds / 2:
+                work.renew(self.store, self.worker, until=time.time() + self._lease)
+                renewed = time.monotonic()
             run, ids = rebuilt[claim.run]
             policies = self._policies.get(claim.project)
             try:
@@ -149,9 +156,7 @@ def given_up(claim: Claim, rebuilt: Rebuilt, why: str) -> Conclusion:
 
     verdict = Verdict(claim.key, rebuilt.run.case_id, "undecided", None, ())
     problems = [f"judging this run {why}"]
-    return conclusion(
-        claim, rebuilt, rebuilt.run, Assessment(claim.key, verdict), problems, True, None, True
-    )
+    return conclusion(claim, rebuilt, rebuilt.run, Assessment(claim.key, verdict), problems, True, None, True)
 
 
 def say(message: Mapping[str, Any]) -> None:
@@ -172,6 +177,8 @@ def listen(wake: threading.Event) -> None:
 def main() -> None:
     """Run until the parent's pipe closes."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(name)s %(levelname)s %(message)s")
+    for number in (signal.SIGINT, signal.SIGTERM):  # meant for the parent, which then closes the pipe
+        signal.signal(number, signal.SIG_IGN)
     settings, worker = settings_from_json(read_line())
     store = open_store(settings.store_url, durable=False)
     wake = threading.Event()

@@ -88,11 +88,19 @@ def next_due(store: Store) -> float | None:
     return None if row is None else max(row.due, row.lease or 0.0)
 
 
-def release(store: Store, worker: str) -> None:
-    """Give back what a dead worker held."""
+def renew(store: Store, worker: str, *, until: float) -> None:
+    """A worker that is still alive keeps what it holds."""
     runs = schema.runs
     with store.write() as connection:
-        connection.execute(update(runs).where(runs.c.worker == worker).values(lease=None, worker=None))
+        connection.execute(update(runs).where(runs.c.worker == worker).values(lease=until))
+
+
+def release(store: Store, worker: str | None = None) -> None:
+    """Give back what a dead worker held; without a name, what anybody held."""
+    runs = schema.runs
+    held = runs.c.worker == worker if worker is not None else runs.c.worker.is_not(None)
+    with store.write() as connection:
+        connection.execute(update(runs).where(held).values(lease=None, worker=None))
 
 
 def payloads(connection: Connection, runs: Sequence[int]) -> dict[int, list[bytes]]:
@@ -118,7 +126,10 @@ def bindings(connection: Connection, traces: Iterable[str]) -> dict[tuple[int, s
 
 
 def finish(store: Store, conclusions: Sequence[Conclusion], *, now: float) -> None:
-    """Record conclusions in one transaction; a run that grew in between stays due."""
+    """Record conclusions in one transaction; a run that grew in between stays due.
+
+    A worker that was too slow and lost its lease does not overwrite what another found from more spans.
+    """
     news = [conclusion for conclusion in conclusions if conclusion.is_news]
     with store.write() as connection:
         if news:
@@ -172,7 +183,7 @@ def _close(connection: Connection, conclusions: Sequence[Conclusion]) -> None:
     columns = {name for conclusion in conclusions for name in conclusion.summary}
     statement = (
         update(runs)
-        .where(runs.c.id == bindparam("run_"))
+        .where(runs.c.id == bindparam("run_"), runs.c.checked <= bindparam("version_"))
         .values(
             {
                 **{name: bindparam(f"{name}_") for name in sorted(columns)},
