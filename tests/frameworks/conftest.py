@@ -9,7 +9,7 @@ import pytest
 
 os.environ.setdefault("LANGSMITH_TRACING", "false")
 
-pytest.register_assert_rewrite("conformance", "otlp_sink")
+pytest.register_assert_rewrite("conformance")
 
 from conformance import parametrize_modes
 from fake_models import FakeModels

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -203,7 +204,7 @@ def _chat_events(
         return None, {**head, "object": "chat.completion.chunk", "choices": [choice]}
 
     events: list[tuple[str | None, Any]] = [chunk({"role": "assistant", "content": "" if text else None})]
-    events += [chunk({"content": word}) for word in (text or "").split()]
+    events += [chunk({"content": word}) for word in re.findall(r"\S+\s*", text or "")]
     for index, (call_id, tool, arguments) in enumerate(calls):
         function = {"name": tool, "arguments": ""}
         start = {"index": index, "id": call_id, "type": "function", "function": function}
