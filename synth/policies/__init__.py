@@ -1,0 +1,61 @@
+"""Policies for production runs: read from YAML, judged run by run, checked for contradictions.
+
+`load_policies` reads a file, `judge_policies` judges one run (`judge_session` the runs of one
+conversation), `lint` looks for contradictions and rules that can never apply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from synth.policies.evidence import Evidence
+from synth.policies.kinds import Judged
+from synth.policies.lint import Problem, lint
+from synth.policies.load import load_policies
+from synth.policies.model import (
+    Applies,
+    Policy,
+    PolicyResult,
+    PolicySet,
+    PolicyVerdict,
+    Tools,
+    policy_result_from_json,
+)
+from synth.policies.session import join_runs
+from synth.rules import Rules
+from synth.run import Run
+
+__all__ = [
+    "Applies", "Policy", "PolicyResult", "PolicySet", "PolicyVerdict", "Problem", "Rules", "Tools",
+    "join_runs", "judge_policies", "judge_session", "lint", "load_policies", "policy_result_from_json",
+]  # fmt: skip
+
+
+def judge_policies(policies: PolicySet, run: Run, *, rules: Rules | None = None) -> tuple[PolicyResult, ...]:
+    """One result per policy, in the order of the file; one that is not for this run is not applicable."""
+    rules = rules or Rules()
+    seen = Evidence(run, policies.timezone, policies.aliases, rules.skew_ns)
+    return tuple(_result(policy, seen, rules) for policy in policies.policies)
+
+
+def judge_session(
+    policies: PolicySet, runs: Sequence[Run], *, rules: Rules | None = None
+) -> tuple[PolicyResult, ...]:
+    """Judge the runs of one conversation together; call positions count through all of them."""
+    return judge_policies(policies, join_runs(runs), rules=rules)
+
+
+def _result(policy: Policy, seen: Evidence, rules: Rules) -> PolicyResult:
+    if policy.applies.to(seen):
+        judged = policy.rule.judge(seen, rules)
+    else:
+        judged = Judged("not_applicable", (), "The policy is not for this run.")
+    return PolicyResult(
+        seen.run.id,
+        policy.id,
+        judged.verdict,
+        judged.violations,
+        judged.explanation,
+        policy.severity,
+        judged.details,
+    )

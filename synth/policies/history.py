@@ -1,0 +1,146 @@
+"""What was known before a call: earlier results by tool and by value, and the last user message."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+import orjson
+
+from synth.cel import CannotEvaluate, normal
+from synth.constraints import Fixed
+from synth.policies.evidence import MISSING, Evidence, key_of
+
+MAX_EARLIER = 2_000
+"""Most calls that `earlier` gives to one condition."""
+
+
+class History:
+    """An index of the successful calls of one run, made once, asked at every call.
+
+    `last(tools)`, `last(tools, key)` and `last(tools, field, value)` answer with the newest result
+    before the call in hand; a key is a value on the first level of result or arguments.
+    """
+
+    def __init__(self, seen: Evidence) -> None:
+        self._seen = seen
+        self._results: dict[int, Any] = {}
+        self._arguments: dict[int, Any] = {}
+        self._by_value: dict[Any, list[int]] | None = None
+        self._by_tool: dict[str, list[int]] = {}
+        for i in seen.order:
+            if seen.calls[i].succeeded:
+                self._by_tool.setdefault(seen.calls[i].tool, []).append(i)
+
+    @classmethod
+    def of(cls, seen: Evidence) -> History:
+        """The history of a run, made when first needed."""
+        if "history" not in seen.cache:
+            seen.cache["history"] = cls(seen)
+        history: History = seen.cache["history"]
+        return history
+
+    def arguments(self, call: int) -> Any:
+        if call not in self._arguments:
+            self._arguments[call] = normal(self._seen.calls[call].arguments)
+        return self._arguments[call]
+
+    def result(self, call: int) -> Any:
+        """The result; text that is a JSON object or list is read as such."""
+        if call not in self._results:
+            self._results[call] = normal(_parsed(self._seen.calls[call].result))
+        return self._results[call]
+
+    def lookup(self, before: int, name: str, tools: Any, *key: Any) -> Any:
+        """Answer `last`, `last_call` or `earlier` as of the call `before`."""
+        found = self._matching(before, tools if isinstance(tools, list) else [tools], key)
+        if name == "earlier":
+            if len(found) > MAX_EARLIER:
+                raise CannotEvaluate(f"earlier() would give {len(found)} calls (at most {MAX_EARLIER})")
+            return [self._call(i) for i in found]
+        if not found:
+            return None
+        return self.result(found[-1]) if name == "last" else self._call(found[-1])
+
+    def _call(self, i: int) -> dict[str, Any]:
+        return {
+            "index": i,
+            "name": self._seen.calls[i].tool,
+            "args": self.arguments(i),
+            "result": self.result(i),
+        }
+
+    def _matching(self, before: int, tools: Sequence[Any], key: Sequence[Any]) -> list[int]:
+        """Calls of `tools` that ended before `before` started, and carry `key`; in observed order."""
+        place = self._seen.rank[before]
+        if key:
+            pool = self._values().get((*key[:-1], key_of(key[-1])), [])
+            pool = [i for i in pool if _named(self._seen.calls[i].tool, tools)]
+        else:
+            pool = [i for tool, calls in self._by_tool.items() if _named(tool, tools) for i in calls]
+            pool.sort(key=self._seen.rank.__getitem__)
+        cut = bisect_left(pool, place, key=self._seen.rank.__getitem__)
+        return [i for i in pool[:cut] if self._ended(i, before)]
+
+    def _ended(self, call: int, before: int) -> bool:
+        times = self._seen.times
+        return not isinstance(times, Fixed) or times.end(call) <= times.start(before)
+
+    def _values(self) -> dict[Any, list[int]]:
+        """(value) and (field, value) of every success -> its calls; a field of the result comes first."""
+        if self._by_value is None:
+            self._by_value = {}
+            for i in self._seen.order:
+                if not self._seen.calls[i].succeeded:
+                    continue
+                result, arguments = self.result(i), self.arguments(i)
+                fields = {**_fields(arguments), **_fields(result)}
+                keys: set[Any] = {(name, key_of(value)) for name, value in fields.items()}
+                keys |= {(key_of(value),) for part in (arguments, result) for value in _fields(part).values()}
+                for key in keys:
+                    self._by_value.setdefault(key, []).append(i)
+        return self._by_value
+
+    def user(self, before: int) -> str | None:
+        """What the user said last before a call; None where the run has no messages."""
+        messages = self._seen.run_field(self._seen.aliases.get("messages", "messages"))
+        if messages is MISSING or not isinstance(messages, list):
+            return None
+        said = ""
+        for message in messages:
+            if not isinstance(message, Mapping) or message.get("role") != "user":
+                continue
+            place = message.get("before_call")
+            if isinstance(place, int) and place <= before:
+                said = _text_of(message.get("content"))
+        return said
+
+
+def _named(tool: str, patterns: Sequence[Any]) -> bool:
+    return any(isinstance(p, str) and (p == tool or ("*" in p and fnmatchcase(tool, p))) for p in patterns)
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        return {}
+    return {name: child for name, child in value.items() if not isinstance(child, list | Mapping)}
+
+
+def _parsed(result: Any) -> Any:
+    if isinstance(result, str) and result.lstrip()[:1] in ("{", "["):
+        try:
+            return orjson.loads(result)
+        except orjson.JSONDecodeError:
+            return result
+    return result
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = (part.get("text") if isinstance(part, Mapping) else part for part in content)
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return ""

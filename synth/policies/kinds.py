@@ -1,0 +1,123 @@
+"""What every kind of policy rule offers, and how rules with a formula are decided.
+
+A rule with a formula turns a run into obligations: one formula over the instants of its calls for
+each call that must be in the right place. Direct evaluation decides them, Z3 re-checks, and bounded
+instants leave open what they leave open, exactly as for the sentences of a test case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from synth.check import Decision, decide
+from synth.constraints import Times, Truth
+from synth.explain import assignment_in_words, calls_in_words
+from synth.policies.evidence import Evidence
+from synth.policies.model import PolicyVerdict
+from synth.rules import Rules
+
+MAX_JUDGED_BY_Z3 = 300
+"""Obligations of one policy and run that Z3 re-checks: the violated ones first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a rule finds about a run."""
+
+    verdict: PolicyVerdict
+    violations: tuple[int, ...] = ()
+    explanation: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Rule(Protocol):
+    """A kind of rule. `kind` is its name in messages and in lint."""
+
+    kind: ClassVar[str]
+
+    def judge(self, seen: Evidence, rules: Rules) -> Judged: ...
+
+
+class Obligation(Protocol):
+    """A formula that the calls of a run must satisfy."""
+
+    def formula(self, t: Times, /) -> Truth: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """An obligation with the call to name if it is broken, and why it is there."""
+
+    call: int
+    obligation: Obligation
+    broken: str
+    """In words, what is wrong if the formula is false."""
+    by_absence: bool = False
+    """Is it broken because something was not seen?"""
+
+    def formula(self, t: Times) -> Truth:
+        return self.obligation.formula(t)
+
+
+NOT_APPLICABLE = Judged("not_applicable", (), "No call that the policy speaks of was made.")
+
+
+def judge_duties(duties: Sequence[Duty], seen: Evidence, rules: Rules) -> Judged:
+    """Decide the duties of one rule; `violations` are the calls of the broken ones, in call order."""
+    if not duties:
+        return NOT_APPLICABLE
+    decision = decide(duties, seen.times)
+    if decision.undecided and rules.may_ask_z3:
+        decision = decide(duties, seen.times, z3=True, timeout_ms=rules.z3_timeout_ms)
+    elif rules.asks_z3(seen.run.id, failing=bool(decision.violated)):
+        decision = _rechecked(duties, decision, seen, rules)
+    broken = [duties[i] for i in decision.failed]
+    sure = [duty for duty in broken if not (duty.by_absence and seen.run.problems)]
+    if sure and not decision.disagreement:
+        return _violated(sure)
+    if broken or decision.undecided:
+        return _open(duties, decision, broken, seen)
+    return Judged("ok", (), f"Kept by {calls_in_words(sorted({duty.call for duty in duties}))}.")
+
+
+def _rechecked(duties: Sequence[Duty], decision: Decision, seen: Evidence, rules: Rules) -> Decision:
+    """The decision with Z3's opinion on at most MAX_JUDGED_BY_Z3 duties."""
+    if len(duties) <= MAX_JUDGED_BY_Z3:
+        return decide(duties, seen.times, z3=True, timeout_ms=rules.z3_timeout_ms)
+    some = (*decision.violated, *(i for i in range(len(duties)) if i not in set(decision.violated)))
+    part = sorted(some[:MAX_JUDGED_BY_Z3])
+    judged = decide([duties[i] for i in part], seen.times, z3=True, timeout_ms=rules.z3_timeout_ms)
+    if not judged.disagreement:
+        return decision
+    undecided = {part[i]: pair for i, pair in judged.undecided.items()}
+    return Decision(undecided=undecided, decided_by="both", z3_ms=judged.z3_ms, disagreement=True)
+
+
+def _violated(broken: Sequence[Duty]) -> Judged:
+    first = broken[0].broken
+    more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+    return Judged("violated", tuple(sorted({duty.call for duty in broken})), first + more)
+
+
+def _open(duties: Sequence[Duty], decision: Decision, broken: Sequence[Duty], seen: Evidence) -> Judged:
+    if decision.disagreement:
+        return Judged("undecided", (), "Z3 and direct evaluation disagree; the input is kept.")
+    if broken:
+        return Judged("undecided", (), f"{broken[0].broken} But the evidence is incomplete.")
+    position, pair = next(iter(sorted(decision.undecided.items())))
+    call = duties[position].call
+    if pair is None:
+        return Judged("undecided", (), f"The recorded times of call {call} allow both.")
+    names = {i: f"call {i}" for i in range(len(seen.calls))}
+    unit = "ns" if seen.has_times else "calls"
+    near = [{who: at for who, at in times.items() if _near(who, call)} for times in pair]
+    holds, fails = (assignment_in_words(times, unit, names) for times in near)
+    return Judged(
+        "undecided", (), f"The recorded times of call {call} allow both (kept: {holds}; broken: {fails})."
+    )
+
+
+def _near(who: int, call: int, reach: int = 3) -> bool:
+    return abs(who - call) <= reach

@@ -1,0 +1,191 @@
+"""Policy files: YAML 1.2 in, a PolicySet out; every error names file, line and field."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from synth.errors import BadInput, MissingExtra
+from synth.policies.contract import read_contract
+from synth.policies.guard import read_guard
+from synth.policies.kinds import Rule
+from synth.policies.model import SEVERITIES, Applies, Policy, PolicySet, Tools, some_of
+from synth.policies.monitors import read_behaviour
+from synth.policies.provenance import read_provenance
+from synth.policies.sentences import Names, read_sentence
+from synth.policies.source import Node
+
+MAX_BYTES = 8 << 20
+MAX_POLICIES = 10_000
+
+FILE_FIELDS = ("version", "timezone", "scope", "aliases", "actions", "applies", "policies")
+POLICY_FIELDS = ("id", "text", "severity", "applies")
+
+Reader = Callable[[Node, Names], Rule]
+
+RULE_FIELDS: Mapping[str, Reader] = {
+    "rule": lambda node, names: read_sentence(node.text(), names),
+    "guard": read_guard,
+    "provenance": read_provenance,
+    "contract": read_contract,
+    "behaviour": read_behaviour,
+}
+"""Exactly one of these fields states what a policy demands."""
+
+
+def load_policies(source: str | Path) -> PolicySet:
+    """Read a policy file, or its text (anything with a line break is text)."""
+    if isinstance(source, str) and "\n" in source:
+        return _read(source, None)
+    path = Path(source)
+    try:
+        raw = path.read_bytes()
+    except OSError as problem:
+        raise BadInput(
+            f"cannot read the policies: {problem.strerror or problem}", file=str(path)
+        ) from problem
+    try:
+        return _read(raw.decode("utf-8"), str(path))
+    except UnicodeDecodeError as problem:
+        raise BadInput(f"not UTF-8 text: {problem.reason}", file=str(path)) from problem
+
+
+def _read(text: str, file: str | None) -> PolicySet:
+    try:
+        return _policy_set(Node.of(_yaml(text, file), file), file)
+    except BadInput as bad:
+        raise bad.at(file=file) from None
+
+
+def _yaml(text: str, file: str | None) -> Any:
+    if len(text) > MAX_BYTES:
+        raise BadInput(f"larger than {MAX_BYTES >> 20} MiB", file=file)
+    try:
+        from ruamel.yaml import YAML
+        from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    except ImportError as missing:
+        raise MissingExtra("Reading policy files", "synth") from missing
+    reader = YAML(typ="rt")
+    try:
+        return reader.load(io.StringIO(text))
+    except MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        line = None if mark is None else mark.line + 1
+        raise BadInput(f"not YAML: {problem.problem or problem.context}", file=file, line=line) from None
+    except (YAMLError, RecursionError, ValueError) as problem:
+        raise BadInput(f"not YAML: {str(problem).splitlines()[0]}", file=file) from None
+
+
+def _policy_set(top: Node, file: str | None) -> PolicySet:
+    top.only(FILE_FIELDS)
+    actions = _actions(top.get("actions"))
+    names = Names(actions)
+    applies = top.get("applies")
+    default = Applies() if applies is None else _applies(applies)
+    entries = top.need("policies").items()
+    if len(entries) > MAX_POLICIES:
+        raise top.need("policies").bad(f"{len(entries)} policies in one file (at most {MAX_POLICIES})")
+    policies = tuple(_policy(entry, names, default) for entry in entries)
+    _distinct(policies, entries)
+    scope = top.get("scope")
+    return PolicySet(
+        policies,
+        actions,
+        _timezone(top.get("timezone")),
+        "run" if scope is None else scope.one_of(("run", "session")),
+        _aliases(top.get("aliases")),
+        file,
+    )
+
+
+def _distinct(policies: tuple[Policy, ...], entries: list[Node]) -> None:
+    seen: dict[str, Policy] = {}
+    for policy, entry in zip(policies, entries, strict=True):
+        if policy.id in seen:
+            raise entry.need("id").bad(
+                f"the id {policy.id!r} was already used in line {seen[policy.id].line}"
+            )
+        seen[policy.id] = policy
+
+
+def _policy(node: Node, names: Names, default: Applies) -> Policy:
+    node.only((*POLICY_FIELDS, *RULE_FIELDS))
+    stated = [name for name in RULE_FIELDS if node.get(name) is not None]
+    if len(stated) != 1:
+        said = " and ".join(stated) or "none of them"
+        raise node.bad(f"a policy states exactly one of {', '.join(RULE_FIELDS)}, got {said}")
+    body = node.need(stated[0])
+    with body.blamed():
+        rule = RULE_FIELDS[stated[0]](body, names)
+    text, severity, applies = node.get("text"), node.get("severity"), node.get("applies")
+    return Policy(
+        id=node.need("id").text(),
+        text=text.text() if text is not None else _own_words(stated[0], body),
+        rule=rule,
+        severity="error" if severity is None else severity.one_of(SEVERITIES),
+        applies=default if applies is None else _applies(applies),
+        line=node.line,
+    )
+
+
+def _own_words(kind: str, body: Node) -> str:
+    return body.text() if kind == "rule" else f"a {kind} without words"
+
+
+def _actions(node: Node | None) -> dict[str, Tools]:
+    """`phrase: tool` or `phrase: [tool, ...]`, or a list of `{phrase, tool}`; `any tool` is built in."""
+    actions = {} if node is None else dict(_named_actions(node))
+    actions.setdefault("any tool", Tools("any tool", ("*",)))
+    return actions
+
+
+def _named_actions(node: Node) -> Iterator[tuple[str, Tools]]:
+    if isinstance(node.value, Mapping):
+        for phrase, tools in node.pairs():
+            yield phrase, Tools(phrase, _texts(tools))
+        return
+    for entry in node.items():
+        entry.only(("id", "phrase", "tool", "tools", "description"))
+        phrase = entry.need("phrase").text()
+        several = entry.get("tools")
+        yield phrase, Tools(phrase, _texts(entry.need("tool") if several is None else several))
+
+
+def _texts(node: Node) -> tuple[str, ...]:
+    if isinstance(node.value, list):
+        found = tuple(item.text() for item in node.items())
+        if not found:
+            raise node.bad("expected at least one tool, got an empty list")
+        return found
+    return (node.text(),)
+
+
+def _applies(node: Node) -> Applies:
+    fields = {name: _texts(value) for name, value in node.pairs() if name != "tools"}
+    offered = node.get("tools")
+    return Applies(fields, () if offered is None else _texts(offered))
+
+
+def _timezone(node: Node | None) -> str:
+    if node is None:
+        return "UTC"
+    try:
+        ZoneInfo(node.text())
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise node.bad(f"unknown time zone {node.value!r} (expected a name such as Europe/Zurich)") from None
+    return node.text()
+
+
+ALIASED = ("step", "with_text", "messages", "conversation")
+
+
+def _aliases(node: Node | None) -> dict[str, str]:
+    if node is None:
+        return {}
+    aliases = {name: value.text() for name, value in node.pairs()}
+    if strange := sorted(set(aliases) - set(ALIASED)):
+        raise node.bad(f"no field is called {strange[0]!r} (expected one of {some_of(ALIASED)})")
+    return aliases

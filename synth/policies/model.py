@@ -1,0 +1,135 @@
+"""Policies for production runs: what they are, and what is found about a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from synth.errors import BadInput
+
+if TYPE_CHECKING:
+    from synth.policies.evidence import Evidence
+    from synth.policies.kinds import Rule
+
+PolicyVerdict = Literal["ok", "violated", "not_applicable", "undecided", "unsupported"]
+Severity = Literal["error", "warning", "info"]
+Scope = Literal["run", "session"]
+
+VERDICTS: tuple[PolicyVerdict, ...] = get_args(PolicyVerdict)
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools that stand for one action of a policy file."""
+
+    phrase: str
+    names: tuple[str, ...]
+    """Tool names; `*` stands for any text, so that `*` alone is any tool."""
+
+    def __contains__(self, tool: str) -> bool:
+        return any(name == tool or ("*" in name and fnmatchcase(tool, name)) for name in self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Applies:
+    """The runs a policy is for; what is not named does not matter."""
+
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Field of the run (`agent`, `service`, `source`, `model`, ...) -> allowed values, `*` as wildcard."""
+    tools: tuple[str, ...] = ()
+    """The run must offer or have called one of these tools."""
+
+    def to(self, seen: Evidence) -> bool:
+        """Is the policy for this run?"""
+        if self.tools and not any(seen.offers(tool) for tool in self.tools):
+            return False
+        return all(
+            any(isinstance(value, str) and fnmatchcase(value, pattern) for pattern in patterns)
+            for name, patterns in self.fields.items()
+            for value in (seen.run_field(name),)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One policy of a file."""
+
+    id: str
+    text: str
+    """In words, as shown to people."""
+    rule: Rule
+    severity: Severity = "error"
+    applies: Applies = Applies()
+    line: int | None = None
+    """1-based, in the policy file."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySet:
+    """A policy file, read."""
+
+    policies: tuple[Policy, ...]
+    actions: Mapping[str, Tools] = field(default_factory=dict)
+    """By phrase."""
+    timezone: str = "UTC"
+    scope: Scope = "run"
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Our name of a call's field -> the name in the records, such as `step: assistant_step`."""
+    file: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.policies)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyResult:
+    """What was found about one run and one policy."""
+
+    run_id: str
+    policy: str
+    verdict: PolicyVerdict
+    violations: tuple[int, ...] = ()
+    """0-based positions of the violating calls."""
+    explanation: str = ""
+    severity: Severity = "error"
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """More fields of the result: `valid`, `first_bad`, `unmet`, `goal_reached` of a contract."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The public spelling, see "PolicyResult" in the README."""
+        return {
+            "run_id": self.run_id,
+            "policy": self.policy,
+            "verdict": self.verdict,
+            "violations": list(self.violations),
+            "explanation": self.explanation,
+            "severity": self.severity,
+            **self.details,
+        }
+
+
+def policy_result_from_json(said: Any) -> PolicyResult:
+    """The reverse of `PolicyResult.to_json`; BadInput for what is none."""
+    try:
+        if said["verdict"] not in VERDICTS:
+            raise BadInput(f"expected one of {', '.join(VERDICTS)}, got {said['verdict']!r}", field="verdict")
+        known = ("run_id", "policy", "verdict", "violations", "explanation", "severity")
+        return PolicyResult(
+            said["run_id"],
+            said["policy"],
+            said["verdict"],
+            tuple(said["violations"]),
+            said["explanation"],
+            said.get("severity", "error"),
+            {name: value for name, value in said.items() if name not in known},
+        )
+    except (KeyError, TypeError) as problem:
+        raise BadInput(f"not a policy result: {type(problem).__name__} {problem}") from problem
+
+
+def some_of(names: Sequence[str], limit: int = 5) -> str:
+    """`a, b, c, ...` for messages."""
+    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")

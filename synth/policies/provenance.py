@@ -1,0 +1,139 @@
+"""Provenance: a value the model passes must have come out of an earlier result, not out of its head."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from synth.policies.evidence import Evidence, key_of
+from synth.policies.guard import read_actions
+from synth.policies.history import History
+from synth.policies.kinds import NOT_APPLICABLE, Judged
+from synth.policies.model import Tools
+from synth.policies.sentences import Names
+from synth.policies.source import Node
+from synth.rules import Rules
+
+FIELDS = ("calls", "argument", "from", "in")
+
+_PATH = re.compile(r"[^.\[\]]+(?:\[\])?(?:\.[^.\[\]]+(?:\[\])?)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Every value at `argument` must occur in a result of an earlier success of `sources`."""
+
+    kind: ClassVar[str] = "provenance"
+    what: tuple[Tools, ...]
+    argument: tuple[str, ...]
+    """Keys; `[]` after a key stands for every element of a list."""
+    sources: tuple[Tools, ...]
+    inside: tuple[str, ...] = ()
+    """Where in the result to look; anywhere if empty."""
+
+    def judge(self, seen: Evidence, rules: Rules) -> Judged:
+        attempts = sorted({i for tools in self.what for i in seen.attempts(tools)}, key=seen.rank.__getitem__)
+        if not attempts:
+            return NOT_APPLICABLE
+        if all(seen.calls[i].arguments is None for i in attempts):
+            return Judged("unsupported", (), "The arguments of the calls were not recorded.")
+        history = History.of(seen)
+        invented = {i: self._invented(i, seen, history) for i in attempts}
+        broken = [i for i, values in invented.items() if values]
+        if not broken:
+            return Judged("ok", (), "Every value came from an earlier result.")
+        said = f"{seen.calls[broken[0]].tool} (call {broken[0]}): {'.'.join(self.argument)} = "
+        said += f"{invented[broken[0]][0]!r:.60} is in no earlier result of {self._from()}."
+        if seen.run.problems or self._unrecorded(broken, seen):
+            return Judged("undecided", (), f"{said} But not every earlier result was seen.")
+        return Judged("violated", tuple(sorted(broken)), said)
+
+    def _invented(self, call: int, seen: Evidence, history: History) -> list[Any]:
+        values = list(values_at(history.arguments(call), self.argument))
+        if not values:
+            return []
+        texts: set[Any] = set()
+        words: set[str] = set()
+        for source in self._earlier(call, seen):
+            keys, tokens = self._content(source, seen, history)
+            texts |= keys
+            words |= tokens
+        return [v for v in values if key_of(v) not in texts and not (isinstance(v, str) and v in words)]
+
+    def _earlier(self, call: int, seen: Evidence) -> Iterator[int]:
+        times, place = seen.times, seen.rank[call]
+        for tools in self.sources:
+            for i in seen.successes(tools):
+                if seen.rank[i] < place and (times.end(i) <= times.start(call)) is not False:
+                    yield i
+
+    def _content(
+        self, source: int, seen: Evidence, history: History
+    ) -> tuple[frozenset[Any], frozenset[str]]:
+        """Values and keys in a result, and the words of its texts; kept per call and place."""
+        cache = seen.cache.setdefault(f"content {'.'.join(self.inside)}", {})
+        if source not in cache:
+            found = values_at(history.result(source), self.inside)
+            values = [value for part in found for value in everything(part)]
+            words = {word for v in values if isinstance(v, str) for word in _words(v)}
+            cache[source] = frozenset(map(key_of, values)), frozenset(words)
+        content: tuple[frozenset[Any], frozenset[str]] = cache[source]
+        return content
+
+    def _unrecorded(self, broken: Sequence[int], seen: Evidence) -> bool:
+        return any(seen.calls[i].result is None for call in broken for i in self._earlier(call, seen))
+
+    def _from(self) -> str:
+        return " or ".join(tools.phrase for tools in self.sources)
+
+
+def _words(text: str) -> Iterable[str]:
+    """Tokens of a text: an order number in a sentence counts as seen."""
+    return re.findall(r"[^\s,;:()\[\]{}\"']+", text) + re.findall(r"\w+(?:[-_.@/]\w+)*", text)
+
+
+def values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
+    """Every value at a path; `key[]` goes through a list. An empty path is the value itself."""
+    if not path:
+        yield value
+        return
+    key, each = path[0].removesuffix("[]"), path[0].endswith("[]")
+    if not isinstance(value, Mapping) or key not in value:
+        return
+    inner = value[key]
+    for child in inner if each and isinstance(inner, list) else [inner]:
+        yield from values_at(child, path[1:])
+
+
+def everything(value: Any) -> Iterator[Any]:
+    """Every key and every value inside, however deep."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Mapping):
+            yield from node
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+        if not isinstance(node, Mapping):
+            yield node
+
+
+def read_provenance(node: Node, names: Names) -> Provenance:
+    """`{calls, argument: payment.methods[].id, from, in?}`; `calls` and `from` name actions."""
+    node.only(FIELDS)
+    inside = node.get("in")
+    return Provenance(
+        what=read_actions(node.need("calls"), names),
+        argument=_path(node.need("argument")),
+        sources=read_actions(node.need("from"), names),
+        inside=() if inside is None else _path(inside),
+    )
+
+
+def _path(node: Node) -> tuple[str, ...]:
+    if not _PATH.fullmatch(node.text()):
+        raise node.bad(f"expected a path such as flights[].number, got {node.text()!r}")
+    return tuple(node.text().split("."))
