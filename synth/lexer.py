@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Protocol
 
 from lark import Token
@@ -91,8 +92,6 @@ class Vocabulary:
 
     def closest(self, text: str) -> str | None:
         """The known name nearest to a misspelled one."""
-        from difflib import get_close_matches
-
         by_words = {" ".join(words): action for words, action in self.quoted.items()}
         found = get_close_matches(" ".join(name_words(text)), by_words, n=1, cutoff=0.6)
         return self.phrases[by_words[found[0]]] if found else None
@@ -138,6 +137,13 @@ def _phrases() -> Iterable[tuple[str, str, str]]:
     yield RELATIVE_WORD, BARE_WHICH, ""
     yield ",", "_COMMA", ""
     yield ".", "STOP", ""
+
+
+def closest_phrase(text: str) -> str | None:
+    """The phrase of the language nearest to a misspelled one."""
+    known = {words for words, _, _ in _phrases() if words[0].isalpha()}
+    found = get_close_matches(text.casefold(), sorted(known), n=1, cutoff=0.75)
+    return found[0] if found else None
 
 
 def _phrase_trie() -> dict[str | None, Any]:

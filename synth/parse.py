@@ -80,11 +80,25 @@ def read_paragraph(paragraph: str, vocabulary: Vocabulary) -> ParsedParagraph:
     try:
         sentences: tuple[Sentence, ...] = _lark().parse(tokens)  # type: ignore[assignment]
     except UnexpectedInput as error:
-        raise explain_unexpected(error, tokens, paragraph, vocabulary) from None
+        raise explain_unexpected(
+            error, tokens, paragraph, vocabulary, lambda text: _reached(text, vocabulary)
+        ) from None
     except _WrongLink as error:
         raise wrong_link(error.token, paragraph) from None
     mentions = tuple((token.value, _span(token)) for token in tokens if token.type == "NAME")
     return ParsedParagraph(paragraph, sentences, constraints_of(sentences), mentions)
+
+
+def _reached(text: str, vocabulary: Vocabulary) -> int:
+    """The code point at which reading stops; beyond the end if all of it can be read."""
+    tokens = tokenize(text, vocabulary)
+    try:
+        _lark().parse(tokens)
+    except UnexpectedInput as error:
+        return next((_span(t)[0] for t in tokens if t is getattr(error, "token", None)), len(text))
+    except _WrongLink as error:
+        return _span(error.token)[0]
+    return len(text) + 10
 
 
 class _WrongLink(Exception):

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 from lark import Token, UnexpectedInput, UnexpectedToken
 
 from synth.errors import BadInput
 from synth.grammar import Span
-from synth.lexer import BAD_TIME, BARE_JOINT, BARE_WHICH, OPEN_QUOTE, UNKNOWN, Vocabulary, name_words
-from synth.words import HAPPENINGS, LIST_WORD, RELATIVE_WORD, VERBS, Relation
+from synth.lexer import (
+    BAD_TIME,
+    BARE_JOINT,
+    BARE_WHICH,
+    OPEN_QUOTE,
+    UNKNOWN,
+    Vocabulary,
+    closest_phrase,
+)
+from synth.words import ARTICLE, HAPPENINGS, LIST_WORD, RELATIVE_WORD, VERBS, Relation, needs_quotes
 
 _EXPECTED = {
     "NAME": "the name of an action",
@@ -32,8 +41,9 @@ class ParseError(BadInput):
         self, message: str, text: str, span: Span, *, file: str | None = None, line: int | None = None
     ) -> None:
         self.text, self.span, self.problem = text, span, message
-        row = text.count("\n", 0, span[0])
-        super().__init__(f"{message}\n{pointer(text, span)}", file=file, line=line or row + 1)
+        row = text.count("\n", 0, span[0]) + 1
+        many = file is not None or "\n" in text.strip()
+        super().__init__(f"{message}\n{pointer(text, span)}", file=file, line=line or (row if many else None))
 
     def at(self, *, file: str | None = None, line: int | None = None) -> ParseError:
         """The same error with the place filled in where it was unknown."""
@@ -63,13 +73,17 @@ def wrong_link(token: Token, text: str) -> ParseError:
 
 
 def explain_unexpected(
-    error: UnexpectedInput, tokens: Sequence[Token], text: str, vocabulary: Vocabulary
+    error: UnexpectedInput,
+    tokens: Sequence[Token],
+    text: str,
+    vocabulary: Vocabulary,
+    reached: Callable[[str], int],
 ) -> ParseError:
-    """The helpful form of the parser's error."""
+    """The helpful form of the parser's error; `reached` says how far into a text reading succeeds."""
     assert isinstance(error, UnexpectedToken), "our lexer never fails"
     position = next((i for i, t in enumerate(tokens) if t is error.token), len(tokens))
     expected = _accepted(error)
-    found = _Found(tokens, position, text, vocabulary, expected)
+    found = _Found(tokens, position, text, vocabulary, expected, reached)
     for explain in _EXPLANATIONS:
         result = explain(found)
         if result is not None:
@@ -91,9 +105,10 @@ class _Found:
         text: str,
         vocabulary: Vocabulary,
         expected: frozenset[str],
+        reached: Callable[[str], int],
     ) -> None:
         self.tokens, self.position, self.text = tokens, position, text
-        self.vocabulary, self.expected = vocabulary, expected
+        self.vocabulary, self.expected, self.reached = vocabulary, expected, reached
 
     @property
     def at_end(self) -> bool:
@@ -109,6 +124,14 @@ class _Found:
             end = len(self.text.rstrip())
             return (max(0, end - 1), end)
         return _span(self.tokens[self.position])
+
+    @property
+    def run(self) -> Span:
+        """The unreadable words from here on, up to something that can be read."""
+        last = self.position
+        while last + 1 < len(self.tokens) and self.tokens[last + 1].type == UNKNOWN:
+            last += 1
+        return (self.span[0], _span(self.tokens[last])[1])
 
     @property
     def shown(self) -> str:
@@ -144,50 +167,51 @@ def _missing_comma_before(found: _Found) -> Explanation | None:
     return None
 
 
-def _unknown_name(found: _Found) -> Explanation | None:
+def _unknown_words(found: _Found) -> Explanation | None:
     """Words that are neither a name nor part of the language."""
     if found.kind() != UNKNOWN:
         return None
-    first = last = found.position
-    while last + 1 < len(found.tokens) and found.tokens[last + 1].type == UNKNOWN:
-        last += 1
-    if "NAME" not in found.expected and first > 0 and found.kind(-1) == "NAME":
-        first -= 1
-    elif last + 1 < len(found.tokens) and found.tokens[last + 1].type == "NAME":
-        last += 1
-    span = (_span(found.tokens[first])[0], _span(found.tokens[last])[1])
-    return _about_unknown(found, span), span
+    run = found.run
+    words = found.text[slice(*run)]
+    if "NAME" in found.expected:
+        return _unknown_name(found, words), run
+    meant = closest_phrase(words)
+    if meant is not None:
+        return f"cannot read '{words}'; did you mean '{meant}'?", run
+    if found.kind(-1) == "NAME":
+        longer = (_span(found.tokens[found.position - 1])[0], run[1])
+        return _unknown_name(found, found.text[slice(*longer)]), longer
+    return f"cannot read '{words}'; expected {found.wanted}", run
 
 
-def _about_unknown(found: _Found, span: Span) -> str:
-    words = found.text[slice(*span)]
+def _unknown_name(found: _Found, words: str) -> str:
     near = found.vocabulary.closest(words)
     if near is not None:
         return f"unknown name '{words}'; did you mean '{near}'?"
+    if "TIME" in found.expected and any(letter.isdigit() for letter in words):
+        return f"cannot read '{words}'; a clock time is written HH:MM"
     known = [f"'{phrase}'" for phrase in found.vocabulary.phrases.values()]
-    if "NAME" not in found.expected:
-        return f"cannot read '{words}'; expected {found.wanted}"
     some = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "")
     return f"unknown name '{words}'; expected one of {some}"
 
 
 def _name_without_quotes(found: _Found) -> Explanation | None:
-    """A name with a grammar word in it, written without quotes, around the place of the error."""
+    """A name with a grammar word in it, written without quotes around the place of the error."""
+    names = [phrase for phrase in found.vocabulary.phrases.values() if needs_quotes(phrase)]
     for index in range(max(0, found.position - 6), min(len(found.tokens), found.position + 1)):
         begin = _span(found.tokens[index])[0]
-        rest = name_words(found.text[begin : begin + 200])
-        for words, action in found.vocabulary.quoted.items():
-            if action in _read_in_quotes_only(found.vocabulary) and rest[: len(words)] == words:
-                name = found.vocabulary.phrases[action]
-                last = _span(found.tokens[min(found.position, len(found.tokens) - 1)])[1]
-                return f"the name '{name}' contains a grammar word: write it in quotes", (begin, last)
+        for name in names:
+            words = r"\s+".join(map(re.escape, name.split()))
+            match = re.compile(rf"(?:{ARTICLE}\s+)?({words})", re.IGNORECASE).match(found.text, begin)
+            if match and _helps(found, *match.span(1)):
+                return f"the name '{name}' contains a grammar word: write it in quotes", match.span(1)
     return None
 
 
-def _read_in_quotes_only(vocabulary: Vocabulary) -> set[str]:
-    from synth.words import needs_quotes
-
-    return {action for action, phrase in vocabulary.phrases.items() if needs_quotes(phrase)}
+def _helps(found: _Found, begin: int, end: int) -> bool:
+    """Whether quotes around these words let reading get further."""
+    quoted = f'{found.text[:begin]}"{found.text[begin:end]}"{found.text[end:]}'
+    return found.reached(quoted) > max(found.span[0], end) + 2
 
 
 def _comma_list(found: _Found) -> Explanation | None:
@@ -212,7 +236,9 @@ def _list_or_statement(found: _Found) -> Explanation | None:
 
 
 def _statement_without_comma(found: _Found) -> Explanation | None:
-    """`A must precede B and C must follow D`."""
+    """`A must precede B and C must follow D`, `A must happen before 15:00 and B ...`."""
+    if found.kind() == "_AND" and "_JOIN" in found.expected:
+        return f"a comma is missing before '{LIST_WORD}', where a new statement begins", found.span
     if found.kind() not in ("VERB", "DO") or "_JOIN" not in found.expected or "_AND" not in found.expected:
         return None
     for back in range(1, found.position):
@@ -242,7 +268,7 @@ _EXPLANATIONS = (
     _bad_time,
     _missing_comma_before,
     _name_without_quotes,
-    _unknown_name,
+    _unknown_words,
     _comma_list,
     _list_or_statement,
     _statement_without_comma,
