@@ -12,20 +12,22 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any, get_args
 
 from synth.campaign import Journal
-from synth.case import Case
+from synth.case import Case, case_from_json
+from synth.harness import Harness, Result, Trial
+from synth.mutate import Layer, mutants
 from synth.simulated_model import Cause
 
-Layer = Literal["terminal", "topic", "structure"]
 LAYERS: tuple[Layer, ...] = get_args(Layer)
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 REPEATS = 3
 MUTANTS = 10
 
-Mutate = Callable[[Case, Layer, int], Case]
-"""(case, layer, number) -> the number-th mutant of that layer: another text with the same meaning."""
+Mutate = Callable[[Case, Layer, int], Sequence[Case]]
+"""(case, layer, count) -> mutants of that layer: other texts with the same meaning."""
 Passes = Callable[[Case, int], bool]
 """(case, number of this run of it) -> whether the agent passed. Blocking."""
 
@@ -67,11 +69,15 @@ def dissection_from_json(body: Mapping[str, Any]) -> Dissection:
 
 
 def find_cause(
-    case: Case, passes: Passes, mutate: Mutate, repeats: int = REPEATS, mutants: int = MUTANTS
+    case: Case,
+    passes: Passes,
+    mutate: Mutate = mutants,
+    repeats: int = REPEATS,
+    count: int = MUTANTS,
 ) -> tuple[Cause, tuple[Attempt, ...]]:
     """Algorithm 2 for one failing case."""
     attempts: list[Attempt] = []
-    for attempt, cause in _tried(case, passes, mutate, repeats, mutants):
+    for attempt, cause in _tried(case, passes, mutate, repeats, count):
         attempts.append(attempt)
         if attempt.passed:
             return cause, tuple(attempts)
@@ -79,14 +85,13 @@ def find_cause(
 
 
 def _tried(
-    case: Case, passes: Passes, mutate: Mutate, repeats: int, mutants: int
+    case: Case, passes: Passes, mutate: Mutate, repeats: int, count: int
 ) -> Iterator[tuple[Attempt, Cause]]:
     """Every run to make until one passes, with the cause that its passing would prove."""
     for number in range(1, repeats + 1):
         yield Attempt("repeat", case.id, passes(case, number)), "probability"
     for layer in LAYERS:
-        for number in range(mutants):
-            mutant = mutate(case, layer, number)
+        for mutant in mutate(case, layer, count):
             yield Attempt(layer, mutant.id, passes(mutant, 0)), layer
 
 
@@ -107,11 +112,11 @@ class Failure:
 def dissect(
     failures: Iterable[Failure],
     passes: Callable[[str, str, Case, int], bool],
-    mutate: Mutate,
     journal: Journal[Dissection],
+    mutate: Mutate = mutants,
     parallel: int = 1,
     repeats: int = REPEATS,
-    mutants: int = MUTANTS,
+    count: int = MUTANTS,
     on_dissection: Callable[[Dissection], None] = lambda dissection: None,
 ) -> list[Dissection]:
     """Look into every failure that the journal does not have yet; `passes` runs (agent, model, case, n)."""
@@ -120,7 +125,7 @@ def dissect(
         def passes_here(case: Case, number: int) -> bool:
             return passes(failure.agent, failure.model, case, number)
 
-        cause, attempts = find_cause(failure.case, passes_here, mutate, repeats, mutants)
+        cause, attempts = find_cause(failure.case, passes_here, mutate, repeats, count)
         case = failure.case
         return Dissection(
             failure.agent, failure.model, case.id, case.topic, failure.error_type, cause, attempts
@@ -132,6 +137,27 @@ def dissect(
             journal.add(looked.result())
             on_dissection(looked.result())
     return journal.records
+
+
+def dissections_journal(path: Path | None, campaign: Mapping[str, Any]) -> Journal[Dissection]:
+    """A journal of dissections."""
+    return Journal(path, campaign, dissection_from_json)
+
+
+def passes_with(harness: Harness) -> Callable[[str, str, Case, int], bool]:
+    """Whether an agent passes a case, by running it."""
+
+    def passes(agent: str, model: str, case: Case, number: int) -> bool:
+        return harness.run_one(Trial(agent, model, case=case, repeat=number)).outcome == "pass"
+
+    return passes
+
+
+def failures_of(results: Iterable[Result]) -> list[Failure]:
+    """The failing cases among results, each once per agent and model."""
+    failed = [result for result in results if result.outcome == "fail" and result.case is not None]
+    found = [Failure(r.agent, r.model, case_from_json(r.case), r.error_type) for r in failed]
+    return list({failure.key: failure for failure in found}.values())
 
 
 # ---------------------------------------------------------------- tables
