@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfoNotFoundError
 
 from synth.errors import BadInput, MissingExtra
 from synth.policies.contract import read_contract
@@ -14,6 +14,7 @@ from synth.policies.guard import read_guard
 from synth.policies.kinds import Rule
 from synth.policies.model import SEVERITIES, Applies, Policy, PolicySet, Tools, some_of
 from synth.policies.monitors import read_behaviour
+from synth.policies.order_kinds import zone_of
 from synth.policies.provenance import read_provenance
 from synth.policies.sentences import Names, read_sentence
 from synth.policies.source import Node
@@ -173,7 +174,7 @@ def _timezone(node: Node | None) -> str:
     if node is None:
         return "UTC"
     try:
-        ZoneInfo(node.text())
+        zone_of(node.text())
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise node.bad(f"unknown time zone {node.value!r} (expected a name such as Europe/Zurich)") from None
     return node.text()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -400,7 +400,7 @@ class Window:
         return judge_duties([d for limit in self.limits for d in self._duties(*limit, seen)], seen, rules)
 
     def _duties(self, tools: Tools, since: int | None, until: int | None, seen: Evidence) -> Iterator[Duty]:
-        zone = ZoneInfo(seen.timezone)
+        zone = zone_of(seen.timezone)
         for i in seen.attempts(tools):
             start = _edges(seen.times.start(i))[0] // seen.times.scale
             window = _window_around(start, since, until, zone)
@@ -502,12 +502,17 @@ def _without_arguments(seen: Evidence, tools: Sequence[Tools]) -> bool:
     return any(seen.calls[i].arguments is None for group in tools for i in seen.attempts(group))
 
 
-def _local(ns: int, zone: ZoneInfo) -> datetime:
+def zone_of(name: str) -> tzinfo:
+    """A time zone by name; UTC needs no time zone database."""
+    return UTC if name == "UTC" else ZoneInfo(name)
+
+
+def _local(ns: int, zone: tzinfo) -> datetime:
     return datetime.fromtimestamp(ns // NANOSECONDS, zone)
 
 
 def _window_around(
-    start: int, since: int | None, until: int | None, zone: ZoneInfo
+    start: int, since: int | None, until: int | None, zone: tzinfo
 ) -> tuple[int | None, int | None]:
     """The window of the day on which `start` lies, as instants; one over midnight may have begun before."""
     day = _local(start, zone)
@@ -520,7 +525,7 @@ def _window_around(
     )
 
 
-def _instant(day: datetime, minutes: int, zone: ZoneInfo) -> int:
+def _instant(day: datetime, minutes: int, zone: tzinfo) -> int:
     extra, minutes = divmod(minutes, 24 * 60)
     date = day.date() + timedelta(days=extra)
     return round(datetime.combine(date, time(minutes // 60, minutes % 60), zone).timestamp()) * NANOSECONDS
