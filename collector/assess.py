@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from collector.model import Assessment, Run
+from collector.policies import Policies, judge_all
 from synth.case import Case
-from synth.model import Verdict
+from synth.judge import judge
+from synth.rules import Rules
 
 
-def assess(run: Run, case: Case | None, policies: Any, rules: Any) -> Assessment:
-    """The verdict against the case (None without one) and the result of every policy that is given."""
-    return Assessment(run.id, _verdict(run, case, rules), _results(run, policies, rules))
+def assess(
+    run: Run, case: Case | None, policies: Policies, rules: Rules, earlier: Sequence[Run] = ()
+) -> Assessment:
+    """The verdict against the case (None without one) and the result of every policy that is given.
 
-
-def _verdict(run: Run, case: Case | None, rules: Any) -> Verdict | None:
-    if case is None:
-        return None
-    from synth.judge import judge
-
-    return judge(case, run, rules=rules)
-
-
-def _results(run: Run, policies: Any, rules: Any) -> tuple[Any, ...]:
-    if not policies:
-        return ()
-    from synth.policies import judge_policies
-
-    return tuple(judge_policies(policies, run, rules=rules))
+    `earlier` are the runs of the same conversation before this one, oldest first.
+    """
+    verdict = judge(case, run, rules=rules) if case is not None else None
+    results = judge_all(policies, run, earlier, rules) if policies else ()
+    return Assessment(run.id, verdict, results)
 
 
 def outcome_of(assessment: Assessment, *, complete: bool) -> str | None:

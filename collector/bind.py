@@ -72,7 +72,7 @@ def bound_run(rebuilt: Rebuilt, binding: Binding | None, end: Ending) -> Run:
         wall_seconds=binding.wall_seconds if binding is not None else None,
         iterations=binding.iterations if binding is not None else None,
         problems=(*run.problems, end.problem) if end.problem else run.problems,
-        labels={
+        extra={
             name: value
             for name, value in (("service", rebuilt.service), ("session", rebuilt.session))
             if value is not None

@@ -13,6 +13,7 @@ from collector.errors import BadRequest, CollectorError
 from collector.model import Batch
 from collector.pipeline.supervisor import Supervisor
 from collector.pipeline.writer import Writer
+from collector.policies import read_policies
 from collector.settings import Settings
 from collector.store import Store, catalog, open_store, work
 from collector.store.engine import project_id
@@ -67,7 +68,7 @@ class Service:
             catalog.put_cases(self.store, self.project(), bodies, now=time.time())
         for path in policy_files(self.settings.policies):
             text = path.read_text(encoding="utf-8")
-            check_policy_text(text, str(path))
+            read_policies(str(path), text)
             catalog.put_policy(self.store, self.project(), path.stem, text, now=time.time())
 
     def problems(self) -> list[str]:
@@ -99,16 +100,6 @@ def policy_files(place: Path | None) -> list[Path]:
     if not place.exists():
         raise BadInput("there is no such file or folder", file=str(place))
     return [place]
-
-
-def check_policy_text(text: str, name: str) -> None:
-    """Raise BadInput where the text is no policy file."""
-    from synth.policies import load_policies
-
-    try:
-        load_policies(text)
-    except BadInput as flaw:
-        raise flaw.at(file=name) from None
 
 
 def reject_unknown(said: Mapping[str, object], known: set[str], what: str) -> None:

@@ -16,7 +16,8 @@ from collector.api.access import Access, reader, writer
 from collector.api.bodies import documents, json_object, raw_body
 from collector.errors import BadRequest, NotFound
 from collector.model import Binding
-from collector.service import check_policy_text, reject_unknown
+from collector.policies import read_policies
+from collector.service import reject_unknown
 from collector.store import catalog
 from synth.case import case_from_json
 from synth.errors import BadInput
@@ -170,7 +171,7 @@ def _put_policy(access: Access, name: str, text: str) -> dict[str, Any]:
         raise BadRequest(
             f"{name[:80]!r} is no name of a policy file", "use letters, digits, dot, dash, underscore"
         )
-    check_policy_text(text, name)
+    read_policies(name, text)
     version = catalog.put_policy(access.service.store, access.project, name, text, now=time.time())
     access.service.wake()
     return {"name": name, "version": version}

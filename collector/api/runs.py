@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
+import orjson
 from fastapi import APIRouter, Depends, Query, Request
+from starlette.concurrency import run_in_threadpool
 
 from collector.api import views
 from collector.api.access import Access, reader
@@ -14,8 +16,12 @@ from collector.assess import assess, outcome_of
 from collector.errors import BadRequest, NotFound
 from collector.model import Rebuilt
 from collector.otlp.spans import spans_of
+from collector.policies import load_all
 from collector.rebuild import rebuild
 from collector.store import catalog, reads
+from synth.case import case_from_json
+from synth.rules import Rules
+from synth.run import run_from_json
 
 router = APIRouter(prefix="/api/v1", tags=["runs"])
 Reader = Annotated[Access, Depends(reader)]
@@ -97,18 +103,11 @@ def show_stats(access: Reader) -> dict[str, Any]:
 async def check(access: Reader, request: Request) -> dict[str, Any]:
     """Judge one run record without storing it: against `case` (a Case) if given, else the stored case it
     names, and against `policies` (text of a policy file) if given, else the active ones."""
-    from starlette.concurrency import run_in_threadpool
-
     said = await json_object(request)
     return await run_in_threadpool(_check, access, said)
 
 
 def _check(access: Access, said: dict[str, Any]) -> dict[str, Any]:
-    from collector.policies import load_all
-    from synth.case import case_from_json
-    from synth.rules import Rules
-    from synth.run import run_from_json
-
     wrapped = isinstance(said.get("run"), dict)
     run = run_from_json(said["run"] if wrapped else said)
     case_json, policy_text = (said.get("case"), said.get("policies")) if wrapped else (None, None)
@@ -120,9 +119,7 @@ def _check(access: Access, said: dict[str, Any]) -> dict[str, Any]:
                 raise BadRequest(
                     f"case {run.case_id!r} is not known here", "post it to /api/v1/cases, or send `case`"
                 )
-            from collector.pipeline.checker import parsed_case
-
-            case = parsed_case(stored[run.case_id])
+            case = case_from_json(orjson.loads(stored[run.case_id]))
         files = [(row["name"], row["text"]) for row in catalog.active_policies(connection, access.project)]
     if policy_text is not None:
         if not isinstance(policy_text, str):

@@ -38,14 +38,12 @@ def run_item(row: Row) -> dict[str, Any]:
     }
 
 
-def run_detail(
-    row: Row, rebuilt: Rebuilt, history: Sequence[Row]
-) -> dict[str, Any]:
+def run_detail(row: Row, rebuilt: Rebuilt, history: Sequence[Row]) -> dict[str, Any]:
     """A run alone: its calls, what was concluded, and every earlier conclusion."""
     current = orjson.loads(history[-1]["body"]) if history else {}
     verdict, policies = current.get("verdict"), current.get("policies", [])
-    known_later = ("status", "case_id", "wall_seconds", "iterations", "labels", "problems")
-    record = {**rebuilt.run.to_json(), "status": "running"}
+    known_later = ("status", "case_id", "wall_seconds", "iterations", "problems")
+    record = {**current.get("extra", {}), **rebuilt.run.to_json(), "status": "running"}
     record |= {name: current[name] for name in known_later if current.get(name)}
     calls = [
         {**call.to_json(), "index": index, "span_id": span_id}

@@ -15,20 +15,25 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
-from collector.model import Rebuilt
+from collector.model import Assessment, Rebuilt, Run
 from collector.otlp.spans import spans_of
-from collector.pipeline.conclude import conclude, conclusion
+from collector.pipeline.conclude import Known, conclude, conclusion
 from collector.pipeline.protocol import settings_from_json
+from collector.policies import Policies, load_all
 from collector.rebuild import rebuild
 from collector.settings import Settings
 from collector.store import Store, catalog, open_store, work
 from collector.store.work import Claim, Conclusion
-from synth.case import Case
+from synth import solver
+from synth.case import Case, case_from_json
+from synth.model import Verdict
+from synth.rules import Rules
 
 log = logging.getLogger("collector.checker")
 
@@ -37,6 +42,8 @@ POLL_SECONDS = 1.0
 """Another collector on the same database may have made work."""
 HOLD_SECONDS = 0.05
 """Conclusions of fast runs are recorded together, but never held longer than this."""
+SESSION_RUNS = 50
+"""So many earlier runs of a conversation are judged together with the newest."""
 ATTEMPTS = 3
 """A run whose judging killed so many checkers is given up as undecided."""
 
@@ -46,8 +53,9 @@ class Checker:
 
     def __init__(self, store: Store, settings: Settings, worker: str) -> None:
         self.store, self.settings, self.worker = store, settings, worker
+        self.rules = Rules(z3=settings.z3_check)
         self._policy_state: object = None
-        self._policies: dict[int, Any] = {}
+        self._policies: dict[int, Policies] = {}
 
     def round(self, now: float) -> int:
         """Claim and judge one batch; returns how many runs it held."""
@@ -62,9 +70,6 @@ class Checker:
         return 2 * self.settings.check_seconds
 
     def _judge(self, claims: Sequence[Claim], now: float) -> None:
-        from synth.rules import Rules
-
-        rules = Rules(z3=self.settings.z3_check)
         with self.store.read() as connection:
             payloads = work.payloads(connection, [claim.run for claim in claims])
             rebuilt = {claim.run: rebuilt_run(claim, payloads[claim.run]) for claim in claims}
@@ -72,6 +77,7 @@ class Checker:
             bindings = work.bindings(connection, traces)
             cases = self._cases(connection, claims, rebuilt, bindings)
             self._refresh_policies(connection, {claim.project for claim in claims})
+        known = Known(bindings, cases, self.rules, self.settings)
         done: list[Conclusion] = []
         began = renewed = time.monotonic()
         for claim in claims:
@@ -79,20 +85,7 @@ class Checker:
             if time.monotonic() - renewed > self.settings.check_seconds / 2:
                 work.renew(self.store, self.worker, until=time.time() + self._lease)
                 renewed = time.monotonic()
-            run, ids = rebuilt[claim.run]
-            policies = self._policies.get(claim.project)
-            try:
-                if claim.attempts > ATTEMPTS:
-                    done.append(given_up(claim, run, f"was stopped {ATTEMPTS} times for taking too long"))
-                else:
-                    done.append(
-                        conclude(
-                            claim, run, ids, bindings, cases, policies, rules, self.settings, time.time()
-                        )
-                    )
-            except Exception as failure:  # one run that breaks a rule must not stop the others
-                log.exception("run %s could not be judged", claim.key)
-                done.append(given_up(claim, run, f"failed: {type(failure).__name__}: {failure}"))
+            done.append(self._conclude(claim, *rebuilt[claim.run], known))
             if time.monotonic() - began > HOLD_SECONDS:
                 work.finish(self.store, done, now=time.time())
                 done, began = [], time.monotonic()
@@ -119,14 +112,34 @@ class Checker:
             for case_id, body in catalog.cases(connection, project, ids).items()
         }
 
+    def _conclude(self, claim: Claim, rebuilt: Rebuilt, traces: tuple[str, ...], known: Known) -> Conclusion:
+        """One run that breaks a rule, or the checker, must not stop the others."""
+        if claim.attempts > ATTEMPTS:
+            return given_up(claim, rebuilt, f"was stopped {ATTEMPTS} times for taking too long")
+        policies = self._policies[claim.project]
+        try:
+            earlier = self._earlier(claim, rebuilt) if policies.session_files else []
+            return conclude(claim, rebuilt, traces, known, policies, earlier, now=time.time())
+        except Exception as failure:
+            log.exception("run %s could not be judged", claim.key)
+            return given_up(claim, rebuilt, f"failed: {type(failure).__name__}: {failure}")
+
+    def _earlier(self, claim: Claim, rebuilt: Rebuilt) -> list[Run]:
+        """The runs of the same conversation before this one, oldest first."""
+        if rebuilt.session is None:
+            return []
+        with self.store.read() as connection:
+            before = work.session_runs(connection, claim, rebuilt.session, limit=SESSION_RUNS)
+            payloads = work.payloads(connection, [run for run, _ in before])
+        return [replace(rebuild(key, list(spans_of(payloads[run]))).run, status="ok") for run, key in before]
+
     def _refresh_policies(self, connection: Any, projects: set[int]) -> None:
         state = catalog.policy_state(connection)
         if state != self._policy_state:
             self._policy_state, self._policies = state, {}
         for project in projects - self._policies.keys():
-            self._policies[project] = loaded_policies(
-                [(row["name"], row["text"]) for row in catalog.active_policies(connection, project)]
-            )
+            files = catalog.active_policies(connection, project)
+            self._policies[project] = load_all([(row["name"], row["text"]) for row in files])
 
 
 def rebuilt_run(claim: Claim, payloads: Sequence[bytes]) -> tuple[Rebuilt, tuple[str, ...]]:
@@ -137,23 +150,11 @@ def rebuilt_run(claim: Claim, payloads: Sequence[bytes]) -> tuple[Rebuilt, tuple
 
 @lru_cache(maxsize=4096)
 def parsed_case(body: str) -> Case:
-    from synth.case import case_from_json
-
     return case_from_json(orjson.loads(body))
-
-
-def loaded_policies(files: Sequence[tuple[str, str]]) -> Any:
-    """All active policy files of a project as one set, None without any."""
-    from collector.policies import load_all
-
-    return load_all(files)
 
 
 def given_up(claim: Claim, rebuilt: Rebuilt, why: str) -> Conclusion:
     """What is recorded about a run that cannot be judged; `why` completes "judging this run ..."."""
-    from collector.model import Assessment
-    from synth.model import Verdict
-
     verdict = Verdict(claim.key, rebuilt.run.case_id, "undecided", None, ())
     problems = [f"judging this run {why}"]
     return conclusion(claim, rebuilt, rebuilt.run, Assessment(claim.key, verdict), problems, True, None, True)
@@ -211,8 +212,6 @@ def main() -> None:
 def warm_up(settings: Settings) -> None:
     """Load what the first verdict would have to wait for: Z3 takes most of a second."""
     if settings.z3_check != "off":
-        from synth import solver
-
         solver.z3()
 
 

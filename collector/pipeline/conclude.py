@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -11,34 +12,47 @@ import orjson
 from collector.assess import assess, outcome_of
 from collector.bind import Arrival, binding_of, bound_run, ending
 from collector.model import Assessment, Binding, Rebuilt, Run
+from collector.policies import Policies
 from collector.settings import Settings
 from collector.store.work import Claim, Conclusion
 from synth.case import Case
+from synth.rules import Rules
 
 TOOLS_LISTED = 200
 FINDINGS_LISTED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a batch of runs is judged by, read once for all of them."""
+
+    bindings: Mapping[tuple[int, str], Binding]
+    """(project, trace id) -> registration."""
+    cases: Mapping[tuple[int, str], Case]
+    """(project, case id) -> case."""
+    rules: Rules
+    settings: Settings
 
 
 def conclude(
     claim: Claim,
     rebuilt: Rebuilt,
     traces: tuple[str, ...],
-    bindings: Mapping[tuple[int, str], Binding],
-    cases: Mapping[tuple[int, str], Case],
-    policies: Any,
-    rules: Any,
-    settings: Settings,
+    known: Known,
+    policies: Policies,
+    earlier: Sequence[Run],
+    *,
     now: float,
 ) -> Conclusion:
-    """Judge one run as far as it has come."""
-    binding = binding_of(claim.key, traces, claim.project, bindings)
-    end = ending(rebuilt, binding, Arrival(now, claim.last_seen, claim.root_seen), settings)
+    """Judge one run as far as it has come; `earlier` are the runs of its conversation before it."""
+    binding = binding_of(claim.key, traces, claim.project, known.bindings)
+    end = ending(rebuilt, binding, Arrival(now, claim.last_seen, claim.root_seen), known.settings)
     run = bound_run(rebuilt, binding, end)
-    case = cases.get((claim.project, run.case_id)) if run.case_id else None
+    case = known.cases.get((claim.project, run.case_id)) if run.case_id else None
     problems = list(run.problems)
     if run.case_id and case is None:
         problems.append(f"case {run.case_id} is not known here; post it to /api/v1/cases")
-    assessment = assess(run, case, policies, rules)
+    assessment = assess(run, case, policies, known.rules, earlier)
     return conclusion(
         claim, rebuilt, run, assessment, problems, end.complete, end.look_again, binding is not None
     )
@@ -67,7 +81,7 @@ def conclusion(
         "case_id": run.case_id,
         "wall_seconds": run.wall_seconds,
         "iterations": run.iterations,
-        "labels": dict(run.labels),
+        "extra": dict(run.extra),
     }
     findings = tuple(_findings(run, body))
     summary = {

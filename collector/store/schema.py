@@ -74,6 +74,7 @@ runs = Table(
     Index("runs_outcome", "project", "outcome", "id"),
     Index("runs_agent", "project", "agent", "id"),
     Index("runs_case", "project", "case_id", "id"),
+    Index("runs_session", "project", "session", "id"),
     Index("runs_seen", "project", "first_seen"),
 )
 

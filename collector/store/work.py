@@ -113,6 +113,18 @@ def payloads(connection: Connection, runs: Sequence[int]) -> dict[int, list[byte
     return found
 
 
+def session_runs(connection: Connection, claim: Claim, session: str, *, limit: int) -> list[tuple[int, str]]:
+    """(row id, key) of the last runs of a conversation before this one, oldest first."""
+    runs = schema.runs
+    query = (
+        select(runs.c.id, runs.c.key)
+        .where(runs.c.project == claim.project, runs.c.session == session, runs.c.id < claim.run)
+        .order_by(runs.c.id.desc())
+        .limit(limit)
+    )
+    return [(run, key) for run, key in connection.execute(query)][::-1]
+
+
 def bindings(connection: Connection, traces: Iterable[str]) -> dict[tuple[int, str], Binding]:
     """(project, trace id) -> what a harness registered."""
     table = schema.bindings
