@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfoNotFoundError
@@ -40,7 +41,7 @@ RULE_FIELDS: Mapping[str, Reader] = {
 def load_policies(source: str | Path) -> PolicySet:
     """Read a policy file, or its text (anything with a line break is text)."""
     if isinstance(source, str) and "\n" in source:
-        return _read(source, None)
+        return policies_from_text(source)
     path = Path(source)
     try:
         raw = path.read_bytes()
@@ -49,14 +50,16 @@ def load_policies(source: str | Path) -> PolicySet:
             f"cannot read the policies: {problem.strerror or problem}", file=str(path)
         ) from problem
     try:
-        return _read(raw.decode("utf-8"), str(path))
+        return policies_from_text(raw.decode("utf-8"), str(path))
     except UnicodeDecodeError as problem:
         raise BadInput(f"not UTF-8 text: {problem.reason}", file=str(path)) from problem
 
 
-def _read(text: str, file: str | None) -> PolicySet:
+@lru_cache(maxsize=32)
+def policies_from_text(text: str, file: str | None = None) -> PolicySet:
+    """Read the text of a policy file; `file` is its name in messages."""
     try:
-        return _policy_set(Node.of(_yaml(text, file), file), file)
+        return _policy_set(Node.of(_yaml(text, file), file), file, text)
     except BadInput as bad:
         raise bad.at(file=file) from None
 
@@ -80,7 +83,7 @@ def _yaml(text: str, file: str | None) -> Any:
         raise BadInput(f"not YAML: {str(problem).splitlines()[0]}", file=file) from None
 
 
-def _policy_set(top: Node, file: str | None) -> PolicySet:
+def _policy_set(top: Node, file: str | None, text: str) -> PolicySet:
     top.only(FILE_FIELDS)
     actions = _actions(top.get("actions"))
     names = Names(actions)
@@ -99,6 +102,7 @@ def _policy_set(top: Node, file: str | None) -> PolicySet:
         "run" if scope is None else scope.one_of(("run", "session")),
         _aliases(top.get("aliases")),
         file,
+        text,
     )
 
 

@@ -79,6 +79,14 @@ class PolicySet:
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Our name of a call's field -> the name in the records, such as `step: assistant_step`."""
     file: str | None = None
+    source: str = ""
+    """The text it was read from."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Compiled conditions do not pickle: another process reads the text again.
+        from synth.policies.load import policies_from_text
+
+        return policies_from_text, (self.source, self.file)
 
     def __len__(self) -> int:
         return len(self.policies)
