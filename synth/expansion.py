@@ -76,7 +76,7 @@ class Expansion:
 
     def part(self) -> SubSentence:
         self.used = 0
-        form = self._form()
+        form = self._form() if len(self.ids) > 1 else PHRASE_FORMS[int(self.random() * 3)]
         relation = self._relation()
         clock_allowed = bool(self.moments) and form in PHRASE_FORMS
         at_clock = clock_allowed and (len(self.ids) == 1 or self.random() < self.sizes.clock)

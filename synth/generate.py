@@ -13,7 +13,7 @@ the case, so the same seed gives the same bytes on every machine.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import Any, Literal
@@ -78,6 +78,19 @@ class Options:
         if self.mode == "order":
             del said["horizon"], said["replans"]
         return dict(orjson.loads(orjson.dumps(said)))
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> Options:
+        """The options of a stored case (its `index` is left out)."""
+        values = {name: _frozen(value) for name, value in said.items() if name != "index"}
+        values["sizes"] = Sizes(**{name: _frozen(value) for name, value in said["sizes"].items()})
+        if isinstance(said.get("tools"), list):
+            values["tools"] = tuple(Action(**tool) for tool in said["tools"])
+        return cls(**values)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def generate(
