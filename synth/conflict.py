@@ -77,18 +77,13 @@ def _too_late(
     constraints: Sequence[Constraint], orders: Sequence[Before], horizon: tuple[int, int] | None
 ) -> list[Constraint] | None:
     """An action that may start only when something at or after it should have ended."""
-    followers: dict[str, list[Before]] = {}
-    for order in orders:
-        followers.setdefault(order.first, []).append(order)
+    followers = _followers(orders)
     limits = _tightest(constraints)
     starts: list[tuple[int, list[Constraint], str]] = [
         (c.time, [c], c.action) for c in constraints if isinstance(c, StartsFrom)
     ]
-    last: int | None = None
-    if horizon is not None:
-        actions = dict.fromkeys(action for c in constraints for action in c.actions)
-        starts += [(horizon[0], [], action) for action in actions]
-        last = horizon[1]
+    begin, last = horizon or (0, None)
+    starts += [(begin, [], action) for action in dict.fromkeys(a for c in constraints for a in c.actions)]
     for time, said, action in starts:
         chain = _first_missed(time, action, followers, limits, last)
         if chain is not None:
@@ -106,6 +101,26 @@ def _tightest(constraints: Sequence[Constraint]) -> dict[str, EndsBy]:
     return found
 
 
+def _followers(orders: Sequence[Before]) -> dict[str, list[Before]]:
+    """The orders that leave each action; actions in an order that keeps all of them."""
+    leaving: dict[str, list[Before]] = {}
+    waiting: dict[str, int] = {}
+    for order in orders:
+        leaving.setdefault(order.first, []).append(order)
+        leaving.setdefault(order.then, [])
+        waiting[order.then] = waiting.get(order.then, 0) + 1
+    free = deque(action for action in leaving if action not in waiting)
+    in_order: dict[str, list[Before]] = {}
+    while free:
+        action = free.popleft()
+        in_order[action] = leaving[action]
+        for order in leaving[action]:
+            waiting[order.then] -= 1
+            if not waiting[order.then]:
+                free.append(order.then)
+    return in_order
+
+
 def _first_missed(
     time: int,
     action: str,
@@ -113,12 +128,12 @@ def _first_missed(
     limits: dict[str, EndsBy],
     last: int | None,
 ) -> list[Constraint] | None:
-    """From `action`, not started before `time`: the shortest way to a limit that is missed."""
+    """From `action`, not started before `time`: a longest way to a limit that is missed."""
     ways: dict[str, list[Constraint]] = {action: []}
-    queue = deque([action])
-    while queue:
-        current = queue.popleft()
-        way = ways[current]
+    for current in followers if action in followers else [action]:
+        way = ways.get(current)
+        if way is None:
+            continue
         end = time + len(way) + 1
         limit = limits.get(current)
         if limit is not None and end > limit.time:
@@ -126,7 +141,6 @@ def _first_missed(
         if last is not None and end > last:
             return way
         for order in followers.get(current, ()):
-            if order.then not in ways:
+            if len(ways.get(order.then, ())) <= len(way):
                 ways[order.then] = [*way, order]
-                queue.append(order.then)
     return None
