@@ -51,13 +51,10 @@ class ContractRule:
             if isinstance(source, str) and seen.run_field(source) is MISSING:
                 return Judged("unsupported", (), f"The run has no field {source!r}.")
         actions = list(self._actions(seen))
-        if self.goal is None and not any(self._concerns(action) for _, action in actions):
+        if self.goal is None and not actions:
             return NOT_APPLICABLE
         course = Simulation(self.contract, self._situation(seen)).run(actions)
         return _judged(course, seen)
-
-    def _concerns(self, action: Action) -> bool:
-        return self.contract.closed or action.tool in self.contract.tools
 
     def _actions(self, seen: Evidence) -> Iterator[tuple[int, Action]]:
         history = History.of(seen)

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfoNotFoundError
 
 from synth.errors import BadInput, MissingExtra
 from synth.policies.contract import read_contract
-from synth.policies.guard import read_guard
+from synth.policies.guard import read_actions, read_guard
 from synth.policies.kinds import Rule
 from synth.policies.model import SEVERITIES, Applies, Policy, PolicySet, Tools, some_of
 from synth.policies.monitors import read_behaviour
@@ -88,7 +88,7 @@ def _policy_set(top: Node, file: str | None, text: str) -> PolicySet:
     actions = _actions(top.get("actions"))
     names = Names(actions)
     applies = top.get("applies")
-    default = Applies() if applies is None else _applies(applies)
+    default = Applies() if applies is None else _applies(applies, names)
     entries = top.need("policies").items()
     if len(entries) > MAX_POLICIES:
         raise top.need("policies").bad(f"{len(entries)} policies in one file (at most {MAX_POLICIES})")
@@ -131,7 +131,7 @@ def _policy(node: Node, names: Names, default: Applies) -> Policy:
         text=text.text() if text is not None else _own_words(stated[0], body),
         rule=rule,
         severity="error" if severity is None else severity.one_of(SEVERITIES),
-        applies=default if applies is None else _applies(applies),
+        applies=default if applies is None else _applies(applies, names),
         line=node.line,
     )
 
@@ -168,10 +168,15 @@ def _texts(node: Node) -> tuple[str, ...]:
     return (node.text(),)
 
 
-def _applies(node: Node) -> Applies:
-    fields = {name: _texts(value) for name, value in node.pairs() if name != "tools"}
-    offered = node.get("tools")
-    return Applies(fields, () if offered is None else _texts(offered))
+def _applies(node: Node, names: Names) -> Applies:
+    """Fields of the run with allowed values; `tools` (offered or called) and `calls` (called actions)."""
+    fields = {name: _texts(value) for name, value in node.pairs() if name not in ("tools", "calls")}
+    offered, calls = node.get("tools"), node.get("calls")
+    return Applies(
+        fields,
+        () if offered is None else _texts(offered),
+        () if calls is None else read_actions(calls, names),
+    )
 
 
 def _timezone(node: Node | None) -> str:

@@ -41,10 +41,14 @@ class Applies:
     """Field of the run (`agent`, `service`, `source`, `model`, ...) -> allowed values, `*` as wildcard."""
     tools: tuple[str, ...] = ()
     """The run must offer or have called one of these tools."""
+    calls: tuple[Tools, ...] = ()
+    """The run must have called one of these actions."""
 
     def to(self, seen: Evidence) -> bool:
         """Is the policy for this run?"""
         if self.tools and not any(seen.offers(tool) for tool in self.tools):
+            return False
+        if self.calls and not any(seen.attempts(action) for action in self.calls):
             return False
         return all(
             any(isinstance(value, str) and fnmatchcase(value, pattern) for pattern in patterns)
