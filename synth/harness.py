@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 
@@ -72,6 +73,7 @@ class Result:
     model: str
     case_id: str | None
     trace_id: str
+    """Also the collector's run id, except for recorded runs: `run["id"]`."""
     status: str
     """How the agent ended: `ok`, `timeout` or `crash`."""
     error: str | None
@@ -172,6 +174,12 @@ class Collector:
         if response.status_code == httpx.codes.NOT_FOUND:
             return None
         return dict(self._body(response))
+
+    def run_of(self, agent: str, session: str) -> dict[str, Any] | None:
+        """The newest run of an agent with this conversation id, None while there is none."""
+        newest = self._body(self._send("GET", f"/runs?agent={quote(agent)}&limit=100", None))["items"]
+        found = next((item["id"] for item in newest if item["session"] == session), None)
+        return None if found is None else self.run(found)
 
     def close(self) -> None:
         self._http.close()
@@ -329,7 +337,7 @@ class Harness:
             ending = {name: answer[name] for name in ("status", "wall_seconds")}
             self.collector.bind(trace_id, trial.case.id, iterations=answer["iterations"] or None, **ending)
         began = time.perf_counter()
-        run = self._await(trace_id, answer["status"])
+        run = self._await(trial, trace_id, answer["status"])
         waited = time.perf_counter() - began
         planted = self._planted(trace_id)
         return Result(
@@ -352,12 +360,15 @@ class Harness:
             case=None if trial.case is None else trial.case.to_json(),
         )
 
-    def _await(self, trace_id: str, status: str) -> dict[str, Any] | None:
+    def _await(self, trial: Trial, trace_id: str, status: str) -> dict[str, Any] | None:
         """The run with its verdict, or as it stands when the limit has passed."""
         limit = time.monotonic() + self.options.verdict_limit
         pause = 0.002
         while True:
-            run = self.collector.run(trace_id)
+            if trial.case is not None:
+                run = self.collector.run(trace_id)
+            else:
+                run = self.collector.run_of(trial.agent, trace_id)
             if settled(run, status) or time.monotonic() > limit:
                 return run
             time.sleep(pause)

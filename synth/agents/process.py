@@ -50,7 +50,7 @@ class Worker:
         self, agent: str, endpoint: str | None, environment: Mapping[str, str] | None = None
     ) -> None:
         self._command = command(agent, endpoint)
-        self._environment = {**os.environ, **(environment or {})}
+        self._environment = {"OTEL_SERVICE_NAME": agent, **os.environ, **(environment or {})}
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._stderr: IO[bytes] | None = None

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from synth.agents import Job, Outcome, Run, run_tool
+from synth.agents.tracer import traced
 from synth.errors import BadInput
 from synth.tools import as_callable, as_langchain, as_openai_chat, as_openai_responses
 
@@ -26,7 +27,9 @@ class Given:
 GIVEN: tuple[Given, ...] = (
     Given("query", "the task, a text", lambda job: job.query),
     Given(
-        "tools", "plain callables with name and docstring", lambda job: [as_callable(t) for t in job.tools]
+        "tools",
+        "plain callables with name and docstring",
+        lambda job: traced([as_callable(tool) for tool in job.tools]),
     ),
     Given("langchain_tools", "LangChain tools", lambda job: [as_langchain(t) for t in job.tools]),
     Given(

@@ -21,10 +21,10 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TextIO
 
-from synth.agents import Job, Outcome, OutOfIterations, Settings, load, load_replay
+from synth.agents import Job, Outcome, OutOfIterations, Settings, load, load_replay, tracer
 from synth.case import case_from_json
 from synth.errors import SynthError
 from synth.tools import ToolLog, mock_tools
@@ -82,11 +82,12 @@ def run_job(agent: str, run: RunRequest, request: Mapping[str, Any]) -> dict[str
     """Run one case; whatever the agent does, an answer comes back."""
     log = ToolLog(request.get("tool_log"))
     began, cpu = time.perf_counter(), time.process_time()
-    with traced(request["trace_id"], request.get("case_id")), announced(agent, request):
+    with traced(request["trace_id"], request.get("case_id")), _announced(agent, request):
         told = _told(run, request, log)
     spent = {"wall_seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
     log.close()
-    _flush_spans()
+    # Spans must have left before the answer does.
+    tracer.flush()
     return {**told, **spent}
 
 
@@ -129,29 +130,11 @@ def traced(trace_id: str, case_id: str | None) -> Iterator[None]:
         context.detach(token)
 
 
-def announced(agent: str, request: Mapping[str, Any]) -> AbstractContextManager[Any]:
-    """One run around whatever the agent does, with our name for it and the query.
-
-    Agents that no framework runs (`react`, most callables) would otherwise have no run of their own.
-    """
-    open_run = getattr(_tracer(), "run", None)
-    if open_run is None:
-        return nullcontext()
+def _announced(agent: str, request: Mapping[str, Any]) -> AbstractContextManager[Any]:
     query = (request.get("case") or request["record"])["query"]
-    run: AbstractContextManager[Any] = open_run(query=query, agent=agent)
-    return run
-
-
-def _flush_spans() -> None:
-    """Spans must have left before the answer does."""
-    flush = getattr(_tracer(), "flush", None)
-    if flush is not None:
-        flush()
-
-
-def _tracer() -> Any:
-    """The tracer if `pdoctor run` installed it: found, never imported."""
-    return sys.modules.get("pdoctor_trace")
+    # Without a case the run chooses its own id; then the harness finds it by its conversation.
+    conversation = None if request.get("case_id") else request["trace_id"]
+    return tracer.announced(agent, query, conversation)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from synth.errors import BadInput
 from synth.generate import Options as CaseOptions
 from synth.generate import generate
 from synth.harness import Harness, Options, Result, Trial, calls_agree
-from synth.simulated_model import SimulatedModel
+from synth.simulated_model import AIRLINE, SimulatedModel, read_records
 from synth.tally import detection, judgement, most_telling, tally
 
 CASES = tuple(generate(2, 11, CaseOptions(actions=(3, 5))))
@@ -141,6 +141,54 @@ def test_a_simulated_model_must_have_been_started(collector: str) -> None:
         pytest.raises(BadInput, match="no simulated model was started"),
     ):
         harness.run_one(Trial("raw-loop", "simulated-perfect", case=CASES[0]))
+
+
+RECORDS = read_records(AIRLINE / "runs.jsonl")
+
+
+def test_recorded_runs_are_traced_as_recorded(collector: str) -> None:
+    """Ids, arguments, errors and turns: what gpt-4o did arrives as it was, although it reuses call ids."""
+    with SimulatedModel(RECORDS) as model:
+        wanted = [Trial("replay", f"replay:{record['run_id']}", record=record) for record in RECORDS]
+        results = {r.model: r for r in results_of(collector, model, wanted, Options(parallel=2))}
+    for record in RECORDS:
+        run = results[f"replay:{record['run_id']}"].run
+        assert run is not None
+        seen = [(c["id"], c["name"], c["arguments"], c.get("error") is not None) for c in run["calls"]]
+        made = [(c["id"], c["name"], c["arguments"], c.get("error") is not None) for c in record["calls"]]
+        assert seen == made, record["run_id"]
+
+
+@pytest.mark.parametrize("agent", ["openai-tools", "raw-loop"])
+def test_timed_faults_are_found_too(agent: str, collector: str, model: SimulatedModel) -> None:
+    cases = tuple(generate(2, 3, CaseOptions(actions=(3, 5), mode="timed")))
+    profiles = ("perfect", "swaps", "forgets", "invents", "malformed", "ignores-durations", "wrong-times")
+    results = results_of(collector, model, trials([agent], profiles, cases), Options(parallel=2))
+    assert [row.to_json() for row in detection(results) if not row.exact] == []
+
+
+PLAIN_AGENT = """
+def in_listed_order(query, tools):
+    for tool in tools:
+        tool()
+
+async def backwards(query, langchain_tools):
+    for tool in reversed(langchain_tools):
+        await tool.ainvoke({})
+"""
+
+
+@pytest.mark.parametrize("name", ["in_listed_order", "backwards"])
+def test_the_calls_of_a_user_s_callable_arrive_in_either_form(
+    name: str, collector: str, model: SimulatedModel, tmp_path: Path
+) -> None:
+    (tmp_path / "plain_agents.py").write_text(PLAIN_AGENT)
+    options = Options(environment={"PYTHONPATH": str(tmp_path)})
+    trial = Trial(f"plain_agents:{name}", "simulated-perfect", case=CASES[0])
+    (result,) = results_of(collector, model, [trial], options)
+    assert result.run is not None
+    assert len(result.tool_log) == len(CASES[0].actions)
+    assert calls_agree(result.run, result.tool_log) == []
 
 
 @pytest.mark.heavy
