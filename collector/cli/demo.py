@@ -209,7 +209,7 @@ def policy_rows(replays: Sequence[Result]) -> list[dict[str, Any]]:
 def policy_texts() -> dict[str, str]:
     from synth.policies import load_policies
 
-    return {rule.id: rule.text for rule in load_policies(POLICIES).rules}
+    return {policy.id: policy.text for policy in load_policies(POLICIES).policies}
 
 
 def telling(rows: Sequence[Result], replays: Sequence[Result], count: int = 3) -> list[str]:
