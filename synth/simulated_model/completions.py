@@ -1,6 +1,6 @@
 """OpenAI text completions, as ReAct agents use them: prompt -> dialogue, answer -> text.
 
-The prompt is the one everybody uses: a list of tools (`name: description`), then `Question:`, then
+The prompt is the one everybody uses: a list of tools (`name: description Arguments: schema`), then `Question:`, then
 `Thought:`, `Action:`, `Action Input:` and `Observation:` again and again. A text has no call ids, so the
 attempt is carried by the thought.
 """
@@ -52,7 +52,7 @@ def _tools(lines: Iterable[str]) -> Iterable[OfferedTool]:
     for line in lines:
         name, colon, description = line.partition(": ")
         if colon:
-            yield OfferedTool(name.strip(), description.strip())
+            yield OfferedTool(name.strip(), description.partition(" Arguments: ")[0].strip())
 
 
 def _asked(step: re.Match[str]) -> Asked:

@@ -45,6 +45,17 @@ def test_every_shipped_agent_carries_out_the_plan_of_its_model(agent: str, model
 
 
 @pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
+def test_every_shipped_agent_passes_the_descriptions_on_by_which_tools_are_known(
+    agent: str, model: SimulatedModel
+) -> None:
+    """No tool name can spell `X-ray`: the model must read it in the description."""
+    case = order_case("The X-ray imaging must follow the owner call.", ("the X-ray imaging", "the owner call"))
+    log = ToolLog()
+    load(agent)(Job(case.query, mock_tools(case, log), Settings("simulated-perfect", model.base_url, "key")))
+    assert [call.name for call in log.calls] == ["owner_call", "x_ray_imaging"]
+
+
+@pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
 def test_every_shipped_agent_stops_at_its_iteration_limit(agent: str, model: SimulatedModel) -> None:
     given, log = job(model, "simulated-loops", max_iterations=6)
     with pytest.raises(OutOfIterations):
