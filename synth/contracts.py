@@ -1,8 +1,8 @@
 """Contracts of tools: which facts a call requires, provides and clears (STRIPS actions over a run).
 
 Facts are words (`on b a`); parameters come from the call's arguments (`on {a1} {a2}`), a list-valued
-argument stands for each of its elements. `*` matches any one word in what is cleared or forbidden.
-Clears come before provides; a call that failed has no effect, but its attempt is judged.
+argument stands for each of its elements. `*` matches any one word and `!w` any word but `w`; only the
+contract can say so, never an argument. Clears come before provides; a call that failed has no effect, but its attempt is judged.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from synth.cel import CannotEvaluate, Condition
 
 Fact = tuple[str, ...]
+"""The words of a fact."""
 OnViolation = Literal["stop", "skip", "apply"]
 
 ILL_FORMED = "<unknown action, object or argument count>"
@@ -46,18 +47,41 @@ class Pattern:
     def parameters(self) -> set[str]:
         return {a or b for word in self.words for a, b in _PARAMETER.findall(word)}
 
-    def facts(self, arguments: Mapping[str, Sequence[str]]) -> list[Fact]:
+    def facts(self, arguments: Mapping[str, Sequence[str]]) -> list[Wanted]:
         """Every fact it stands for with these arguments; KeyError where one is missing."""
         names = sorted(self.parameters)
         combinations = itertools.product(*(arguments[name] for name in names))
         return [
-            tuple(self._filled(word, dict(zip(names, values, strict=True))) for word in self.words)
+            tuple(_filled(word, dict(zip(names, values, strict=True))) for word in self.words)
             for values in combinations
         ]
 
-    @staticmethod
-    def _filled(word: str, values: Mapping[str, str]) -> str:
-        return _PARAMETER.sub(lambda m: values[m[1] or m[2]], word)
+
+@dataclass(frozen=True, slots=True)
+class Wild:
+    """A word that stands for several: any word at all, or any but one."""
+
+    but: str | None = None
+
+
+Wanted = tuple[str | Wild, ...]
+"""A fact, or a shape of facts."""
+
+
+def is_wild(word: str) -> bool:
+    """Does a word of a contract stand for several words?"""
+    return word == "*" or (word.startswith("!") and len(word) > 1)
+
+
+def _filled(word: str, values: Mapping[str, str]) -> str | Wild:
+    if word == "*":
+        return Wild()
+    text = _PARAMETER.sub(lambda m: values[m[1] or m[2]], word.removeprefix("!") if is_wild(word) else word)
+    return Wild(text) if is_wild(word) else text
+
+
+def _matches(wanted: str | Wild, word: str) -> bool:
+    return wanted.but != word if isinstance(wanted, Wild) else wanted == word
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,22 +218,22 @@ class Simulation:
             and not contract.check.holds({"args": action.arguments})
         ):
             missing.append(contract.check.text)
-        return tuple(sorted(missing))
+        return tuple(missing)
 
     @staticmethod
-    def _said(pattern: Pattern, one: Fact) -> str:
-        return " ".join(("not", *one) if pattern.negated else one)
+    def _said(pattern: Pattern, one: Wanted) -> str:
+        words = [word if isinstance(word, str) else (f"!{word.but}" if word.but else "*") for word in one]
+        return " ".join(["not", *words] if pattern.negated else words)
 
-    def _holds(self, wanted: Fact) -> bool:
+    def _holds(self, wanted: Wanted) -> bool:
         return bool(self._matching(wanted))
 
-    def _matching(self, wanted: Fact) -> list[Fact]:
-        if "*" not in wanted:
-            return [wanted] if wanted in self.holding else []
+    def _matching(self, wanted: Wanted) -> list[Fact]:
+        plain = tuple(word for word in wanted if isinstance(word, str))
+        if len(plain) == len(wanted):
+            return [plain] if plain in self.holding else []
         return [
-            held
-            for held in self.holding
-            if len(held) == len(wanted) and all(w in ("*", h) for w, h in zip(wanted, held, strict=True))
+            held for held in self.holding if len(held) == len(wanted) and all(map(_matches, wanted, held))
         ]
 
     def _values(self, contract: ToolContract, action: Action) -> dict[str, list[str]] | None:
@@ -238,12 +262,16 @@ class Simulation:
                     self.holding.difference_update(self._matching(one))
         for effect in due:
             for pattern in effect.provides:
-                self.holding.update(_facts(pattern, values))
+                self.holding.update(one for one in _facts(pattern, values) if _is_fact(one))
         if len(self.holding) > MAX_FACTS:
             raise CannotEvaluate(f"more than {MAX_FACTS} facts hold at once")
 
 
-def _facts(pattern: Pattern, values: Mapping[str, Sequence[str]]) -> list[Fact]:
+def _is_fact(wanted: Wanted) -> TypeGuard[Fact]:
+    return all(isinstance(word, str) for word in wanted)
+
+
+def _facts(pattern: Pattern, values: Mapping[str, Sequence[str]]) -> list[Wanted]:
     """The facts of an effect; none where it speaks of an argument the call does not have."""
     try:
         return pattern.facts(values)

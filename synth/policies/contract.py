@@ -19,6 +19,7 @@ from synth.contracts import (
     ToolContract,
     fact,
     facts_in,
+    is_wild,
     words_of,
 )
 from synth.policies.evidence import MISSING, Evidence
@@ -183,8 +184,8 @@ def _patterns(
             raise item.bad(f"the tool has no argument {strange[0]!r} (its args are {', '.join(names)})")
         if (plain or star) and pattern.negated:
             raise item.bad("an effect says what it provides or clears; `not` belongs into `requires`")
-        if plain and "*" in pattern.words:
-            raise item.bad("`*` can be cleared or forbidden, not provided")
+        if plain and any(map(is_wild, pattern.words)):
+            raise item.bad("`*` and `!` match facts that hold; they cannot be provided")
         found.append(pattern)
     return tuple(found)
 
