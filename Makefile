@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo serve test lint test-heavy bench clean
+.PHONY: demo serve test lint test-heavy bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/pdoctor demo --no-serve
@@ -23,6 +23,9 @@ lint: $(VENV)/.installed-dev
 
 test-heavy: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.docs
 
 bench: $(VENV)/.installed-dev
 	@for file in tests/benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -51,7 +51,7 @@ def run_table(items: list[dict[str, Any]]) -> str:
     rows = [
         [
             i["id"],
-            i.get("agent") or "-",
+            i.get("agent") or i.get("service") or "-",
             i.get("calls_count", "-"),
             i.get("outcome") or "-",
             i.get("error_type") or "-",

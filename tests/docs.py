@@ -1,0 +1,58 @@
+"""The generated parts of the README; `make docs` writes them, `test_docs.py` compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from pdoctor_trace import settings
+from pdoctor_trace.command import VERBS, _exists
+from pdoctor_trace.frameworks import FRAMEWORKS
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [headers, ["---"] * len(headers), *rows]
+    return "\n".join(
+        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
+
+
+def framework_table() -> str:
+    rows = [
+        (f.title, f"`{f.distribution}` {f.versions}", f.covers, f.limits or "-")
+        for f in (entry.load() for entry in FRAMEWORKS)
+    ]
+    return markdown(("framework", "versions", "what is recorded", "known limits"), rows)
+
+
+def verb_table() -> str:
+    return markdown(("verb", "does"), [(f"`pdoctor {v}`", about) for v, about in VERBS.items() if _exists(v)])
+
+
+def settings_table() -> str:
+    rows = [(f"`{variable}`", shown(default), about) for _, variable, default, about in settings.table()]
+    return markdown(("variable", "default", "what it does"), rows)
+
+
+def shown(default: object) -> str:
+    return "-" if default == "" else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+PARTS = {"frameworks": framework_table, "verbs": verb_table, "settings": settings_table}
+
+
+def renewed(text: str) -> str:
+    """The README with every generated part made anew."""
+    for name, make in PARTS.items():
+        before, opening, rest = text.partition(f"<!-- {name} -->")
+        _, closing, after = rest.partition(f"<!-- /{name} -->")
+        if not closing:
+            raise SystemExit(f"README.md: no place for the generated part {name!r}")
+        text = f"{before}{opening}\n{make()}\n{closing}{after}"
+    return text
+
+
+if __name__ == "__main__":
+    README.write_text(renewed(README.read_text()))
