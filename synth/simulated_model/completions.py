@@ -1,8 +1,8 @@
 """OpenAI text completions, as ReAct agents use them: prompt -> dialogue, answer -> text.
 
-The prompt is the one everybody uses: a list of tools (`name: description Arguments: schema`), then `Question:`, then
-`Thought:`, `Action:`, `Action Input:` and `Observation:` again and again. A text has no call ids, so the
-attempt is carried by the thought.
+The prompt is the one everybody uses: a list of tools (`name: description Arguments: schema`), then
+`Question:`, then `Thought:`, `Action:`, `Action Input:` and `Observation:` again and again. A text has no
+call ids, so the attempt is carried by the thought.
 """
 
 from __future__ import annotations

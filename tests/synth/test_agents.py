@@ -49,7 +49,8 @@ def test_every_shipped_agent_passes_the_descriptions_on_by_which_tools_are_known
     agent: str, model: SimulatedModel
 ) -> None:
     """No tool name can spell `X-ray`: the model must read it in the description."""
-    case = order_case("The X-ray imaging must follow the owner call.", ("the X-ray imaging", "the owner call"))
+    pair = ("the X-ray imaging", "the owner call")
+    case = order_case("The X-ray imaging must follow the owner call.", pair)
     log = ToolLog()
     load(agent)(Job(case.query, mock_tools(case, log), Settings("simulated-perfect", model.base_url, "key")))
     assert [call.name for call in log.calls] == ["owner_call", "x_ray_imaging"]
