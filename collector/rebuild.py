@@ -27,7 +27,10 @@ def rebuild(run_id: str, spans: Sequence[Span]) -> Rebuilt:
     run = Run(
         id=run_id,
         calls=tuple(seen.call for seen in calls),
-        case_id=next((case for span in spans if (case := text(span.attributes.get(CASE_ID)))), None),
+        case_id=_first(
+            text(span.attributes.get(CASE_ID))
+            for span in (*(agent.span for agent in agents), *(seen.span for seen in calls))
+        ),
         query=_first(agent.query for agent in agents),
         tools=_offered(agents),
         agent=(root.agent if root else None) or _first(agent.agent for agent in agents),

@@ -10,6 +10,7 @@ from collector.dialects.reading import (
     error_text,
     json_value,
     last_user_text,
+    loaded,
     text,
     tool_names,
     whole,
@@ -19,9 +20,9 @@ from collector.model import Span, ToolCall
 
 def read_call(span: Span) -> SeenCall | None:
     """A span of `execute_tool`; with inferred timing its ends bound both instants."""
-    attributes = span.attributes
-    if attributes.get(names.OPERATION_NAME) != "execute_tool":
+    if span.attributes.get(names.OPERATION_NAME) != "execute_tool":
         return None
+    attributes = loaded(span)
     first, last = span.start_ns, max(span.start_ns, span.end_ns)
     inferred = attributes.get(names.TIMING) == "inferred"
     call = ToolCall(
@@ -44,9 +45,9 @@ def read_call(span: Span) -> SeenCall | None:
 
 def read_agent(span: Span) -> SeenAgent | None:
     """A span of `invoke_agent`."""
-    attributes = span.attributes
-    if attributes.get(names.OPERATION_NAME) != "invoke_agent":
+    if span.attributes.get(names.OPERATION_NAME) != "invoke_agent":
         return None
+    attributes = loaded(span)
     return SeenAgent(
         span=span,
         agent=text(attributes.get(names.AGENT_NAME)) or text(span.name.removeprefix("invoke_agent").strip()),

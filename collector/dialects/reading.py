@@ -44,6 +44,12 @@ class Dialect:
     agent: Callable[[Span], SeenAgent | None]
 
 
+def loaded(span: Span) -> Mapping[str, Any]:
+    """The attributes of a span that a dialect has recognised, ready for many look-ups."""
+    ready = getattr(span.attributes, "loaded", None)
+    return span.attributes if ready is None else ready()
+
+
 def json_value(value: Any) -> Any:
     """An attribute that holds JSON text as the value it spells; other text stays text."""
     if not isinstance(value, str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
@@ -29,7 +29,9 @@ def spans_of(payloads: Iterable[bytes]) -> Iterator[Span]:
 
 def span_of(message: Any, resource: dict[str, Any], scope: str) -> Span:
     parent = message.parent_span_id
-    status = message.status
+    failed, said = "unset", ""
+    if message.HasField("status"):
+        failed, said = STATUS.get(message.status.code, "unset"), message.status.message
     return Span(
         trace_id=message.trace_id.hex(),
         span_id=message.span_id.hex(),
@@ -37,13 +39,54 @@ def span_of(message: Any, resource: dict[str, Any], scope: str) -> Span:
         name=message.name,
         start_ns=message.start_time_unix_nano,
         end_ns=message.end_time_unix_nano,
-        status=STATUS.get(status.code, "unset"),
-        status_message=status.message,
-        attributes=attributes(message.attributes),
-        events=tuple((event.name, attributes(event.attributes)) for event in message.events),
+        status=failed,
+        status_message=said,
+        attributes=LazyAttributes(message.attributes),
+        events=events_of(message.events) if message.events else (),
         resource=resource,
         scope=scope,
     )
+
+
+def events_of(events: Iterable[Any]) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    return tuple((event.name, attributes(event.attributes)) for event in events)
+
+
+class LazyAttributes(Mapping[str, Any]):
+    """Attributes of a span, made into Python values when something beyond the first is asked for.
+
+    Most spans are model calls with long messages. One look at their first attribute, the operation,
+    says that no dialect needs the rest, which would cost more than everything else about the span.
+    """
+
+    __slots__ = ("_pairs", "_values")
+
+    def __init__(self, pairs: Any) -> None:
+        self._pairs = pairs
+        self._values: dict[str, Any] | None = None
+
+    def loaded(self) -> dict[str, Any]:
+        """All of them, as a plain dict: quicker for many look-ups."""
+        values = self._values
+        if values is None:
+            values = self._values = attributes(self._pairs)
+        return values
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if self._values is None and self._pairs:
+            first = self._pairs[0]
+            if first.key == key:
+                return plain(first.value)
+        return self.loaded().get(key, default)
+
+    def __getitem__(self, key: str) -> Any:
+        return self.loaded()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.loaded())
+
+    def __len__(self) -> int:
+        return len(self.loaded())
 
 
 def attributes(pairs: Iterable[Any]) -> dict[str, Any]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import case, func, insert, null, or_, select
+from sqlalchemy import case, func, insert, null, select
 from sqlalchemy.engine import Connection
 
 from collector.model import SPAN_KEY_BYTES, Segment
@@ -97,19 +99,6 @@ def _touch(
     open_check: float,
 ) -> None:
     """Create or re-open the runs. Sorted, so that two writers lock rows in the same order."""
-    runs = schema.runs
-    statement = store.upsert(runs)
-    new = statement.excluded
-    rooted = or_(runs.c.root_seen.is_not(null()), new.root_seen.is_not(null()))
-    statement = statement.on_conflict_do_update(
-        index_elements=["project", "key"],
-        set_={
-            "last_seen": new.last_seen,
-            "version": runs.c.version + 1,
-            "root_seen": func.coalesce(runs.c.root_seen, new.root_seen),
-            "due": case((new.root_seen.is_not(null()), new.due), (rooted, now + LATE_SECONDS), else_=new.due),
-        },
-    )
     values = []
     for (project, key), segments in sorted(by_run.items(), key=lambda item: item[0]):
         rooted_now = any(segment.has_root for segment in segments)
@@ -124,7 +113,26 @@ def _touch(
                 "due": now if rooted_now else now + open_check,
             }
         )
-    connection.execute(statement, values)
+    connection.execute(_touch_statement(store), values)
+
+
+@lru_cache(maxsize=8)
+def _touch_statement(store: Store) -> Any:
+    """Built once: building costs more than running it for a small group."""
+    runs = schema.runs
+    statement = store.upsert(runs)
+    new = statement.excluded
+    rooted = runs.c.root_seen.is_not(null())
+    late = new.last_seen + LATE_SECONDS
+    return statement.on_conflict_do_update(
+        index_elements=["project", "key"],
+        set_={
+            "last_seen": new.last_seen,
+            "version": runs.c.version + 1,
+            "root_seen": func.coalesce(runs.c.root_seen, new.root_seen),
+            "due": case((new.root_seen.is_not(null()), new.due), (rooted, late), else_=new.due),
+        },
+    )
 
 
 def _rows(
