@@ -1,0 +1,134 @@
+"""A headless Chromium, driven over its DevTools protocol: open, evaluate, click, and see what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from websockets.sync.client import ClientConnection, connect
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+    "--remote-debugging-port=0", "--window-size=1280,900",
+)  # fmt: skip
+
+
+class Page:
+    """One tab; remembers every request, script error and blocked resource."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket, self._sent = socket, 0
+        self.requests: list[str] = []
+        self.problems: list[str] = []
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.command(f"{domain}.enable")
+
+    def command(self, method: str, **parameters: Any) -> Any:
+        """Send one command and wait for its answer; events that come first are kept."""
+        self._sent += 1
+        self._socket.send(json.dumps({"id": self._sent, "method": method, "params": parameters}))
+        while True:
+            message = json.loads(self._socket.recv(timeout=20))
+            if message.get("id") == self._sent:
+                assert "error" not in message, message
+                return message["result"]
+            self._event(message)
+
+    def _event(self, message: dict[str, Any]) -> None:
+        method, said = message.get("method"), message.get("params", {})
+        if method == "Network.requestWillBeSent":
+            self.requests.append(said["request"]["url"])
+        elif method == "Runtime.exceptionThrown":
+            self.problems.append(said["exceptionDetails"].get("text", "exception"))
+        elif method == "Log.entryAdded" and said["entry"]["level"] in ("error", "warning"):
+            self.problems.append(said["entry"]["text"])
+
+    def open(self, url: str) -> None:
+        """Go to an address and wait until the page is complete."""
+        self.command("Page.navigate", url=url)
+        self.wait_for(f"location.href === {json.dumps(url)} && document.readyState === 'complete'")
+
+    def evaluate(self, expression: str) -> Any:
+        """The value of a JavaScript expression."""
+        answer = self.command(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def wait_for(self, expression: str, seconds: float = 10) -> None:
+        """Until a JavaScript expression is true."""
+        end = time.monotonic() + seconds
+        while not self.evaluate(expression):
+            assert time.monotonic() < end, f"not true within {seconds} s: {expression}"
+            time.sleep(0.03)
+
+    def text(self, selector: str) -> str:
+        return str(self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText"))
+
+    def texts(self, selector: str) -> list[str]:
+        found = f"[...document.querySelectorAll({json.dumps(selector)})].map(e => e.innerText)"
+        return list(self.evaluate(found))
+
+    def click(self, selector: str) -> None:
+        self.evaluate(f"document.querySelector({json.dumps(selector)}).click()")
+
+    def width(self, pixels: int, *, dark: bool = False) -> None:
+        """Resize the window, and prefer dark colours or not."""
+        self.command(
+            "Emulation.setDeviceMetricsOverride", width=pixels, height=900, deviceScaleFactor=1, mobile=False
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.command("Emulation.setEmulatedMedia", features=[scheme])
+
+    def hosts(self) -> set[str]:
+        """Every host that the page asked for anything."""
+        return {urlsplit(url).netloc for url in self.requests if url.startswith("http")}
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[Page]:
+    """A browser with an empty profile."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert program, (
+        "the browser tests need Chromium: install the package `chromium` (apt-get install chromium)"
+    )
+    browser = subprocess.Popen(
+        [program, *FLAGS, f"--user-data-dir={profile}", "about:blank"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "HOME": str(profile)},
+    )
+    try:
+        port = debugging_port(profile / "DevToolsActivePort")
+        import httpx
+
+        with httpx.Client(trust_env=False, timeout=20) as http:
+            targets = http.get(f"http://127.0.0.1:{port}/json").json()
+        address = next(target["webSocketDebuggerUrl"] for target in targets if target["type"] == "page")
+        with connect(address, max_size=None, proxy=None) as socket:
+            yield Page(socket)
+    finally:
+        browser.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            browser.wait(5)
+        if browser.poll() is None:
+            browser.kill()
+            browser.wait(5)
+
+
+def debugging_port(file: Path) -> int:
+    for _ in range(400):
+        with suppress(OSError, IndexError, ValueError):
+            return int(file.read_text().split()[0])
+        time.sleep(0.05)
+    raise AssertionError("Chromium did not open its debugging port within 20 s")

@@ -1,0 +1,144 @@
+"""The pages in a real browser: what they show, and that they load and run nothing from elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+from chromium import Page
+from traces import Client, agent_request, case_json, new_id
+
+HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+
+
+@pytest.fixture(autouse=True)
+def _clean(page: Page) -> None:
+    page.width(1280)
+    page.requests.clear()
+    page.problems.clear()
+
+
+def failed_run(collector: Client) -> str:
+    """A run that breaks the second of two sentences and whose texts are hostile."""
+    case, run = new_id(), new_id()
+    collector.post("/cases", case_json(case, "a < b", "b < c", actions=("a", "b", "c")))
+    calls = [
+        {"name": "do_a", "result": HOSTILE},
+        {"name": "do_c", "arguments": {HOSTILE: HOSTILE}},
+        {"name": "do_b", "error": HOSTILE, "at": {"gen_ai.tool.type": HOSTILE}},
+        {"name": "do_b"},
+    ]
+    collector.send(agent_request(run, calls, case=case, agent=HOSTILE, tools=["do_a", "do_b", "do_c"]))
+    collector.judged(run)
+    return run
+
+
+def test_an_empty_collector_teaches_and_turns_when_the_first_span_comes(
+    page: Page, collector: Client
+) -> None:
+    page.open(f"{collector.url}/")
+    assert "Waiting for the first span" in page.text("#main")
+    assert "import pdoctor_trace" in page.text(".setup")
+    assert collector.url in page.text(".setup")
+    run = new_id()
+    collector.send(agent_request(run, ["search"]))
+    page.wait_for("document.querySelectorAll('table.runs tbody tr').length === 1", seconds=15)
+    assert page.problems == []
+
+
+def test_the_list_shows_outcomes_and_filters_by_address(page: Page, collector: Client) -> None:
+    run, free = failed_run(collector), new_id()
+    collector.send(agent_request(free, ["search"], agent="other"))
+    collector.judged(free)
+    page.open(f"{collector.url}/")
+    assert page.texts(".runs .badge") == ["not judged", "failed"]
+    page.evaluate("document.querySelector('select[name=outcome]').value = 'fail'")
+    page.click(".filters button")
+    page.wait_for("location.search.includes('outcome=fail') && document.readyState === 'complete'")
+    assert page.texts(".runs .id") == [run[:12]]
+    page.open(f"{collector.url}/?agent=nobody")
+    assert "No run matches" in page.text("#main")
+    page.open(f"{collector.url}/?since=yesterday")
+    assert "expected a time" in page.text(".warn")
+
+
+def test_a_run_shows_its_findings_words_calls_and_repair(page: Page, collector: Client) -> None:
+    run = failed_run(collector)
+    page.open(f"{collector.url}/runs/{run}")
+    assert page.text("h1").split("\n")[0].startswith("failed")
+    assert page.evaluate("document.querySelector('mark').firstChild.data") == "b must precede c."
+    assert page.texts(".calls tr.bad td:first-child") == ["1", "3"]
+    assert page.texts(".calls .tool .name") == ["do_a", "do_c", "do_b", "do_b"]
+    assert page.evaluate("document.querySelectorAll('.calls svg .bar').length") == 4
+    assert "Point of no return" in page.text(".calls")
+    assert [line.split(" moved")[0].strip() for line in page.texts(".plans div:last-child li")] == [
+        "a",
+        "b",
+        "c",
+    ]
+    page.click("#call-0 summary")
+    page.click("#call-0 .values a")
+    page.wait_for("document.querySelector('pre.json') !== null")
+    assert '"gen_ai.tool.name": "do_a"' in page.text("pre.json")
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/runs/{run}", "/runs/{run}/spans/0000000000000002", "/docs", "/runs/none"]
+)
+def test_pages_run_nothing_hostile_and_load_nothing_from_elsewhere(
+    page: Page, collector: Client, path: str
+) -> None:
+    run = failed_run(collector)
+    page.open(collector.url + path.format(run=run))
+    page.evaluate("[...document.querySelectorAll('details')].forEach(d => d.open = true)")
+    assert "owned" not in page.evaluate("document.title")
+    assert page.hosts() == {collector.url.removeprefix("http://")}
+    assert [problem for problem in page.problems if "404" not in problem] == []
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [380, 1280])
+def test_pages_fit_the_window_and_have_enough_contrast(
+    page: Page, collector: Client, width: int, dark: bool
+) -> None:
+    run = failed_run(collector)
+    page.width(width, dark=dark)
+    for path in ("/", f"/runs/{run}", "/docs"):
+        page.open(collector.url + path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert page.evaluate(LOW_CONTRAST) == [], path
+
+
+LOW_CONTRAST = """
+(() => {
+  const channels = text => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = element => {
+    for (let at = element; at; at = at.parentElement) {
+      const found = getComputedStyle(at).backgroundColor;
+      if (found.startsWith("rgb(")) return channels(found);
+    }
+    return [255, 255, 255];
+  };
+  const bad = [];
+  for (const element of document.querySelectorAll("main *, header *")) {
+    const own = [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+    if (!own || element.closest("svg, option") || !element.getClientRects().length) continue;
+    const a = light(channels(getComputedStyle(element).color)), b = light(ground(element));
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) bad.push(`${element.tagName}.${element.className}: ${ratio.toFixed(2)}`);
+  }
+  return bad;
+})()
+"""
+
+
+def test_every_page_has_a_title_headings_in_order_and_named_controls(page: Page, collector: Client) -> None:
+    run = failed_run(collector)
+    for path in ("/", f"/runs/{run}", "/docs"):
+        page.open(collector.url + path)
+        assert page.evaluate("document.documentElement.lang") == "en"
+        assert page.evaluate("document.title")
+        assert page.evaluate("document.querySelectorAll('h1').length") == 1
+        nameless = "[...document.querySelectorAll('input, select')].filter(e => !e.labels.length).length"
+        assert page.evaluate(nameless) == 0
