@@ -9,12 +9,8 @@ which reads the same built-in types only; everything else takes the bounded walk
 
 from __future__ import annotations
 
-import datetime
-import decimal
-import hashlib
 import os
-import pathlib
-import uuid
+import sys
 from types import GetSetDescriptorType, MemberDescriptorType, SimpleNamespace, WrapperDescriptorType
 from typing import Any
 
@@ -28,20 +24,20 @@ MAX_MESSAGE = 4_096
 """Longest error text kept, in characters."""
 
 _STRICT = orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
-_PLAIN_TEXT = (
-    datetime.datetime,
-    datetime.date,
-    datetime.time,
-    datetime.timedelta,
-    decimal.Decimal,
-    uuid.UUID,
-    complex,
-    pathlib.PurePosixPath,
-    pathlib.PureWindowsPath,
-    pathlib.PosixPath,
-    pathlib.WindowsPath,
-)
-"""Types of the standard library whose `str` runs no foreign code; only exact instances count."""
+_PLAIN_TEXT = {
+    ("builtins", "complex"),
+    ("datetime", "date"),
+    ("datetime", "datetime"),
+    ("datetime", "time"),
+    ("datetime", "timedelta"),
+    ("decimal", "Decimal"),
+    ("pathlib", "PosixPath"),
+    ("pathlib", "PurePosixPath"),
+    ("pathlib", "PureWindowsPath"),
+    ("pathlib", "WindowsPath"),
+    ("uuid", "UUID"),
+}
+"""Types of the standard library whose `str` runs no foreign code; named, so as not to import them."""
 
 _module_of = type.__dict__["__module__"].__get__
 _qualname_of = type.__dict__["__qualname__"].__get__
@@ -63,8 +59,7 @@ class Capture:
         self, mode: str = "full", limit: int = 65_536, hash_key: str = "", redactor: Redactor | None = None
     ) -> None:
         self.mode, self.limit, self.redactor = mode, limit, redactor
-        secret = hash_key.encode() if hash_key else os.urandom(32)
-        self._key = hashlib.blake2b(secret, digest_size=32).digest()
+        self._key = hash_key.encode() if hash_key else os.urandom(32)
 
     def arguments(self, value: Any) -> bytes | None:
         """JSON text of a call's arguments, taken before the call so that later changes do not show."""
@@ -142,7 +137,10 @@ class Capture:
         return self._shape_of_scalar(value)
 
     def _shape_of_scalar(self, value: Any) -> str:
-        digest = hashlib.blake2b(orjson.dumps(value), key=self._key, digest_size=8).hexdigest()
+        import hashlib
+
+        key = hashlib.blake2b(self._key, digest_size=32).digest()
+        digest = hashlib.blake2b(orjson.dumps(value), key=key, digest_size=8).hexdigest()
         length = f":{len(value)}" if type(value) is str else ""
         return f"{type(value).__name__}{length}:{digest}"
 
@@ -241,7 +239,7 @@ class _Walk:
         if issubclass(cls, float):
             self.left -= 18
             return float.__float__(value)
-        if cls in _PLAIN_TEXT:
+        if _is_plain_text(cls):
             return self._text(str(value))
         if issubclass(cls, bytes | bytearray | memoryview):
             return self._bytes(value, cls)
@@ -322,6 +320,11 @@ class _Walk:
     def _set(self, items: Any, depth: int) -> list[Any]:
         """In the order of their JSON text: a set has none of its own."""
         return sorted(self._sequence(list(items), depth), key=orjson.dumps)
+
+
+def _is_plain_text(cls: type) -> bool:
+    module, name = _module_of(cls), _qualname_of(cls)
+    return (module, name) in _PLAIN_TEXT and getattr(sys.modules.get(module), name, None) is cls
 
 
 def _readable_fields(value: Any, cls: type) -> list[tuple[Any, Any]] | None:

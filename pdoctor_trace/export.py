@@ -10,32 +10,32 @@ from __future__ import annotations
 
 import atexit
 import functools
-import http.client
 import os
 import random
-import signal
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import FrameType
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import otel, semconv
 from .settings import LOG, Settings
 from .wire import AttributeValue, Record, rejected_spans, request_bytes, span_bytes
 
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
 BATCH_SPANS = 512
 BATCH_BYTES = 2_097_152
 RETRY_STATUS = (408, 429, 500, 502, 503, 504)
 FIRST_BACK_OFF, LAST_BACK_OFF, LONGEST_RETRY_AFTER = 0.1, 5.0, 60.0
+LONGEST_PAUSE_IN_A_HURRY = 0.2
+_jitter = random.Random()
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What one attempt to deliver a batch came to."""
 
     status: int
@@ -57,6 +57,8 @@ class Sender:
     """One kept-alive HTTP connection to the collector."""
 
     def __init__(self, endpoint: str, api_key: str = "", timeout: float = 10.0) -> None:
+        from urllib.parse import urlsplit
+
         self._url = urlsplit(endpoint if "//" in endpoint else f"http://{endpoint}")
         path = self._url.path.rstrip("/")
         self._path = path if path.endswith("/v1/traces") else f"{path}/v1/traces"
@@ -64,18 +66,20 @@ class Sender:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._timeout = timeout
-        self._connection: http.client.HTTPConnection | None = None
+        self._connection: HTTPConnection | None = None
 
     def send(self, body: bytes) -> Answer:
         """Post once; a kept-alive connection that the collector has closed meanwhile is opened anew."""
+        from http.client import HTTPException
+
         if self._connection is not None:
             try:
                 return self._post(self._connection, body)
-            except (OSError, http.client.HTTPException):
+            except (OSError, HTTPException):
                 self.close()
         try:
             return self._post(self._open(), body)
-        except (OSError, http.client.HTTPException, ValueError) as error:
+        except (OSError, HTTPException, ValueError) as error:
             self.close()
             return Answer(0, problem=f"{type(error).__name__}: {error}")
 
@@ -88,12 +92,15 @@ class Sender:
         """After a fork: the socket belongs to the parent, so it is left to the garbage collector."""
         self._connection = None
 
-    def _open(self) -> http.client.HTTPConnection:
-        kind = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection
+    def _open(self) -> HTTPConnection:
+        # Imported here, in the exporter's thread: it costs the host's start-up more than all of us.
+        from http.client import HTTPConnection, HTTPSConnection
+
+        kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
         self._connection = kind(self._url.hostname or "", self._url.port, timeout=self._timeout)
         return self._connection
 
-    def _post(self, connection: http.client.HTTPConnection, body: bytes) -> Answer:
+    def _post(self, connection: HTTPConnection, body: bytes) -> Answer:
         connection.request("POST", self._path, body=body, headers=self._headers)
         response = connection.getresponse()
         content = response.read()
@@ -121,8 +128,8 @@ class Exporter:
         resource: Mapping[str, AttributeValue] | None = None,
     ) -> None:
         self._settings = settings
-        self._sender = sender or Sender(settings.endpoint, settings.api_key, settings.timeout)
-        self._resource = dict(resource if resource is not None else resource_attributes())
+        self._sender = sender
+        self._resource = None if resource is None else dict(resource)
         self.recorded = self.exported = self.dropped = self.rejected = 0
         self.last_problem = ""
         self._ever_delivered = False
@@ -137,8 +144,8 @@ class Exporter:
         self._wake = threading.Event()
         self._drained = threading.Condition()
         self._idle = True
-        self._hurry = False
-        self._deadline: float | None = None
+        self._hurry = threading.Event()
+        self._retired = False
         self._in_flight = 0
         self._thread: threading.Thread | None = None
         self._pid = os.getpid()
@@ -166,7 +173,7 @@ class Exporter:
         if not self._waiting():
             return True
         self._start()
-        self._hurry = True
+        self._hurry.set()
         self._wake.set()
         with self._drained:
             while self._waiting():
@@ -174,7 +181,7 @@ class Exporter:
                 if left <= 0:
                     break
                 self._drained.wait(min(left, 0.05))
-        self._hurry = False
+        self._hurry.clear()
         return not self._waiting()
 
     def close(self) -> None:
@@ -195,11 +202,17 @@ class Exporter:
     def _hopeless(self) -> bool:
         return not self._ever_delivered and bool(self.last_problem)
 
+    def retire(self) -> None:
+        """Another exporter takes over: the thread ends when what is queued has been delivered."""
+        self._retired = True
+        self._wake.set()
+
     def forget_parent(self) -> None:
         """In a forked child: the parent delivers its own records, and its thread does not exist here."""
         self.recorded = self.exported = self.dropped = self.rejected = 0
-        self._resource["process.pid"] = os.getpid()
-        self._sender.forget()
+        self._resource = None
+        if self._sender is not None:
+            self._sender.forget()
         self._reset()
 
     def counters(self) -> dict[str, int]:
@@ -227,12 +240,10 @@ class Exporter:
 
     def _work(self) -> None:
         otel.suppress_for_this_thread()
-        batch: list[tuple[Record, int]] = []
-        while True:
+        while self._queue or not self._retired:
             if not self._queue:
                 self._sleep_until_there_is_work()
-            if not self._hurry:
-                time.sleep(self._settings.batch_delay)
+            self._hurry.wait(self._settings.batch_delay)
             batch = self._take()
             if batch:
                 self._deliver(batch)
@@ -243,7 +254,7 @@ class Exporter:
         """The flag is set before the last look at the queue, so no record can slip in between unseen."""
         self._wake.clear()
         self._idle = True
-        if not self._queue:
+        if not self._queue and not self._retired:
             self._wake.wait()
         self._idle = False
 
@@ -263,7 +274,7 @@ class Exporter:
         spans = self._encoded(batch)
         back_off = FIRST_BACK_OFF
         while spans:
-            answer = self._sender.send(self._request(spans))
+            answer = self._send(spans)
             if answer.delivered:
                 self._count_delivered(len(spans), answer)
                 return
@@ -281,7 +292,7 @@ class Exporter:
 
     def _deliver_encoded(self, spans: list[bytes]) -> None:
         """Half of a batch that was too large, once; a span that is too large alone is refused."""
-        answer = self._sender.send(self._request(spans))
+        answer = self._send(spans)
         if answer.delivered:
             self._count_delivered(len(spans), answer)
         elif answer.status == 413 and len(spans) > 1:
@@ -302,9 +313,15 @@ class Exporter:
                 self._warn(f"a span could not be encoded ({type(error).__name__})")
         return spans
 
-    def _request(self, spans: list[bytes]) -> bytes:
+    def _send(self, spans: list[bytes]) -> Answer:
+        """Connection and resource are made for the first batch, not for the host's start-up."""
+        if self._sender is None:
+            settings = self._settings
+            self._sender = Sender(settings.endpoint, settings.api_key, settings.timeout)
+        if self._resource is None:
+            self._resource = resource_attributes()
         resource = {**self._resource, semconv.DROPPED_SPANS: self.dropped}
-        return request_bytes(spans, resource, semconv.SCOPE_NAME, _version())
+        return self._sender.send(request_bytes(spans, resource, semconv.SCOPE_NAME, _version()))
 
     def _count_delivered(self, spans: int, answer: Answer) -> None:
         rejected = min(answer.rejected, spans)
@@ -324,12 +341,10 @@ class Exporter:
 
     def _pause(self, seconds: float) -> None:
         """Wait with jitter; a flush shortens the wait, so that an exit is not held up by a long one."""
-        until = time.monotonic() + seconds * (0.75 + _jitter.random() / 2)
-        while (left := until - time.monotonic()) > 0:
-            if self._hurry and left > LONGEST_PAUSE_IN_A_HURRY:
-                left = LONGEST_PAUSE_IN_A_HURRY
-                until = time.monotonic() + left
-            time.sleep(min(left, 0.05))
+        seconds *= 0.75 + _jitter.random() / 2
+        at_least = min(seconds, LONGEST_PAUSE_IN_A_HURRY)
+        time.sleep(at_least)
+        self._hurry.wait(seconds - at_least)
 
     def _tell(self, answer: Answer) -> None:
         self.last_problem = answer.problem
@@ -340,10 +355,6 @@ class Exporter:
         if text not in self._warned and len(self._warned) < 32:
             self._warned.add(text)
             LOG.warning("pdoctor_trace: %s", text)
-
-
-LONGEST_PAUSE_IN_A_HURRY = 0.2
-_jitter = random.Random()
 
 
 @functools.cache
@@ -359,6 +370,8 @@ def _version() -> str:
 
 def resource_attributes(environ: Mapping[str, str] = os.environ) -> dict[str, AttributeValue]:
     """Who sends: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES as every OpenTelemetry SDK reads them."""
+    from urllib.parse import unquote
+
     found: dict[str, AttributeValue] = {
         "service.name": f"unknown_service:{os.path.basename(sys.argv[0] or 'python')}",
         "telemetry.sdk.name": semconv.SCOPE_NAME,
@@ -395,6 +408,8 @@ def flush_on_sigterm(flush: Callable[[], object]) -> bool:
     """
     if threading.current_thread() is not threading.main_thread():
         return False
+    import signal
+
     if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         return False
 

@@ -7,47 +7,56 @@ wrappers stay where they are, because restoring saved originals would throw out 
 
 from __future__ import annotations
 
+import functools
 import os
-import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import wrapt
-
-from . import export, propagate, runs, runtime
+from . import export, propagate, raw_loops, runs, runtime
 from .capture import Capture
-from .framework import Framework, Target
-from .frameworks import FRAMEWORKS
+from .frameworks import FRAMEWORKS, Entry
 from .guard import FAILURES, guarded
+from .importing import before_import, when_imported
 from .settings import LOG, Redactor, Settings, from_environment, load_redactor, with_changes
 
-WAITING, PATCHED, MISSING, LEFT_ALONE = "waiting", "patched", "missing", "disabled"
+if TYPE_CHECKING:
+    from .framework import Target
+
+WAITING, PATCHED, MISSING = "waiting", "patched", "missing"
+AWAKE, LEFT_ALONE = "awake", "disabled"
 
 
-@dataclass(slots=True)
 class Row:
     """What became of one target."""
 
-    framework: Framework
-    target: Target
-    state: str = WAITING
-    problem: str = ""
+    __slots__ = ("framework", "problem", "state", "target")
 
+    def __init__(self, framework: str, target: Target) -> None:
+        self.framework, self.target = framework, target
+        self.state, self.problem = WAITING, ""
+
+
+_AS_IT_IS = "as it is"
+"""The redactor that is set already, or the one from the environment."""
 
 _lock = threading.RLock()
 _rows: list[Row] = []
+_states: dict[str, str] = {}
+"""Framework -> waiting, awake or disabled."""
 _once: set[str] = set()
 
 
-def install(*, redactor: Redactor | None = None, **changes: Any) -> None:
+def install(*, redactor: Redactor | str | None = _AS_IT_IS, **changes: Any) -> None:
     """Turn tracing on; may be called again to change settings (by name, see `pdoctor_trace.settings`).
 
+    `redactor` is a function (kind, text) -> text, or `module:function`, or None for none.
     Raises ValueError for a setting that does not exist or cannot be used.
     """
     with _lock:
         base = runtime.ACTIVE.settings if runtime.ACTIVE.exporter is not None else from_environment()
+        if isinstance(redactor, str) and redactor is not _AS_IT_IS:
+            changes["redactor"] = redactor
         settings = with_changes(base, changes)
         _configure(settings, redactor)
         _register_hooks()
@@ -65,9 +74,7 @@ def flush(timeout: float | None = None) -> bool:
     Raw SDK conversations of the calling thread or task count as ended: calls that were requested and
     never answered are reported as not executed.
     """
-    from .raw_loops import tracker
-
-    guarded(tracker.end_here)
+    guarded(raw_loops.end_here)
     exporter = runtime.ACTIVE.exporter
     return exporter.flush(timeout) if exporter is not None else True
 
@@ -82,6 +89,7 @@ def status() -> dict[str, Any]:
         "spans": exporter.counters() if exporter is not None else None,
         "last_problem": exporter.last_problem if exporter is not None else "",
         "internal_errors": dict(FAILURES),
+        "frameworks": dict(_states),
         "targets": [_row(row) for row in _rows],
     }
 
@@ -99,31 +107,33 @@ def _start(environ: Any) -> None:
     install()
 
 
-def _configure(settings: Settings, redactor: Redactor | None) -> None:
+def _configure(settings: Settings, redactor: Redactor | str | None) -> None:
     active = runtime.ACTIVE
-    if redactor is None and settings.redactor:
-        redactor = _loaded(settings.redactor)
-    if redactor is None and active.exporter is not None:
-        redactor = active.capture.redactor
-    active.capture = Capture(settings.content, settings.max_value_bytes, settings.hash_key, redactor)
+    if redactor is _AS_IT_IS and active.exporter is not None:
+        chosen = active.capture.redactor
+    elif isinstance(redactor, str):
+        chosen = _loaded(settings.redactor)
+    else:
+        chosen = redactor
+    active.capture = Capture(settings.content, settings.max_value_bytes, settings.hash_key, chosen)
     if active.exporter is None or settings != active.settings:
         _replace_exporter(settings)
     active.settings = settings
 
 
-def _loaded(reference: str) -> Redactor:
+def _loaded(reference: str) -> Redactor | None:
     """A redactor that cannot be loaded must not mean that everything is kept: then nothing is."""
     try:
-        found = load_redactor(reference)
-        if found is not None:
-            return found
+        return load_redactor(reference)
     except Exception as error:
-        LOG.warning("PDOCTOR_REDACTOR=%s cannot be loaded (%s): no content is kept", reference, error)
-    return lambda kind, text: ""
+        LOG.warning("redactor %s cannot be loaded (%s): no content is kept", reference, error)
+        return lambda kind, text: ""
 
 
 def _replace_exporter(settings: Settings) -> None:
     """The old exporter keeps delivering what it has; both are flushed at exit."""
+    if runtime.ACTIVE.exporter is not None:
+        runtime.ACTIVE.exporter.retire()
     exporter = export.Exporter(settings) if settings.records else None
     runtime.ACTIVE.exporter = exporter
     if exporter is not None:
@@ -132,9 +142,7 @@ def _replace_exporter(settings: Settings) -> None:
 
 
 def _at_process_end() -> None:
-    from .raw_loops import tracker
-
-    export.at_exit(lambda: guarded(tracker.end_all))
+    export.at_exit(lambda: guarded(raw_loops.end))
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_after_fork)
     if runtime.ACTIVE.settings.sigterm_flush:
@@ -142,19 +150,15 @@ def _at_process_end() -> None:
 
 
 def _flush_before_the_end() -> None:
-    from .raw_loops import tracker
-
-    guarded(tracker.end_all)
+    guarded(raw_loops.end)
     exporter = runtime.ACTIVE.exporter
     if exporter is not None:
         exporter.close()
 
 
 def _after_fork() -> None:
-    from .raw_loops import tracker
-
     runs.reseed()
-    tracker.TRACKER.forget_everything()
+    raw_loops.forget_everything()
     exporter = runtime.ACTIVE.exporter
     if exporter is not None:
         exporter.forget_parent()
@@ -174,28 +178,31 @@ def _register_once(what: str, action: Callable[[], None]) -> None:
 
 def _register_all_hooks() -> None:
     disabled = {name.strip() for name in runtime.ACTIVE.settings.disabled_frameworks.split(",")}
+    for entry in FRAMEWORKS:
+        _states[entry.name] = LEFT_ALONE if entry.name in disabled else WAITING
+        if entry.name not in disabled:
+            for package in entry.packages:
+                before_import(package, functools.partial(_wake, entry))
+
+
+def _wake(entry: Entry) -> None:
+    """One of the framework's packages is about to be imported: load the adapter, wait for its modules."""
+    with _lock:
+        if _states[entry.name] == AWAKE:
+            return
+        _states[entry.name] = AWAKE
     modules: dict[str, list[Row]] = {}
-    for framework in FRAMEWORKS:
-        for target in framework.targets:
-            row = Row(framework, target)
-            _rows.append(row)
-            if framework.name in disabled:
-                row.state = LEFT_ALONE
-            else:
-                modules.setdefault(target.module, []).append(row)
+    for target in entry.load().targets:
+        row = Row(entry.name, target)
+        _rows.append(row)
+        modules.setdefault(target.module, []).append(row)
     for module, rows in modules.items():
-        _patch_when_imported(module, rows)
+        when_imported(module, functools.partial(_patch_all, rows))
 
 
-def _patch_when_imported(module: str, rows: list[Row]) -> None:
-    def hook(imported: Any) -> None:
-        for row in rows:
-            guarded(_patch, row, imported)
-
-    if module in sys.modules:
-        hook(sys.modules[module])
-    else:
-        wrapt.register_post_import_hook(hook, module)
+def _patch_all(rows: list[Row], module: Any) -> None:
+    for row in rows:
+        guarded(_patch, row, module)
 
 
 def _patch(row: Row, module: Any) -> None:
@@ -210,13 +217,15 @@ def _patch(row: Row, module: Any) -> None:
         row.state = MISSING
         row.problem = f"{row.target.module} has no {row.target.attribute}"
         return
+    import wrapt
+
     wrapt.wrap_function_wrapper(holder, name, row.target.wrapper)
     row.state = PATCHED
 
 
 def _row(row: Row) -> dict[str, Any]:
     return {
-        "framework": row.framework.name,
+        "framework": row.framework,
         "target": f"{row.target.module}:{row.target.attribute}",
         "state": row.state,
         "optional": row.target.optional,

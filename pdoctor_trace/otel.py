@@ -38,6 +38,8 @@ def ambient() -> Ambient:
 
 def suppressed() -> bool:
     """Whether the host asked instrumentation to be silent here (either of the two keys)."""
+    if "opentelemetry.context" not in sys.modules:
+        return False
     context = _current()
     if not context:
         return False

@@ -7,15 +7,14 @@ of their own, each piece of work submitted brings its own.
 
 from __future__ import annotations
 
-import concurrent.futures
+import functools
 import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
-import wrapt
-
 from . import runtime
+from .importing import when_imported
 from .runs import CURRENT, Frame, current
 
 _POOL_WORKERS = (
@@ -26,22 +25,35 @@ _POOL_WORKERS = (
 
 def patch_threads() -> None:
     """Wrap `Thread.start` and `ThreadPoolExecutor.submit`."""
-    wrapt.wrap_function_wrapper(threading.Thread, "start", _start)
-    wrapt.wrap_function_wrapper(concurrent.futures.ThreadPoolExecutor, "submit", _submit)
+    threading.Thread.start = _starting(threading.Thread.start)  # type: ignore[method-assign]
+    when_imported("concurrent.futures.thread", _patch_pool)
 
 
-def _start(wrapped: Any, thread: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    frame = current() if runtime.ACTIVE.on else None
-    if frame is not None and not _is_pool_worker(thread):
-        thread.run = _in_frame_once(frame, thread)
-    return wrapped(*args, **kwargs)
+def _patch_pool(module: Any) -> None:
+    pool = module.ThreadPoolExecutor
+    pool.submit = _submitting(pool.submit)
 
 
-def _submit(wrapped: Any, executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    frame = current() if runtime.ACTIVE.on else None
-    if frame is None or not args:
-        return wrapped(*args, **kwargs)
-    return wrapped(_InFrame(frame, args[0]), *args[1:], **kwargs)
+def _starting(start: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(start)
+    def started(self: threading.Thread) -> None:
+        frame = current() if runtime.recording() else None
+        if frame is not None and not _is_pool_worker(self):
+            self.run = _in_frame_once(frame, self)  # type: ignore[method-assign]
+        start(self)
+
+    return started
+
+
+def _submitting(submit: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(submit)
+    def submitted(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        frame = current() if runtime.recording() else None
+        if frame is None or not args:
+            return submit(self, *args, **kwargs)
+        return submit(self, _InFrame(frame, args[0]), *args[1:], **kwargs)
+
+    return submitted
 
 
 class _InFrame:

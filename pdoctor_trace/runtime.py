@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import otel
 from .capture import Capture
 from .export import Exporter
 from .settings import Settings
@@ -21,6 +22,11 @@ class Runtime:
 
 
 ACTIVE = Runtime()
+
+
+def recording() -> bool:
+    """Whether what the host does now is to be recorded."""
+    return ACTIVE.on and not otel.suppressed()
 
 
 def emit(record: Record) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from . import runtime
+from . import raw_loops, runtime
 from .guard import guarded
-from .raw_loops.tracker import TRACKER
 from .runs import CURRENT, USER, OpenRun
 from .span import leave
 
@@ -25,7 +24,7 @@ def run(
     Inside another run it is a nested agent. Works in `async` code as well. Not needed with frameworks
     or raw SDK loops, whose runs are recognised by themselves.
     """
-    opened = guarded(_opened, query, agent, case_id, conversation) if runtime.ACTIVE.on else None
+    opened = guarded(_opened, query, agent, case_id, conversation) if runtime.recording() else None
     if opened is None:
         yield
         return
@@ -53,5 +52,5 @@ def _opened(query: str | None, agent: str | None, case_id: str | None, conversat
 
 def _closed(opened: OpenRun, error: BaseException | None) -> None:
     if opened.root:
-        TRACKER.end(state=opened.state)
+        raw_loops.end(state=opened.state)
     opened.close(error)

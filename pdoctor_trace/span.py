@@ -235,7 +235,7 @@ def observe(read: Callable[[Any, tuple[Any, ...], dict[str, Any]], object]) -> W
     """Look at the arguments of a host function before it runs."""
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if runtime.ACTIVE.on:
+        if runtime.recording():
             guarded(read, instance, args, kwargs)
         return wrapped(*args, **kwargs)
 
@@ -246,7 +246,7 @@ def around(enter: Enter) -> Wrapper:
     """Record a plain function."""
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        visit = guarded(enter, instance, args, kwargs) if runtime.ACTIVE.on else None
+        visit = guarded(enter, instance, args, kwargs) if runtime.recording() else None
         if visit is None:
             return wrapped(*args, **kwargs)
         token = CURRENT.set(visit.frame)
@@ -267,7 +267,7 @@ def around_async(enter: Enter) -> Wrapper:
     """Record a coroutine function."""
 
     async def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        visit = guarded(enter, instance, args, kwargs) if runtime.ACTIVE.on else None
+        visit = guarded(enter, instance, args, kwargs) if runtime.recording() else None
         if visit is None:
             return await wrapped(*args, **kwargs)
         token = CURRENT.set(visit.frame)
@@ -289,7 +289,7 @@ def around_generator(enter: Enter) -> Wrapper:
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         steps = wrapped(*args, **kwargs)
-        return _steps(steps, enter, instance, args, kwargs) if runtime.ACTIVE.on else steps
+        return _steps(steps, enter, instance, args, kwargs) if runtime.recording() else steps
 
     return wrapper
 
@@ -299,7 +299,7 @@ def around_async_generator(enter: Enter) -> Wrapper:
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         steps = wrapped(*args, **kwargs)
-        return _async_steps(steps, enter, instance, args, kwargs) if runtime.ACTIVE.on else steps
+        return _async_steps(steps, enter, instance, args, kwargs) if runtime.recording() else steps
 
     return wrapper
 
@@ -321,7 +321,7 @@ def watch_generator(begin: Callable[[Any], Watcher | None]) -> Wrapper:
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         items = wrapped(*args, **kwargs)
-        return _watched(items, begin, instance) if runtime.ACTIVE.on else items
+        return _watched(items, begin, instance) if runtime.recording() else items
 
     return wrapper
 
@@ -331,7 +331,7 @@ def watch_async_generator(begin: Callable[[Any], Watcher | None]) -> Wrapper:
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         items = wrapped(*args, **kwargs)
-        return _async_watched(items, begin, instance) if runtime.ACTIVE.on else items
+        return _async_watched(items, begin, instance) if runtime.recording() else items
 
     return wrapper
 

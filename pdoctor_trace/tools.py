@@ -8,13 +8,12 @@ the active run, or of a run of its own.
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from . import runtime
 from .guard import guarded
-from .raw_loops.tracker import claim
+from .raw_loops import claim
 from .runs import CURRENT, USER, current
 from .span import Call, Visit, around_async_generator, around_generator, leave
 
@@ -70,14 +69,14 @@ def _wrapped(function: Any, *, name: str | None = None) -> Any:
     if getattr(function, "__pdoctor_tool__", False):
         return function
     tool_name = name or str(getattr(function, "__name__", type(function).__name__))
-    enter = _entrance(tool_name, _parameters(function), inspect.getdoc(function))
+    enter = _entrance(tool_name, _parameters(function), getattr(function, "__doc__", None))
     made = _recording(function, enter)
     made.__pdoctor_tool__ = True
     return made
 
 
 def _entrance(tool_name: str, parameters: tuple[str, ...], doc: str | None) -> Callable[..., Visit | None]:
-    description = doc.partition("\n")[0] if doc else None
+    description = doc.strip().partition("\n")[0] if doc else None
 
     def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
         frame = current()
@@ -94,6 +93,8 @@ def _entrance(tool_name: str, parameters: tuple[str, ...], doc: str | None) -> C
 
 
 def _recording(function: Any, enter: Callable[..., Visit | None]) -> Any:
+    import inspect
+
     if inspect.iscoroutinefunction(function):
         return _recording_coroutine(function, enter)
     if inspect.isgeneratorfunction(function):
@@ -103,7 +104,7 @@ def _recording(function: Any, enter: Callable[..., Visit | None]) -> Any:
 
     @functools.wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:
-        visit = guarded(enter, args, kwargs) if runtime.ACTIVE.on else None
+        visit = guarded(enter, args, kwargs) if runtime.recording() else None
         if visit is None:
             return function(*args, **kwargs)
         token = CURRENT.set(visit.frame)
@@ -123,7 +124,7 @@ def _recording(function: Any, enter: Callable[..., Visit | None]) -> Any:
 def _recording_coroutine(function: Any, enter: Callable[..., Visit | None]) -> Any:
     @functools.wraps(function)
     async def recorded(*args: Any, **kwargs: Any) -> Any:
-        visit = guarded(enter, args, kwargs) if runtime.ACTIVE.on else None
+        visit = guarded(enter, args, kwargs) if runtime.recording() else None
         if visit is None:
             return await function(*args, **kwargs)
         token = CURRENT.set(visit.frame)
@@ -152,6 +153,8 @@ def _recording_generator(function: Any, enter: Callable[..., Visit | None], arou
 
 def _parameters(function: Any) -> tuple[str, ...]:
     """Names of the positional parameters, for the spans' arguments."""
+    import inspect
+
     code = getattr(inspect.unwrap(function), "__code__", None)
     return code.co_varnames[: code.co_argcount] if code is not None else ()
 

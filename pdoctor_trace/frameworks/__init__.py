@@ -1,15 +1,35 @@
-"""Every framework that the tracer knows: one file and one line each."""
+"""Every framework that the tracer knows: one file and one line each.
+
+An adapter's file is loaded when one of its packages is about to be imported, not before.
+"""
 
 from __future__ import annotations
 
-from pdoctor_trace.framework import Framework
-from pdoctor_trace.raw_loops.openai import OPENAI
+import sys
+from typing import TYPE_CHECKING, NamedTuple
 
-from .langchain import LANGCHAIN
+if TYPE_CHECKING:
+    from pdoctor_trace.framework import Framework
 
-FRAMEWORKS: tuple[Framework, ...] = (
-    LANGCHAIN,
-    OPENAI,
+
+class Entry(NamedTuple):
+    """One line of the table."""
+
+    name: str
+    adapter: str
+    """`module:NAME` of its `Framework`, below `pdoctor_trace`."""
+    packages: tuple[str, ...]
+    """Top-level packages that wake the adapter."""
+
+    def load(self) -> Framework:
+        """The adapter itself."""
+        module, _, name = f"pdoctor_trace.{self.adapter}".partition(":")
+        __import__(module)
+        framework: Framework = getattr(sys.modules[module], name)
+        return framework
+
+
+FRAMEWORKS: tuple[Entry, ...] = (
+    Entry("langchain", "frameworks.langchain:LANGCHAIN", ("langchain_core", "langgraph", "langchain")),
+    Entry("openai", "raw_loops.openai:OPENAI", ("openai",)),
 )
-
-__all__ = ["FRAMEWORKS"]

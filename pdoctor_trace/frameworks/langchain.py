@@ -18,7 +18,7 @@ from typing import Any
 
 from pdoctor_trace import runtime
 from pdoctor_trace.framework import Framework, Target
-from pdoctor_trace.raw_loops.tracker import claim
+from pdoctor_trace.raw_loops import claim
 from pdoctor_trace.runs import Frame, OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,

@@ -86,12 +86,12 @@ def _outgoing_chat(body: dict[str, Any]) -> Outgoing:
     out = Outgoing(SOURCE, tools=_tools(body.get("tools")), model=name(body.get("model")))
     messages = items(body.get("messages"))
     asked_in: dict[str, int] = {}
-    answers: list[tuple[int, Answer]] = []
+    last_of_model = -1
+    answers: list[tuple[int, str, Any]] = []
     for position, message in enumerate(messages):
         role = field(message, "role")
         if role == "assistant":
-            out.has_model_items = True
-            out.answers_last = False
+            out.has_model_items, last_of_model = True, position
             for call in _asked(message):
                 if call.call_id is not None:
                     asked_in[call.call_id] = position
@@ -103,10 +103,12 @@ def _outgoing_chat(body: dict[str, Any]) -> Outgoing:
         if role == "user":
             out.query = text_of(content)
         elif role == "tool" and name(field(message, "tool_call_id")):
-            out.answers_last = True
-            call_id = field(message, "tool_call_id")
-            answers.append((position, Answer(call_id, _content(content), asked_in=asked_in.get(call_id, -1))))
-    out.answers = [answer for position, answer in answers if position > asked_in.get(answer.call_id, -1)]
+            answers.append((position, field(message, "tool_call_id"), _content(content)))
+    out.answers = [
+        Answer(call_id, content, asked_in=asked_in.get(call_id, -1), last=position > last_of_model)
+        for position, call_id, content in answers
+        if position > asked_in.get(call_id, -1)
+    ]
     return out
 
 

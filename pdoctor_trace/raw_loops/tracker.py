@@ -58,6 +58,8 @@ class Answer:
     """Only where the wire format has an error flag."""
     asked_in: int = -1
     """Ordinal of the model's message that asked for it, where the history shows it."""
+    last: bool = True
+    """Whether nothing of the model's comes after it; older answers do not tell a conversation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,6 @@ class Outgoing:
     """Answers to the latest message that asked for their id, in order."""
     asked: dict[str, Asked] = field(default_factory=dict)
     """Calls found in the history, by id (the latest)."""
-    answers_last: bool = False
-    """Whether the request ends with tool answers: then the run goes on."""
     query: str | None = None
     """Text of the latest message of the user."""
     user_last: bool = False
@@ -94,6 +94,11 @@ class Outgoing:
     """Id of the conversation, where the user gave one."""
     model: str | None = None
     has_model_items: bool = False
+
+    @property
+    def answers_last(self) -> bool:
+        """Whether the request ends with tool answers: then the run goes on."""
+        return any(answer.last for answer in self.answers)
 
 
 class OpenCall:
@@ -162,6 +167,8 @@ class Tracker:
         votes: dict[int, int] = {}
         for answer in out.answers:
             asked = out.asked.get(answer.call_id)
+            if not answer.last:
+                continue
             for call in self._by_call.get(answer.call_id, ()):
                 if belongs(call.conversation) and (asked is None or asked.tool == call.call.tool):
                     votes[id(call.conversation)] = votes.get(id(call.conversation), 0) + 1
@@ -170,9 +177,7 @@ class Tracker:
             return self._conversations.get(best)
         return self._find_by_history(out, here, belongs)
 
-    def _rank(
-        self, key: int, position: dict[int, int], here: Ambient, votes: int
-    ) -> tuple[int, bool, int]:
+    def _rank(self, key: int, position: dict[int, int], here: Ambient, votes: int) -> tuple[int, bool, int]:
         conversation = self._conversations[key]
         shared = -1 if conversation.last is None else position.get(conversation.last, -1)
         return shared, conversation.ambient == here, votes
@@ -471,20 +476,10 @@ class ExactVisit(Visit):
 TRACKER = Tracker()
 
 
-def claim(call_id: Any, tool: str, arguments: Any) -> Visit | None:
+def visit(call_id: Any, tool: str, arguments: Any) -> Visit | None:
     """A visit for a running tool that some raw loop's model asked for; None where none did."""
     opened = TRACKER.claim(call_id if type(call_id) is str else None, tool, arguments)
     return None if opened is None else ExactVisit(opened)
-
-
-def end_here() -> None:
-    """End the conversations of the calling thread or task."""
-    TRACKER.end(where=ambient())
-
-
-def end_all() -> None:
-    """End every conversation: the process does."""
-    TRACKER.end()
 
 
 def ambient() -> Ambient:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from fake_models import FINAL, FakeModels
@@ -22,6 +22,8 @@ from otlp_sink import OtlpSink, Span
 import pdoctor_trace
 
 QUERY = "Please do it."
+FIVE_IDS = ["call_0_0", "call_0_1", "call_1_0", "call_2_0", "call_2_1"]
+"""Of script `par.one.same`."""
 
 
 @dataclass(frozen=True)
@@ -130,9 +132,7 @@ class Driver:
     malformed_is_seen_in: tuple[str, ...] | None = None
     """Modes in which malformed arguments are visible; None = all."""
 
-    def run(
-        self, models: FakeModels, script: str, tools: Sequence[Callable[..., Any]], mode: str
-    ) -> Outcome:
+    def run(self, models: FakeModels, script: str, tools: Sequence[Callable[..., Any]], mode: str) -> Outcome:
         """Run the agent with QUERY on the model `fake.<script>`, with plain functions as tools."""
         raise NotImplementedError
 
@@ -148,7 +148,7 @@ class Conformance:
     """The claims; `driver` is set by the framework's test class, `mode` runs over its modes."""
 
     driver: Driver
-    limits: dict[str, str] = {}
+    limits: ClassVar[dict[str, str]] = {}
     """Test name -> reason why it cannot hold for this framework."""
 
     @pytest.fixture(autouse=True)
@@ -161,9 +161,7 @@ class Conformance:
     def log(self) -> ToolLog:
         return ToolLog()
 
-    def _run(
-        self, models: FakeModels, script: str, log: ToolLog, mode: str, tools: Any = None
-    ) -> Outcome:
+    def _run(self, models: FakeModels, script: str, log: ToolLog, mode: str, tools: Any = None) -> Outcome:
         outcome = self.driver.run(models, f"fake.{script}", tools or log.functions(), mode)
         pdoctor_trace.flush()
         return outcome
@@ -176,7 +174,7 @@ class Conformance:
         outcome = self._run(models, "par.one.same", log, mode)
         assert outcome.text == FINAL
         calls = by_turn(sink.calls)
-        assert [call.call_id for call in calls] == ["call_0_0", "call_0_1", "call_1_0", "call_2_0", "call_2_1"]
+        assert [call.call_id for call in calls] == FIVE_IDS
         assert sorted(_said(call) for call in calls) == sorted(_did(entry) for entry in log.entries)
         assert [call["pdoctor.turn.index"] for call in calls] == [0, 0, 1, 2, 2]
         assert sorted(call["pdoctor.step.index"] for call in calls) == [0, 1, 2, 3, 4]
@@ -281,10 +279,10 @@ class Conformance:
     def test_concurrent_runs_stay_apart(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
     ) -> None:
-        logs = [ToolLog() for _ in range(4)]
+        logs, script = [ToolLog() for _ in range(4)], "fake.par.one.same"
         threads = [
-            threading.Thread(target=self.driver.run, args=(models, "fake.par.one.same", l.functions(), mode))
-            for l in logs
+            threading.Thread(target=self.driver.run, args=(models, script, own.functions(), mode))
+            for own in logs
         ]
         for thread in threads:
             thread.start()
@@ -294,15 +292,9 @@ class Conformance:
         assert len({run.run_id for run in sink.runs}) == 4
         for run in sink.runs:
             calls = by_turn([call for call in sink.calls if call.run_id == run.run_id])
-            assert [call.call_id for call in calls] == [
-                "call_0_0",
-                "call_0_1",
-                "call_1_0",
-                "call_2_0",
-                "call_2_1",
-            ]
+            assert [call.call_id for call in calls] == FIVE_IDS
             assert run["pdoctor.run.calls"] == 5
-        assert [l.names.count("add") for l in logs] == [4] * 4
+        assert [own.names.count("add") for own in logs] == [4] * 4
 
     def test_a_case_gives_the_run_its_trace_id(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
@@ -339,9 +331,7 @@ class Conformance:
         assert sorted(traced.names) == sorted(untraced.names)
 
     @pytest.mark.parametrize("name", HOSTILE)
-    def test_a_hostile_result_harms_nobody(
-        self, models: FakeModels, sink: OtlpSink, name: str
-    ) -> None:
+    def test_a_hostile_result_harms_nobody(self, models: FakeModels, sink: OtlpSink, name: str) -> None:
         mode = self.driver.sync_mode
         traced, untraced = ToolLog(), ToolLog()
         with_us = self._run(models, "hostile", traced, mode, [traced.returning(HOSTILE[name]())])
@@ -379,9 +369,3 @@ def _said(call: Span) -> tuple[str, str, str]:
 
 def _did(entry: Entry) -> tuple[str, str, str]:
     return entry.tool, repr(sorted(entry.arguments.items())), str(entry.result)
-
-
-def parametrize_modes(metafunc: pytest.Metafunc) -> None:
-    """For a test module's `pytest_generate_tests`: run each claim in every mode of the class's driver."""
-    if "mode" in metafunc.fixturenames and metafunc.cls is not None:
-        metafunc.parametrize("mode", metafunc.cls.driver.modes)

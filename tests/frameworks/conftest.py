@@ -6,17 +6,14 @@ import os
 from collections.abc import Iterator
 
 import pytest
-
-os.environ.setdefault("LANGSMITH_TRACING", "false")
-
-pytest.register_assert_rewrite("conformance")
-
-from conformance import parametrize_modes
 from fake_models import FakeModels
 from otlp_sink import OtlpSink
 
 import pdoctor_trace
 from pdoctor_trace.guard import FAILURES
+
+pytest.register_assert_rewrite("conformance")
+os.environ.setdefault("LANGSMITH_TRACING", "false")
 
 
 @pytest.fixture(scope="session")
@@ -38,4 +35,6 @@ def sink() -> Iterator[OtlpSink]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    parametrize_modes(metafunc)
+    """Run each claim of the conformance suite in every mode of the class's driver."""
+    if "mode" in metafunc.fixturenames and metafunc.cls is not None:
+        metafunc.parametrize("mode", metafunc.cls.driver.modes)

@@ -83,7 +83,7 @@ class RudeStr(str):
 
 
 class Color(enum.Enum):
-    RED = {"deep": object()}
+    RED = (object(),)
 
 
 @dataclasses.dataclass

@@ -25,7 +25,7 @@ from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 from pydantic import BaseModel
 
 INPUT: Any = {"messages": [{"role": "user", "content": QUERY}]}
-QUIET = {"max_retries": 0, "api_key": "x"}
+QUIET: Any = {"max_retries": 0, "api_key": "x"}
 
 
 def as_tools(functions: Sequence[Callable[..., Any]]) -> list[BaseTool]:
@@ -116,9 +116,7 @@ class TestLangChain(Conformance):
     driver = LangChainDriver()
 
 
-def test_retries_by_middleware_are_attempts_of_one_call(
-    models: FakeModels, sink: OtlpSink
-) -> None:
+def test_retries_by_middleware_are_attempts_of_one_call(models: FakeModels, sink: OtlpSink) -> None:
     log = ToolLog()
     retry = ToolRetryMiddleware(max_retries=2, initial_delay=0.01, jitter=False)
     with_agent(models, "fake.boom", log.functions(), SYNC["invoke"], middleware=[retry])

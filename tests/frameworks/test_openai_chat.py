@@ -1,4 +1,4 @@
-"""Raw OpenAI Chat Completions loops: executions rebuilt from the traffic, or seen exactly with `wrap_tools`."""
+"""Raw OpenAI Chat Completions loops: rebuilt from the traffic, or seen exactly with `wrap_tools`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import gc
 import json
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
@@ -33,8 +33,7 @@ STRICT = [schema(name, parameters, strict=True) for name, parameters in NAMES.it
 
 
 def offered(tools: Sequence[Callable[..., Any]]) -> list[dict[str, Any]]:
-    known = [schema(t.__name__, NAMES.get(t.__name__, {"text": "string"})) for t in tools]
-    return known
+    return [schema(t.__name__, NAMES.get(t.__name__, {"text": "string"})) for t in tools]
 
 
 def execute(tools: dict[str, Callable[..., Any]], name: str, raw: str) -> str:
@@ -208,7 +207,7 @@ class WrappedChatDriver(ChatDriver):
 
 class TestChat(Conformance):
     driver = ChatDriver()
-    limits = {
+    limits: ClassVar[dict[str, str]] = {
         "test_a_nested_agent_belongs_to_its_callers_run": "the traffic does not show which tool is running",
         "test_a_hostile_exception_leaves_as_it_came": "see TestWrappedChat: the traffic ends there",
     }
@@ -216,3 +215,240 @@ class TestChat(Conformance):
 
 class TestWrappedChat(Conformance):
     driver = WrappedChatDriver()
+
+
+def ask(client: Any, model: str, messages: list[Any], tools: Any = TOOLS) -> Any:
+    return client.chat.completions.create(model=model, messages=messages, tools=tools).choices[0].message
+
+
+def answers(message: Any, text: str = "done") -> list[Any]:
+    return [{"role": "tool", "tool_call_id": c.id, "content": f"{text} {c.id}"} for c in message.tool_calls]
+
+
+def test_sdk_objects_put_back_into_the_history_are_read(models: FakeModels, sink: OtlpSink) -> None:
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        while (reply := ask(sdk, "fake.par.one", messages)).tool_calls:
+            messages += [reply, *answers(reply)]
+    pdoctor_trace.flush()
+    assert [call.result for call in sink.calls] == ["done call_0_0", "done call_0_1", "done call_1_0"]
+
+
+def test_a_second_question_in_the_same_conversation_is_a_second_run(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    log = ToolLog()
+    messages: list[Any] = [{"role": "system", "content": "s"}]
+    with client(models) as sdk:
+        for _ in range(2):
+            loop(sdk, "fake.par", log.functions(), create, messages)
+    pdoctor_trace.flush()
+    first, second = sink.runs
+    assert first.run_id != second.run_id
+    assert [call.run_id for call in sorted(sink.calls, key=lambda call: call.start)] == [
+        *[first.run_id] * 2,
+        *[second.run_id] * 2,
+    ]
+
+
+def test_a_rewritten_system_prompt_does_not_break_the_run(models: FakeModels, sink: OtlpSink) -> None:
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "system", "content": "0"}, {"role": "user", "content": QUERY}]
+        while (reply := ask(sdk, "fake.par.one", messages)).tool_calls:
+            messages += [reply, *answers(reply)]
+            messages[0] = {"role": "system", "content": str(len(messages))}
+    pdoctor_trace.flush()
+    assert len(sink.runs) == 1
+    assert len(sink.calls) == 3
+
+
+def test_calls_that_are_never_answered_are_reported_as_not_executed(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    with client(models) as sdk:
+        ask(sdk, "fake.mixed", [{"role": "user", "content": QUERY}])
+    pdoctor_trace.flush()
+    assert [(call.tool, call.executed, call.failed, call.kind) for call in sink.calls] == [
+        ("add", False, False, None),
+        ("no_such_tool", False, True, "unknown_tool"),
+    ]
+    assert sink.runs[0]["pdoctor.run.calls"] == 2
+
+
+def test_a_new_question_closes_what_was_never_answered(models: FakeModels, sink: OtlpSink) -> None:
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        reply = ask(sdk, "fake.one", messages)
+        messages += [
+            {"role": "assistant", "content": reply.content},
+            {"role": "user", "content": "never mind"},
+        ]
+        ask(sdk, "fake.none", messages)
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert not call.executed
+    assert [run["pdoctor.run.calls"] for run in sink.runs] == [1, 0]
+
+
+def test_a_repeated_request_is_not_a_second_run_or_call(models: FakeModels, sink: OtlpSink) -> None:
+    """The first attempt failed, or its reply was thrown away; the application asks again."""
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        reply = ask(sdk, "fake.one", messages)
+        messages += [reply, *answers(reply)]
+        with pytest.raises(openai.APIError):
+            openai.OpenAI(base_url="http://127.0.0.1:9", api_key="x", max_retries=0).chat.completions.create(
+                model="fake.one", messages=messages, tools=TOOLS
+            )
+        ask(sdk, "fake.one", messages)
+    pdoctor_trace.flush()
+    assert len(sink.runs) == len(sink.calls) == 1
+
+
+def test_a_stream_left_half_way_reports_what_had_come(models: FakeModels, sink: OtlpSink) -> None:
+    with client(models) as sdk:
+        chunks = sdk.chat.completions.create(
+            model="fake.par", messages=[{"role": "user", "content": QUERY}], tools=TOOLS, stream=True
+        )
+        for _ in range(3):
+            next(chunks)
+        chunks.close()
+        del chunks
+        gc.collect()
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.tool, call.executed) == ("add", False)
+
+
+def test_a_reply_read_as_raw_bytes_is_rebuilt_from_the_next_request(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        request: Any = {"model": "fake.one", "messages": messages, "tools": TOOLS}
+        with sdk.chat.completions.with_streaming_response.create(**request) as response:
+            message = json.loads(response.read())["choices"][0]["message"]
+        (asked,) = message["tool_calls"]
+        messages += [message, {"role": "tool", "tool_call_id": asked["id"], "content": "42"}]
+        sdk.chat.completions.create(**request)
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.tool, call.call_id, call.result) == ("add", "call_0_0", "42")
+
+
+def test_a_plain_completion_without_tools_is_no_agent_run(models: FakeModels, sink: OtlpSink) -> None:
+    with client(models) as sdk:
+        sdk.chat.completions.create(model="fake", messages=[{"role": "user", "content": "hi"}])
+    pdoctor_trace.flush()
+    assert sink.spans == []
+
+
+def test_an_agent_that_calls_no_tool_is_still_a_run(models: FakeModels, sink: OtlpSink) -> None:
+    with client(models) as sdk:
+        ask(sdk, "fake", [{"role": "user", "content": "hi"}])
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert run["pdoctor.run.calls"] == 0
+
+
+def test_an_old_answer_does_not_close_an_open_call_of_another_conversation(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    with client(models) as sdk:
+        first: list[Any] = [{"role": "user", "content": "first?"}]
+        reply = ask(sdk, "fake.one", first)
+        first += [reply, *answers(reply, "first")]
+        first.append(ask(sdk, "fake.one", first))
+        second: list[Any] = [{"role": "user", "content": "second?"}]
+        waiting = ask(sdk, "fake.one", second)
+        ask(sdk, "fake", [*first, {"role": "user", "content": "third?"}])
+        ask(sdk, "fake.one", [*second, waiting, *answers(waiting, "second")])
+    pdoctor_trace.flush()
+    by_start = sorted(sink.calls, key=lambda call: call.start)
+    assert [call.result for call in by_start] == ["first call_0_0", "second call_0_0"]
+
+
+def test_six_identical_loops_at_once_stay_apart_as_tasks(models: FakeModels, sink: OtlpSink) -> None:
+    logs = [ToolLog() for _ in range(6)]
+
+    async def many() -> None:
+        loops = [aloop(models, "fake.par.one.same", log.functions(), acreate) for log in logs]
+        await asyncio.gather(*loops)
+
+    asyncio.run(many())
+    pdoctor_trace.flush()
+    per_run = [[c.call_id for c in sink.calls if c.run_id == run.run_id] for run in sink.runs]
+    assert per_run == [["call_0_0", "call_0_1", "call_1_0", "call_2_0", "call_2_1"]] * 6
+
+
+def test_a_wrapped_tool_that_is_tried_again_is_one_call_with_attempts(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    tries = []
+
+    @pdoctor_trace.tool
+    def add(a: int, b: int) -> int:
+        tries.append(a)
+        if len(tries) < 3:
+            raise ConnectionError("flaky")
+        return a + b
+
+    def stubborn(a: int, b: int) -> int:
+        for _ in range(5):
+            try:
+                return add(a, b)
+            except ConnectionError:
+                pass
+        raise AssertionError
+
+    stubborn.__name__ = "add"
+    with client(models) as sdk:
+        loop(sdk, "fake.one", [stubborn], create)
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call["pdoctor.tool.attempts"], call.result, call.failed) == (3, 42, False)
+
+
+def test_parallel_wrapped_tools_in_threads_find_their_calls(models: FakeModels, sink: OtlpSink) -> None:
+    log = ToolLog()
+    tools = {t.__name__: t for t in pdoctor_trace.wrap_tools(log.functions())}
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        reply = ask(sdk, "fake.sleepy", messages)
+        threads = [
+            threading.Thread(target=tools[c.function.name], kwargs=json.loads(c.function.arguments))
+            for c in reply.tool_calls
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        messages += [reply, *answers(reply)]
+        ask(sdk, "fake.sleepy", messages)
+    pdoctor_trace.flush()
+    assert [(c.call_id, c.result, c["pdoctor.tool.timing"]) for c in sink.calls] == [
+        ("call_0_0", "x", "exact"),
+        ("call_0_1", "y", "exact"),
+    ]
+
+
+def test_a_framework_run_above_does_not_hide_a_raw_loop_inside_a_tool(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    log = ToolLog()
+
+    @pdoctor_trace.tool
+    def research(topic: str) -> str:
+        with client(models) as sdk:
+            return loop(sdk, "fake.par", log.functions(), create)
+
+    with pdoctor_trace.run(query="outer"):
+        research("x")
+    pdoctor_trace.flush()
+    outer, inner = sink.runs
+    assert [(call.tool, call.parent_id) for call in sink.calls] == [
+        ("research", outer.span_id),
+        ("add", inner.span_id),
+        ("slow_echo", inner.span_id),
+    ]
+    assert inner.parent_id == sink.calls[0].span_id

@@ -15,10 +15,15 @@ from pdoctor_trace.capture import Capture, Truncated, error_text, field, json_te
 from pdoctor_trace.guard import FAILURES
 
 plain = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=["Cs"])),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), inner, max_size=4)
+    ),
     max_leaves=20,
 )
 
@@ -67,7 +72,9 @@ def test_a_generator_is_not_consumed() -> None:
     assert list(items) == [0, 1, 2]
 
 
-@pytest.mark.parametrize("value", ["x" * 2_000_000, ["y" * 100] * 50_000, {str(n): n for n in range(100_000)}])
+@pytest.mark.parametrize(
+    "value", ["x" * 2_000_000, ["y" * 100] * 50_000, {str(n): n for n in range(100_000)}]
+)
 def test_long_values_are_cut_and_marked(value: Any) -> None:
     text = json_text(value, 10_000)
     assert isinstance(text, Truncated)

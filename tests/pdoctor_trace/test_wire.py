@@ -64,7 +64,9 @@ def test_a_decoded_request_holds_what_was_encoded(
             record.start_ns,
             record.end_ns,
         )
-        assert (span.status.code, span.status.message) == ((2, record.error) if record.error is not None else (0, ""))
+        assert (span.status.code, span.status.message) == (
+            (2, record.error) if record.error is not None else (0, "")
+        )
         assert decoded(span.attributes) == {k: as_python(v) for k, v in items if v is not None}
 
 

@@ -1,0 +1,217 @@
+"""Whole processes: import cost, exit, signals, forks, worker processes, zero-code start."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from otlp_sink import OtlpSink
+
+TWO_CALLS = """
+import pdoctor_trace
+@pdoctor_trace.tool
+def add(a, b):
+    return a + b
+with pdoctor_trace.run(query="q"):
+    add(1, 2)
+    add(3, 4)
+"""
+
+
+def python(
+    code: str, *, endpoint: str = "http://127.0.0.1:9", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PDOCTOR_ENDPOINT": endpoint, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def receiver():
+    with OtlpSink() as server:
+        yield server
+
+
+def test_importing_loads_no_framework_no_opentelemetry_and_no_network() -> None:
+    code = "import sys, pdoctor_trace; print(' '.join(sys.modules))"
+    loaded = set(python(code).stdout.split())
+    heavy = {
+        "langchain_core",
+        "langgraph",
+        "openai",
+        "pydantic",
+        "opentelemetry",
+        "asyncio",
+        "http.client",
+        "ssl",
+    }
+    assert loaded & heavy == set()
+    assert "pdoctor_trace.install" in loaded
+
+
+def test_disabling_by_variable_installs_nothing() -> None:
+    code = "import pdoctor_trace as p; print(p.status()['installed'], len(p.status()['frameworks']))"
+    assert python(code, PDOCTOR_TRACE_DISABLED="1").stdout.split() == ["False", "0"]
+    assert python(code, OTEL_SDK_DISABLED="true").stdout.split() == ["False", "0"]
+    assert python(code, OTEL_SDK_DISABLED="true", PDOCTOR_TRACE_DISABLED="0").stdout.split()[0] == "True"
+
+
+def test_spans_are_delivered_at_exit(receiver: OtlpSink) -> None:
+    done = python(TWO_CALLS, endpoint=receiver.url, PDOCTOR_BATCH_DELAY="30")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [call.result for call in receiver.calls] == [3, 7]
+    assert receiver.runs[0]["pdoctor.run.calls"] == 2
+
+
+def test_exit_is_not_held_up_where_no_collector_runs() -> None:
+    start = time.monotonic()
+    done = python(TWO_CALLS)
+    assert done.returncode == 0
+    assert "3 span(s) were not delivered" in done.stderr
+    assert time.monotonic() - start < 8
+
+
+def test_sigterm_flushes_and_still_kills(receiver: OtlpSink) -> None:
+    code = TWO_CALLS + "print('ready', flush=True)\nimport time\ntime.sleep(60)"
+    environment = {**os.environ, "PDOCTOR_ENDPOINT": receiver.url, "PDOCTOR_BATCH_DELAY": "30"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    with process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == -signal.SIGTERM
+    assert len(receiver.calls) == 2
+
+
+def test_a_handler_of_the_host_stays_in_charge(receiver: OtlpSink) -> None:
+    code = "import signal\nsignal.signal(signal.SIGTERM, print)\n" + TWO_CALLS
+    done = python(code + "print(signal.getsignal(signal.SIGTERM) is print)", endpoint=receiver.url)
+    assert done.stdout.strip() == "True"
+
+
+def test_a_forked_child_delivers_its_own_spans_and_only_those(receiver: OtlpSink) -> None:
+    code = (
+        TWO_CALLS
+        + """
+import os
+pid = os.fork()
+with pdoctor_trace.run(query="child" if pid == 0 else "parent"):
+    add(pid == 0, 10)
+if pid:
+    assert os.waitpid(pid, 0)[1] == 0
+"""
+    )
+    done = python(code, endpoint=receiver.url, PDOCTOR_BATCH_DELAY="0.5")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(call.result for call in receiver.calls) == [3, 7, 10, 11]
+    assert len({span.span_id for span in receiver.spans}) == len(receiver.spans) == 7
+    assert len({span.resource["process.pid"] for span in receiver.spans}) == 2
+
+
+def test_worker_processes_of_multiprocessing_deliver(receiver: OtlpSink, tmp_path: Path) -> None:
+    script = tmp_path / "pool.py"
+    script.write_text(
+        """
+import multiprocessing, pdoctor_trace
+@pdoctor_trace.tool
+def add(a, b):
+    return a + b
+def work(n):
+    return add(n, n)
+if __name__ == "__main__":
+    for method in ("fork", "spawn"):
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            assert pool.map(work, range(4), chunksize=1) == [0, 2, 4, 6]
+            pool.close()
+            pool.join()
+"""
+    )
+    environment = {**os.environ, "PDOCTOR_ENDPOINT": receiver.url}
+    subprocess.run([sys.executable, "-W", "ignore", str(script)], env=environment, check=True, timeout=60)
+    assert sorted(call.result for call in receiver.calls) == [0, 0, 2, 2, 4, 4, 6, 6]
+
+
+def pdoctor(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    program = str(Path(sys.executable).with_name("pdoctor"))
+    return subprocess.run(
+        [program, *arguments],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+AGENT = """
+import sys, subprocess
+assert "pdoctor_trace" in sys.modules
+import pdoctor_trace
+@pdoctor_trace.tool
+def add(a, b):
+    return a + b
+add(1, 2)
+if sys.argv[1:] == ["parent"]:
+    subprocess.run([sys.executable, __file__], check=True)
+    sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("command", [["python", "agent.py"], ["agent.py"], ["-m", "agent"]])
+def test_pdoctor_run_instruments_any_program_and_its_children(
+    receiver: OtlpSink, tmp_path: Path, command: list[str]
+) -> None:
+    (tmp_path / "agent.py").write_text(AGENT)
+    done = pdoctor("run", "--endpoint", receiver.url, "--", *command, "parent", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (7, "")
+    assert [call.result for call in receiver.calls] == [3, 3]
+
+
+def test_pdoctor_run_keeps_other_start_up_hooks_and_the_path(receiver: OtlpSink, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.hidden_hook_ran = True")
+    code = (
+        "import sys, json; print(json.dumps([sys.hidden_hook_ran, 'pdoctor_trace' in sys.modules, sys.path]))"
+    )
+    done = pdoctor(
+        "run", "--endpoint", receiver.url, "--", "python", "-c", code, cwd=tmp_path, PYTHONPATH=str(tmp_path)
+    )
+    ran, traced, path = json.loads(done.stdout)
+    assert (ran, traced) == (True, True)
+    assert not any(entry.endswith("startup") for entry in path)
+    assert str(tmp_path) in path
+
+
+def test_pdoctor_run_without_a_command_or_with_an_unknown_one_is_a_usage_error(tmp_path: Path) -> None:
+    assert pdoctor("run", cwd=tmp_path).returncode == 2
+    missing = pdoctor("run", "--", "no-such-program-anywhere", cwd=tmp_path)
+    assert missing.returncode == 2
+    assert "no-such-program-anywhere" in missing.stderr
+
+
+def test_pdoctor_help_version_and_unknown_verbs(tmp_path: Path) -> None:
+    assert "run any Python program instrumented" in pdoctor("--help", cwd=tmp_path).stdout
+    assert pdoctor("--version", cwd=tmp_path).stdout.startswith("pdoctor ")
+    unknown = pdoctor("fly", cwd=tmp_path)
+    assert unknown.returncode == 2
+    assert "'fly'" in unknown.stderr
+
+
+def test_pdoctor_status_says_whether_the_collector_answers(tmp_path: Path) -> None:
+    done = pdoctor("status", "--json", cwd=tmp_path, PDOCTOR_ENDPOINT="http://127.0.0.1:9")
+    report = json.loads(done.stdout)
+    assert done.returncode == 2
+    assert report["collector"]["reachable"] is False

@@ -1,0 +1,150 @@
+"""`@tool` and `wrap_tools` on every kind of function."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import pickle
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from hostile import HOSTILE, OUTLAWS
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+
+@pdoctor_trace.tool
+def double(n: int, *rest: int, scale: int = 2, **more: Any) -> int:
+    """Twice the number.
+
+    More text.
+    """
+    return n * scale
+
+
+@pdoctor_trace.tool(name="say")
+async def speak(text: str) -> str:
+    await asyncio.sleep(0)
+    return text
+
+
+@pdoctor_trace.tool
+def count(n: int) -> Iterator[int]:
+    yield from range(n)
+
+
+@pdoctor_trace.tool
+async def acount(n: int) -> AsyncIterator[int]:
+    for number in range(n):
+        yield number
+
+
+class Desk:
+    @pdoctor_trace.tool
+    def book(self, room: str) -> str:
+        return f"booked {room}"
+
+
+def test_a_function_keeps_its_face() -> None:
+    assert inspect.signature(double).parameters.keys() == {"n", "rest", "scale", "more"}
+    assert (double.__name__, double.__doc__.partition("\n")[0]) == ("double", "Twice the number.")
+    assert inspect.iscoroutinefunction(speak)
+    assert pickle.loads(pickle.dumps(double)) is double
+    assert pdoctor_trace.tool(double) is double
+
+
+def test_arguments_are_named(sink: OtlpSink) -> None:
+    double(1, 2, 3, scale=5, extra="x")
+    Desk().book("red")
+    pdoctor_trace.flush()
+    first, second = sorted(sink.calls, key=lambda call: call.start)
+    assert first.arguments == {"n": 1, "args": [2, 3], "scale": 5, "extra": "x"}
+    assert (first.result, first["gen_ai.tool.description"]) == (5, "Twice the number.")
+    assert (second.tool, second.arguments, second.result) == ("book", {"room": "red"}, "booked red")
+
+
+def test_coroutines_and_generators(sink: OtlpSink) -> None:
+    async def main() -> list[int]:
+        assert await speak("hello") == "hello"
+        return [number async for number in acount(2)]
+
+    with pdoctor_trace.run():
+        assert asyncio.run(main()) == [0, 1]
+        assert list(count(3)) == [0, 1, 2]
+    pdoctor_trace.flush()
+    assert sorted(call.tool for call in sink.calls) == ["acount", "count", "say"]
+
+
+def test_a_generator_left_early_is_closed(sink: OtlpSink) -> None:
+    items = count(5)
+    next(items)
+    items.close()
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert call.kind == "cancelled"
+
+
+def test_wrap_tools_takes_dicts_and_lists(sink: OtlpSink) -> None:
+    tools = pdoctor_trace.wrap_tools({"plus": lambda a, b: a + b})
+    (minus,) = pdoctor_trace.wrap_tools([lambda a, b: a - b])
+    assert (tools["plus"](1, 2), minus(3, 1)) == (3, 2)
+    pdoctor_trace.flush()
+    assert sorted(call.tool for call in sink.calls) == ["<lambda>", "plus"]
+
+
+def test_a_tool_calling_itself_or_wrapped_twice_is_one_call(sink: OtlpSink) -> None:
+    @pdoctor_trace.tool
+    def factorial(n: int) -> int:
+        return 1 if n < 2 else n * factorial(n - 1)
+
+    assert factorial(5) == 120
+    pdoctor_trace.flush()
+    assert len(sink.calls) == 1
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_arguments_and_results_pass_untouched(sink: OtlpSink, name: str) -> None:
+    value = HOSTILE[name]()
+    seen = []
+
+    @pdoctor_trace.tool
+    def identity(x: Any) -> Any:
+        seen.append(x)
+        return x
+
+    assert identity(value) is value
+    assert len(seen) == 1
+    assert seen[0] is value
+    pdoctor_trace.flush()
+    assert len(sink.calls) == 1
+
+
+@pytest.mark.parametrize("name", OUTLAWS)
+def test_hostile_exceptions_pass_untouched(sink: OtlpSink, name: str) -> None:
+    error = OUTLAWS[name]()
+
+    @pdoctor_trace.tool
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(BaseException) as caught:  # noqa: PT011
+        fail()
+    assert caught.value is error
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    pdoctor_trace.flush()
+    assert sink.calls[0].failed
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("mode", ["none", "shape"])
+def test_hostile_values_in_the_other_content_modes(sink: OtlpSink, name: str, mode: str) -> None:
+    pdoctor_trace.install(content=mode)
+    value = HOSTILE[name]()
+    identity = pdoctor_trace.tool(lambda x: x)
+    assert identity(value) is value
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call["gen_ai.tool.call.arguments"] is None) == (mode == "none")
