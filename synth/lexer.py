@@ -161,8 +161,9 @@ _PHRASES = _phrase_trie()
 
 def tokenize(text: str, vocabulary: Vocabulary) -> list[Token]:
     """Tokens with code point spans; the value of a NAME is the action id, of a TIME its minutes."""
-    found = [(match.group().casefold(), match.start(), match.end()) for match in _WORD.finditer(text)]
-    words = [word for word, _, _ in found]
+    spans = [match.span() for match in _WORD.finditer(text)]
+    # In ASCII, lower case keeps every position, so one call does for all words.
+    words = _WORD.findall(text.lower()) if text.isascii() else [text[a:b].casefold() for a, b in spans]
     names = vocabulary.trie
     tokens: list[Token] = []
     position, count = 0, len(words)
@@ -178,21 +179,22 @@ def tokenize(text: str, vocabulary: Vocabulary) -> list[Token]:
                 kind, value = phrase
             else:
                 kind, value, end = _other(words, position, begin, vocabulary)
-        tokens.append(Token(kind, value, found[position][1], end_pos=found[end - 1][2]))
+        tokens.append(Token(kind, value, spans[position][0], end_pos=spans[end - 1][1]))
         position = end
     return tokens
 
 
 def _longest(trie: dict[str | None, Any], words: Sequence[str], position: int) -> tuple[Any, int]:
     """The value of the longest entry that begins at `position`, and the position after it."""
-    node, best, end = trie, None, position
-    for index in range(position, len(words)):
-        following = node.get(words[index])
-        if following is None:
-            break
-        node = following
+    best, end = None, position
+    node = trie.get(words[position]) if position < len(words) else None
+    while node is not None:
+        position += 1
         if None in node:
-            best, end = node[None], index + 1
+            best, end = node[None], position
+        if position == len(words):
+            break
+        node = node.get(words[position])
     return best, end
 
 

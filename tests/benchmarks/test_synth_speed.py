@@ -1,0 +1,100 @@
+"""How fast cases are made, beside the paper's 70 ms per case. `pytest -m heavy -s` shows the table."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+
+import pytest
+
+from synth.case import Case
+from synth.confirm import confirm
+from synth.constraints import Before
+from synth.generate import Options, generate
+from synth.mutate import mutants
+from synth.parse import parse
+
+pytestmark = pytest.mark.heavy
+
+PAPER_MS = 69.5
+"""Per case of 3 to 5 actions, 29.6 ms of it Z3 (paper, 2,753 cases)."""
+
+
+def cpu_ms(work: Callable[[], object], per: int, repeats: int = 5) -> float:
+    """Median CPU milliseconds per item."""
+    times = []
+    gc.collect()
+    for _ in range(repeats):
+        began = time.process_time()
+        work()
+        times.append((time.process_time() - began) * 1000 / per)
+    return median(times)
+
+
+def cases(count: int, size: int | tuple[int, int], seed: int = 1) -> list[Case]:
+    low, high = (size, size) if isinstance(size, int) else size
+    return list(generate(count, seed, Options(actions=(low, high)), confirm=False))
+
+
+def one_fresh_z3_check(case: Case) -> None:
+    """What confirming costs at the least: a new solver, one variable per action, one question."""
+    import z3
+
+    start = {action.id: z3.Int(action.id) for action in case.actions}
+    solver = z3.Solver()
+    solver.add([start[c.first] < start[c.then] for c in case.constraints if isinstance(c, Before)])
+    assert solver.check() == z3.sat
+
+
+def each(work: Callable[[Case], object], over: Sequence[Case]) -> None:
+    for case in over:
+        work(case)
+
+
+def report(name: str, ms: float, extra: str = "") -> None:
+    print(
+        f"\n{name}: {ms:.3f} ms per case, {1000 / ms:,.0f} cases/s, paper/ours {PAPER_MS / ms:,.0f}x {extra}"
+    )
+
+
+def test_synthesis_and_rendering_of_four_thousand_cases_a_second():
+    cases(50, (3, 5))
+    ms = cpu_ms(lambda: cases(1_000, (3, 5)), 1_000)
+    report("synthesis + rendering, n = 3..5", ms)
+    assert 1000 / ms >= 4_000
+
+
+@pytest.mark.parametrize("size", [3, 5, 8, 20])
+def test_everything_together_costs_at_most_1_6_fresh_z3_checks(size: int):
+    count = 200 if size < 10 else 60
+    made = cases(count, size)
+    each(one_fresh_z3_check, made[:20])
+    z3_ms = cpu_ms(lambda: each(one_fresh_z3_check, made), count)
+    all_ms = cpu_ms(lambda: each(confirm, cases(count, size)), count)
+    report(
+        f"with parse-back and Z3 confirmation, n = {size}",
+        all_ms,
+        f"ratio to one Z3 check {all_ms / z3_ms:.2f}",
+    )
+    assert all_ms / z3_ms <= 1.6
+    if size <= 5:
+        assert 1000 / all_ms >= 400
+
+
+def test_fifty_actions_in_five_milliseconds():
+    cases(5, 50)
+    ms = cpu_ms(lambda: cases(60, 50), 60)
+    report("synthesis + rendering, n = 50", ms)
+    assert ms < 5
+
+
+def test_what_else_it_takes():
+    made = cases(300, (3, 5))
+    report("parsing back, n = 3..5", cpu_ms(lambda: each(lambda c: parse(c.paragraph, c.actions), made), 300))
+    timed = Options(mode="timed")
+    report("timed synthesis, n = 3..5", cpu_ms(lambda: list(generate(300, 1, timed, confirm=False)), 300))
+    ms = cpu_ms(lambda: each(lambda c: mutants(c, "structure", 1), made[:100]), 100)
+    report("a proved structure mutant, n = 3..5", ms)
+    assert ms < PAPER_MS
