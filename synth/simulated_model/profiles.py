@@ -201,6 +201,19 @@ def is_unlucky(task: Task, rng: Random) -> bool:
     return rng.random() < FLAKY_SHARE
 
 
+def is_any_of_it(task: Task, rng: Random) -> bool:
+    """The longer the plan, the more it trips over; a little luck besides."""
+    size = len(task.tools)
+    return (
+        rng.random() < 0.05
+        or (size >= 3 and has_trip_word(task, rng))
+        or (size >= 4 and is_fronted(task, rng))
+        or (size >= 5 and has_odd_topic(task, rng))
+        or (size >= 6 and is_odd_shape(task, rng))
+        or is_too_hard(task, rng)
+    )
+
+
 def some_fault(task: Task, rng: Random) -> Plan:
     """A mix of order errors and lost actions."""
     return rng.choice((swaps, swaps, forgets))(task, rng)
@@ -218,6 +231,12 @@ PROFILES: tuple[Profile, ...] = (
     Profile("loops", "repeats one call until it is stopped", loops),
     Profile("slow", "answers later than the time limit", slow),
     Profile("difficulty", "fails more often the more actions there are", when(is_too_hard, some_fault)),
+    Profile(
+        "mixed",
+        "fails for every reason below, for more of them the longer the plan",
+        when(is_any_of_it, some_fault),
+        luck=True,
+    ),
     Profile("flaky", "fails at random", when(is_unlucky, swaps), cause="probability", luck=True),
     Profile("words", "misreads particular words", when(has_trip_word, swaps), cause="terminal"),
     Profile("topics", "fails on particular topics", when(has_odd_topic, swaps), cause="topic"),

@@ -1,0 +1,56 @@
+"""Figures: success over the number of actions (paper, Fig. 8 and 9). Needs matplotlib."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from synth.capability import SUCCESS_LIMIT, Curve
+from synth.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MARKERS = "osv^Dx+*"
+
+
+def capability_figure(curves: Sequence[Curve], title: str) -> Figure:
+    """All curves in one figure: success rate with its 95 % interval over the number of actions."""
+    figure = _figure()
+    axes = figure.add_subplot()
+    for number, curve in enumerate(curves):
+        points = [point for point in curve.points if point.rate.value is not None]
+        rates = [point.rate.value or 0.0 for point in points]
+        bounds = [point.rate.interval for point in points]
+        below = [rate - low for rate, (low, _) in zip(rates, bounds, strict=True)]
+        above = [high - rate for rate, (_, high) in zip(rates, bounds, strict=True)]
+        axes.errorbar(
+            [point.actions for point in points],
+            rates,
+            yerr=[below, above],
+            marker=MARKERS[number % len(MARKERS)],
+            capsize=3,
+            label=f"{curve.agent} on {curve.model}",
+        )
+    axes.axhline(SUCCESS_LIMIT, color="grey", linestyle="--", linewidth=1)
+    axes.set(title=title, xlabel="number of actions", ylabel="success rate", ylim=(-0.02, 1.02))
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    if curves:
+        axes.legend(fontsize="small")
+    return figure
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG file."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=144)
+    return stream.getvalue()
+
+
+def _figure() -> Figure:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("a figure", "report") from error
+    return Figure(figsize=(7.0, 4.2), layout="constrained")
