@@ -2,12 +2,14 @@
 
 Facts are words (`on b a`); parameters come from the call's arguments (`on {a1} {a2}`), a list-valued
 argument stands for each of its elements. `*` matches any one word and `!w` any word but `w`; only the
-contract can say so, never an argument. Clears come before provides; a call that failed has no effect, but its attempt is judged.
+contract can say so, never an argument. Clears come before provides; a call that failed has no effect,
+but its attempt is judged.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +24,7 @@ OnViolation = Literal["stop", "skip", "apply"]
 ILL_FORMED = "<unknown action, object or argument count>"
 MAX_FACTS = 100_000
 
-_PARAMETER = re.compile(r"\{([^{}]+)\}|\?([\w-]+)")
+_PARAMETER = re.compile(r"\{([^{}]+)\}|^\?([\w-]+)")
 
 
 def fact(text: str) -> Fact:
@@ -50,6 +52,8 @@ class Pattern:
     def facts(self, arguments: Mapping[str, Sequence[str]]) -> list[Wanted]:
         """Every fact it stands for with these arguments; KeyError where one is missing."""
         names = sorted(self.parameters)
+        if math.prod(len(arguments[name]) for name in names) > MAX_FACTS:
+            raise CannotEvaluate(f"{' '.join(self.words)} stands for more than {MAX_FACTS} facts")
         combinations = itertools.product(*(arguments[name] for name in names))
         return [
             tuple(_filled(word, dict(zip(names, values, strict=True))) for word in self.words)

@@ -392,3 +392,89 @@ def _without_the_needless(solver: Any, core: list[int], literals: Sequence[Any])
         if _answer(solver, *(literals[j] for j in rest)) is False:
             core = rest
     return core
+
+
+class Slots:
+    """The world of plans that are still free: calls that may or may not be made, and when."""
+
+    __slots__ = ("_made", "_times", "_z3")
+
+    DAY = 24 * 60
+
+    def __init__(self, slots: Sequence[Any]) -> None:
+        module = self._z3 = z3()
+        self._made = {who: module.Bool(f"m{i}") for i, who in enumerate(slots)}
+        starts = {who: module.Int(f"s{i}") for i, who in enumerate(slots)}
+        ends = {who: module.Int(f"e{i}") for i, who in enumerate(slots)}
+        self._times = Symbols(starts, ends)
+
+    def made(self, who: Any) -> Truth:
+        """Is the call made at all?"""
+        return self._made[who]
+
+    def before(self, first: Any, then: Any) -> Truth:
+        """Does `first` end before `then` starts?"""
+        return self._times.end(first) <= self._times.start(then)
+
+    def gap(self, first: Any, then: Any, least: float, most: float | None) -> Truth:
+        """Is the time from the end of `first` to the start of `then` in these limits (minutes)?"""
+        between = self._times.start(then) - self._times.end(first)
+        return self.all([between >= least, *([] if most is None else [between <= most])])
+
+    def in_day(self, who: Any, since: int | None, until: int | None) -> Truth:
+        """Does the call start at `since` or later and end by `until`, minutes of one day?"""
+        start, end = self._times.start(who), self._times.end(who)
+        day = start / self.DAY * self.DAY
+        parts = [] if since is None else [start - day >= since]
+        return self.all([*parts, *([] if until is None else [end - day <= until])])
+
+    def all(self, parts: Iterable[Truth]) -> Truth:
+        return self._times.all(parts)
+
+    def any(self, parts: Iterable[Truth]) -> Truth:
+        return self._times.any(parts)
+
+    def no(self, part: Truth) -> Truth:
+        return self._times.no(part)
+
+    def rules(self, distinct: bool) -> list[Truth]:
+        """Every call takes at least a minute; with `distinct`, no two overlap or start together."""
+        spans = [self._times.end(who) >= self._times.start(who) + 1 for who in self._made]
+        spans += [self._times.start(who) >= 0 for who in self._made]
+        if distinct:
+            spans += [
+                self.any((self.before(a, b), self.before(b, a))) for a, b in combinations(self._made, 2)
+            ]
+        return spans
+
+
+PlanRule = Callable[[Slots], Truth]
+
+
+@_serial
+def plan_conflict(
+    groups: Sequence[Sequence[PlanRule]],
+    slots: Sequence[Any],
+    wanted: PlanRule,
+    *,
+    distinct: bool = False,
+    timeout_ms: int = TIMEOUT_MS,
+) -> list[int] | None:
+    """Positions of a minimal set of rule groups under which no plan does what is `wanted`.
+
+    Empty if some plan keeps all groups and does it; None if Z3 gave up. A plan makes each of the
+    `slots` at most once.
+    """
+    module = z3()
+    world = Slots(slots)
+    solver = _solver(timeout_ms)
+    solver.set("core.minimize", True)
+    solver.add([*world.rules(distinct), wanted(world)])
+    literals = [module.Bool(f"k{i}") for i in range(len(groups))]
+    for literal, group in zip(literals, groups, strict=True):
+        solver.add([module.Implies(literal, rule(world)) for rule in group])
+    answer = _answer(solver, *literals)
+    if answer is not False:
+        return None if answer is None else []
+    core = {str(k) for k in solver.unsat_core()}
+    return _without_the_needless(solver, [i for i in range(len(groups)) if f"k{i}" in core], literals)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from synth.constraints import Before, EndsBy, StartsFrom
 from synth.errors import BadInput
@@ -30,6 +31,9 @@ from synth.policies.order_kinds import (
 )
 from synth.policies.turn import Alone
 
+if TYPE_CHECKING:
+    from synth.lexer import Vocabulary
+
 MUST = r"(?:must|should|shall|has to|have to|needs to|need to)"
 HAPPEN = r"(?:happen|occur|take place|be (?:done|called|performed|carried out|executed|started))"
 TIME = r"(?P<amount>\d+(?:\.\d+)?) ?(?P<unit>milliseconds?|ms|seconds?|s|minutes?|min|hours?|h|days?)"
@@ -40,12 +44,20 @@ UNITS |= {"d": 86400 * NANOSECONDS}
 _SAME = re.compile(r"^(?P<rest>.+?),? with the same (?P<fields>[^\s,;]+(?: and [^\s,;]+)*)$", re.I)
 
 
-@dataclass(frozen=True, slots=True)
 class Names:
     """The actions that sentences may name."""
 
-    actions: Mapping[str, Tools]
-    """By phrase."""
+    def __init__(self, actions: Mapping[str, Tools]) -> None:
+        self.actions = actions
+        """By phrase."""
+        self._plain = {_plain(phrase): tools for phrase, tools in actions.items()}
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names as the grammar of the queries wants them; made for the first sentence it reads."""
+        from synth.lexer import Vocabulary  # the language half, only for files that have sentences
+
+        return Vocabulary({"id": phrase, "phrase": phrase} for phrase in self.actions)
 
     def list(self, text: str) -> tuple[Tools, ...]:
         """`a and b and "c and d"` as actions: names first, longest match; BadInput for unknown names."""
@@ -74,13 +86,10 @@ class Names:
 
     def _known(self, text: str) -> Tools | None:
         name = _plain(text)
-        known = {_plain(phrase): tools for phrase, tools in self.actions.items()}
-        if name in known:
-            return known[name]
-        return known.get(name.removeprefix("call ")) if name.startswith("call ") else None
+        return self._plain.get(name) or self._plain.get(name.removeprefix("call "))
 
     def _unknown(self, name: str) -> str:
-        close = get_close_matches(_plain(name), [_plain(phrase) for phrase in self.actions], n=1)
+        close = get_close_matches(_plain(name), list(self._plain), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         return f"no action is called {name.strip()!r} (expected one of {some_of(list(self.actions))}){hint}"
 
@@ -113,10 +122,9 @@ def _same_fields(text: str) -> Paths:
 
 
 def _by_grammar(sentence: str, names: Names, same: Paths) -> Rule:
-    from synth.parse import parse  # the language half, only for files that have sentences
+    from synth.parse import read_paragraph  # the language half, only for files that have sentences
 
-    phrases = list(names.actions)
-    said = parse(sentence, [{"id": phrase, "phrase": phrase, "tool": phrase} for phrase in phrases])
+    said = read_paragraph(sentence, names.vocabulary)
     orders = [c for c in said.constraints if isinstance(c, Before)]
     limits = [c for c in said.constraints if isinstance(c, EndsBy | StartsFrom)]
     if orders and limits:
