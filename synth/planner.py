@@ -8,7 +8,7 @@ that learns durations only from what its tools answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from synth.constraints import Before, Constraint, EndsBy, StartsFrom
@@ -153,7 +153,8 @@ class ReferencePlanner:
 
     `next_call()` names a task and its start; `learn()` takes the duration that the tool reported.
     When a duration breaks the plan, it halts and starts over from the beginning of the day with
-    what it has learned (`replans` counts that). Deterministic, so replaying the same answers gives
+    what it has learned (`replans` counts that), first with a task that it has already done: that is
+    what tells a new attempt from the old one. Deterministic, so replaying the same answers gives
     the same calls.
     """
 
@@ -195,9 +196,7 @@ class ReferencePlanner:
             return None
         slot = self._next_slot()
         if slot is None and self._done:
-            self.replans += 1
-            self._done, self._now, self._broken = 0, self._day.begin, False
-            slot = self._next_slot()
+            slot = self._start_over()
         if slot is None:
             self.gave_up = True
             return None
@@ -223,12 +222,30 @@ class ReferencePlanner:
     def _next_slot(self) -> Slot | None:
         if self._broken:
             return None
-        for guess in (self.TYPICAL_MINUTES, LEAST_MINUTES):
-            durations = [self.known.get(task, guess) for task in range(len(self.actions))]
+        for durations in self._expected():
             slots = find_schedule(self._day, durations, self._done, self._now)
             if slots:
                 return slots[0]
         return None
+
+    def _start_over(self) -> Slot | None:
+        """The first call of a new attempt: a task that is already done, or it would seem to go on."""
+        day, called_before = self._day, list(bits(self._done))
+        self.replans += 1
+        self._done, self._now, self._broken = 0, day.begin, False
+        for durations in self._expected():
+            for task in called_before:
+                end = day.earliest[task] + durations[task]
+                if day.order.before[task] or end > day.latest[task]:
+                    continue
+                if find_schedule(day, durations, 1 << task, end) is not None:
+                    return task, day.earliest[task]
+        return None
+
+    def _expected(self) -> Iterator[list[int]]:
+        """Durations to plan with: known ones, and for the others what is typical, then the least."""
+        for guess in (self.TYPICAL_MINUTES, LEAST_MINUTES):
+            yield [self.known.get(task, guess) for task in range(len(self.actions))]
 
 
 def play(planner: ReferencePlanner, durations: Mapping[str, int]) -> list[tuple[str, int]]:
