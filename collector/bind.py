@@ -54,7 +54,9 @@ def ending(rebuilt: Rebuilt, binding: Binding | None, arrival: Arrival, settings
 def _missing(rebuilt: Rebuilt, *, rootless_is_gap: bool) -> str | None:
     if rebuilt.expected_calls is not None and len(rebuilt.run.calls) < rebuilt.expected_calls:
         return f"the run announced {rebuilt.expected_calls} calls, {len(rebuilt.run.calls)} arrived"
-    if rootless_is_gap and rebuilt.spans and not rebuilt.has_root:
+    if rootless_is_gap and not rebuilt.spans:
+        return "no span of this run ever arrived: is the agent's program traced, and to this collector?"
+    if rootless_is_gap and not rebuilt.has_root:
         return "the span of the run itself never arrived: the program may have been killed"
     return None
 

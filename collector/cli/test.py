@@ -222,9 +222,13 @@ class Report:
 
 def failure_text(result: Result) -> str:
     """Which case failed, why, and the sentences that say so."""
-    verdict = result.verdict or {}
     head = f"case {result.case_id}: {result.error_type or result.outcome}"
-    said = [found["explanation"] for found in verdict.get("findings", ()) if found["type"] != "note"]
-    if result.error:
-        said.append(result.error)
-    return "\n".join([head, *(f"  - {line}" for line in said or ["no verdict came"])])
+    return "\n".join([head, *(f"  - {line}" for line in reasons(result) or ["no verdict came"])])
+
+
+def reasons(result: Result) -> list[str]:
+    """What is wrong; for an undecided run, what stands in the way of a verdict."""
+    gaps = list((result.run or {}).get("problems", ()))
+    found = [f["explanation"] for f in (result.verdict or {}).get("findings", ()) if f["type"] != "note"]
+    said = gaps if result.outcome == "undecided" and gaps else [*found, *gaps]
+    return [*said, result.error] if result.error else said

@@ -52,9 +52,11 @@ print(json.dumps(ids))
 """
 
 
-def pdoctor(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def pdoctor(
+    *arguments: str | Path, cwd: Path | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
     command = [*PDOCTOR, *map(str, arguments)]
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80"}
+    environment = {**os.environ, "NO_COLOR": "1", **variables}
     return subprocess.run(
         command, capture_output=True, text=True, timeout=240, env=environment, cwd=cwd, check=False
     )
@@ -227,6 +229,12 @@ def test_pdoctor_test_ends_by_the_pass_rate(profile: str, code: int, tmp_path: P
     report = json.loads(tested.stdout)
     assert (tested.returncode, report["runs"], report["failed"]) == (code, 2, 2 * code)
     assert junit.read_text().count("<failure") == 2 * code
+
+
+def test_an_agent_that_is_not_traced_is_undecided_not_failed() -> None:
+    tested = pdoctor("test", "raw-loop", "--cases", "1", PDOCTOR_TRACE_DISABLED="1")
+    assert tested.returncode == 3
+    assert "no span of this run ever arrived" in tested.stdout
 
 
 def test_the_demo_finds_every_planted_fault_and_nothing_else(tmp_path: Path) -> None:
