@@ -34,16 +34,22 @@ def observed_order(calls: Sequence[ToolCall]) -> list[int]:
 
 
 def schedule_of(
-    first: Mapping[str, int], calls: Sequence[ToolCall], *, overlap_counts: bool = False, skew_ns: int = 0
+    first: Mapping[str, int],
+    calls: Sequence[ToolCall],
+    order: Sequence[int] | None = None,
+    *,
+    overlap_counts: bool = False,
+    skew_ns: int = 0,
 ) -> Schedule:
     """The schedule of actions by the calls that fulfilled them (`first`: action -> position).
 
     Order-mode cases judge the order in which executions started (of requests, where times are
-    inferred); with `overlap_counts` the ends count too, and inferred times are bounds.
+    inferred); with `overlap_counts` the ends count too, and inferred times are bounds. `order` is the
+    observed order, where it is known already.
     """
     two_clocks = skew_ns > 0 and len({call.extra.get("clock") for call in calls}) > 1
     if not overlap_counts and not two_clocks:
-        rank = {call: k for k, call in enumerate(observed_order(calls))}
+        rank = {call: k for k, call in enumerate(observed_order(calls) if order is None else order)}
         ranks = {action: rank[call] for action, call in first.items()}
         return Schedule(first, Fixed(ranks, {a: k + 1 for a, k in ranks.items()}), "calls")
     times = instants(calls, overlap_counts=overlap_counts, skew_ns=skew_ns)

@@ -41,8 +41,10 @@ class Reading:
     @property
     def first(self) -> dict[str, int]:
         """Action -> position of its first success, in observed order."""
-        rank = {call: k for k, call in enumerate(self.order)}
         found = {action: tries.good[0] for action, tries in self.tries.items() if tries.good}
+        if all(not tries.failed and not tries.silent for tries in self.tries.values()):
+            return found  # `tries` is in order of first calls, here the first successes
+        rank = {call: k for k, call in enumerate(self.order)}
         return dict(sorted(found.items(), key=lambda item: rank[item[1]]))
 
 

@@ -6,6 +6,9 @@ decides, with Z3 as judge; what is wrong is explained, and a plan near the obser
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
+
 from synth.case import Case
 from synth.errors import BadInput
 from synth.explain import Wording
@@ -26,8 +29,26 @@ def judge(case: Case, run: Run, *, rules: Rules | None = None) -> Verdict:
     return judge_timed(subject, run, rules) if subject.spec.timed else judge_order(subject, run, rules)
 
 
+_subjects: OrderedDict[int, tuple[Case, Subject]] = OrderedDict()
+_MAX_SUBJECTS = 256
+_lock = threading.Lock()
+
+
 def subject_of(case: Case) -> Subject:
-    """The parts of a case that judging needs, checked."""
+    """The parts of a case that judging needs, checked; the newest 256 cases are remembered."""
+    with _lock:
+        known = _subjects.get(id(case))
+    if known is not None and known[0] is case:
+        return known[1]
+    subject = _checked(case)
+    with _lock:
+        _subjects[id(case)] = (case, subject)  # holds the case, so that its id stays its own
+        while len(_subjects) > _MAX_SUBJECTS:
+            _subjects.popitem(last=False)
+    return subject
+
+
+def _checked(case: Case) -> Subject:
     spec = case.spec
     known = set(spec.actions)
     actions = {action.tool: action.id for action in case.actions}

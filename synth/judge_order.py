@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from synth import explain
-from synth.bind import schedule_of
+from synth.bind import NEVER, schedule_of
 from synth.check import Decision, decide
 from synth.classify import Reading, failures, gap, limits, primary, ranked, read_calls, repeats, strange_tools
 from synth.completion import dead_in_order
@@ -32,8 +32,11 @@ def judge_order(subject: Subject, run: Run, rules: Rules) -> Verdict:
         *failures(spec.actions, reading, calls, say),
         *repeats(reading, rules, say),
     ]
-    claims = [c for c in spec.constraints if all(action in first for action in c.actions)]
-    schedule = schedule_of(first, calls, overlap_counts=rules.strict_parallel, skew_ns=rules.skew_ns)
+    complete = len(first) == len(spec.actions)
+    claims = spec.constraints if complete else [c for c in spec.constraints if first.keys() >= {*c.actions}]
+    schedule = schedule_of(
+        first, calls, reading.order, overlap_counts=rules.strict_parallel, skew_ns=rules.skew_ns
+    )
     decision = decide_with(rules, run.id, claims, schedule.times, failing=primary(findings) is not None)
     findings += _order_findings(claims, decision, schedule, calls, say)
     findings += _parallel_findings(claims, decision, schedule, calls, rules, say)
@@ -157,7 +160,7 @@ def _parallel_findings(
     say: explain.Wording,
 ) -> Iterator[Finding]:
     """Ordered actions that ran side by side, or were requested in one message, without being violated."""
-    if all(call.step is None and call.start is None for call in calls):
+    if not _side_by_side(calls):
         return
     settled = {*decision.failed, *decision.undecided}
     for i, claim in enumerate(claims):
@@ -177,6 +180,21 @@ def _parallel_findings(
         )
         kind = "order_error" if rules.strict_parallel else "note"
         yield Finding(kind, code, said, (first, then), claim.sentence, claim.span, claim)  # type: ignore[arg-type]
+
+
+def _side_by_side(calls: Sequence[ToolCall]) -> bool:
+    """Did any two neighbouring calls overlap, or come from one model message?"""
+    latest, step = None, None
+    for call in calls:
+        if call.step is not None:
+            if call.step == step:
+                return True
+            step = call.step
+        if call.start is not None:
+            if latest is not None and call.start[0] < latest:
+                return True
+            latest = max(latest or 0, NEVER if call.end is None else call.end[1])
+    return False
 
 
 def _dead_at(subject: Subject, first: dict[str, int]) -> int | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from itertools import combinations
 from typing import Any, ParamSpec, Protocol, TypeVar
 
@@ -48,6 +48,25 @@ def _serial(question: Callable[P, R]) -> Callable[P, R]:
             return question(*args, **kwargs)
 
     return locked
+
+
+# Building terms through Python costs more than deciding them, so the common ones are kept (bounded;
+# only used inside the lock). Names go by position, not by action: Z3 keeps every name it ever saw.
+
+
+@lru_cache(maxsize=4096)
+def _int(letter: str, position: int) -> Any:
+    return z3().Int(f"{letter}{position}")
+
+
+@lru_cache(maxsize=4096)
+def _bool(letter: str, position: int) -> Any:
+    return z3().Bool(f"{letter}{position}")
+
+
+@lru_cache(maxsize=16384)
+def _equal(letter: str, position: int, value: int) -> Any:
+    return _int(letter, position) == value
 
 
 class Symbols:
@@ -93,14 +112,13 @@ class Symbols:
 
 
 def _free_starts(actions: Sequence[str]) -> dict[str, Any]:
-    # Names by position, not by action: Z3 keeps every name it ever saw.
-    return {action: z3().Int(f"s{i}") for i, action in enumerate(actions)}
+    return {action: _int("s", i) for i, action in enumerate(actions)}
 
 
 def _unknown_durations(actions: Sequence[str]) -> tuple[Symbols, list[Truth]]:
     """Any durations of at least one minute: what holds here holds whatever the tools report."""
     starts = _free_starts(actions)
-    ends = {action: z3().Int(f"e{i}") for i, action in enumerate(actions)}
+    ends = {action: _int("e", i) for i, action in enumerate(actions)}
     return Symbols(starts, ends), [ends[a] >= starts[a] + 1 for a in actions]
 
 
@@ -218,13 +236,15 @@ def violated(claims: Sequence[Claim], times: Fixed, *, timeout_ms: int = TIMEOUT
     """
     module = z3()
     solver = _solver(timeout_ms)
-    starts = {who: module.Int(f"s{i}") for i, who in enumerate(times.starts)}
-    ends = {who: module.Int(f"e{i}") for i, who in enumerate(times.ends)}
-    solver.add([starts[who] == at for who, at in times.starts.items()])
-    solver.add([ends[who] == at for who, at in times.ends.items()])
+    starts = {who: _int("s", i) for i, who in enumerate(times.starts)}
+    ends = {who: _int("e", i) for i, who in enumerate(times.ends)}
     world = Symbols(starts, ends, times.scale)
-    literals = [module.Bool(f"k{i}") for i in range(len(claims))]
-    solver.add([k == claim.formula(world) for k, claim in zip(literals, claims, strict=True)])
+    literals = [_bool("k", i) for i in range(len(claims))]
+    solver.add(
+        *(_equal("s", i, at) for i, at in enumerate(times.starts.values())),
+        *(_equal("e", i, at) for i, at in enumerate(times.ends.values())),
+        *(k == claim.formula(world) for k, claim in zip(literals, claims, strict=True)),
+    )
     if not _answer(solver):
         return None
     model = solver.model()
@@ -263,7 +283,7 @@ def _bounded_terms(times: Bounded) -> tuple[Symbols, list[Truth]]:
     def terms(bounds: Mapping[Any, Bounds], letter: str) -> dict[Any, Any]:
         found = {}
         for i, (who, edge) in enumerate(bounds.items()):
-            time, tick = module.Int(f"{letter}{i}"), edge.lo % scale
+            time, tick = _int(letter, i), edge.lo % scale
             rules.extend((time >= edge.lo // scale, time <= edge.hi // scale))
             found[who] = time * scale + tick
         return found
@@ -289,7 +309,7 @@ def _joint_conflict(solver: Any, formulas: Sequence[Truth], positions: Sequence[
     if len(positions) < 2:
         return ()
     module = z3()
-    literals = {i: module.Bool(f"k{i}") for i in positions}
+    literals = {i: _bool("k", i) for i in positions}
     solver.push()
     try:
         solver.set("core.minimize", True)
@@ -373,7 +393,7 @@ def minimal_conflict(
     solver = _solver(timeout_ms)
     solver.set("core.minimize", True)
     solver.add(rules)
-    literals = [module.Bool(f"k{i}") for i in range(len(groups))]
+    literals = [_bool("k", i) for i in range(len(groups))]
     for literal, group in zip(literals, groups, strict=True):
         solver.add([module.Implies(literal, c.formula(times)) for c in group])
     answer = _answer(solver, *literals)
@@ -403,9 +423,9 @@ class Slots:
 
     def __init__(self, slots: Sequence[Any]) -> None:
         module = self._z3 = z3()
-        self._made = {who: module.Bool(f"m{i}") for i, who in enumerate(slots)}
-        starts = {who: module.Int(f"s{i}") for i, who in enumerate(slots)}
-        ends = {who: module.Int(f"e{i}") for i, who in enumerate(slots)}
+        self._made = {who: _bool("m", i) for i, who in enumerate(slots)}
+        starts = {who: _int("s", i) for i, who in enumerate(slots)}
+        ends = {who: _int("e", i) for i, who in enumerate(slots)}
         self._times = Symbols(starts, ends)
 
     def made(self, who: Any) -> Truth:
@@ -470,7 +490,7 @@ def plan_conflict(
     solver = _solver(timeout_ms)
     solver.set("core.minimize", True)
     solver.add([*world.rules(distinct), wanted(world)])
-    literals = [module.Bool(f"k{i}") for i in range(len(groups))]
+    literals = [_bool("k", i) for i in range(len(groups))]
     for literal, group in zip(literals, groups, strict=True):
         solver.add([module.Implies(literal, rule(world)) for rule in group])
     answer = _answer(solver, *literals)

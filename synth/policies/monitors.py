@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from synth.errors import BadInput
 from synth.monitor import Monitor, monitor_of
 from synth.policies.evidence import Evidence
 from synth.policies.kinds import NOT_APPLICABLE, Judged
@@ -40,5 +41,7 @@ class Behaviour:
 
 def read_behaviour(node: Node, names: Names) -> Behaviour:
     """An S-expression over tool names, see the module `monitor`."""
-    with node.blamed():
+    try:
         return Behaviour(monitor_of(node.text()))
+    except BadInput as bad:
+        raise node.bad(bad.message) from None
