@@ -37,7 +37,7 @@ class Decider(Protocol):
         ...
 
     def keep(self, sentence: Sentence, *, novel: bool) -> bool:
-        """Add the sentence if the set stays satisfiable (and, if `novel`, each part says something new)."""
+        """Add the sentence if the set stays satisfiable (and, if `novel`, each clause says something new)."""
         ...
 
     def statistics(self) -> dict[str, Any]:
@@ -55,40 +55,44 @@ def decider_for(name: str, ground: Ground) -> Decider:
 class Facts:
     """What sentences state: an order, and in timed mode limits on the clock."""
 
-    __slots__ = ("earliest", "latest", "order")
+    __slots__ = ("earliest", "horizon", "latest", "order")
 
-    def __init__(self, order: Closure, earliest: list[int], latest: list[int]) -> None:
-        self.order, self.earliest, self.latest = order, earliest, latest
+    def __init__(
+        self, order: Closure, earliest: list[int], latest: list[int], horizon: tuple[int, int]
+    ) -> None:
+        self.order, self.earliest, self.latest, self.horizon = order, earliest, latest, horizon
 
     @classmethod
     def none(cls, size: int, horizon: tuple[int, int] | None) -> Facts:
         """Before anything is said."""
         begin, end = horizon or (0, 0)
-        return cls(Closure(size), [begin] * size, [end] * size)
+        return cls(Closure(size), [begin] * size, [end] * size, (begin, end))
 
     def copy(self) -> Facts:
-        return Facts(self.order.copy(), self.earliest[:], self.latest[:])
+        return Facts(self.order.copy(), self.earliest[:], self.latest[:], self.horizon)
 
-    def limited(self, horizon: tuple[int, int]) -> bool:
+    @property
+    def limited(self) -> bool:
         """Whether any sentence states a clock time."""
-        return max(self.earliest) > horizon[0] or min(self.latest) < horizon[1]
+        return max(self.earliest) > self.horizon[0] or min(self.latest) < self.horizon[1]
 
     def day(self, order: Closure, begin: int) -> Day:
         """As a scheduling problem over `order`."""
         return Day(order, self.earliest, self.latest, begin)
 
     def add(self, part: SubSentence, position: Mapping[str, int], sane: Closure | None) -> bool | None:
-        """Take in a sub-sentence: whether it says something new, or None if the order gets a cycle.
+        """Take in a sub-sentence: whether each of its statements says something new, None for a cycle.
 
         `sane` is the order together with the natural one, where there is any.
         """
-        new = False
+        all_new = True
         order = self.order
         for subjects, relation, target, _ in statements(part):
             precedes = relation is Relation.PRECEDES
             if not isinstance(target, Names):
-                new = self._limit([position[a] for a in subjects], precedes, target.minutes) or new
+                all_new = self._limit([position[a] for a in subjects], precedes, target.minutes) and all_new
                 continue
+            new = False
             first, then = (subjects, target.actions) if precedes else (target.actions, subjects)
             for a in first:
                 for b in then:
@@ -98,18 +102,16 @@ class Facts:
                     new = True
                     if (sane is not None and not sane.add(*edge)) or not order.add(*edge):
                         return None
-        return new
+            all_new = all_new and new
+        return all_new
 
     def _limit(self, tasks: Sequence[int], ends_by: bool, minutes: int) -> bool:
-        new = False
+        """Limit the tasks; whether none of them had such a limit already."""
+        limits, tighter = (self.latest, min) if ends_by else (self.earliest, max)
+        fresh = all(limits[task] == self.horizon[ends_by] for task in tasks)
         for task in tasks:
-            if ends_by and minutes < self.latest[task]:
-                self.latest[task] = minutes
-                new = True
-            elif not ends_by and minutes > self.earliest[task]:
-                self.earliest[task] = minutes
-                new = True
-        return new
+            limits[task] = tighter(limits[task], minutes)
+        return fresh
 
 
 class ByClosure:

@@ -35,7 +35,7 @@ class Sizes:
     depth: int = 1
     """How deep relative clauses nest."""
     longer_list: float = 0.3
-    """Chance that a list grows by one more name."""
+    """Chance that a list of one grows; a list of two does so with the square of it, and so on."""
     list_length: int = 3
     join: float = 0.35
     """Chance that a sentence grows by one more sub-sentence."""
@@ -90,7 +90,7 @@ class Expansion:
         random, sizes = self.random, self.sizes
         spare = len(self.ids) - self.used - reserve
         length = 1
-        while length < sizes.list_length and length < spare and random() < sizes.longer_list:
+        while length < sizes.list_length and length < spare and random() < sizes.longer_list**length:
             length += 1
         actions = tuple([self._take() for _ in range(length)])
         if depth < sizes.depth and random() < sizes.relative and (spare > length or self.moments):

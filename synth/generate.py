@@ -2,7 +2,8 @@
 
 A candidate sentence is kept only if the whole set stays satisfiable. For pure order that is
 acyclicity, which `order.Closure` decides in microseconds; with clock times our own search must find
-a schedule. Z3 confirms every finished case, and `decider="z3"` asks it about every candidate, as the
+a schedule. Unless `stop="count"` asks for Alg. 1 to the letter, every clause must also say something
+new, so that no paragraph repeats itself. Z3 confirms every finished case, and `decider="z3"` asks it about every candidate, as the
 paper does. Cases are never built from a hidden order: that would favour loose cases (the share of
 cases with one valid plan halves).
 
@@ -234,7 +235,7 @@ def _timed_parts(decider: Decider, ground: Ground, options: Options) -> dict[str
     assert ground.durations is not None
     assert ground.horizon is not None
     facts = decider.facts
-    if not facts.limited(ground.horizon):
+    if not facts.limited:
         return None
     with_natural = Closure(len(ground.ids), [*facts.order.edges(), *ground.natural])
     slots = find_schedule(facts.day(with_natural, ground.horizon[0]), ground.durations)

@@ -70,8 +70,8 @@ VERBS = {
         Verb("come before"),
         Verb("go before", clock=False),
         Verb("be followed by", clock=False),
-        Verb("come ahead of"),
-        Verb("come earlier than"),
+        Verb("come ahead of", clock=False),
+        Verb("come earlier than", clock=False),
         Verb("come prior to"),
     ),
     Relation.SUCCEEDS: (

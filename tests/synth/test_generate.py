@@ -307,3 +307,30 @@ def test_without_z3_everything_but_z3_works_and_the_rest_names_the_extra():
 
 def test_shipped_topics_are_all_drawn():
     assert {case.topic for case in cases(900, actions=(3, 3))} == {topic.job for topic in shipped_topics()}
+
+
+def clauses(case: Case) -> list[list[Before | EndsBy | StartsFrom]]:
+    """The constraints of each clause, in reading order."""
+    found: dict[object, list[Before | EndsBy | StartsFrom]] = {}
+    for c in case.constraints:
+        found.setdefault(c.span, []).append(c)
+    return list(found.values())
+
+
+@pytest.mark.parametrize("stop", ["covered", "saturated"])
+def test_every_clause_says_something_new(stop: str):
+    for case in cases(40, actions=(3, 6), stop=stop):
+        known: set[tuple[str, str]] = set()
+        for clause in clauses(case):
+            said = {(c.first, c.then) for c in clause if isinstance(c, Before)}
+            assert not said <= known
+            known |= said
+            for middle, first, then in product({a.id for a in case.actions}, repeat=3):
+                if (first, middle) in known and (middle, then) in known:
+                    known.add((first, then))
+
+
+def test_no_limit_on_the_clock_is_stated_twice():
+    for case in cases(60, mode="timed", actions=(2, 6)):
+        limits = [(type(c), c.action) for c in case.constraints if not isinstance(c, Before)]
+        assert len(set(limits)) == len(limits)
