@@ -69,23 +69,24 @@ def has_times(calls: Sequence[ToolCall]) -> bool:
 def instants(calls: Sequence[ToolCall], *, overlap_counts: bool = True, skew_ns: int = 0) -> Fixed | Bounded:
     """Start and end of every call by position, in wall-clock ns, or by order where a time is missing.
 
-    Equal clock readings are ordered by position. Calls whose `clock` (a field of the record: host or
+    Equal clock readings are ordered by place in the observed order. Calls whose `clock` (a field of the record: host or
     process) differs from that of the first call are only known to within `skew_ns`.
     """
+    order = observed_order(calls)
     if not has_times(calls):
-        order = observed_order(calls)
         return Fixed({i: k for k, i in enumerate(order)}, {i: k + 1 for k, i in enumerate(order)})
     scale = 2 * len(calls) + 2
     starts, ends = {}, {}
     exact = True
-    for i, call in enumerate(calls):
+    for k, i in enumerate(order):
+        call = calls[i]
         blur = skew_ns if call.extra.get("clock") != calls[0].extra.get("clock") else 0
         start = call.start or (0, 0)
         end = (call.end or (NEVER, NEVER)) if overlap_counts else start
         if not call.finished and overlap_counts:
             end = (NEVER, NEVER)
-        starts[i] = Bounds((start[0] - blur) * scale + 2 * i, (start[1] + blur) * scale + 2 * i)
-        ends[i] = Bounds((end[0] - blur) * scale + 2 * i + 1, (end[1] + blur) * scale + 2 * i + 1)
+        starts[i] = Bounds((start[0] - blur) * scale + 2 * k, (start[1] + blur) * scale + 2 * k)
+        ends[i] = Bounds((end[0] - blur) * scale + 2 * k + 1, (end[1] + blur) * scale + 2 * k + 1)
         exact = exact and not blur and start[0] == start[1] and end[0] == end[1]
     if not exact:
         return Bounded(starts, ends, scale)
