@@ -28,6 +28,8 @@ VERBS = {
     "run": "run any Python program instrumented",
     "synth": "write synthesized planning problems as JSON lines",
     "parse": "read a paragraph back into constraints",
+    "rewrite": "let a model write paragraphs for constraints, and judge them",
+    "topics": "list the jobs that problems are drawn over, or let a model propose more",
     "check": "judge recorded runs against cases and policies",
     "test": "drive an agent through synthesized problems and judge it",
     "capability": "measure at which plan length an agent starts to fail",

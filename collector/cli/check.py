@@ -58,7 +58,7 @@ def check(
     policies = load_policies(policies_file) if policies_file else None
     judged: list[Judgement] = []
     for run in (run for source in runs for run in runs_in(source)):
-        judgement = Judgement(run, case_of(run, cases, cases_file), policies, Rules(z3=z3))  # type: ignore[arg-type]
+        judgement = Judgement(run, case_of(run, cases, cases_file), policies, Rules(z3=z3))
         if as_json:
             for line in judgement.lines():
                 write_json(line)

@@ -32,8 +32,15 @@ class Collector:
     def get(self, path: str, **parameters: Any) -> Any:
         """The JSON answer; anything else is `BadInput` with what the collector said and what to do."""
         wanted = {name: value for name, value in parameters.items() if value is not None}
+        return self.ask("GET", path, params=wanted)
+
+    def post(self, path: str, body: Any) -> Any:
+        """Send JSON; answers as `get` does."""
+        return self.ask("POST", path, json=body)
+
+    def ask(self, method: str, path: str, **content: Any) -> Any:
         try:
-            response = self.http.get(path, params=wanted)
+            response = self.http.request(method, path, **content)
         except httpx.TransportError as error:
             raise BadInput(
                 f"no collector answers at {self.url} ({error}): start one with `pdoctor serve`"

@@ -1,0 +1,56 @@
+"""`pdoctor rewrite`: a model writes paragraphs for constraint sets, our parser judges them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from collector.cli.console import Exit, clear_errors, json_option, table, write_json
+from collector.cli.model import model_options, openai_client
+from collector.cli.synth import number_range
+
+if TYPE_CHECKING:
+    from synth.extract import Written
+
+
+@click.command("rewrite")
+@click.option("--actions", callback=number_range, default="2..5", show_default=True, metavar="N|LO..HI")
+@click.option("--cases", type=click.IntRange(1), default=10, show_default=True, help="Per number of actions.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@model_options
+@json_option
+def command(
+    actions: tuple[int, int], cases: int, seed: int, model: str | None, base_url: str | None, as_json: bool
+) -> None:
+    """Let a model write the paragraph for constraint sets, and judge what it wrote (paper, section 7).
+
+    Exit code 0: every paragraph means exactly its constraints.
+    """
+    with clear_errors():
+        from synth.extract import write_and_read
+
+        client, name = openai_client(model, base_url)
+        low, high = actions
+        written = write_and_read(client, name, sizes=range(low, high + 1), per_size=cases, seed=seed)
+        if as_json:
+            for one in written:
+                write_json(asdict(one))
+        else:
+            click.echo(text(written))
+        raise SystemExit(Exit.PASSED if all(one.outcome == "faithful" for one in written) else Exit.FAILED)
+
+
+OUTCOMES = ("faithful", "different", "contradictory", "unreadable")
+
+
+def text(written: list[Written]) -> str:
+    """How many were faithful per number of actions, then what was wrong with the others."""
+    rows: list[list[Any]] = []
+    for size in sorted({one.actions for one in written}):
+        counts: Counter[str] = Counter(one.outcome for one in written if one.actions == size)
+        rows.append([size, *(counts[outcome] for outcome in OUTCOMES)])
+    wrong = [f"{one.case_id}: {one.outcome}: {one.detail}" for one in written if one.outcome != "faithful"]
+    return "\n".join([table(["actions", *OUTCOMES], rows), *wrong])

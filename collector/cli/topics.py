@@ -1,0 +1,44 @@
+"""`pdoctor topics`: the jobs that cases are drawn over, and new ones from a model."""
+
+from __future__ import annotations
+
+import click
+
+from collector.cli.console import clear_errors, json_option, table, write_json
+from collector.cli.model import model_options, openai_client
+
+
+@click.group("topics")
+def command() -> None:
+    """List the shipped topics, or let a model propose new ones."""
+
+
+@command.command("list")
+@json_option
+def list_topics(as_json: bool) -> None:
+    """The shipped jobs with their industries."""
+    with clear_errors():
+        from synth.topics import shipped_topics
+
+        shipped = shipped_topics()
+        if as_json:
+            for topic in shipped:
+                write_json(
+                    {"job": topic.job, "industry": topic.industry, "activities": list(topic.activities)}
+                )
+            return
+        rows = [[topic.job, topic.industry, len(topic.activities)] for topic in shipped]
+        click.echo(table(["job", "industry", "activities"], rows))
+
+
+@command.command("generate")
+@click.option("--jobs", type=click.IntRange(1, 200), default=5, show_default=True)
+@click.option("--activities", type=click.IntRange(2, 50), default=20, show_default=True, help="Per job.")
+@model_options
+def generate_topics(jobs: int, activities: int, model: str | None, base_url: str | None) -> None:
+    """Ask a model for jobs and their activities (the paper's two prompts); writes TOML."""
+    with clear_errors():
+        from synth.topic_writer import topics_as_toml, write_topics
+
+        client, name = openai_client(model, base_url)
+        click.echo(topics_as_toml(write_topics(client, name, jobs=jobs, activities=activities)))
