@@ -13,11 +13,10 @@ from collector.cli.runfiles import runs_in
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
-    from synth.judge import Rules
-    from synth.policies import PolicyResult, PolicySet
-
     from synth.case import Case
+    from synth.judge import Rules
     from synth.model import Verdict
+    from synth.policies import PolicyResult, PolicySet
     from synth.run import Run
 
 
@@ -47,10 +46,9 @@ def command(
 def check(
     runs: Sequence[str], cases_file: str | None, policies_file: str | None, z3: str, as_json: bool
 ) -> int:
+    from synth.case import read_cases
     from synth.judge import Rules
     from synth.policies import load_policies
-
-    from synth.case import read_cases
 
     if cases_file is None and policies_file is None:
         raise BadInput("nothing to judge the runs by: give --cases FILE, --policies FILE or both")
