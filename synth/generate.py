@@ -3,9 +3,9 @@
 A candidate sentence is kept only if the whole set stays satisfiable. For pure order that is
 acyclicity, which `order.Closure` decides in microseconds; with clock times our own search must find
 a schedule. Unless `stop="count"` asks for Alg. 1 to the letter, every clause must also say something
-new, so that no paragraph repeats itself. Z3 confirms every finished case, and `decider="z3"` asks it about every candidate, as the
-paper does. Cases are never built from a hidden order: that would favour loose cases (the share of
-cases with one valid plan halves).
+new, so that no paragraph repeats itself. Z3 confirms every finished case, and `decider="z3"` asks it
+about every candidate, as the paper does. Cases are never built from a hidden order: that would
+favour loose cases (the share of cases with one valid plan halves).
 
 Everything random comes from one `random.Random` per case, seeded with the seed and the position of
 the case, so the same seed gives the same bytes on every machine.
@@ -66,7 +66,7 @@ class Options:
     """K of Alg. 1: failed candidates in a row."""
     decider: Literal["closure", "z3"] = "closure"
     topic: str | None = None
-    """A job; by default drawn for each case."""
+    """A job, a file of topics, or `FILE.toml:job`; by default a shipped topic is drawn for each case."""
     tools: tuple[Action, ...] | str | None = None
     """The user's own tools instead of a topic: actions, or where to find them (see `toolbox`)."""
     horizon: tuple[int, int] = (9 * 60, 18 * 60)

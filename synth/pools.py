@@ -10,7 +10,7 @@ from synth.case import Action
 from synth.errors import BadInput
 from synth.lexer import Vocabulary
 from synth.order import Closure, Edge
-from synth.topics import Topic, activity, find_topic, shipped_topics
+from synth.topics import Topic, activity, shipped_topics, topics_called
 
 OWN_TOOLS = "own tools"
 """What the topic of a case over the user's tools is called."""
@@ -55,8 +55,12 @@ def pools_for(size: int, topic: str | None, tools: Sequence[Action] | None) -> l
     if tools is not None:
         return [pool_of_tools(tools, size)]
     if topic is not None:
-        return [_large_enough(pool_of_topic(find_topic(topic), size), size)]
-    pools = [pool_of_topic(member, size) for member in shipped_topics()]
+        named = topics_called(topic)
+        pools = [
+            pool_of_topic(member, size, None if member in shipped_topics() else named) for member in named
+        ]
+    else:
+        pools = [pool_of_topic(member, size) for member in shipped_topics()]
     enough = [pool for pool in pools if len(pool.phrases) >= size]
     return enough or [_large_enough(max(pools, key=lambda pool: len(pool.phrases)), size)]
 
@@ -84,12 +88,15 @@ def pool_of_tools(tools: Sequence[Action], size: int) -> Pool:
 
 
 @cache
-def pool_of_topic(topic: Topic, size: int) -> Pool:
-    """A topic, and as many others of its industry as the size needs (if there are so many)."""
+def pool_of_topic(topic: Topic, size: int, among: tuple[Topic, ...] | None = None) -> Pool:
+    """A topic, and as many others of its industry as the size needs (if there are so many).
+
+    The others come from `among`, by default from the shipped topics.
+    """
     phrases: list[str] = []
     edges: list[Edge] = []
     jobs: list[str] = []
-    for member in (topic, *neighbours(topic)):
+    for member in (topic, *_neighbours(topic, among or shipped_topics())):
         if len(phrases) >= size:
             break
         position = _append_new(phrases, member)
@@ -98,11 +105,9 @@ def pool_of_topic(topic: Topic, size: int) -> Pool:
     return Pool(", ".join(jobs), topic.role, tuple(phrases), Closure(len(phrases), edges))
 
 
-def neighbours(topic: Topic) -> tuple[Topic, ...]:
+def _neighbours(topic: Topic, among: Sequence[Topic]) -> list[Topic]:
     """The other topics of the same industry."""
-    return tuple(
-        other for other in shipped_topics() if other.industry == topic.industry and other.job != topic.job
-    )
+    return [other for other in among if other.industry == topic.industry and other.job != topic.job]
 
 
 def _append_new(phrases: list[str], topic: Topic) -> dict[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from synth.case import Action
@@ -41,6 +42,31 @@ def activity(number: int, phrase: str) -> Action:
     return Action(f"a{number}", named, tool_name(phrase), describe(named))
 
 
+def topics_in(path: Path) -> tuple[Topic, ...]:
+    """The topics of a file in the form of the shipped one (`pdoctor topics generate` writes it)."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("topic")
+    except OSError as error:
+        raise BadInput(f"cannot read the topics: {error.strerror or error}", file=str(path)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"not TOML: {error}", file=str(path)) from None
+    if not isinstance(tables, list) or not tables:
+        raise BadInput("expected at least one [[topic]] table", file=str(path), field="topic")
+    try:
+        return tuple(topic_from_table(table) for table in tables)
+    except BadInput as error:
+        raise error.at(file=str(path)) from None
+
+
+def topics_called(name: str) -> tuple[Topic, ...]:
+    """The topic of a job, the topics of a file, or `FILE.toml:job`."""
+    path, ending, job = name.partition(".toml")
+    if not ending:
+        return (find_topic(name),)
+    topics = topics_in(Path(f"{path}{ending}"))
+    return (find_topic(job.removeprefix(":"), topics),) if job else topics
+
+
 @cache
 def shipped_topics() -> tuple[Topic, ...]:
     """The topics that come with the package."""
@@ -64,6 +90,8 @@ def find_topic(job: str, topics: Sequence[Topic] | None = None) -> Topic:
 
 def topic_from_table(table: Mapping[str, Any]) -> Topic:
     """A topic from its TOML or JSON table, checked; BadInput says what is wrong with which activity."""
+    if not isinstance(table, Mapping):
+        raise BadInput(f"a topic is a table with job and activities, got {table!r}", field="topic")
     job = table.get("job")
     if not isinstance(job, str) or not job.strip():
         raise BadInput(f"a topic needs a job (text), got {job!r}", field="job")

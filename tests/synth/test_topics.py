@@ -8,7 +8,8 @@ from itertools import combinations
 import pytest
 
 from synth.errors import BadInput
-from synth.topics import Topic, activity, find_topic, shipped_topics, topic_from_table
+from synth.generate import Options, generate
+from synth.topics import Topic, activity, find_topic, shipped_topics, topic_from_table, topics_in
 from synth.words import needs_quotes
 
 TOPICS = shipped_topics()
@@ -109,3 +110,46 @@ def test_natural_order_is_transitively_closed():
 def test_unusable_topics_are_refused(change: dict[str, object], message: str):
     with pytest.raises(BadInput, match=message):
         topic_from_table(table(**change))
+
+
+OWN = """
+[[topic]]
+job = "diver"
+industry = "sport"
+activities = ["tank filling", "boat launch", "depth check"]
+
+[[topic]]
+job = "swimmer"
+industry = "sport"
+activities = ["lane booking", "cap purchase", "depth test"]
+"""
+
+
+def test_topics_of_a_file_are_drawn_and_joined_within_it(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text(OWN)
+    drawn = list(generate(20, 1, Options(actions=(2, 3), topic=str(path)), confirm=False))
+    assert {case.topic for case in drawn} == {"diver", "swimmer"}
+    (one,) = generate(1, 1, Options(actions=(2, 2), topic=f"{path}:Diver"), confirm=False)
+    assert one.topic == "diver"
+    (joined,) = generate(1, 1, Options(actions=(6, 6), topic=str(path)), confirm=False)
+    assert joined.topic in ("diver, swimmer", "swimmer, diver")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("[[topic]", "own.toml: not TOML"),
+        ("", "at least one"),
+        ("topic = 3", "at least one"),
+        ("topic = [3]", "a topic is a table"),
+        ('[[topic]]\njob = "x"', "own.toml, field activities: topic 'x' needs a list of activities"),
+    ],
+)
+def test_an_unusable_file_of_topics_is_refused(content: str, message: str, tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text(content)
+    with pytest.raises(BadInput, match=message):
+        topics_in(path)
+    with pytest.raises(BadInput, match="cannot read the topics"):
+        topics_in(tmp_path / "absent.toml")
