@@ -25,8 +25,9 @@ def capability_figure(curves: Sequence[Curve], title: str) -> Figure:
         bounds = [point.rate.interval for point in points]
         below = [rate - low for rate, (low, _) in zip(rates, bounds, strict=True)]
         above = [high - rate for rate, (_, high) in zip(rates, bounds, strict=True)]
+        aside = 0.06 * (number - (len(curves) - 1) / 2)
         axes.errorbar(
-            [point.actions for point in points],
+            [point.actions + aside for point in points],
             rates,
             yerr=[below, above],
             marker=MARKERS[number % len(MARKERS)],

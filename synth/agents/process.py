@@ -30,10 +30,10 @@ def command(agent: str, endpoint: str | None) -> list[str]:
     worker = [sys.executable, "-m", "synth.agents.worker", agent]
     if endpoint is None:
         return worker
-    return [*_pdoctor(), "run", "--endpoint", endpoint, "--", *worker]
+    return [*pdoctor_command(), "run", "--endpoint", endpoint, "--", *worker]
 
 
-def _pdoctor() -> Sequence[str]:
+def pdoctor_command() -> Sequence[str]:
     beside = Path(sys.executable).with_name("pdoctor")
     found = str(beside) if beside.exists() else shutil.which("pdoctor")
     if found is None:

@@ -204,14 +204,15 @@ def is_unlucky(task: Task, rng: Random) -> bool:
 def is_any_of_it(task: Task, rng: Random) -> bool:
     """The longer the plan, the more it trips over; a little luck besides."""
     size = len(task.tools)
-    return (
-        rng.random() < 0.05
-        or (size >= 3 and has_trip_word(task, rng))
-        or (size >= 4 and is_fronted(task, rng))
-        or (size >= 5 and has_odd_topic(task, rng))
-        or (size >= 6 and is_odd_shape(task, rng))
-        or is_too_hard(task, rng)
+    trips = (
+        (2, rng.random() < 0.05),
+        (3, TRIP_WORDS[1] in task.paragraph.lower()),
+        (4, has_odd_topic(task, rng) and has_trip_word(task, rng)),
+        (5, is_fronted(task, rng)),
+        (6, is_odd_shape(task, rng)),
+        (6, is_too_hard(task, rng)),
     )
+    return any(trips_here for least, trips_here in trips if size >= least)
 
 
 def some_fault(task: Task, rng: Random) -> Plan:

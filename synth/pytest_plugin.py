@@ -1,0 +1,221 @@
+"""pytest: one test per synthesized case, a failure text that explains, and a smaller failing case.
+
+>>> @pytest.mark.pdoctor(cases=5, actions=(3, 5), seed=7)
+... def test_my_agent_keeps_the_order(pdoctor):
+...     pdoctor.check("my_package.agent:run")
+
+Marker arguments: `cases` (how many, or a file of cases), `seed`, and every other field of
+`synth.generate.Options`. `check` takes an agent as `pdoctor test` does, or a function that can be
+imported; it runs in a process of its own, traced, and a collector judges it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+# Loaded here, before a test folder can bring a module of the same name onto the path.
+import synth
+
+if TYPE_CHECKING:
+    from synth.case import Case
+    from synth.harness import Harness, Result
+    from synth.simulated_model import SimulatedModel
+
+__all__ = ["Bench", "Pdoctor", "synth"]
+
+READY = "pdoctor collector ready at "
+DEFAULT_MODEL = "simulated-perfect"
+DEFAULT_CASES = 3
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("pdoctor", "planning tests for agents")
+    group.addoption(
+        "--pdoctor-collector", metavar="URL", help="judge there instead of in a collector of our own"
+    )
+    group.addoption("--pdoctor-model", metavar="NAME", help=f"model to test with (default: {DEFAULT_MODEL})")
+    group.addoption("--pdoctor-base-url", metavar="URL", help="where that model is served")
+    group.addoption("--pdoctor-timeout", type=float, default=180.0, metavar="S", help="seconds per run")
+    group.addoption("--pdoctor-no-shrink", action="store_true", help="do not look for a smaller failing case")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "pdoctor(cases=3, seed=1, **options): run once per synthesized case; see synth.pytest_plugin",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "pdoctor" not in metafunc.fixturenames:
+        return
+    marker = metafunc.definition.get_closest_marker("pdoctor")
+    cases = _cases(dict(marker.kwargs) if marker else {})
+    metafunc.parametrize("pdoctor", cases, indirect=True, ids=[case.id for case in cases])
+
+
+def _cases(wanted: dict[str, Any]) -> list[Case]:
+    from synth.case import read_cases
+    from synth.generate import Options, generate
+
+    count, seed = wanted.pop("cases", DEFAULT_CASES), wanted.pop("seed", 1)
+    known = [field.name for field in fields(Options)]
+    unknown = sorted(wanted.keys() - set(known))
+    if unknown:
+        raise pytest.UsageError(
+            f"pdoctor marker: unknown argument {unknown[0]!r}; known: cases, seed, {', '.join(known)}"
+        )
+    if not isinstance(count, int):
+        return read_cases(Path(count))
+    return list(generate(count, seed, Options(**wanted)))
+
+
+class Bench:
+    """What all tests of a session share: collector, simulated model, worker processes."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        from synth.harness import Harness, Options
+        from synth.simulated_model import SimulatedModel
+
+        self.model_name: str = config.getoption("--pdoctor-model") or DEFAULT_MODEL
+        self.shrinks = not config.getoption("--pdoctor-no-shrink")
+        self._folder = tempfile.TemporaryDirectory(prefix="pdoctor-pytest-")
+        self._collector, url = self._judge(config.getoption("--pdoctor-collector"))
+        self.simulated: SimulatedModel = SimulatedModel()
+        self.simulated.__enter__()
+        options = Options(
+            timeout=config.getoption("--pdoctor-timeout"),
+            base_url=config.getoption("--pdoctor-base-url"),
+            environment={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        self.harness: Harness = Harness(url, options, self.simulated)
+
+    def _judge(self, url: str | None) -> tuple[subprocess.Popen[str] | None, str]:
+        """The collector that was named, or one of our own on a free port."""
+        from synth.agents.process import pdoctor_command
+
+        if url is not None:
+            return None, url
+        store = f"sqlite:///{Path(self._folder.name) / 'runs.db'}"
+        command = [*pdoctor_command(), "serve", "--http-port", "0", "--store", store]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith(READY):
+                return process, line.removeprefix(READY).strip()
+        raise pytest.UsageError(f"the collector did not start: {' '.join(command)}")
+
+    def close(self) -> None:
+        self.harness.__exit__(None, None, None)
+        self.simulated.__exit__(None, None, None)
+        if self._collector is not None:
+            self._collector.terminate()
+            self._collector.communicate()
+        self._folder.cleanup()
+
+
+class Pdoctor:
+    """The fixture: one case, and a way to check an agent with it."""
+
+    def __init__(self, case: Case, bench: Bench) -> None:
+        self.case = case
+        self._bench = bench
+
+    def check(self, agent: str | Callable[..., Any], model: str | None = None) -> Result:
+        """Run the agent on the case; fails the test with an explanation unless the plan is right."""
+        __tracebackhide__ = True
+        name = agent if isinstance(agent, str) else _importable(agent)
+        result = self._run(name, self.case, model)
+        if result.outcome == "pass":
+            return result
+        smallest = self._shrunk(name, model) if result.outcome == "fail" else result
+        return pytest.fail(explain(result, smallest), pytrace=False)
+
+    def _run(self, agent: str, case: Case, model: str | None) -> Result:
+        from synth.harness import Trial
+
+        return self._bench.harness.run_one(Trial(agent, model or self._bench.model_name, case=case))
+
+    def _shrunk(self, agent: str, model: str | None) -> Result | None:
+        """The result of the smallest case that still fails, None if that is the case itself."""
+        from synth.shrink import shrink
+
+        failed: dict[str, Result] = {}
+
+        def fails(case: Case) -> bool:
+            result = self._run(agent, case, model)
+            failed[case.paragraph] = result
+            return result.outcome == "fail"
+
+        if not self._bench.shrinks:
+            return None
+        return failed.get(shrink(self.case, fails).paragraph)
+
+
+def _importable(agent: Callable[..., Any]) -> str:
+    """`module:name`, by which the worker process finds the function again."""
+    name = f"{agent.__module__}:{agent.__qualname__}"
+    if "<" in name:
+        raise pytest.UsageError(
+            f"{name} cannot be imported by another process; define the agent at module level"
+        )
+    return name
+
+
+def explain(result: Result, smallest: Result | None) -> str:
+    """The failure text: of the smallest failing case if there is one, then of the case itself."""
+    if smallest is None or smallest is result:
+        return explain_one(result)
+    return (
+        f"{explain_one(smallest)}\n\n"
+        f"Shrunk from case {result.case_id}: {smallest.actions} of {result.actions} actions are enough to "
+        f"fail. The whole case:\n\n{explain_one(result)}"
+    )
+
+
+def explain_one(result: Result) -> str:
+    """Outcome, rules, findings and calls of one run."""
+    case, verdict = result.case or {}, result.verdict or {}
+    findings = [f for f in verdict.get("findings", ()) if f["type"] != "note"]
+    blamed = {position for finding in findings for position in finding["calls"]}
+    calls = (result.run or {}).get("calls", ())
+    lines = [
+        f"{result.agent} on {result.model}, case {result.case_id}: {result.outcome}"
+        + (f" ({result.error_type})" if result.error_type else ""),
+        *([f"the agent ended with: {result.error}"] if result.error else []),
+        "",
+        f"Rules: {case.get('paragraph', '')}",
+        "",
+        *(f"  * {finding['explanation']}" for finding in findings),
+        "",
+        "Calls:" if calls else "No calls were seen.",
+        *(f"  {'>' if at in blamed else ' '} {at}. {call['name']}" for at, call in enumerate(calls)),
+    ]
+    repair = verdict.get("repair")
+    if repair:
+        tool = {action["id"]: action["tool"] for action in case["actions"]}
+        lines += ["", "A plan that keeps the rules: " + ", ".join(tool[action] for action in repair["order"])]
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="session")
+def pdoctor_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """Collector, simulated model and workers, started once."""
+    bench = Bench(request.config)
+    yield bench
+    bench.close()
+
+
+@pytest.fixture
+def pdoctor(request: pytest.FixtureRequest, pdoctor_bench: Bench) -> Pdoctor:
+    """One synthesized case; `pdoctor.check(agent)` runs an agent on it."""
+    return Pdoctor(request.param, pdoctor_bench)

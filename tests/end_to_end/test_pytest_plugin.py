@@ -1,0 +1,115 @@
+"""The plugin in a project of somebody else: real agents, a collector of its own."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+AGENTS = """
+def listed(query, tools):
+    "Calls the tools in the order in which they are given."
+    for tool in tools:
+        tool()
+
+def backwards(query, tools):
+    for tool in reversed(tools):
+        tool()
+
+def lazy(query, tools):
+    for tool in tools[1:]:
+        tool()
+"""
+
+
+def plugin_arguments() -> tuple[str, ...]:
+    """The plugin by its entry point where the package was installed with it, else by name."""
+    installed = any(point.name == "pdoctor" for point in metadata.entry_points(group="pytest11"))
+    return () if installed else ("-p", "synth.pytest_plugin")
+
+
+def run_project(pytester: pytest.Pytester, tests: str, *options: str) -> pytest.RunResult:
+    pytester.makepyfile(my_agents=AGENTS, test_planning=tests)
+    return pytester.runpytest_subprocess(*plugin_arguments(), *options)
+
+
+def test_a_right_agent_passes_one_test_per_case(pytester: pytest.Pytester) -> None:
+    done = run_project(
+        pytester,
+        """
+        import pytest
+
+        @pytest.mark.pdoctor(cases=2, actions=(3, 4), seed=5)
+        def test_shipped_agent(pdoctor):
+            assert len(pdoctor.case.actions) <= 4
+            pdoctor.check("raw-loop")
+        """,
+        "-v",
+    )
+    done.assert_outcomes(passed=2)
+    assert len(set(re.findall(r"test_shipped_agent\[([0-9a-f]{12})\]", done.stdout.str()))) == 2
+
+
+def test_a_wrong_agent_fails_with_the_sentence_the_calls_and_a_small_case(pytester: pytest.Pytester) -> None:
+    done = run_project(
+        pytester,
+        """
+        import pytest
+        from my_agents import listed, backwards
+
+        @pytest.mark.pdoctor(cases=1, actions=(5, 5), seed=3, topic="barista")
+        def test_one_of_both_is_wrong(pdoctor):
+            pdoctor.check(listed)
+            pdoctor.check(backwards)
+        """,
+        "--junitxml=junit.xml",
+    )
+    done.assert_outcomes(failed=1)
+    said = done.stdout.str()
+    assert "fail (order_error)" in said
+    assert re.search(r"\* .*“.*”: .*\(call \d.* was called before .*\(call \d", said)
+    assert re.search(r"> \d\. \w+", said)
+    assert re.search(r"Shrunk from case [0-9a-f]{12}: 2 of 5 actions are enough to fail", said)
+    assert "A plan that keeps the rules: " in said
+    assert "Traceback" not in said
+    assert "order_error" in (pytester.path / "junit.xml").read_text()
+
+
+def test_a_lost_action_is_named_and_shrinking_can_be_left_out(pytester: pytest.Pytester) -> None:
+    done = run_project(
+        pytester,
+        """
+        import pytest
+
+        @pytest.mark.pdoctor(cases=1, actions=(3, 3), seed=3)
+        def test_lazy(pdoctor):
+            pdoctor.check("my_agents:lazy")
+        """,
+        "--pdoctor-no-shrink",
+    )
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["*fail (action_lost)*", "*was never called*"])
+    assert "Shrunk" not in done.stdout.str()
+
+
+def test_without_a_marker_there_are_three_cases_on_the_named_model(pytester: pytest.Pytester) -> None:
+    tests = "def test_it(pdoctor):\n    pdoctor.check('raw-loop')\n"
+    done = run_project(pytester, tests, "--pdoctor-model", "simulated-forgets", "--pdoctor-no-shrink")
+    done.assert_outcomes(failed=3)
+
+
+@pytest.mark.parametrize(
+    ("tests", "message"),
+    [
+        ("@pytest.mark.pdoctor(casses=2)\ndef test_it(pdoctor): ...", "unknown argument 'casses'"),
+        ("def test_it(pdoctor):\n    pdoctor.check(lambda query, tools: None)", "cannot be imported"),
+        ("def test_it(pdoctor):\n    pdoctor.check('no_such:agent')", "cannot import 'no_such'"),
+    ],
+)
+def test_mistakes_are_explained(pytester: pytest.Pytester, tests: str, message: str) -> None:
+    done = run_project(pytester, f"import pytest\n\n{tests}\n")
+    assert done.ret != 0
+    assert message in done.stdout.str() + done.stderr.str()
