@@ -69,8 +69,8 @@ def has_times(calls: Sequence[ToolCall]) -> bool:
 def instants(calls: Sequence[ToolCall], *, overlap_counts: bool = True, skew_ns: int = 0) -> Fixed | Bounded:
     """Start and end of every call by position, in wall-clock ns, or by order where a time is missing.
 
-    Equal clock readings are ordered by place in the observed order. Calls whose `clock` (a field of the record: host or
-    process) differs from that of the first call are only known to within `skew_ns`.
+    Equal clock readings are ordered by place in the observed order. Calls whose `clock` (a field of the
+    record: host or process) differs from that of the first call are only known to within `skew_ns`.
     """
     order = observed_order(calls)
     if not has_times(calls):

@@ -277,7 +277,7 @@ def possibilities(
 
 def _bounded_terms(times: Bounded) -> tuple[Symbols, list[Truth]]:
     """One integer per instant inside its bounds; nothing ends before it starts."""
-    module, scale = z3(), times.scale
+    scale = times.scale
     rules: list[Truth] = []
 
     def terms(bounds: Mapping[Any, Bounds], letter: str) -> dict[Any, Any]:
@@ -417,12 +417,11 @@ def _without_the_needless(solver: Any, core: list[int], literals: Sequence[Any])
 class Slots:
     """The world of plans that are still free: calls that may or may not be made, and when."""
 
-    __slots__ = ("_made", "_times", "_z3")
+    __slots__ = ("_made", "_times")
 
     DAY = 24 * 60
 
     def __init__(self, slots: Sequence[Any]) -> None:
-        module = self._z3 = z3()
         self._made = {who: _bool("m", i) for i, who in enumerate(slots)}
         starts = {who: _int("s", i) for i, who in enumerate(slots)}
         ends = {who: _int("e", i) for i, who in enumerate(slots)}
