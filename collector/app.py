@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import socket
 import sys
@@ -20,9 +19,10 @@ import orjson
 import uvicorn
 from fastapi import FastAPI
 
-from collector.api import catalog, errors, health, runs
+from collector.access import is_loopback
+from collector.api import catalog, errors, health, keys, runs
 from collector.otlp.http import PATHS, receiver
-from collector.service import DEFAULT_PROJECT, Service
+from collector.service import Service
 from collector.settings import Settings
 from collector.ui import pages
 
@@ -44,7 +44,12 @@ def create_app(settings: Settings, service: Service | None = None) -> App:
         service: Service = web.state.service
         await service.put_spans(project, batch)
 
-    otlp = receiver(store, lambda _headers: DEFAULT_PROJECT, settings.limits)
+    def authorize(headers: Any) -> str:
+        service: Service = web.state.service
+        return service.ingest_project(headers)
+
+    web.state.store, web.state.authorize = store, authorize
+    otlp = receiver(store, authorize, settings.limits)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
@@ -65,9 +70,18 @@ def _web(settings: Settings, service: Service | None) -> FastAPI:
     @contextlib.asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         app.state.service = service or await asyncio.to_thread(Service, settings)
+        grpc_server = None
+        if settings.grpc_port is not None:
+            from collector.otlp import grpc_in  # a quarter of the start-up time, and not always wanted
+
+            grpc_server, app.state.service.grpc_port = await grpc_in.start(
+                settings.host, settings.grpc_port, app.state.store, app.state.authorize, settings.limits
+            )
         try:
             yield
         finally:
+            if grpc_server is not None:
+                await grpc_server.stop(5)
             await asyncio.to_thread(app.state.service.close)
 
     app = FastAPI(
@@ -77,8 +91,8 @@ def _web(settings: Settings, service: Service | None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    errors.install(app)
-    for part in (runs, catalog, health, pages):
+    errors.install(app, pages.login_page)
+    for part in (runs, catalog, keys, health, pages):
         app.include_router(part.router)
     return app
 
@@ -121,15 +135,6 @@ def foreign(scope: Any, settings: Settings) -> str | None:
     if origin and scope["method"] not in ("GET", "HEAD", "OPTIONS") and origin.partition("://")[2] != host:
         return f"Origin is {origin[:80]!r}, requests from other sites are refused"
     return None
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _hostname(host: str) -> str:

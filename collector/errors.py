@@ -31,6 +31,20 @@ class NotFound(CollectorError):
     status = 404
 
 
+class Unauthorized(CollectorError):
+    """No key, or one that is not (any more) known."""
+
+    code = "unauthorized"
+    status = 401
+
+
+class Forbidden(CollectorError):
+    """The key is known but does not allow this."""
+
+    code = "forbidden"
+    status = 403
+
+
 class Conflict(CollectorError):
     """The request contradicts what is stored."""
 

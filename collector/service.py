@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 
+from collector.access import DEFAULT_PROJECT, Gate, bearer, check_bind
 from collector.errors import BadRequest, CollectorError
 from collector.model import Batch
 from collector.pipeline.supervisor import Supervisor
@@ -22,8 +23,6 @@ from synth.errors import BadInput
 
 log = logging.getLogger("collector")
 
-DEFAULT_PROJECT = "default"
-
 
 class Service:
     """Open with `Service(settings)`, end with `close()`; ending stores everything that was accepted."""
@@ -32,6 +31,10 @@ class Service:
         self.settings = settings
         self.started = time.time()
         self.store: Store = open_store(settings.store_url)
+        check_bind(settings, self.store)
+        self.gate = Gate(self.store)
+        self.grpc_port: int | None = None
+        """Where the gRPC receiver listens, once it does."""
         self._projects: dict[str, int] = {}
         self.supervisors: list[Supervisor] = []
         if self.store.sqlite:  # one collector per file: what is held was held by one that is gone
@@ -59,6 +62,13 @@ class Service:
     async def put_spans(self, project: str, batch: Batch) -> None:
         """Returns once the spans are durable and visible; raises Overloaded."""
         await self.writer.store(self.project(project), batch)
+
+    def ingest_project(self, headers: Mapping[bytes, bytes]) -> str:
+        """Name of the project that the sender of spans may write to; raises Unauthorized or Forbidden."""
+        if not self.gate.needs_key:
+            return DEFAULT_PROJECT
+        header = headers.get(b"authorization", b"").decode("latin-1")
+        return self.gate.grant(bearer(header), "ingest").project_name
 
     def load_files(self) -> None:
         """Cases and policies named in the settings; raises BadInput that names file and line."""

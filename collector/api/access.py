@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
+from collector.access import bearer
 from collector.service import Service
+
+COOKIE = "pdoctor_key"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +19,27 @@ class Access:
     service: Service
     project: int
     """Row id."""
+    project_name: str
+    actor: str
 
 
 def reader(request: Request) -> Access:
     """May read the project's data."""
-    service: Service = request.app.state.service
-    return Access(service, service.project())
+    return _access(request, "read")
 
 
 def writer(request: Request) -> Access:
     """May change the project's cases, bindings and policies."""
-    return reader(request)
+    return _access(request, "write")
+
+
+def admin(request: Request) -> Access:
+    """May make keys and change the project's settings."""
+    return _access(request, "admin")
+
+
+def _access(request: Request, scope: str) -> Access:
+    service: Service = request.app.state.service
+    token = bearer(request.headers.get("authorization")) or request.cookies.get(COOKIE)
+    grant = service.gate.grant(token, scope)
+    return Access(service, grant.project, grant.project_name, grant.actor)

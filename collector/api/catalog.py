@@ -18,7 +18,7 @@ from collector.errors import BadRequest, NotFound
 from collector.model import Binding
 from collector.policies import read_policies
 from collector.service import reject_unknown
-from collector.store import catalog
+from collector.store import catalog, keys
 from synth.case import case_from_json
 from synth.errors import BadInput
 
@@ -173,6 +173,7 @@ def _put_policy(access: Access, name: str, text: str) -> dict[str, Any]:
         )
     read_policies(name, text)
     version = catalog.put_policy(access.service.store, access.project, name, text, now=time.time())
+    _note(access, "policy.put", f"{name} version {version}")
     access.service.wake()
     return {"name": name, "version": version}
 
@@ -181,7 +182,13 @@ def _put_policy(access: Access, name: str, text: str) -> dict[str, Any]:
 def drop_policy(access: Writer, name: str) -> dict[str, Any]:
     """Switch a policy file off; its versions stay readable."""
     catalog.drop_policy(access.service.store, access.project, name)
+    _note(access, "policy.drop", name)
     return {"name": name, "active": False}
+
+
+def _note(access: Access, action: str, subject: str) -> None:
+    with access.service.store.write() as connection:
+        keys.record(connection, access.project, access.actor, action, subject, now=time.time())
 
 
 def policy_item(row: Any) -> dict[str, Any]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from collector.errors import CollectorError, Overloaded
+from collector.errors import CollectorError, Overloaded, Unauthorized
 from synth.errors import BadInput, MissingExtra, SynthError
 
 log = logging.getLogger("collector.api")
@@ -20,11 +21,13 @@ def error_body(code: str, message: str, hint: str | None = None) -> dict[str, An
     return {"error": {"code": code, "message": message, "hint": hint}}
 
 
-def install(app: FastAPI) -> None:
-    """Answer every failure of a route in the one shape."""
+def install(app: FastAPI, login_page: Callable[[str, str], Response]) -> None:
+    """Answer every failure of a route in the one shape; a visitor of a page without a key may log in."""
 
     @app.exception_handler(CollectorError)
-    async def _ours(_request: Request, failure: CollectorError) -> JSONResponse:
+    async def _ours(request: Request, failure: CollectorError) -> Response:
+        if isinstance(failure, Unauthorized) and not request.url.path.startswith("/api/"):
+            return login_page("", request.url.path)
         headers = {"Retry-After": str(failure.retry_after)} if isinstance(failure, Overloaded) else None
         body = error_body(failure.code, failure.message, failure.hint)
         return JSONResponse(body, failure.status, headers=headers)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, PlainTextResponse
 
+from collector.api.access import Access, reader
 from collector.service import Service
 from collector.store import reads
 
@@ -30,9 +31,9 @@ def readyz(request: Request) -> JSONResponse:
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-def metrics(request: Request) -> str:
+def metrics(access: Annotated[Access, Depends(reader)]) -> str:
     """Counters and gauges in the text format of Prometheus."""
-    service: Service = request.app.state.service
+    service = access.service
     counters = service.writer.counters
     with service.store.read() as connection:
         unjudged, lag = reads.backlog(connection, time.time())

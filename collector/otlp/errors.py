@@ -7,6 +7,8 @@ from typing import Literal
 import orjson
 from google.rpc.status_pb2 import Status
 
+from collector.errors import CollectorError, Overloaded
+
 Encoding = Literal["protobuf", "json"]
 CONTENT_TYPES: dict[Encoding, bytes] = {"protobuf": b"application/x-protobuf", "json": b"application/json"}
 
@@ -26,6 +28,17 @@ class ExportError(Exception):
         if encoding == "json":
             return orjson.dumps({"code": self.grpc, "message": self.message})
         return bytes(Status(code=self.grpc, message=self.message).SerializeToString())
+
+
+def refused(failure: CollectorError) -> ExportError:
+    """A failure of ours as an export's; only an overload is worth a retry."""
+    codes = {401: UNAUTHENTICATED, 403: PERMISSION_DENIED, 503: UNAVAILABLE}
+    return ExportError(
+        failure.status,
+        codes.get(failure.status, INTERNAL),
+        failure.message,
+        retry_after=failure.retry_after if isinstance(failure, Overloaded) else None,
+    )
 
 
 def malformed(message: str) -> ExportError:

@@ -14,17 +14,17 @@ from typing import Any
 import orjson
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from collector.errors import Overloaded
+from collector.errors import CollectorError
 from collector.model import Batch, Rejection
 from collector.otlp.body import decompress, encoding_of
 from collector.otlp.errors import (
     CONTENT_TYPES,
     DEADLINE_EXCEEDED,
     INTERNAL,
-    UNAVAILABLE,
     UNIMPLEMENTED,
     Encoding,
     ExportError,
+    refused,
     too_large,
 )
 from collector.otlp.json_in import from_json
@@ -39,7 +39,7 @@ Send = Callable[[Message], Awaitable[None]]
 Store = Callable[[str, Batch], Awaitable[None]]
 """(project, batch) -> durable and visible, or Overloaded."""
 Authorize = Callable[[Mapping[bytes, bytes]], str]
-"""Headers -> project that the sender may write to, or ExportError (401, 403)."""
+"""Headers (lower case) -> project that the sender may write to; raises Unauthorized or Forbidden."""
 
 PATHS = ("/v1/traces", "/v1/metrics", "/v1/logs")
 INLINE_BYTES = 256 * 1024
@@ -73,9 +73,9 @@ def receiver(
             await _respond(send, 200, encoding, success(rejections, encoding))
         except ExportError as failure:
             await _respond(send, failure.http, encoding, failure.body(encoding), failure.retry_after)
-        except Overloaded as full:
-            refusal = ExportError(503, UNAVAILABLE, full.message, retry_after=full.retry_after)
-            await _respond(send, 503, encoding, refusal.body(encoding), full.retry_after)
+        except CollectorError as said:
+            refusal = refused(said)
+            await _respond(send, refusal.http, encoding, refusal.body(encoding), refusal.retry_after)
         except _Gone:
             return
         except Exception:

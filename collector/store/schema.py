@@ -35,6 +35,63 @@ projects = Table(
     metadata,
     Column("id", Big, primary_key=True, autoincrement=True),
     Column("name", String, nullable=False, unique=True),
+    Column("retention_days", Float),
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("project", Big, ForeignKey("projects.id"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("scopes", String, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("revoked", Float),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("project", Big, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("actor", String, nullable=False),
+    Column("action", String, nullable=False),
+    Column("subject", String, nullable=False),
+    Index("audit_project", "project", "id"),
+)
+
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("project", Big, ForeignKey("projects.id"), nullable=False),
+    Column("url", String, nullable=False),
+    Column("secret", String, nullable=False),
+    Column("outcomes", String, nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("webhook", Big, ForeignKey("webhooks.id"), nullable=False),
+    Column("run", Big, nullable=False),
+    Column("digest", String, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("due", Float),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("status", String),
+    UniqueConstraint("webhook", "run", "digest"),
+    Index(
+        "deliveries_due",
+        "due",
+        sqlite_where=text("due IS NOT NULL"),
+        postgresql_where=text("due IS NOT NULL"),
+    ),
 )
 
 runs = Table(

@@ -5,18 +5,21 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 import orjson
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
 
 from collector.api import views
-from collector.api.access import Access, reader
+from collector.api.access import COOKIE, Access, reader
+from collector.api.bodies import raw_body
 from collector.api.runs import find_run, load_run, run_filter
 from collector.errors import CollectorError, NotFound
 from collector.otlp.spans import spans_of
+from collector.service import Service
 from collector.store import catalog, reads
 from collector.ui import words
 from collector.ui.run_page import run_page
@@ -113,6 +116,35 @@ def span(access: Reader, run_id: str, span_id: str) -> HTMLResponse:
         return page("message.html", 404, title="No such span", text=f"Run {row['key']} has no such span.")
     items = [orjson.dumps(views.span_item(one), option=orjson.OPT_INDENT_2).decode() for one in found]
     return page("span.html", run_id=row["key"], span_id=span_id, items=items)
+
+
+def login_page(problem: str, next_page: str) -> HTMLResponse:
+    """Asks for a key; `next_page` is where the visitor wanted to go."""
+    return page("login.html", 401, problem=problem, next=next_page)
+
+
+@router.post("/login")
+async def login(request: Request) -> Response:
+    """Keep the key in a cookie; it is checked with every request, as a header would be."""
+    form = parse_qs((await raw_body(request, 10_000)).decode("utf-8", "replace"))
+    token, wanted = form.get("key", [""])[0].strip(), form.get("next", ["/"])[0]
+    target = wanted if wanted.startswith("/") and not wanted.startswith(("//", "/\\")) else "/"
+    service: Service = request.app.state.service
+    try:
+        await run_in_threadpool(service.gate.grant, token, "read")
+    except CollectorError as failure:
+        return login_page(f"{failure.message[:1].upper()}{failure.message[1:]}.", target)
+    answer = RedirectResponse(target, 303)
+    secure = request.url.scheme == "https"
+    answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure)
+    return answer
+
+
+@router.post("/logout")
+def logout() -> Response:
+    answer = RedirectResponse("/", 303)
+    answer.delete_cookie(COOKIE)
+    return answer
 
 
 @router.get("/docs")

@@ -119,9 +119,9 @@ def test_policies_are_loaded_at_start_from_a_folder(tmp_path: Path) -> None:
 
 def test_a_broken_policy_file_stops_the_start_and_names_the_line(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text(ORDER + "    colour: red\n")
-    with pytest.raises(BadInput, match=r"bad\.yaml:.*colour"):
-        with running(settings(tmp_path, policies=tmp_path / "bad.yaml")):
-            pass
+    service = running(settings(tmp_path, policies=tmp_path / "bad.yaml"))
+    with pytest.raises(BadInput, match=r"bad\.yaml:.*colour"), service:
+        raise AssertionError("the collector started")
 
 
 def test_an_open_run_is_judged_again_at_its_end(fresh: Client) -> None:

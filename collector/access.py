@@ -1,0 +1,159 @@
+"""Who may do what: API keys, one project each.
+
+A key reads `pdk_ID_SECRET`. The secret has 256 random bits, so its plain SHA-256 is stored, shown to
+nobody and compared in constant time. While no key was ever made, a collector on loopback is open;
+beyond loopback it does not start without one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from collector.errors import BadStore, Forbidden, Unauthorized
+from collector.settings import Settings
+from collector.store import Store, keys
+from collector.store.engine import project_id
+
+SCOPES = ("ingest", "read", "write", "admin")
+"""ingest: send spans; read: look; write: cases, bindings, policies; admin: all of it, and keys."""
+DEFAULT_PROJECT = "default"
+TOKEN = re.compile(r"pdk_([A-Za-z0-9]{12})_([A-Za-z0-9_-]{43})")
+REMEMBER_SECONDS = 5.0
+"""A revoked key may work this long elsewhere; in the collector that revoked it, it ends at once."""
+NOBODY = bytes(32)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a request may do."""
+
+    project: int
+    """Row id."""
+    project_name: str
+    scopes: frozenset[str]
+    actor: str
+    """The key's public id, or `anonymous`."""
+
+    def allows(self, scope: str) -> bool:
+        return scope in self.scopes or "admin" in self.scopes
+
+
+def new_key(store: Store, *, project: str, name: str, scopes: Iterable[str], now: float | None = None) -> str:
+    """Make a key and return it; this is the only time that it can be seen. Raises ValueError."""
+    wanted = sorted(set(scopes))
+    unknown = [scope for scope in wanted if scope not in SCOPES]
+    if unknown or not wanted:
+        raise ValueError(
+            f"unknown scope {', '.join(unknown) or '(none)'}; expected some of {', '.join(SCOPES)}"
+        )
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+    key_id = "".join(secrets.choice(alphabet) for _ in range(12))
+    secret = secrets.token_urlsafe(32)
+    keys.add_key(
+        store,
+        project_id(store, project),
+        key_id=key_id,
+        name=name,
+        scopes=wanted,
+        digest=_digest(secret),
+        now=time.time() if now is None else now,
+    )
+    return f"pdk_{key_id}_{secret}"
+
+
+class Gate:
+    """Decides about every request; remembers keys for a few seconds."""
+
+    def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store, self._clock = store, clock
+        self._known: dict[str, tuple[float, keys.StoredKey | None]] = {}
+        self._needs_key: tuple[float, bool] | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether any key was ever made; once true it stays so."""
+        found = self._needs_key
+        if found is None or (not found[1] and self._clock() - found[0] > REMEMBER_SECONDS):
+            with self._store.read() as connection:
+                found = self._needs_key = (self._clock(), keys.any_key(connection))
+        return found[1]
+
+    def forget(self) -> None:
+        """Keys have changed here."""
+        with self._lock:
+            self._known.clear()
+            self._needs_key = None
+
+    def grant(self, token: str | None, scope: str) -> Grant:
+        """What a request with this key may do; raises Unauthorized or Forbidden if not `scope`."""
+        if not self.needs_key:
+            return Grant(
+                project_id(self._store, DEFAULT_PROJECT), DEFAULT_PROJECT, frozenset({"admin"}), "anonymous"
+            )
+        if not token:
+            raise Unauthorized("this collector needs a key", "send `Authorization: Bearer pdk_...`")
+        match = TOKEN.fullmatch(token)
+        stored = self._stored(match[1]) if match else None
+        digest = _digest(match[2]) if match else NOBODY
+        if not hmac.compare_digest(digest, stored.digest if stored else NOBODY) or stored is None:
+            raise Unauthorized(
+                "the key is not known", "make one under /api/v1/keys; revoked keys do not come back"
+            )
+        grant = Grant(stored.project, stored.project_name, stored.scopes, stored.id)
+        if not grant.allows(scope):
+            has = ", ".join(sorted(stored.scopes))
+            raise Forbidden(f"this needs a key with scope {scope}, this one has {has}", "use another key")
+        return grant
+
+    def _stored(self, key_id: str) -> keys.StoredKey | None:
+        now = self._clock()
+        found = self._known.get(key_id)
+        if found is not None and now - found[0] <= REMEMBER_SECONDS:
+            return found[1]
+        with self._store.read() as connection:
+            stored = keys.find_key(connection, key_id)
+        with self._lock:
+            if len(self._known) > 10_000:
+                self._known.clear()
+            self._known[key_id] = (now, stored)
+        return stored
+
+
+def bearer(header: str | None) -> str | None:
+    """The token of an Authorization header."""
+    kind, _, token = (header or "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" and token.strip() else None
+
+
+def check_bind(settings: Settings, store: Store) -> None:
+    """Refuse to be reachable from other machines without keys; raises BadStore (see its hint)."""
+    if settings.insecure or is_loopback(settings.host):
+        return
+    with store.read() as connection:
+        if not keys.any_key(connection):
+            raise BadStore(
+                f"{settings.host} can be reached from other machines, and this store has no API key",
+                "make a key first (collector on loopback, POST /api/v1/keys), or say --insecure",
+            )
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()

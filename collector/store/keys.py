@@ -1,0 +1,90 @@
+"""API keys: only their digests are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.engine import Connection
+
+from collector.store import schema
+from collector.store.engine import Store
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """What is known about an active key."""
+
+    id: str
+    project: int
+    project_name: str
+    scopes: frozenset[str]
+    digest: bytes
+
+
+def add_key(
+    store: Store, project: int, *, key_id: str, name: str, scopes: Sequence[str], digest: bytes, now: float
+) -> None:
+    with store.write() as connection:
+        connection.execute(
+            insert(schema.api_keys).values(
+                id=key_id, project=project, name=name, scopes=",".join(sorted(scopes)), digest=digest, at=now
+            )
+        )
+
+
+def find_key(connection: Connection, key_id: str) -> StoredKey | None:
+    """An active key by its public part."""
+    keys, projects = schema.api_keys, schema.projects
+    row = connection.execute(
+        select(keys.c.id, keys.c.project, projects.c.name, keys.c.scopes, keys.c.digest)
+        .join(projects, projects.c.id == keys.c.project)
+        .where(keys.c.id == key_id, keys.c.revoked.is_(None))
+    ).first()
+    if row is None:
+        return None
+    return StoredKey(row[0], row[1], row[2], frozenset(row[3].split(",")), bytes(row[4]))
+
+
+def any_key(connection: Connection) -> bool:
+    """Whether a key was ever made: from then on everything needs one (revoking the last opens nothing)."""
+    return bool(connection.scalar(select(func.count()).select_from(schema.api_keys)))
+
+
+def list_keys(connection: Connection, project: int) -> list[dict[str, Any]]:
+    keys = schema.api_keys
+    query = select(keys.c.id, keys.c.name, keys.c.scopes, keys.c.at, keys.c.revoked).where(
+        keys.c.project == project
+    )
+    return [dict(row) for row in connection.execute(query.order_by(keys.c.at)).mappings()]
+
+
+def revoke_key(store: Store, project: int, key_id: str, *, now: float) -> bool:
+    keys = schema.api_keys
+    with store.write() as connection:
+        changed = connection.execute(
+            update(keys)
+            .where(keys.c.project == project, keys.c.id == key_id, keys.c.revoked.is_(None))
+            .values(revoked=now)
+        )
+        return bool(changed.rowcount)
+
+
+def record(
+    connection: Connection, project: int, actor: str, action: str, subject: str, *, now: float
+) -> None:
+    """One line of the audit trail."""
+    connection.execute(
+        insert(schema.audit).values(project=project, at=now, actor=actor, action=action, subject=subject)
+    )
+
+
+def audit_trail(connection: Connection, project: int, *, limit: int, before: int | None) -> list[Any]:
+    """Newest first."""
+    audit = schema.audit
+    query = select(audit).where(audit.c.project == project).order_by(audit.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(audit.c.id < before)
+    return list(connection.execute(query).mappings())
