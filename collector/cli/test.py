@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,59 +12,45 @@ import click
 import orjson
 
 from collector.cli.console import Exit, clear_errors, json_option, progress, table, write_json
-from collector.cli.embedded import collector_process
-from collector.cli.synth import cases_from, synth_options
+from collector.cli.driving import POSITIVE, Setup, drawn, driving_options
+from collector.cli.synth import synth_options
 from synth.errors import BadInput
-from synth.model import ERROR_TYPES
 
 if TYPE_CHECKING:
     from synth.case import Case
     from synth.harness import Result
+    from synth.tally import Row
 
 SHOWN = 10
+RATE = click.FloatRange(0, 1)
 
 
 @click.command("test")
 @click.argument("agent")
 @synth_options
-@click.option(
-    "--cases", default="20", show_default=True, metavar="COUNT|FILE", help="How many to draw, or a file."
-)
-@click.option(
-    "--model", default=None, help="Model name; default: simulated-perfect, or gpt-4o-mini with a key."
-)
-@click.option("--base-url", default=None, metavar="URL", help="OpenAI-compatible endpoint.")
-@click.option("--temperature", type=float, default=0.0, show_default=True)
-@click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Runs per case.")
-@click.option("--parallel", type=click.IntRange(1, 64), default=2, show_default=True, help="Agent processes.")
-@click.option(
-    "--agent-timeout", type=click.FloatRange(0.1), default=180.0, show_default=True, help="Seconds per run."
-)
-@click.option(
-    "--max-iterations", type=click.IntRange(1), default=50, show_default=True, help="Model answers per run."
-)
-@click.option("--min-pass-rate", type=click.FloatRange(0, 1), default=1.0, show_default=True)
-@click.option(
-    "--baseline", metavar="FILE", default=None, help="Earlier --json output: fail when worse than that."
-)
-@click.option(
-    "--collector", "url", metavar="URL", default=None, help="A running collector; default: one of its own."
-)
+@click.option("--cases", default="20", show_default=True, metavar="COUNT|FILE", help="To draw, or to read.")
+@driving_options
+@click.option("--repeat", type=POSITIVE, default=1, show_default=True, help="Runs per case.")
+@click.option("--min-pass-rate", type=RATE, default=1.0, show_default=True)
+@click.option("--baseline", metavar="FILE", default=None, help="Earlier --json output: fail when worse.")
 @click.option("--junit", metavar="FILE", default=None, help="Also write a JUnit XML report.")
+@click.option("--journal", metavar="FILE", default=None, help="Keep results here; the same file resumes.")
 @json_option
 def command(
-    agent: str, cases: str, min_pass_rate: float, baseline: str | None, url: str | None,
-    junit: str | None, as_json: bool, **settings: Any,
+    agent: str, cases: str, repeat: int, min_pass_rate: float, baseline: str | None,
+    junit: str | None, journal: str | None, as_json: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Drive AGENT through planning problems and judge every run.
 
-    AGENT is module:callable, or one of the built-in agents openai-tools and raw-loop. Exit code: 0
-    the pass rate is reached, 1 it is not, 3 nothing failed but something is undecided, 2 bad input.
+    AGENT is module:callable, or one of the built-in agents openai-tools, raw-loop, react and responses.
+    Exit code: 0 the pass rate is reached, 1 it is not, 3 nothing failed but something is undecided, 2
+    bad input.
     """
     with clear_errors():
         limit = max(min_pass_rate, baseline_rate(baseline))
-        setup = Setup(agent, **{name: settings.pop(name) for name in Setup.OPTIONS})
-        report = Report(setup, drive(setup, drawn(cases, settings), url))
+        setup = Setup.take(settings)
+        results = drive(agent, setup, drawn(cases, settings), repeat, journal)
+        report = Report(agent, setup.model_name, results)
         if junit:
             report.write_junit(Path(junit))
         if as_json:
@@ -78,62 +60,22 @@ def command(
         raise SystemExit(report.exit_code(limit))
 
 
-class Setup:
-    """What is tested, and how."""
+def drive(agent: str, setup: Setup, cases: Sequence[Case], repeat: int, journal: str | None) -> list[Result]:
+    """Every result, in the order of cases and repeats; a journal's earlier results are not run again."""
+    from synth.campaign import results_journal, run_campaign
+    from synth.harness import Trial
 
-    OPTIONS = ("model", "base_url", "temperature", "repeat", "parallel", "agent_timeout", "max_iterations")
-
-    def __init__(
-        self, agent: str, model: str | None, base_url: str | None, temperature: float, repeat: int,
-        parallel: int, agent_timeout: float, max_iterations: int,
-    ) -> None:  # fmt: skip
-        from synth.harness import SIMULATED, Options
-
-        real = base_url or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
-        self.agent, self.repeat = agent, repeat
-        self.model = model or ("gpt-4o-mini" if real else "simulated-perfect")
-        self.simulated = self.model.startswith(SIMULATED) and base_url is None
-        self.options = Options(parallel, agent_timeout, max_iterations, temperature, base_url)
-
-
-def drawn(cases: str, settings: dict[str, Any]) -> list[Case]:
-    """Cases from a file, or as many as asked for."""
-    from synth.case import read_cases
-
-    if not cases.isdigit():
-        return list(read_cases(cases))
-    if int(cases) == 0:
-        raise BadInput("no cases to run: --cases takes a count from 1 upward, or a file")
-    return list(cases_from(int(cases), settings))
-
-
-def drive(setup: Setup, cases: Sequence[Case], url: str | None) -> list[Result]:
-    """Every result, in the order of cases and repeats."""
-    from synth.harness import Harness, Trial
-
-    trials = [Trial(setup.agent, setup.model, case, repeat=r) for case in cases for r in range(setup.repeat)]
+    trials = [Trial(agent, setup.model_name, case, repeat=r) for case in cases for r in range(repeat)]
     place = {trial.key: index for index, trial in enumerate(trials)}
-    with contextlib.ExitStack() as stack:
-        address = url or stack.enter_context(own_collector())
-        model = stack.enter_context(simulated_model()) if setup.simulated else None
-        harness = stack.enter_context(Harness(address, setup.options, model))
-        runs = stack.enter_context(progress(harness.run(trials), label="testing", length=len(trials)))
-        return sorted(runs, key=lambda result: place[result.trial])
-
-
-@contextlib.contextmanager
-def own_collector() -> Iterator[str]:
+    campaign = {"agent": agent, "model": setup.model_name}
     with (
-        tempfile.TemporaryDirectory(prefix="pdoctor-test-") as folder,
-        collector_process(Path(folder) / "test.db") as url,
+        setup.harness() as harness,
+        results_journal(Path(journal) if journal else None, campaign) as kept,
+        progress((), label="testing", length=len(trials)) as bar,
     ):
-        yield url
-
-
-def simulated_model() -> Any:
-    from synth.simulated_model import SimulatedModel
-
-    return SimulatedModel()
+        run_campaign(harness.run, trials, kept, on_result=lambda _: bar.update(1))
+        results = [result for result in kept.records if result.key in place]
+    return sorted(results, key=lambda result: place[result.key])
 
 
 def baseline_rate(file: str | None) -> float:
@@ -150,50 +92,43 @@ def baseline_rate(file: str | None) -> float:
 class Report:
     """The results of one test run."""
 
-    setup: Setup
+    agent: str
+    model: str
     results: Sequence[Result]
 
-    def count(self, outcome: str) -> int:
-        return sum(result.outcome == outcome for result in self.results)
-
     @property
-    def pass_rate(self) -> float | None:
-        """Passes among the decided runs, None when none was decided."""
-        decided = self.count("pass") + self.count("fail")
-        return self.count("pass") / decided if decided else None
+    def row(self) -> Row:
+        from synth.tally import tally
+
+        return tally(self.results)[0]
 
     def exit_code(self, limit: float) -> Exit:
-        if self.pass_rate is not None and self.pass_rate < limit:
+        rate = self.row.success_rate
+        if rate is not None and rate < limit:
             return Exit.FAILED
-        return Exit.PASSED if self.pass_rate is not None and not self.unsettled else Exit.UNSETTLED
-
-    @property
-    def unsettled(self) -> int:
-        return len(self.results) - self.count("pass") - self.count("fail")
-
-    def error_types(self) -> dict[str, int]:
-        found = Counter(result.error_type for result in self.results)
-        return {name: found[name] for name in ERROR_TYPES if found[name]}
+        return Exit.UNSETTLED if rate is None or self.row.unsettled else Exit.PASSED
 
     def to_json(self) -> dict[str, Any]:
+        row = self.row
         return {
-            "agent": self.setup.agent,
-            "model": self.setup.model,
-            "runs": len(self.results),
-            "passed": self.count("pass"),
-            "failed": self.count("fail"),
-            "unsettled": self.unsettled,
-            "pass_rate": self.pass_rate,
-            "error_types": self.error_types(),
+            "agent": self.agent,
+            "model": self.model,
+            "runs": row.runs,
+            "passed": row.passed,
+            "failed": sum(row.failed.values()),
+            "unsettled": row.unsettled,
+            "pass_rate": row.success_rate,
+            "error_types": dict(row.failed),
             "results": [result.to_json() for result in self.results],
         }
 
     def text(self) -> str:
-        rate = "-" if self.pass_rate is None else f"{self.pass_rate:.1%}"
-        headers = ["agent", "model", "runs", "pass", "fail", "unsettled", "rate", *self.error_types()]
-        counts = [len(self.results), self.count("pass"), self.count("fail"), self.unsettled, rate]
-        row = [self.setup.agent, self.setup.model, *counts, *self.error_types().values()]
-        return "\n\n".join([table(headers, [row]), *self.failures()])
+        row = self.row
+        rate = "-" if row.success_rate is None else f"{row.success_rate:.1%}"
+        headers = ["agent", "model", "runs", "pass", "fail", "unsettled", "rate", *row.failed]
+        counts = [row.runs, row.passed, sum(row.failed.values()), row.unsettled, rate]
+        overview = table(headers, [[self.agent, self.model, *counts, *row.failed.values()]])
+        return "\n\n".join([overview, *self.failures()])
 
     def failures(self) -> Iterator[str]:
         failed = [result for result in self.results if result.outcome != "pass"]
@@ -204,20 +139,26 @@ class Report:
 
     def write_junit(self, path: Path) -> None:
         """One test case per run; an undecided run is skipped, with its reason."""
+        row = self.row
         suite = ElementTree.Element(
-            "testsuite", name=f"pdoctor test {self.setup.agent}", tests=str(len(self.results)),
-            failures=str(self.count("fail")), skipped=str(self.unsettled),
+            "testsuite", name=f"pdoctor test {self.agent}", tests=str(row.runs),
+            failures=str(sum(row.failed.values())), skipped=str(row.unsettled),
         )  # fmt: skip
         for result in self.results:
-            name = result.trial.partition("|")[2]
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=result.agent, name=name, time=f"{result.wall_seconds:.3f}"
-            )
-            if result.outcome != "pass":
-                kind = "failure" if result.outcome == "fail" else "skipped"
-                problem = ElementTree.SubElement(case, kind, message=result.error_type or result.outcome)
-                problem.text = failure_text(result)
+            suite.append(junit_case(result))
         ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def junit_case(result: Result) -> ElementTree.Element:
+    name = result.key.partition("|")[2]
+    case = ElementTree.Element(
+        "testcase", classname=result.agent, name=name, time=f"{result.wall_seconds:.3f}"
+    )
+    if result.outcome != "pass":
+        kind = "failure" if result.outcome == "fail" else "skipped"
+        problem = ElementTree.SubElement(case, kind, message=result.error_type or result.outcome)
+        problem.text = failure_text(result)
+    return case
 
 
 def failure_text(result: Result) -> str:

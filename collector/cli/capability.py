@@ -1,0 +1,84 @@
+"""`pdoctor capability`: at which plan length an agent starts to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from collector.cli.console import clear_errors, json_option, table, write_json
+from collector.cli.driving import POSITIVE, Setup, driving_options
+
+if TYPE_CHECKING:
+    from synth.capability import Curve
+    from synth.case import Case
+
+
+@click.command("capability")
+@click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
+@click.option("--mode", type=click.Choice(["order", "timed"]), default="order", show_default=True)
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--per-pair", type=POSITIVE, default=20, show_default=True, help="Cases per pair of actions.")
+@click.option("--cap", type=POSITIVE, default=300, show_default=True, help="Cases per number of actions.")
+@click.option("--largest", type=click.IntRange(2), default=20, show_default=True, help="Most actions.")
+@click.option("--early-stop", is_flag=True, help="Leave a size once its interval lies on one side of 20 %.")
+@click.option("--plot", metavar="FILE.png", default=None, help="Draw the curves of all agents.")
+@click.option("--journal", metavar="FILE", default=None, help="Keep results here; the same file resumes.")
+@driving_options
+@json_option
+def command(
+    agents: tuple[str, ...], mode: str, seed: int, per_pair: int, cap: int, largest: int, early_stop: bool,
+    plot: str | None, journal: str | None, as_json: bool, **settings: Any,
+) -> None:  # fmt: skip
+    """Measure success over the number of actions, up to the size where it falls below 20 %.
+
+    20*C(n,2) cases per size, at most 300, as in the paper (sections 5.2 and 5.3).
+    """
+    with clear_errors():
+        from synth.campaign import results_journal
+        from synth.capability import Sampling, measure
+        from synth.generate import Options, generate
+
+        def cases(actions: int, count: int) -> Iterable[Case]:
+            return generate(count, seed, Options(actions=(actions, actions), mode=mode))  # type: ignore[arg-type]
+
+        setup = Setup.take(settings)
+        sampling = Sampling(per_pair, cap, early_stop=early_stop)
+        campaign = {"mode": mode, "seed": seed, "model": setup.model_name}
+        with (
+            setup.harness() as harness,
+            results_journal(Path(journal) if journal else None, campaign) as kept,
+        ):
+            curves = [
+                measure(harness.run, agent, setup.model_name, cases, kept, sampling, largest=largest)
+                for agent in agents
+            ]
+        if plot:
+            draw(curves, Path(plot), mode)
+        if as_json:
+            write_json({"curves": [curve.to_json() for curve in curves]})
+        else:
+            click.echo("\n\n".join(text(curve) for curve in curves))
+
+
+def draw(curves: list[Curve], path: Path, mode: str) -> None:
+    from synth.plots import capability_figure, png
+
+    path.write_bytes(png(capability_figure(curves, f"Success by number of actions ({mode})")))
+
+
+def text(curve: Curve) -> str:
+    """The curve as a table, and the limit it shows."""
+    shown = [point.to_json() for point in curve.points]
+    rows = [
+        [p["actions"], p["runs"], percent(p["success_rate"]), f"{percent(p['low'])} to {percent(p['high'])}"]
+        for p in shown
+    ]
+    head = f"{curve.agent} on {curve.model}: plans up to {curve.limit} actions succeed at least 1 time in 5"
+    return "\n".join([head, table(["actions", "runs", "success", "95 % interval"], rows)])
+
+
+def percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"
