@@ -23,8 +23,9 @@ def capability_figure(curves: Sequence[Curve], title: str) -> Figure:
         points = [point for point in curve.points if point.rate.value is not None]
         rates = [point.rate.value or 0.0 for point in points]
         bounds = [point.rate.interval for point in points]
-        below = [rate - low for rate, (low, _) in zip(rates, bounds, strict=True)]
-        above = [high - rate for rate, (_, high) in zip(rates, bounds, strict=True)]
+        # Rounding may put a bound a hair on the wrong side of the rate.
+        below = [max(0.0, rate - low) for rate, (low, _) in zip(rates, bounds, strict=True)]
+        above = [max(0.0, high - rate) for rate, (_, high) in zip(rates, bounds, strict=True)]
         aside = 0.06 * (number - (len(curves) - 1) / 2)
         axes.errorbar(
             [point.actions + aside for point in points],

@@ -78,6 +78,7 @@ def test_a_wrong_agent_fails_with_the_sentence_the_calls_and_a_small_case(pytest
     assert "order_error" in (pytester.path / "junit.xml").read_text()
 
 
+@pytest.mark.heavy
 def test_a_lost_action_is_named_and_shrinking_can_be_left_out(pytester: pytest.Pytester) -> None:
     done = run_project(
         pytester,
@@ -95,6 +96,7 @@ def test_a_lost_action_is_named_and_shrinking_can_be_left_out(pytester: pytest.P
     assert "Shrunk" not in done.stdout.str()
 
 
+@pytest.mark.heavy
 def test_without_a_marker_there_are_three_cases_on_the_named_model(pytester: pytest.Pytester) -> None:
     tests = "def test_it(pdoctor):\n    pdoctor.check('raw-loop')\n"
     done = run_project(pytester, tests, "--pdoctor-model", "simulated-forgets", "--pdoctor-no-shrink")
@@ -105,8 +107,16 @@ def test_without_a_marker_there_are_three_cases_on_the_named_model(pytester: pyt
     ("tests", "message"),
     [
         ("@pytest.mark.pdoctor(casses=2)\ndef test_it(pdoctor): ...", "unknown argument 'casses'"),
-        ("def test_it(pdoctor):\n    pdoctor.check(lambda query, tools: None)", "cannot be imported"),
-        ("def test_it(pdoctor):\n    pdoctor.check('no_such:agent')", "cannot import 'no_such'"),
+        pytest.param(
+            "def test_it(pdoctor):\n    pdoctor.check(lambda query, tools: None)",
+            "cannot be imported",
+            marks=pytest.mark.heavy,
+        ),
+        pytest.param(
+            "def test_it(pdoctor):\n    pdoctor.check('no_such:agent')",
+            "cannot import 'no_such'",
+            marks=pytest.mark.heavy,
+        ),
     ],
 )
 def test_mistakes_are_explained(pytester: pytest.Pytester, tests: str, message: str) -> None:
