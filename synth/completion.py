@@ -166,8 +166,9 @@ def _adjacent(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 def earliest_deadline_first(tasks: Sequence[Task], now: int) -> bool | None:
     """One task after another, always the free one with the earliest deadline.
 
-    False: not even without release times is there room. True: this very order works. None: release
-    times after `now` make the difference.
+    Deadlines must have been carried back along the order (`DayPlan.tasks` does). False: not even
+    without release times is there room. True: this very order works. None: release times after `now`
+    make the difference.
     """
     if not _run_by_deadline(tasks, now, wait=False):
         return False
@@ -204,8 +205,9 @@ def _run_by_deadline(tasks: Sequence[Task], now: int, *, wait: bool) -> bool:
 def search(tasks: Sequence[Task], now: int, max_states: int = MAX_STATES) -> bool | None:
     """Depth-first over sets of finished tasks, with the earliest finish of each; None past the cap.
 
-    Two rules keep it small: a task is started only if no other could be finished before it starts,
-    and what remains is asked of the deadline rule, which is exact once every release time has passed.
+    Deadlines must have been carried back along the order. Two rules keep it small: a task is started
+    only if no other could be finished before it starts, and what remains is asked of the deadline
+    rule, which is exact once every release time has passed.
     """
     position = {task.name: i for i, task in enumerate(tasks)}
     needs = [sum(1 << position[leader] for leader in task.after) for task in tasks]
