@@ -11,6 +11,7 @@ HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.
 
 @pytest.fixture(autouse=True)
 def _clean(page: Page) -> None:
+    page.open("about:blank")  # the page before may still be asking its collector for news
     page.width(1280)
     page.requests.clear()
     page.problems.clear()

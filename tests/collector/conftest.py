@@ -6,23 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from traces import Client
+from traces import Client, settings
 
 from collector.app import running
-from collector.settings import Settings
-
-
-def settings(folder: Path, **others: object) -> Settings:
-    values: dict[str, object] = {
-        "store_url": f"sqlite:///{folder / 'store.db'}",
-        "http_port": 0,
-        "grpc_port": None,
-        "open_check_seconds": 0.1,
-        "grace_seconds": 0.3,
-        "idle_seconds": 1.0,
-        **others,
-    }
-    return Settings(**values)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="session")

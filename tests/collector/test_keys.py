@@ -6,8 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from conftest import settings
-from traces import PROTOBUF, Client, agent_request, case_json, new_id
+from traces import PROTOBUF, Client, agent_request, case_json, new_id, settings
 
 from collector.access import Gate, new_key
 from collector.app import running

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import settings
-from traces import MS, Client, agent_request, agent_spans, new_id, request, until
+from traces import MS, Client, agent_request, agent_spans, new_id, request, settings, until
 
 from collector.app import running
 from synth.errors import BadInput

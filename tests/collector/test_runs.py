@@ -6,8 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import settings
-from traces import MS, T0, Client, agent_request, agent_spans, case_json, new_id, request
+from traces import MS, T0, Client, agent_request, agent_spans, case_json, new_id, request, settings
 
 from collector.app import running
 
@@ -122,11 +121,12 @@ def test_dropped_records_are_a_problem(fresh: Client) -> None:
     assert fresh.judged(run)["problems"] == ["the sender has dropped 7 records because its queue was full"]
 
 
-def test_a_run_without_a_root_ends_when_nothing_comes_any_more(fresh: Client) -> None:
+def test_a_run_without_a_root_ends_when_nothing_comes_any_more(tmp_path: Path) -> None:
     run = new_id()
-    began = time.monotonic()
-    fresh.send(request(*agent_spans(run, ["a", "b"], root=False)).SerializeToString())
-    found = fresh.judged(run)
+    with running(settings(tmp_path, idle_seconds=1.0)) as url, Client(url) as client:
+        began = time.monotonic()
+        client.send(request(*agent_spans(run, ["a", "b"], root=False)).SerializeToString())
+        found = client.judged(run)
     assert time.monotonic() - began >= 1.0
     assert found["problems"] == ["the span of the run itself never arrived: the program may have been killed"]
 
@@ -156,16 +156,19 @@ def test_a_registered_trace_binds_a_run_that_carries_no_case(fresh: Client) -> N
 
 
 @pytest.mark.parametrize(
-    ("status", "error_type"), [("ok", "action_lost"), ("crash", "act_error"), ("timeout", "timeout")]
+    ("status", "outcome", "error_type"),
+    [("ok", "undecided", None), ("crash", "fail", "act_error"), ("timeout", "fail", "timeout")],
 )
-def test_a_status_ends_a_run_that_never_sent_a_span(fresh: Client, status: str, error_type: str) -> None:
+def test_a_status_ends_a_run_that_never_sent_a_span(
+    fresh: Client, status: str, outcome: str, error_type: str | None
+) -> None:
     case, trace = new_id(), new_id()
     fresh.post("/cases", case_json(case, "a < b"))
     fresh.post("/bindings", [{"trace_id": trace, "case_id": case}])
     assert fresh.http.get(f"/api/v1/runs/{trace}").status_code == 404
     fresh.post("/bindings", [{"trace_id": trace, "case_id": case, "status": status, "wall_seconds": 3.5}])
     found = fresh.judged(trace)
-    assert (found["calls"], found["outcome"], found["error_type"]) == ([], "fail", error_type)
+    assert (found["calls"], found["outcome"], found["error_type"]) == ([], outcome, error_type)
     assert found["record"]["wall_seconds"] == 3.5
 
 

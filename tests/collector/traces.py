@@ -5,16 +5,33 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import httpx
 import orjson
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from collector.settings import Settings
+
 PROTOBUF = {"content-type": "application/x-protobuf"}
 JSON = {"content-type": "application/json"}
 T0 = 1_790_000_000_000_000_000
 MS = 1_000_000
+
+
+def settings(folder: Path, **others: object) -> Settings:
+    """A collector in `folder` on a free port that waits only fractions of a second."""
+    values: dict[str, object] = {
+        "store_url": f"sqlite:///{folder / 'store.db'}",
+        "http_port": 0,
+        "grpc_port": None,
+        "open_check_seconds": 0.1,
+        "grace_seconds": 0.3,
+        "idle_seconds": 60.0,
+        **others,
+    }
+    return Settings(**values)  # type: ignore[arg-type]
 
 
 def new_id() -> str:
