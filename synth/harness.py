@@ -263,8 +263,8 @@ class Harness:
         source = _Source(trials)
         parallel = max(1, self.options.parallel)
         begun: queue.SimpleQueue[Future[Result] | None] = queue.SimpleQueue()
-        # Verdicts are awaited beside the workers, so that no worker idles for one.
-        with ThreadPoolExecutor(parallel) as running, ThreadPoolExecutor(parallel) as judging:
+        # The collector is talked to beside the workers, so that no worker idles for it.
+        with ThreadPoolExecutor(parallel) as running, ThreadPoolExecutor(2 * parallel) as judging:
             for _ in range(parallel):
                 running.submit(self._work, source, judging, begun)
             try:
@@ -283,7 +283,7 @@ class Harness:
         """One worker's share: runs trials until there are no more, then says so with None."""
         try:
             for trial in source:
-                begun.put(judging.submit(self._judged_part, *self._agent_part(trial)))
+                begun.put(judging.submit(self._judged_part, *self._agent_part(trial, judging)))
         except BaseException as error:
             source.stop()
             failed: Future[Result] = Future()
@@ -292,22 +292,24 @@ class Harness:
         finally:
             begun.put(None)
 
-    def _register(self, case: Case) -> None:
+    def _announce(self, case: Case, trace_id: str) -> None:
+        """Tell the collector of the case, once, and that this trace is about it."""
         with self._lock:
             if case.id not in self._registered:
                 self.collector.add_cases([case])
                 self._registered.add(case.id)
+        self.collector.bind(trace_id, case.id)
 
-    def _agent_part(self, trial: Trial) -> tuple[Trial, str, dict[str, Any], Path]:
-        """Run the agent: (trial, trace id, the worker's answer, the tools' own log)."""
+    def _agent_part(
+        self, trial: Trial, beside: ThreadPoolExecutor
+    ) -> tuple[Trial, str, Future[None] | None, dict[str, Any], Path]:
+        """Run the agent: (trial, trace id, its announcement, the worker's answer, the tools' own log)."""
         trace_id = secrets.token_hex(16)
         log = Path(self._folder.name) / f"{trace_id}.jsonl"
-        if trial.case is not None:
-            self._register(trial.case)
-            self.collector.bind(trace_id, trial.case.id)
+        announced = None if trial.case is None else beside.submit(self._announce, trial.case, trace_id)
         with self._workers.borrow(trial.agent) as worker:
             answer = worker.run(self._request(trial, trace_id, log), self.options.timeout)
-        return trial, trace_id, answer, log
+        return trial, trace_id, announced, answer, log
 
     def _request(self, trial: Trial, trace_id: str, log: Path) -> dict[str, Any]:
         what: dict[str, Any]
@@ -332,8 +334,16 @@ class Harness:
             )
         return Settings(model, options.base_url, options.api_key, options.temperature, options.max_iterations)
 
-    def _judged_part(self, trial: Trial, trace_id: str, answer: Mapping[str, Any], log: Path) -> Result:
-        if trial.case is not None:
+    def _judged_part(
+        self,
+        trial: Trial,
+        trace_id: str,
+        announced: Future[None] | None,
+        answer: Mapping[str, Any],
+        log: Path,
+    ) -> Result:
+        if trial.case is not None and announced is not None:
+            announced.result()
             ending = {name: answer[name] for name in ("status", "wall_seconds")}
             self.collector.bind(trace_id, trial.case.id, iterations=answer["iterations"] or None, **ending)
         began = time.perf_counter()

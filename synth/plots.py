@@ -11,6 +11,7 @@ from synth.errors import MissingExtra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
 MARKERS = "osv^Dx+*"
 
@@ -37,7 +38,7 @@ def capability_figure(curves: Sequence[Curve], title: str) -> Figure:
         )
     axes.axhline(SUCCESS_LIMIT, color="grey", linestyle="--", linewidth=1)
     axes.set(title=title, xlabel="number of actions", ylabel="success rate", ylim=(-0.02, 1.02))
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(_whole_numbers())
     if curves:
         axes.legend(fontsize="small")
     return figure
@@ -56,3 +57,9 @@ def _figure() -> Figure:
     except ImportError as error:
         raise MissingExtra("a figure", "report") from error
     return Figure(figsize=(7.0, 4.2), layout="constrained")
+
+
+def _whole_numbers() -> MaxNLocator:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(integer=True)

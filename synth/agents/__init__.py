@@ -62,6 +62,9 @@ class OutOfIterations(Exception):
         self.iterations = iterations
 
 
+EXEC = "exec:"
+"""Prefix of agents that are programs."""
+
 Run = Callable[[Job], Outcome]
 """Builds a new agent, runs it on the job, and returns. Blocking."""
 
@@ -111,17 +114,35 @@ AGENTS: tuple[AgentUnderTest, ...] = (
 
 
 def load(name: str) -> Run:
-    """The run function of a built-in agent or of `module:callable`; imports its framework."""
+    """The run function of a built-in agent, `module:callable`, `http://...` or `exec:COMMAND`."""
     agent = next((agent for agent in AGENTS if agent.name == name), None)
+    if is_external(name):
+        return _external(name)
     if agent is None and ":" in name:
-        from synth.agents.user_callable import load_callable
-
-        return load_callable(name)
+        return _callable(name)
     if agent is None:
         known = ", ".join(agent.name for agent in AGENTS)
-        raise BadInput(f"unknown agent {name!r}; expected one of {known}, or module:callable", field="agent")
+        others = "module:callable, http://... or exec:COMMAND"
+        raise BadInput(f"unknown agent {name!r}; expected one of {known}, {others}", field="agent")
     run: Run = _imported(agent.name, agent.module).run
     return run
+
+
+def is_external(name: str) -> bool:
+    """Whether the agent is a service or a program, which traces itself."""
+    return name.startswith(("http://", "https://", EXEC))
+
+
+def _external(name: str) -> Run:
+    from synth.agents.external import load_external
+
+    return load_external(name)
+
+
+def _callable(name: str) -> Run:
+    from synth.agents.user_callable import load_callable
+
+    return load_callable(name)
 
 
 def load_replay() -> Callable[..., Outcome]:

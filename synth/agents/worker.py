@@ -21,10 +21,10 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TextIO
 
-from synth.agents import Job, Outcome, OutOfIterations, Settings, load, load_replay, tracer
+from synth.agents import Job, Outcome, OutOfIterations, Settings, is_external, load, load_replay, tracer
 from synth.case import case_from_json
 from synth.errors import SynthError
 from synth.tools import ToolLog, mock_tools
@@ -131,6 +131,8 @@ def traced(trace_id: str, case_id: str | None) -> Iterator[None]:
 
 
 def _announced(agent: str, request: Mapping[str, Any]) -> AbstractContextManager[Any]:
+    if is_external(agent):
+        return nullcontext()
     query = (request.get("case") or request["record"])["query"]
     # Without a case the run chooses its own id; then the harness finds it by its conversation.
     conversation = None if request.get("case_id") else request["trace_id"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -187,6 +188,42 @@ def test_the_calls_of_a_user_s_callable_arrive_in_either_form(
     trial = Trial(f"plain_agents:{name}", "simulated-perfect", case=CASES[0])
     (result,) = results_of(collector, model, [trial], options)
     assert result.run is not None
+    assert len(result.tool_log) == len(CASES[0].actions)
+    assert calls_agree(result.run, result.tool_log) == []
+
+
+PROGRAM = """
+import json, os, sys
+from urllib.request import Request, urlopen
+from opentelemetry import context, propagate
+import pdoctor_trace
+
+context.attach(propagate.extract({name: os.environ[name.upper()] for name in ("traceparent", "baggage")}))
+task = json.load(sys.stdin)
+
+def tool(name):
+    @pdoctor_trace.tool(name=name)
+    def call():
+        return urlopen(Request(f"{task['tools_url']}/{name}", data=b"{}")).read().decode()
+    return call
+
+with pdoctor_trace.run(query=task["query"], agent="a program"):
+    for spec in task["tools"]:
+        tool(spec["function"]["name"])()
+print("done with", task["case_id"])
+"""
+
+
+def test_a_program_that_takes_up_the_context_is_judged_like_any_agent(
+    collector: str, model: SimulatedModel, tmp_path: Path
+) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    agent = f"exec:{sys.executable} {tmp_path / 'program.py'}"
+    (result,) = results_of(collector, model, [Trial(agent, "simulated-perfect", case=CASES[0])])
+    assert (result.status, result.error) == ("ok", None)
+    assert result.answer == f"done with {CASES[0].id}\n"
+    assert result.run is not None
+    assert result.run["agent"] == "a program"
     assert len(result.tool_log) == len(CASES[0].actions)
     assert calls_agree(result.run, result.tool_log) == []
 
