@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from bench_cases import order_case
 
@@ -12,6 +17,7 @@ from synth.agents import AGENTS, Job, OutOfIterations, Settings, load, run_tool
 from synth.agents.process import Worker
 from synth.agents.replay import run_record
 from synth.agents.user_callable import GIVEN, as_agent, load_callable
+from synth.agents.worker import traced
 from synth.errors import BadInput
 from synth.simulated_model import AIRLINE, SimulatedModel, read_records
 from synth.tools import ToolLog, mock_tools
@@ -170,6 +176,53 @@ def test_a_parameter_that_cannot_be_filled_is_named() -> None:
 def test_a_callable_that_is_not_there_is_explained(name: str, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         load_callable(name)
+
+
+# ---------------------------------------------------------------- services and programs
+
+
+def test_a_service_is_asked_with_tools_it_can_call_and_the_context_of_the_run(model: SimulatedModel) -> None:
+    seen: dict[str, Any] = {}
+
+    class Service(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Quiet."""
+
+        def do_POST(self) -> None:
+            task = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            name = task["tools"][1]["function"]["name"]
+            done = httpx.post(f"{task['tools_url']}/{name}", json={})
+            wrong = httpx.post(f"{task['tools_url']}/no_such_tool", json={})
+            seen.update(
+                task=task, headers=dict(self.headers), done=done.text, wrong=(wrong.status_code, wrong.text)
+            )
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"all done")
+
+    with HTTPServer(("127.0.0.1", 0), Service) as server:
+        threading.Thread(target=server.handle_request).start()
+        given, log = job(model)
+        with traced("ab" * 16, "case-1"):
+            outcome = load(f"http://127.0.0.1:{server.server_address[1]}/agent")(given)
+    assert outcome.answer == "all done"
+    assert [call.name for call in log.calls] == ["oven_inspection"]
+    assert seen["done"] == "Success: the oven inspection is done."
+    assert seen["wrong"] == (400, "Error: there is no tool named no_such_tool.")
+    assert seen["task"]["case_id"] == "case-1"
+    assert seen["headers"]["traceparent"].split("-")[1] == "ab" * 16
+    assert seen["headers"]["baggage"] == "pdoctor.case.id=case-1"
+
+
+def test_a_program_that_fails_is_a_crash_of_the_agent(model: SimulatedModel) -> None:
+    given, _ = job(model)
+    with pytest.raises(subprocess.CalledProcessError):
+        load(f"exec:{sys.executable} -c 'raise SystemExit(3)'")(given)
+
+
+def test_an_empty_command_is_explained() -> None:
+    with pytest.raises(BadInput, match="needs a command"):
+        load("exec:")
 
 
 # ---------------------------------------------------------------- recorded runs
