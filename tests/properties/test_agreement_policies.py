@@ -1,0 +1,248 @@
+"""Policies against naive definitions written down once more, on random runs; bounds against all worlds."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from synth.constraints import Bounded, Bounds, Fixed
+from synth.policies import Rules, load_policies
+from synth.policies.evidence import Evidence
+from synth.policies.kinds import Rule
+from synth.policies.order_kinds import Gap, Response
+from synth.run import Run, ToolCall
+
+SECOND = 1
+"""Clock readings are a few nanoseconds, so that every world inside some bounds can be tried."""
+Naive = Callable[[Evidence], tuple[str, list[int]]]
+
+
+def rule(sentence: str) -> Rule:
+    """The rule of a sentence; its seconds are read as nanoseconds."""
+    text = f"actions: {{A: a, B: b, C: c}}\npolicies:\n  - {{id: P, rule: {sentence!r}}}\n"
+    read = load_policies(text).policies[0].rule
+    times = {name: getattr(read, name, None) for name in ("within", "least")}
+    if isinstance(read, Response | Gap):
+        read = replace(read, **{name: time // 10**9 for name, time in times.items() if time})
+    return read
+
+
+def tried(seen: Evidence, tool: str) -> list[int]:
+    """Calls that ran, in observed order; `*` is any tool."""
+    return [i for i in seen.order if seen.calls[i].executed and tool in ("*", seen.calls[i].tool)]
+
+
+def good(seen: Evidence, tool: str) -> list[int]:
+    return [i for i in tried(seen, tool) if seen.calls[i].succeeded]
+
+
+def ends_before(seen: Evidence, i: int, j: int) -> bool:
+    return bool(seen.times.end(i) <= seen.times.start(j))
+
+
+def seconds(seen: Evidence, i: int, j: int) -> float:
+    """From the end of i to the start of j, by the clock alone."""
+    t = seen.times
+    return (t.start(j) // t.scale - t.end(i) // t.scale) / SECOND
+
+
+def summed(applies: bool, broken: list[int]) -> tuple[str, list[int]]:
+    if not applies:
+        return "not_applicable", []
+    return ("violated" if broken else "ok"), sorted(broken)
+
+
+def precedence(seen: Evidence) -> tuple[str, list[int]]:
+    broken = [j for j in tried(seen, "b") if not any(ends_before(seen, i, j) for i in good(seen, "a"))]
+    return summed(bool(tried(seen, "b")), broken)
+
+
+def response(seen: Evidence) -> tuple[str, list[int]]:
+    broken = [i for i in good(seen, "a") if not any(ends_before(seen, i, j) for j in good(seen, "b"))]
+    return summed(bool(good(seen, "a")), broken)
+
+
+def response_within(seen: Evidence) -> tuple[str, list[int]]:
+    broken = [
+        i
+        for i in good(seen, "a")
+        if not any(ends_before(seen, i, j) and seconds(seen, i, j) <= 2 for j in good(seen, "b"))
+    ]
+    return summed(bool(good(seen, "a")), broken)
+
+
+def absence_after(seen: Evidence) -> tuple[str, list[int]]:
+    broken = [j for j in tried(seen, "b") if any(ends_before(seen, i, j) for i in good(seen, "a"))]
+    return summed(bool(good(seen, "a")), broken)
+
+
+def silence_after(seen: Evidence) -> tuple[str, list[int]]:
+    broken = [j for j in tried(seen, "*") if any(ends_before(seen, i, j) for i in good(seen, "a"))]
+    return summed(bool(good(seen, "a")), broken)
+
+
+def adjacency(seen: Evidence) -> tuple[str, list[int]]:
+    def direct(i: int, j: int) -> bool:
+        t = seen.times
+        between = [k for k in tried(seen, "*") if t.start(i) < t.start(k) < t.start(j)]
+        return ends_before(seen, i, j) and not between
+
+    broken = [j for j in tried(seen, "b") if not any(direct(i, j) for i in good(seen, "a"))]
+    return summed(bool(tried(seen, "b")), broken)
+
+
+def gap_within(seen: Evidence) -> tuple[str, list[int]]:
+    def near(i: int, j: int) -> bool:
+        return ends_before(seen, i, j) and seconds(seen, i, j) <= 2
+
+    broken = [j for j in tried(seen, "b") if not any(near(i, j) for i in good(seen, "a"))]
+    return summed(bool(tried(seen, "b")), broken)
+
+
+def gap_at_least(seen: Evidence) -> tuple[str, list[int]]:
+    def far(j: int) -> bool:
+        earlier = [i for i in good(seen, "a") if ends_before(seen, i, j)]
+        return bool(earlier) and all(seconds(seen, i, j) >= 2 for i in earlier)
+
+    return summed(bool(tried(seen, "b")), [j for j in tried(seen, "b") if not far(j)])
+
+
+def overlap(seen: Evidence) -> tuple[str, list[int]]:
+    pairs = [(i, j) for i in tried(seen, "a") for j in tried(seen, "b")]
+    clash = [(i, j) for i, j in pairs if not ends_before(seen, i, j) and not ends_before(seen, j, i)]
+    return summed(bool(pairs), sorted({max(pair, key=seen.rank.__getitem__) for pair in clash}))
+
+
+def at_most(seen: Evidence) -> tuple[str, list[int]]:
+    return summed(bool(tried(seen, "a")), tried(seen, "a")[2:])
+
+
+KINDS: dict[str, tuple[str, Naive, bool]] = {
+    "precedence": ("A must happen before B.", precedence, False),
+    "response": ("A must be followed by B.", response, False),
+    "response within": ("A must be followed by B within 2 seconds.", response_within, True),
+    "absence after": ("B must never happen after A.", absence_after, False),
+    "silence after": ("Call any tool must never happen after A.", silence_after, False),
+    "adjacency": ("A must happen immediately before B.", adjacency, False),
+    "gap within": ("B must start within 2 seconds after A.", gap_within, True),
+    "gap at least": ("B must start at least 2 seconds after A.", gap_at_least, True),
+    "overlap": ("A must not overlap B.", overlap, True),
+    "at most": ("A must happen at most twice.", at_most, False),
+}
+
+
+def random_run(r: random.Random, *, timed: bool, bounded: bool = False) -> Run:
+    calls = []
+    for _ in range(r.randint(0, 4 if bounded else 8)):
+        start = r.randint(0, 7) * SECOND
+        end = start + r.choice((0, 0, 1, 2, 4)) * SECOND
+        blur = r.choice((0, 1, 3)) * SECOND if bounded else 0
+        calls.append(
+            ToolCall(
+                None,
+                r.choice("aabbc"),
+                {},
+                error=r.choice((None, None, None, "no")),
+                start=(start, start + blur) if timed else None,
+                end=(end, end + blur) if timed else None,
+                finished=r.random() < 0.9,
+                executed=r.random() < 0.92,
+            )
+        )
+    return Run("run", tuple(calls))
+
+
+def check(name: str, count: int, z3: str) -> None:
+    sentence, naive, needs_times = KINDS[name]
+    the_rule, r = rule(sentence), random.Random(f"policies {name}")
+    verdicts = dict.fromkeys(("ok", "violated", "not_applicable"), 0)
+    for _ in range(count):
+        seen = Evidence(random_run(r, timed=needs_times or r.random() < 0.7))
+        expected = naive(seen)
+        if needs_times and expected[0] != "not_applicable" and not seen.has_times:
+            continue
+        found = the_rule.judge(seen, Rules(z3=z3))
+        assert (found.verdict, list(found.violations)) == expected, seen.run
+        verdicts[found.verdict] += 1
+    assert min(verdicts.values()) > count // 30, verdicts
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_policies_mean_what_their_definition_says(name: str) -> None:
+    check(name, 300, "failing")
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", KINDS)
+def test_policies_mean_what_their_definition_says_on_3000_runs(name: str) -> None:
+    check(name, 3000, "all")
+
+
+# ---------------------------------------------------------------- bounds
+
+
+def worlds(times: Bounded) -> list[Fixed]:
+    """Every exact world (whole seconds) inside the bounds."""
+    scale = times.scale
+    who = list(times.starts)
+
+    def options(edge: Bounds) -> list[int]:
+        tick = edge.lo % scale
+        lo, hi = edge.lo // scale, edge.hi // scale
+        return [t * scale + tick for t in (range(lo, hi + 1, SECOND) if hi - lo < 10 * SECOND else (hi,))]
+
+    picks = []
+    for i in who:
+        both = itertools.product(options(times.starts[i]), options(times.ends[i]))
+        picks.append([(s, e) for s, e in both if s < e])
+    return [
+        Fixed(
+            dict(zip(who, (s for s, _ in pick), strict=True)),
+            dict(zip(who, (e for _, e in pick), strict=True)),
+            scale,
+        )
+        for pick in itertools.product(*picks)
+    ]
+
+
+def in_world(run: Run, times: Fixed) -> Evidence:
+    """The evidence as it would be at exact times; calls keep their sequence numbers."""
+    seen = Evidence(run)
+    seen._times = times
+    seen._order = sorted(range(len(run.calls)), key=lambda i: times.start(i))
+    return seen
+
+
+def check_bounds(name: str, count: int) -> None:
+    sentence, naive, _ = KINDS[name]
+    the_rule, r = rule(sentence), random.Random(f"bounds {name}")
+    seen_verdicts: set[str] = set()
+    for _ in range(count):
+        run = random_run(r, timed=True, bounded=True)
+        seen = Evidence(run)
+        if not isinstance(seen.times, Bounded):
+            continue
+        every = [naive(in_world(run, times))[0] for times in worlds(seen.times)]
+        found = the_rule.judge(seen, Rules())
+        expected = every[0] if len(set(every)) == 1 else "undecided"
+        assert found.verdict == expected, (run, set(every), found)
+        seen_verdicts.add(found.verdict)
+    assert {"violated", "undecided"} <= seen_verdicts
+
+
+BOUNDED_KINDS = [name for name in KINDS if name != "at most"]
+
+
+@pytest.mark.parametrize("name", BOUNDED_KINDS)
+def test_inferred_times_are_judged_as_by_trying_every_world(name: str) -> None:
+    check_bounds(name, 120)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", BOUNDED_KINDS)
+def test_inferred_times_are_judged_as_by_trying_every_world_on_many(name: str) -> None:
+    check_bounds(name, 600)
