@@ -21,7 +21,7 @@ from typing import Any
 
 import orjson
 
-from collector.model import Assessment, Rebuilt, Run
+from collector.model import Assessment, Rebuilt, Run, Span
 from collector.otlp.spans import spans_of
 from collector.pipeline.conclude import Known, conclude, conclusion
 from collector.pipeline.protocol import settings_from_json
@@ -29,7 +29,7 @@ from collector.policies import Policies, load_all
 from collector.rebuild import rebuild
 from collector.settings import Settings
 from collector.store import Store, catalog, open_store, work
-from collector.store.work import Claim, Conclusion
+from collector.store.work import Claim, Conclusion, Stored
 from synth import solver
 from synth.case import Case, case_from_json
 from synth.model import Verdict
@@ -72,7 +72,7 @@ class Checker:
     def _judge(self, claims: Sequence[Claim], now: float) -> None:
         with self.store.read() as connection:
             payloads = work.payloads(connection, [claim.run for claim in claims])
-            rebuilt = {claim.run: rebuilt_run(claim, payloads[claim.run]) for claim in claims}
+            rebuilt = {claim.run: rebuilt_run(claim.key, payloads[claim.run]) for claim in claims}
             traces = [claim.key for claim in claims] + [t for _, ids in rebuilt.values() for t in ids]
             bindings = work.bindings(connection, traces)
             cases = self._cases(connection, claims, rebuilt, bindings)
@@ -131,7 +131,7 @@ class Checker:
         with self.store.read() as connection:
             before = work.session_runs(connection, claim, rebuilt.session, limit=SESSION_RUNS)
             payloads = work.payloads(connection, [run for run, _ in before])
-        return [replace(rebuild(key, list(spans_of(payloads[run]))).run, status="ok") for run, key in before]
+        return [replace(rebuilt_run(key, payloads[run])[0].run, status="ok") for run, key in before]
 
     def _refresh_policies(self, connection: Any, projects: set[int]) -> None:
         state = catalog.policy_state(connection)
@@ -142,10 +142,21 @@ class Checker:
             self._policies[project] = load_all([(row["name"], row["text"]) for row in files])
 
 
-def rebuilt_run(claim: Claim, payloads: Sequence[bytes]) -> tuple[Rebuilt, tuple[str, ...]]:
-    """The run of a claim, and the traces its spans belong to."""
-    spans = list(spans_of(payloads))
-    return rebuild(claim.key, spans), tuple(dict.fromkeys(span.trace_id for span in spans))
+def rebuilt_run(key: str, stored: Stored) -> tuple[Rebuilt, tuple[str, ...]]:
+    """The run of a claim, and the traces its spans belong to; what cannot be read becomes a problem of it."""
+    problems = [f"{stored.damaged} stored segments are damaged and were left out"] if stored.damaged else []
+    spans: list[Span] = []
+    try:
+        spans = list(spans_of(stored.payloads))
+        rebuilt = rebuild(key, spans)
+    except Exception as failure:
+        log.exception("run %s could not be rebuilt", key)
+        problems.append(f"the spans could not be read: {type(failure).__name__}: {failure}")
+        rebuilt = rebuild(key, [])
+    if problems:
+        run = replace(rebuilt.run, problems=(*rebuilt.run.problems, *problems))
+        rebuilt = replace(rebuilt, run=run, is_agent=True)
+    return rebuilt, tuple(dict.fromkeys(span.trace_id for span in spans))
 
 
 @lru_cache(maxsize=4096)

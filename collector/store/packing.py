@@ -6,6 +6,8 @@ import threading
 
 import zstandard
 
+LARGEST = 256 * 1024 * 1024
+"""Never unpack more than this, whatever a damaged header says."""
 _threads = threading.local()  # the compressor objects are not thread-safe
 
 
@@ -16,7 +18,10 @@ def pack(payload: bytes) -> bytes:
 
 
 def unpack(packed: bytes) -> bytes:
-    """Raises zstandard.ZstdError on damaged data (each frame carries a checksum)."""
+    """Raises ValueError on damaged data (each frame carries a checksum)."""
     if not hasattr(_threads, "decompressor"):
         _threads.decompressor = zstandard.ZstdDecompressor()
-    return bytes(_threads.decompressor.decompress(packed))
+    try:
+        return bytes(_threads.decompressor.decompress(packed, max_output_size=LARGEST))
+    except zstandard.ZstdError as flaw:
+        raise ValueError(f"a stored segment is damaged: {flaw}") from None

@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.engine import RowMapping as Row
 
 from collector.store import schema
-from collector.store.packing import unpack
+from collector.store.work import payloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,8 @@ def one_run(connection: Connection, project: int, key: str) -> Row | None:
 
 
 def payloads_of(connection: Connection, run: int) -> list[bytes]:
-    segments = schema.segments
-    query = select(segments.c.payload).where(segments.c.run == run).order_by(segments.c.id)
-    return [unpack(payload) for (payload,) in connection.execute(query)]
+    """Readable segments of one run, in order of arrival."""
+    return payloads(connection, [run])[run].payloads
 
 
 def history(connection: Connection, run: int) -> list[Row]:

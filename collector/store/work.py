@@ -6,7 +6,7 @@ A claim is a lease: a checker that dies loses it, and another takes the run agai
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import bindparam, case, delete, insert, or_, select, update
@@ -103,13 +103,26 @@ def release(store: Store, worker: str | None = None) -> None:
         connection.execute(update(runs).where(held).values(lease=None, worker=None))
 
 
-def payloads(connection: Connection, runs: Sequence[int]) -> dict[int, list[bytes]]:
-    """Unpacked segments of each run, in order of arrival."""
+@dataclass(slots=True)
+class Stored:
+    """What is stored of one run."""
+
+    payloads: list[bytes] = field(default_factory=list)
+    """In order of arrival."""
+    damaged: int = 0
+    """Segments that cannot be read any more."""
+
+
+def payloads(connection: Connection, runs: Sequence[int]) -> dict[int, Stored]:
+    """Unpacked segments of each run; a damaged one is counted: the others still tell something."""
     segments = schema.segments
     query = select(segments.c.run, segments.c.payload).where(segments.c.run.in_(runs)).order_by(segments.c.id)
-    found: dict[int, list[bytes]] = {run: [] for run in runs}
+    found = {run: Stored() for run in runs}
     for run, payload in connection.execute(query):
-        found[run].append(unpack(payload))
+        try:
+            found[run].payloads.append(unpack(payload))
+        except ValueError:
+            found[run].damaged += 1
     return found
 
 
