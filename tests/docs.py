@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pdoctor_trace import settings
 from pdoctor_trace.command import VERBS, _exists
 from pdoctor_trace.frameworks import FRAMEWORKS
+from synth.generate import Options, generate
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -40,7 +42,18 @@ def shown(default: object) -> str:
     return "-" if default == "" else f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 
-PARTS = {"frameworks": framework_table, "verbs": verb_table, "settings": settings_table}
+def synth_example() -> str:
+    (case,) = generate(1, 4, Options(actions=(5, 5)))
+    words = "\n".join(textwrap.wrap(case.paragraph, 100))
+    return f"```console\n$ pdoctor synth --actions 5 --seed 4 | jq -r .paragraph\n{words}\n```"
+
+
+PARTS = {
+    "synth": synth_example,
+    "frameworks": framework_table,
+    "verbs": verb_table,
+    "settings": settings_table,
+}
 
 
 def renewed(text: str) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 from docs import README, renewed
 
 from pdoctor_trace.command import VERBS, _exists
-from synth.generate import Options, generate
 from synth.policies import load_policies
 
 TEXT = README.read_text()
@@ -38,11 +37,6 @@ def test_every_verb_in_an_example_exists() -> None:
 def test_the_policy_file_of_the_first_screen_loads() -> None:
     (example,) = blocks("yaml")
     assert [policy.id for policy in load_policies(example).policies] == ["verified"]
-
-
-def test_the_synthesized_paragraph_is_the_one_that_comes_out() -> None:
-    (case,) = generate(1, 4, Options(actions=(5, 5)))
-    assert case.paragraph in " ".join(TEXT.split())
 
 
 def test_the_extras_that_the_readme_installs_exist() -> None:
