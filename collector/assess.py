@@ -12,14 +12,19 @@ from synth.rules import Rules
 
 
 def assess(
-    run: Run, case: Case | None, policies: Policies, rules: Rules, earlier: Sequence[Run] = ()
+    run: Run,
+    case: Case | None,
+    policies: Policies,
+    rules: Rules,
+    policy_rules: Rules,
+    earlier: Sequence[Run] = (),
 ) -> Assessment:
     """The verdict against the case (None without one) and the result of every policy that is given.
 
     `earlier` are the runs of the same conversation before this one, oldest first.
     """
     verdict = judge(case, run, rules=rules) if case is not None else None
-    results = judge_all(policies, run, earlier, rules) if policies else ()
+    results = judge_all(policies, run, earlier, policy_rules) if policies else ()
     return Assessment(run.id, verdict, results)
 
 

@@ -55,7 +55,9 @@ class Settings:
     check_seconds: float = 20.0
     """A checker that needs longer for one run is killed; the run is then undecided."""
     z3_check: str = "all"
-    """`all`, `failing`, `off` or `1/K`: which directly decided verdicts Z3 re-checks."""
+    """`all`, `failing`, `off` or `1/K`: which directly decided verdicts of test cases Z3 re-checks."""
+    z3_check_policies: str = "1/100"
+    """The same for policy results; `1/K` means every failing run and one run in K of the rest."""
     limits: Limits = Limits()
     insecure: bool = False
     """Allow a bind beyond loopback without API keys."""

@@ -125,8 +125,9 @@ def _check(access: Access, said: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(policy_text, str):
             raise BadRequest("`policies` is no text", "send the text of a policy file")
         files = [("request", policy_text)]
-    z3_check = access.service.settings.z3_check
-    assessment = assess(run, case, load_all(files), Rules(z3=z3_check))
+    settings = access.service.settings
+    rules, policy_rules = Rules(z3=settings.z3_check), Rules(z3=settings.z3_check_policies)
+    assessment = assess(run, case, load_all(files), rules, policy_rules)
     return {
         "run_id": run.id,
         "outcome": outcome_of(assessment, complete=run.ended),

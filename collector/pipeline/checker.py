@@ -54,6 +54,7 @@ class Checker:
     def __init__(self, store: Store, settings: Settings, worker: str) -> None:
         self.store, self.settings, self.worker = store, settings, worker
         self.rules = Rules(z3=settings.z3_check)
+        self.policy_rules = Rules(z3=settings.z3_check_policies)
         self._policy_state: object = None
         self._policies: dict[int, Policies] = {}
 
@@ -77,7 +78,7 @@ class Checker:
             bindings = work.bindings(connection, traces)
             cases = self._cases(connection, claims, rebuilt, bindings)
             self._refresh_policies(connection, {claim.project for claim in claims})
-        known = Known(bindings, cases, self.rules, self.settings)
+        known = Known(bindings, cases, self.rules, self.policy_rules, self.settings)
         done: list[Conclusion] = []
         began = renewed = time.monotonic()
         for claim in claims:
@@ -222,7 +223,7 @@ def main() -> None:
 
 def warm_up(settings: Settings) -> None:
     """Load what the first verdict would have to wait for: Z3 takes most of a second."""
-    if settings.z3_check != "off":
+    if (settings.z3_check, settings.z3_check_policies) != ("off", "off"):
         solver.z3()
 
 

@@ -31,6 +31,7 @@ class Known:
     cases: Mapping[tuple[int, str], Case]
     """(project, case id) -> case."""
     rules: Rules
+    policy_rules: Rules
     settings: Settings
 
 
@@ -52,7 +53,7 @@ def conclude(
     problems = list(run.problems)
     if run.case_id and case is None:
         problems.append(f"case {run.case_id} is not known here; post it to /api/v1/cases")
-    assessment = assess(run, case, policies, known.rules, earlier)
+    assessment = assess(run, case, policies, known.rules, known.policy_rules, earlier)
     return conclusion(
         claim, rebuilt, run, assessment, problems, end.complete, end.look_again, binding is not None
     )

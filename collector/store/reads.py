@@ -122,7 +122,7 @@ def list_findings(
 
 def stats(connection: Connection, project: int) -> dict[str, Any]:
     """Counts of what is stored, and what waits."""
-    runs, segments = schema.runs, schema.segments
+    runs = schema.runs
     mine = (runs.c.project == project) & runs.c.listed.is_not(False)
     outcomes = connection.execute(
         select(runs.c.outcome, runs.c.error_type, func.count())
@@ -135,11 +135,7 @@ def stats(connection: Connection, project: int) -> dict[str, Any]:
         by_outcome[outcome or "unbound"] = by_outcome.get(outcome or "unbound", 0) + count
         if error_type:
             by_error[error_type] = by_error.get(error_type, 0) + count
-    spans = connection.scalar(
-        select(func.coalesce(func.sum(segments.c.spans), 0))
-        .join(runs, runs.c.id == segments.c.run)
-        .where(runs.c.project == project)
-    )
+    spans = connection.scalar(select(func.sum(runs.c.spans)).where(runs.c.project == project))
     waiting = connection.scalar(
         select(func.count()).where(runs.c.project == project, runs.c.checked < runs.c.version)
     )
