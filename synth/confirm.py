@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 from synth.case import Case
+from synth.constraints import Constraint, EndsBy, StartsFrom
 from synth.errors import SynthError
 from synth.parse import parse
 
@@ -34,6 +35,13 @@ def confirm(case: Case) -> None:
     read = parse(case.paragraph, case.actions).constraints
     if read != case.constraints:
         raise ConfirmationFailed(f"case {case.id}: the paragraph says {read}, not {case.constraints}")
-    distinct = {replace(constraint, sentence=None, span=None): None for constraint in case.constraints}
-    if satisfiable(replace(case.spec, constraints=tuple(distinct))) is not True:
+    claims = dict.fromkeys(replace(c, sentence=None, span=None) for c in (*case.constraints, *_pinned(case)))
+    if satisfiable(replace(case.spec, constraints=tuple(claims))) is not True:
         raise ConfirmationFailed(f"case {case.id}: Z3 does not find the constraints satisfiable")
+
+
+def _pinned(case: Case) -> Iterator[Constraint]:
+    """The witness as limits that leave no choice: then Z3 confirms it instead of searching itself."""
+    for action, start in (case.witness or {}).items():
+        yield StartsFrom(action, start)
+        yield EndsBy(action, start + (case.durations or {})[action])

@@ -307,9 +307,9 @@ def _check_day(options: Options) -> None:
     begin, end = options.horizon
     if not 0 <= begin < end <= DAY or end - begin < 60:
         raise BadInput(f"expected a day of at least an hour, got {begin}..{end} minutes", field="horizon")
-    most = int(FULLEST_DAY * (end - begin)) // DURATION_STEP
+    most = int(FULLEST_DAY * (end - begin)) // (2 * DURATION_STEP)
     if options.actions[1] > most:
-        raise BadInput(f"at most {most} actions fit into the working day", field="actions")
+        raise BadInput(f"at most {most} actions fit into the working day; ask for fewer", field="actions")
 
 
 def _tools(options: Options) -> tuple[Action, ...] | None:

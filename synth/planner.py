@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from synth.constraints import Before, Constraint, EndsBy, StartsFrom
 from synth.order import Closure, bits
 
-MAX_SETS = 20_000
-"""Sets of done tasks that a search enters before it gives up."""
+EXACT_UP_TO = 14
+"""Tasks for which the search can enter every set of done tasks, so that it never gives up."""
+MAX_SETS_BEYOND = 200
+"""With more tasks: sets of done tasks that it enters before it gives up."""
 
 LEAST_MINUTES = 0
 """What an unknown duration counts as before a plan is called dead; the judge counts the same."""
@@ -55,12 +57,15 @@ def day_of(actions: Sequence[str], constraints: Iterable[Constraint], horizon: t
 
 
 def find_schedule(
-    day: Day, durations: Sequence[int], done: int = 0, now: int | None = None, max_sets: int = MAX_SETS
+    day: Day, durations: Sequence[int], done: int = 0, now: int | None = None, max_sets: int | None = None
 ) -> list[Slot] | None:
     """Starts for every task that is not in the bitmask `done`, none before `now`; None if there are none.
 
-    Also None when the search gave up; with up to 14 tasks it never does.
+    Also None when the search gave up; with up to `EXACT_UP_TO` tasks it never does.
     """
+    size = len(durations)
+    if max_sets is None:
+        max_sets = 2**size if size <= EXACT_UP_TO else MAX_SETS_BEYOND + size
     latest = _latest_ends(day, durations)
     search = _Search(day, durations, latest, max_sets)
     return search.slots if search.complete(done, day.begin if now is None else now) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise, permutations, product
 from random import Random
 
@@ -273,7 +274,6 @@ def test_confirmation_would_see_a_wrong_case():
 
 
 def test_confirmation_would_see_an_unsatisfiable_case():
-    from dataclasses import replace
 
     (case,) = cases(1, actions=(2, 2))
     a, b = (action.phrase for action in case.actions)
@@ -334,3 +334,14 @@ def test_no_limit_on_the_clock_is_stated_twice():
     for case in cases(60, mode="timed", actions=(2, 6)):
         limits = [(type(c), c.action) for c in case.constraints if not isinstance(c, Before)]
         assert len(set(limits)) == len(limits)
+
+
+def test_z3_confirms_the_witness_of_large_timed_cases_at_once():
+    assert len(list(generate(1, 5, Options(mode="timed", actions=(30, 30)), confirm=True))) == 1
+
+
+def test_confirmation_would_see_a_wrong_witness():
+    (case,) = cases(1, mode="timed", actions=(3, 3))
+    late = {action: start + 600 for action, start in (case.witness or {}).items()}
+    with pytest.raises(ConfirmationFailed, match="Z3"):
+        confirm(replace(case, witness=late))
