@@ -5,21 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from collector.app import running
 from collector.settings import Settings
-from synth.agents import AGENTS
 from synth.case import Case
 from synth.errors import BadInput
 from synth.generate import Options as CaseOptions
 from synth.generate import generate
 from synth.harness import Harness, Options, Result, Trial, calls_agree
 from synth.simulated_model import AIRLINE, SimulatedModel, read_records
+from synth.simulated_model import PROFILES as PROFILES_OF_THE_BENCH
 from synth.tally import detection, judgement, most_telling, tally
 
 CASES = tuple(generate(2, 11, CaseOptions(actions=(3, 5))))
+TRACED_AGENTS = ("openai-tools", "raw-loop", "react")
 PROFILES = ("perfect", "parallel", "swaps", "forgets", "invents", "malformed")
 
 
@@ -228,10 +230,16 @@ def test_a_program_that_takes_up_the_context_is_judged_like_any_agent(
     assert calls_agree(result.run, result.tool_log) == []
 
 
+FAULTY = tuple(p.name for p in PROFILES_OF_THE_BENCH if p.name not in ("slow", "loops"))
+
+
 @pytest.mark.heavy
-def test_every_agent_and_every_planner_over_many_cases(collector: str, model: SimulatedModel) -> None:
-    agents = [agent.name for agent in AGENTS]
-    cases = tuple(generate(10, 5, CaseOptions(actions=(3, 6))))
-    results = results_of(collector, model, trials(agents, PROFILES, cases), Options(parallel=2))
+@pytest.mark.parametrize("mode", ["order", "timed"])
+def test_a_campaign_over_all_planners_finds_every_planted_fault(
+    mode: Literal["order", "timed"], collector: str, model: SimulatedModel
+) -> None:
+    cases = tuple(generate(5, 5, CaseOptions(actions=(3, 6), mode=mode)))
+    results = results_of(collector, model, trials(TRACED_AGENTS, FAULTY, cases), Options(parallel=2))
     assert [row.to_json() for row in detection(results) if not row.exact] == []
-    assert {row.agent for row in tally(results)} == set(agents)
+    assert {row.agent for row in tally(results)} == set(TRACED_AGENTS)
+    assert [r.key for r in results if r.run is None or calls_agree(r.run, r.tool_log)] == []
