@@ -14,12 +14,13 @@ PACKAGES = ("pdoctor_trace", "synth", "collector")
 
 FORMAL_HALF = {
     "model", "run", "errors", "constraints", "order", "solver", "bind", "check", "classify", "explain",
-    "completion", "repair", "monitor", "contracts", "policies",
+    "completion", "repair", "monitor", "contracts", "policies", "planner", "conflict",
 }  # fmt: skip
 LANGUAGE_HALF = {
     "case", "words", "grammar", "derive", "render", "parse", "generate", "mutate", "topics", "query",
     "extract", "tools", "agents", "simulated_model", "harness", "campaign", "dissect", "plots",
-    "pytest_plugin", "extraction", "report",
+    "pytest_plugin", "extraction", "report", "lexer", "parse_errors", "deciders", "confirm", "expansion", "pools",
+    "toolbox", "topic_writer", "chat", "restructure",
 }  # fmt: skip
 WEB = {"fastapi", "starlette"}
 WIRE = {"google", "grpc", "opentelemetry"}
