@@ -19,8 +19,8 @@ FORMAL_HALF = {
 LANGUAGE_HALF = {
     "case", "words", "grammar", "derive", "render", "parse", "generate", "mutate", "topics", "query",
     "extract", "tools", "agents", "simulated_model", "harness", "campaign", "dissect", "plots",
-    "pytest_plugin", "extraction", "report", "lexer", "parse_errors", "deciders", "confirm", "expansion", "pools",
-    "toolbox", "topic_writer", "chat", "restructure",
+    "pytest_plugin", "extraction", "report", "lexer", "parse_errors", "deciders", "confirm", "expansion",
+    "pools", "toolbox", "topic_writer", "chat", "restructure",
 }  # fmt: skip
 WEB = {"fastapi", "starlette"}
 WIRE = {"google", "grpc", "opentelemetry"}
