@@ -170,6 +170,9 @@ class ByZ3:
     """The paper's way: one Z3 question per candidate."""
 
     def __init__(self, ground: Ground) -> None:
+        from synth.solver import z3
+
+        z3()  # imported now, so that the time of the first question is its own
         self.ground = ground
         self.position = {action: index for index, action in enumerate(ground.ids)}
         self.facts = Facts.none(len(ground.ids), ground.horizon)
