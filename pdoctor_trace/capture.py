@@ -152,7 +152,8 @@ def json_text(value: Any, limit: int = 65_536) -> bytes:
     except Exception:
         # Not an error: the value is no plain JSON (or runs too deep), so it takes the long way.
         return _walked(value, limit)
-    return text if len(text) <= limit else _walked(value, limit)
+    # The copy: orjson's own object keeps its whole buffer of at least a kilobyte alive.
+    return bytes(memoryview(text)) if len(text) <= limit else _walked(value, limit)
 
 
 def error_text(error: BaseException) -> str:

@@ -1,6 +1,6 @@
-"""Records -> the collector: a bounded queue, one daemon thread, OTLP/HTTP, retries, flush at exit.
+"""Spans -> the collector: a bounded queue, one daemon thread, OTLP/HTTP, retries, flush at exit.
 
-The host thread only appends a tuple. The exporter's thread encodes batches and posts them; a batch
+The host thread only appends the bytes of a span. The exporter's thread posts them in batches; a batch
 that could not be delivered stays and is sent again with back-off, so a collector that restarts loses
 nothing as long as the queue has room. What finds no room is dropped and counted, and the collector
 is told on the resource of the next batch.
@@ -21,8 +21,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import otel, semconv
+from .guard import guarded
 from .settings import LOG, Settings
-from .wire import AttributeValue, Record, rejected_spans, request_bytes, span_bytes
+from .wire import AttributeValue, CallRecord, call_bytes, rejected_spans, request_bytes
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
@@ -128,9 +129,10 @@ class Exporter:
         resource: Mapping[str, AttributeValue] | None = None,
     ) -> None:
         self._settings = settings
+        self._most_spans, self._most_bytes = settings.queue_size, settings.queue_bytes
         self._sender = sender
         self._resource = None if resource is None else dict(resource)
-        self.recorded = self.exported = self.dropped = self.rejected = 0
+        self.exported = self.dropped = self.rejected = 0
         self.last_problem = ""
         self._ever_delivered = False
         self._warned: set[str] = set()
@@ -139,7 +141,8 @@ class Exporter:
     def _reset(self) -> None:
         # Re-entrant: a signal handler or a finalizer of the host may come back in here from inside.
         self._lock = threading.RLock()
-        self._queue: deque[tuple[Record, int]] = deque()
+        self._queue: deque[bytes | CallRecord] = deque()
+        self._room = self._settings.queue_size
         self._queued_bytes = 0
         self._wake = threading.Event()
         self._drained = threading.Condition()
@@ -152,16 +155,20 @@ class Exporter:
 
     # -- the host's side
 
-    def put(self, record: Record, size: int = 0) -> None:
-        """Queue a record of about `size` bytes of content; never waits, never raises."""
-        with self._lock:
-            self.recorded += 1
-            full = len(self._queue) + self._in_flight >= self._settings.queue_size
-            if full or self._queued_bytes + size > self._settings.queue_bytes:
+    def put(self, span: bytes | CallRecord, size: int = 0) -> None:
+        """Queue a span with about `size` bytes of content; never waits, never raises.
+
+        Without a lock: appending is atomic, and the byte count may be a little off for a moment when
+        threads add at once; it is set right whenever a batch is taken.
+        """
+        queue = self._queue
+        queued_bytes = self._queued_bytes + size
+        if len(queue) >= self._room or queued_bytes > self._most_bytes:
+            with self._lock:
                 self.dropped += 1
-                return
-            self._queue.append((record, size))
-            self._queued_bytes += size
+            return
+        queue.append(span)
+        self._queued_bytes = queued_bytes
         if self._idle:
             self._idle = False
             self._start()
@@ -209,21 +216,21 @@ class Exporter:
 
     def forget_parent(self) -> None:
         """In a forked child: the parent delivers its own records, and its thread does not exist here."""
-        self.recorded = self.exported = self.dropped = self.rejected = 0
+        self.exported = self.dropped = self.rejected = 0
         self._resource = None
         if self._sender is not None:
             self._sender.forget()
         self._reset()
 
     def counters(self) -> dict[str, int]:
-        """recorded = exported + rejected + dropped + queued, at rest."""
-        return {
-            "recorded": self.recorded,
+        """What became of the spans; `recorded` is the sum of the others."""
+        found = {
             "exported": self.exported,
             "rejected": self.rejected,
             "dropped": self.dropped,
             "queued": self._waiting(),
         }
+        return {"recorded": sum(found.values()), **found}
 
     def _waiting(self) -> int:
         return len(self._queue) + self._in_flight
@@ -258,22 +265,31 @@ class Exporter:
             self._wake.wait()
         self._idle = False
 
-    def _take(self) -> list[tuple[Record, int]]:
-        batch: list[tuple[Record, int]] = []
+    def _take(self) -> list[bytes]:
+        """The next batch, encoded; a span that cannot be is counted as rejected."""
+        batch: list[bytes] = []
         size = 0
-        with self._lock:
-            while self._queue and len(batch) < BATCH_SPANS and size < BATCH_BYTES:
-                batch.append(self._queue.popleft())
-                size += batch[-1][1]
-            self._queued_bytes -= size
-            self._in_flight = len(batch)
+        while self._queue and len(batch) < BATCH_SPANS and size < BATCH_BYTES:
+            self._in_flight += 1
+            span = self._queue.popleft()
+            encoded = span if isinstance(span, bytes) else guarded(call_bytes, span)
+            if encoded is None:
+                self._refused(1)
+            else:
+                batch.append(encoded)
+                size += len(encoded)
+        self._room = self._most_spans - self._in_flight
+        self._queued_bytes = max(self._queued_bytes - size, 0) if self._queue else 0
         return batch
 
-    def _deliver(self, batch: list[tuple[Record, int]]) -> None:
+    def _set_in_flight(self, spans: int) -> None:
+        self._in_flight = spans
+        self._room = self._most_spans - spans
+
+    def _deliver(self, spans: list[bytes]) -> None:
         """Until it is delivered or refused for good; the time between attempts grows."""
-        spans = self._encoded(batch)
         back_off = FIRST_BACK_OFF
-        while spans:
+        while True:
             answer = self._send(spans)
             if answer.delivered:
                 self._count_delivered(len(spans), answer)
@@ -285,7 +301,7 @@ class Exporter:
                 self._deliver_encoded(spans[half:])
                 return
             if not answer.worth_a_retry:
-                self._count_refused(len(spans))
+                self._refused(len(spans))
                 return
             self._pause(answer.retry_after if answer.retry_after is not None else back_off)
             back_off = min(back_off * 2, LAST_BACK_OFF)
@@ -301,17 +317,7 @@ class Exporter:
             self._deliver_encoded(spans[half:])
         else:
             self._tell(answer)
-            self._count_refused(len(spans))
-
-    def _encoded(self, batch: list[tuple[Record, int]]) -> list[bytes]:
-        spans = []
-        for record, _ in batch:
-            try:
-                spans.append(span_bytes(record))
-            except Exception as error:
-                self._count_refused(1)
-                self._warn(f"a span could not be encoded ({type(error).__name__})")
-        return spans
+            self._refused(len(spans))
 
     def _send(self, spans: list[bytes]) -> Answer:
         """Connection and resource are made for the first batch, not for the host's start-up."""
@@ -328,16 +334,19 @@ class Exporter:
         with self._lock:
             self.exported += spans - rejected
             self.rejected += rejected
-            self._in_flight -= spans
+        self._set_in_flight(self._in_flight - spans)
         self._ever_delivered = True
         self.last_problem = ""
         if rejected:
             self._warn(f"the collector rejected {rejected} span(s)")
 
+    def _refused(self, spans: int) -> None:
+        self._count_refused(spans)
+        self._set_in_flight(self._in_flight - spans)
+
     def _count_refused(self, spans: int) -> None:
         with self._lock:
             self.rejected += spans
-            self._in_flight -= spans
 
     def _pause(self, seconds: float) -> None:
         """Wait with jitter; a flush shortens the wait, so that an exit is not held up by a long one."""

@@ -25,6 +25,7 @@ class Ambient(NamedTuple):
 
 
 NOTHING = Ambient(0, 0, None)
+_get_current: Any = None
 
 
 def ambient() -> Ambient:
@@ -38,8 +39,6 @@ def ambient() -> Ambient:
 
 def suppressed() -> bool:
     """Whether the host asked instrumentation to be silent here (either of the two keys)."""
-    if "opentelemetry.context" not in sys.modules:
-        return False
     context = _current()
     if not context:
         return False
@@ -59,9 +58,17 @@ def suppress_for_this_thread() -> None:
 
 
 def _current() -> Any:
+    if _get_current is None:
+        return _first_current()
+    return _get_current()
+
+
+def _first_current() -> Any:
+    """Nothing until the host has imported OpenTelemetry completely; then its function is kept."""
+    global _get_current
     module = sys.modules.get("opentelemetry.context")
-    get_current = getattr(module, "get_current", None)
-    return get_current() if get_current is not None else None
+    _get_current = getattr(module, "get_current", None)
+    return _get_current() if _get_current is not None else None
 
 
 def _parent(context: Any) -> tuple[int, int]:

@@ -24,7 +24,7 @@ from typing import Any
 import orjson
 
 from . import otel, runtime, semconv
-from .wire import Record
+from .wire import attribute_bytes, span_bytes
 
 _ids = random.Random(os.urandom(16))
 """Our own generator: the host's `random.seed(7)` must not make ids repeat, nor we disturb its numbers."""
@@ -48,10 +48,12 @@ def reseed() -> None:
 class RunState:
     """What all spans of one root run share."""
 
-    __slots__ = ("_lock", "calls", "case_id", "ended", "run_id", "trace_id", "turns")
+    __slots__ = ("_lock", "attributes", "calls", "case_id", "ended", "run_id", "trace_id", "turns")
 
     def __init__(self, trace_id: int, run_id: str, case_id: str | None = None) -> None:
         self.trace_id, self.run_id, self.case_id = trace_id, run_id, case_id
+        self.attributes = attribute_bytes((semconv.RUN_ID, run_id, semconv.CASE_ID, case_id))
+        """Attributes of every span of the run, encoded."""
         self.calls = 0
         """Step numbers handed out so far, which is the number of calls the collector must see."""
         self.turns = 0
@@ -84,27 +86,23 @@ class Request:
 
 
 class Frame:
-    """Where the code that is running stands: its run, the span above it and the call it is inside of."""
+    """Where the code that is running stands: its run, the span above it and the call it is inside of.
 
-    __slots__ = ("call", "in_body", "quiet", "run", "span_id", "state")
+    Open runs and open calls are frames themselves; no object here refers to itself or in a circle, so
+    nothing waits for the garbage collector.
+    """
 
-    def __init__(
-        self,
-        state: RunState,
-        span_id: int,
-        run: OpenRun | None = None,
-        call: Any = None,
-        *,
-        in_body: bool = False,
-        quiet: bool = False,
-    ) -> None:
-        self.state, self.span_id, self.run = state, span_id, run
-        self.call = call
-        """The tool call whose body or surrounding machinery is running."""
-        self.in_body = in_body
-        """Whether the tool itself runs; then nested agents and raw SDK loops are its own business."""
-        self.quiet = quiet
-        """Whether a framework above reports the calls that the SDK layer would see."""
+    __slots__ = ("span_id", "state")
+
+    state: RunState
+    span_id: int
+    run: OpenRun | None = None
+    call: Any = None
+    """The tool call whose body or surrounding machinery is running."""
+    in_body: bool = False
+    """Whether the tool itself runs; then nested agents and raw SDK loops are its own business."""
+    quiet: bool = False
+    """Whether a framework above reports the calls that the SDK layer would see."""
 
     @property
     def sdk_is_silent(self) -> bool:
@@ -112,6 +110,16 @@ class Frame:
         if self.in_body:
             return False
         return self.quiet or (self.run is not None and self.run.models_running > 0)
+
+
+class CallFrame(Frame):
+    """Inside a call: around the tool's body (`in_body` false) or in it."""
+
+    __slots__ = ("call", "in_body", "run")
+
+    def __init__(self, call: Any, *, in_body: bool) -> None:
+        self.state, self.span_id, self.run = call.state, call.span_id, call.run
+        self.call, self.in_body = call, in_body
 
 
 CURRENT: ContextVar[Frame | None] = ContextVar("pdoctor_trace_frame", default=None)
@@ -165,7 +173,7 @@ def _shared_state(trace_id: int, case_id: str | None) -> RunState:
         return state
 
 
-class OpenRun:
+class OpenRun(Frame):
     """An agent run that is going on; closed once, it becomes an `invoke_agent` span."""
 
     __slots__ = (
@@ -173,17 +181,15 @@ class OpenRun:
         "above",
         "agent",
         "conversation",
-        "frame",
         "model",
         "models_running",
         "parent_id",
         "pseudo_tools",
         "query",
+        "quiet",
         "root",
         "source",
-        "span_id",
         "start_ns",
-        "state",
         "tools",
     )
 
@@ -217,9 +223,14 @@ class OpenRun:
         self._requests: list[Request] = []
         self.span_id = new_span_id()
         self.start_ns = time.time_ns() if start_ns is None else start_ns
-        self.frame = Frame(self.state, self.span_id, self, quiet=quiet)
+        self.quiet = quiet
         if query is not None and self.above is not None and self.above.query is None:
             self.above.query = query
+
+    @property
+    def run(self) -> OpenRun:  # type: ignore[override]
+        """A run's frame is the run itself."""
+        return self
 
     def offer(self, tools: Iterable[tuple[str, str | None]]) -> None:
         """Add tools that the model may call; a surrounding run that knows of none takes them over."""
@@ -251,16 +262,13 @@ class OpenRun:
         state = self.state
         if self.root and state.case_id is None:
             state.ended = True
-        runtime.emit(self._record(error, time.time_ns() if end_ns is None else end_ns))
+        span = self._encoded(error, time.time_ns() if end_ns is None else end_ns)
+        runtime.emit(span, len(span))
 
-    def _record(self, error: BaseException | None, end_ns: int) -> Record:
+    def _encoded(self, error: BaseException | None, end_ns: int) -> bytes:
         name = f"invoke_agent {self.agent}" if self.agent else "invoke_agent"
         capture = runtime.ACTIVE.capture
         body = (
-            semconv.RUN_ID,
-            self.state.run_id,
-            semconv.CASE_ID,
-            self.state.case_id,
             semconv.INPUT_MESSAGES,
             _input_messages(capture.query(self.query)),
             semconv.TOOL_DEFINITIONS,
@@ -274,16 +282,17 @@ class OpenRun:
             semconv.ERROR_TYPE,
             None if error is None else type(error).__name__,
         )
-        head = (
+        pairs = (
             semconv.OPERATION_NAME,
             "invoke_agent",
             semconv.AGENT_NAME,
             self.agent,
             semconv.SOURCE,
             self.source,
+            *body,
         )
         message = None if error is None else capture.message(error)
-        return Record(
+        return span_bytes(
             self.state.trace_id,
             self.span_id,
             self.parent_id,
@@ -291,8 +300,8 @@ class OpenRun:
             self.start_ns,
             max(end_ns, self.start_ns),
             message,
-            head,
-            body,
+            self.state.attributes,
+            pairs,
         )
 
 

@@ -6,7 +6,7 @@ from . import otel
 from .capture import Capture
 from .export import Exporter
 from .settings import Settings
-from .wire import Record
+from .wire import CallRecord
 
 
 class Runtime:
@@ -29,12 +29,8 @@ def recording() -> bool:
     return ACTIVE.on and not otel.suppressed()
 
 
-def emit(record: Record) -> None:
-    """Hand a finished span to the exporter, if records are wanted."""
+def emit(span: bytes | CallRecord, content_bytes: int) -> None:
+    """Hand a finished span with so much content to the exporter, if records are wanted."""
     exporter = ACTIVE.exporter
     if exporter is not None:
-        exporter.put(record, _content_bytes(record))
-
-
-def _content_bytes(record: Record) -> int:
-    return 300 + sum(len(value) for value in record.body if isinstance(value, bytes))
+        exporter.put(span, content_bytes)

@@ -28,7 +28,7 @@ def run(
     if opened is None:
         yield
         return
-    token = CURRENT.set(opened.frame)
+    token = CURRENT.set(opened)
     try:
         yield
     except BaseException as error:

@@ -11,19 +11,19 @@ import functools
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextvars import Token
-from typing import Any
+from typing import Any, cast
 
 from . import runtime, semconv
 from .capture import type_name
 from .guard import guarded
 from .runs import CURRENT, Frame, OpenRun, Request, RunState, new_span_id, place
-from .wire import AttributeValue, Record
+from .wire import CallRecord, Head
 
 EXACT, INFERRED = "exact", "inferred"
 UNKNOWN_TOOL, BAD_ARGUMENTS, TOOL_RAISED = "unknown_tool", "bad_arguments", "tool_raised"
 TIMED_OUT, CANCELLED = "timeout", "cancelled"
 
-Enter = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Visit | None"]
+Enter = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Visit | Call | None"]
 """Reads (instance, args, kwargs) of a host function about to run; None = nothing to record."""
 Wrapper = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 """wrapt's (wrapped, instance, args, kwargs)."""
@@ -46,25 +46,22 @@ class Visit:
         """The host function raised."""
 
 
-class Call:
-    """One requested tool call that is running; `close` writes its span."""
+class Call(Frame):
+    """One requested tool call that is running, and the frame of its body; `close` writes its span."""
 
     __slots__ = (
-        "agent",
         "arguments",
         "attempts",
         "call_id",
         "description",
         "error",
         "executed",
-        "frame",
         "has_text",
         "kind",
         "parent_id",
+        "run",
         "source",
-        "span_id",
         "start_ns",
-        "state",
         "step",
         "timing",
         "tool",
@@ -83,11 +80,13 @@ class Call:
         where: tuple[RunState, int, Frame | None] | None = None,
     ) -> None:
         state, self.parent_id, above = place() if where is None else where
-        self.source, self.arguments, self.state = source, arguments, state
+        self.source = source
+        self.arguments = arguments
+        self.state = state
         self.tool = tool if type(tool) is str else type_name(tool)
         self.call_id = call_id if type(call_id) is str else None
         self.description = description if type(description) is str else None
-        self.agent = above.run.agent if above is not None and above.run is not None else None
+        self.run = None if above is None else above.run
         self.span_id = new_span_id()
         self.step = state.next_step()
         self.turn: int | None = None
@@ -98,8 +97,26 @@ class Call:
         self.error: BaseException | str | None = None
         """The error of the latest attempt."""
         self.kind: str | None = None
-        self.frame = Frame(state, self.span_id, above.run if above is not None else None, self, in_body=True)
         self.start_ns = time.time_ns() if start_ns is None else start_ns
+
+    in_body = True
+
+    @property
+    def call(self) -> Call:
+        """The frame of a call's body is the call itself."""
+        return self
+
+    frame = call
+    """What to do around the body, as a `Visit`: be the frame, then close with what came out."""
+
+    def returned(self, result: Any) -> None:
+        """The tool's own function returned."""
+        self.close(runtime.ACTIVE.capture.result(result))
+
+    def raised(self, error: BaseException) -> None:
+        """The tool's own function raised."""
+        self.fail(error)
+        self.close()
 
     def asked_by(self, request: Request | None) -> None:
         """Take over what the model's message said about this call."""
@@ -111,52 +128,40 @@ class Call:
         end = time.time_ns() if end_ns is None else end_ns
         error = self.error
         state = self.state
-        name, head = _head(
+        head = _head(
             self.tool,
             self.description,
-            self.agent,
+            None if self.run is None else self.run.agent,
             self.source,
             self.timing,
             self.executed,
             max(self.attempts, 1),
             self.kind,
         )
-        body: tuple[AttributeValue | None, ...] = (
-            semconv.RUN_ID,
-            state.run_id,
-            semconv.STEP_INDEX,
-            self.step,
-            semconv.TOOL_CALL_ID,
-            self.call_id,
-            semconv.TOOL_ARGUMENTS,
-            self.arguments,
-            semconv.TOOL_RESULT,
-            result,
-            semconv.TURN_INDEX,
-            self.turn,
-            semconv.TURN_HAS_TEXT,
-            self.has_text,
-            semconv.CASE_ID,
-            state.case_id,
-        )
-        message = None
+        message = error_type = None
         if error is not None:
             message = runtime.ACTIVE.capture.message(error)
-            body += (semconv.ERROR_TYPE, type_name(error) if isinstance(error, BaseException) else self.kind)
-        start = self.start_ns
-        runtime.emit(
-            Record(
-                state.trace_id,
-                self.span_id,
-                self.parent_id,
-                name,
-                start,
-                end if end > start else start,
-                message,
-                head,
-                body,
-            )
+            error_type = type_name(error) if isinstance(error, BaseException) else self.kind
+        start, arguments = self.start_ns, self.arguments
+        record = (
+            head,
+            state.trace_id,
+            state.attributes,
+            self.span_id,
+            self.parent_id,
+            start,
+            end if end > start else start,
+            message,
+            error_type,
+            self.step,
+            self.call_id,
+            arguments,
+            result,
+            self.turn,
+            self.has_text,
         )
+        size = (len(arguments) if arguments else 0) + (len(result) if result else 0)
+        runtime.emit(cast(CallRecord, record), size)
 
     def fail(self, error: BaseException | str, kind: str | None = None) -> None:
         """Set the error; the kind is told from the exception unless the adapter knows better."""
@@ -174,9 +179,9 @@ def _head(
     executed: bool,
     attempts: int,
     kind: str | None,
-) -> tuple[str, tuple[AttributeValue | None, ...]]:
+) -> Head:
     """Span name and the attributes that repeat; shared by all spans that have them alike."""
-    return f"execute_tool {tool}", (
+    pairs = (
         semconv.OPERATION_NAME,
         "execute_tool",
         semconv.TOOL_NAME,
@@ -198,6 +203,7 @@ def _head(
         semconv.ERROR_KIND,
         kind,
     )
+    return Head(f"execute_tool {tool}", pairs)
 
 
 def kind_of(error: BaseException) -> str:
@@ -212,7 +218,7 @@ def kind_of(error: BaseException) -> str:
 
 def not_executed(request: Request, source: str, run: OpenRun, error: str | None, kind: str | None) -> None:
     """Write the span of a call that a model asked for and no tool took up."""
-    where = (run.state, run.span_id, run.frame)
+    where = (run.state, run.span_id, run)
     call = Call(
         source,
         request.tool,
@@ -253,10 +259,10 @@ def around(enter: Enter) -> Wrapper:
         try:
             result = wrapped(*args, **kwargs)
         except BaseException as error:
-            leave(token)
+            CURRENT.reset(token)
             guarded(visit.raised, error)
             raise
-        leave(token)
+        CURRENT.reset(token)
         guarded(visit.returned, result)
         return result
 

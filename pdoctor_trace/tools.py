@@ -11,11 +11,10 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-from . import runtime
+from . import raw_loops, runtime
 from .guard import guarded
-from .raw_loops import claim
 from .runs import CURRENT, USER, current
-from .span import Call, Visit, around_async_generator, around_generator, leave
+from .span import Call, Visit, around_async_generator, around_generator
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,21 +49,6 @@ def wrap_tools(tools: Any) -> Any:
     return [_wrapped(function) for function in tools]
 
 
-class _ToolVisit(Visit):
-    __slots__ = ("call",)
-
-    def __init__(self, call: Call) -> None:
-        super().__init__(call.frame)
-        self.call = call
-
-    def returned(self, result: Any) -> None:
-        self.call.close(runtime.ACTIVE.capture.result(result))
-
-    def raised(self, error: BaseException) -> None:
-        self.call.fail(error)
-        self.call.close()
-
-
 def _wrapped(function: Any, *, name: str | None = None) -> Any:
     if getattr(function, "__pdoctor_tool__", False):
         return function
@@ -75,24 +59,28 @@ def _wrapped(function: Any, *, name: str | None = None) -> Any:
     return made
 
 
-def _entrance(tool_name: str, parameters: tuple[str, ...], doc: str | None) -> Callable[..., Visit | None]:
+def _entrance(
+    tool_name: str, parameters: tuple[str, ...], doc: str | None
+) -> Callable[..., Visit | Call | None]:
     description = doc.strip().partition("\n")[0] if doc else None
 
-    def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
         frame = current()
         if frame is not None and frame.call is not None and frame.call.tool == tool_name:
             return None
         given = _named(parameters, args, kwargs)
-        claimed = claim(None, tool_name, given)
-        if claimed is not None:
-            return claimed
+        if raw_loops.in_use():
+            claimed = raw_loops.claim(None, tool_name, given)
+            if claimed is not None:
+                return claimed
         arguments = runtime.ACTIVE.capture.arguments(given)
-        return _ToolVisit(Call(USER, tool_name, arguments, description=description))
+        where = None if frame is None else (frame.state, frame.span_id, frame)
+        return Call(USER, tool_name, arguments, description=description, where=where)
 
     return enter
 
 
-def _recording(function: Any, enter: Callable[..., Visit | None]) -> Any:
+def _recording(function: Any, enter: Callable[..., Visit | Call | None]) -> Any:
     import inspect
 
     if inspect.iscoroutinefunction(function):
@@ -111,17 +99,17 @@ def _recording(function: Any, enter: Callable[..., Visit | None]) -> Any:
         try:
             result = function(*args, **kwargs)
         except BaseException as error:
-            leave(token)
+            CURRENT.reset(token)
             guarded(visit.raised, error)
             raise
-        leave(token)
+        CURRENT.reset(token)
         guarded(visit.returned, result)
         return result
 
     return recorded
 
 
-def _recording_coroutine(function: Any, enter: Callable[..., Visit | None]) -> Any:
+def _recording_coroutine(function: Any, enter: Callable[..., Visit | Call | None]) -> Any:
     @functools.wraps(function)
     async def recorded(*args: Any, **kwargs: Any) -> Any:
         visit = guarded(enter, args, kwargs) if runtime.recording() else None
@@ -131,17 +119,17 @@ def _recording_coroutine(function: Any, enter: Callable[..., Visit | None]) -> A
         try:
             result = await function(*args, **kwargs)
         except BaseException as error:
-            leave(token)
+            CURRENT.reset(token)
             guarded(visit.raised, error)
             raise
-        leave(token)
+        CURRENT.reset(token)
         guarded(visit.returned, result)
         return result
 
     return recorded
 
 
-def _recording_generator(function: Any, enter: Callable[..., Visit | None], around: Any) -> Any:
+def _recording_generator(function: Any, enter: Callable[..., Visit | Call | None], around: Any) -> Any:
     wrapper = around(lambda instance, args, kwargs: enter(args, kwargs))
 
     @functools.wraps(function)

@@ -6,7 +6,7 @@ decodes the bytes with the official protobuf classes and compares field by field
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from . import semconv
@@ -16,29 +16,15 @@ AttributeValue = str | bytes | bool | int
 """Bytes are UTF-8 text already encoded (JSON from `capture`)."""
 
 
-class Record(NamedTuple):
-    """One finished span, kept small because thousands may wait for the collector."""
-
-    trace_id: int
-    span_id: int
-    parent_id: int
-    """0 = none."""
-    name: str
-    start_ns: int
-    end_ns: int
-    error: str | None
-    """Status message of a failed span; None = status unset."""
-    head: tuple[AttributeValue | None, ...]
-    """Attributes that repeat from call to call, encoded once: alternating key, value."""
-    body: tuple[AttributeValue | None, ...]
-    """Attributes of this span alone: alternating key, value; None values are left out."""
+Pairs = tuple[AttributeValue | None, ...]
+"""Alternating key and value; None values are left out."""
 
 
-TRUNCATED = semconv.TRUNCATED
 _KIND_INTERNAL = b"\x30\x01"
-_HEADS: dict[tuple[AttributeValue | None, ...], bytes] = {}
 _KEYS: dict[str, bytes] = {}
 _MAX_MEMO = 4_096
+_SHORT = 16_000
+"""Values up to here, with their key, have lengths in the table below."""
 
 
 def _varint(number: int) -> bytes:
@@ -85,50 +71,144 @@ def _key(key: str) -> bytes:
     return encoded
 
 
-def _attributes(pairs: Sequence[AttributeValue | None], tag: bytes) -> bytes:
-    parts = []
-    cut = False
-    for index in range(0, len(pairs), 2):
-        value = pairs[index + 1]
-        if value is None:
-            continue
-        parts.append(_sized(tag, _key(pairs[index]) + _sized(b"\x12", _any_value(value))))  # type: ignore[arg-type]
-        cut = cut or type(value) is Truncated
-    if cut:
-        parts.append(_sized(tag, _key(TRUNCATED) + _sized(b"\x12", _any_value(True))))
-    return b"".join(parts)
+def _attribute(tag: bytes, key: str, value: AttributeValue) -> bytes:
+    return _sized(tag, _key(key) + _sized(b"\x12", _any_value(value)))
 
 
-def _head(pairs: tuple[AttributeValue | None, ...]) -> bytes:
-    encoded = _HEADS.get(pairs)
-    if encoded is None:
-        encoded = _attributes(pairs, b"\x4a")
-        if len(_HEADS) < _MAX_MEMO:
-            _HEADS[pairs] = encoded
-    return encoded
+def _attributes(pairs: Pairs, tag: bytes) -> bytes:
+    found = zip(pairs[::2], pairs[1::2], strict=True)
+    return b"".join(_attribute(tag, key, value) for key, value in found if value is not None)  # type: ignore[arg-type]
 
 
-def span_bytes(record: Record) -> bytes:
-    """The record as the `spans` field of a ScopeSpans message."""
-    trace_id, span_id, parent_id, name, start, end, error, head, body = record
+def attribute_bytes(pairs: Pairs) -> bytes:
+    """Attributes of a span, ready for `span_bytes`."""
+    return _attributes(pairs, b"\x4a")
+
+
+class Head:
+    """What repeats from call to call: the span's name and the attributes of the tool; encoded once."""
+
+    __slots__ = ("attributes", "name", "name_field", "pairs")
+
+    def __init__(self, name: str, pairs: Pairs) -> None:
+        self.name, self.pairs = name, pairs
+        self.name_field = _sized(b"\x2a", _text(name)) + _KIND_INTERNAL + b"\x39"
+        self.attributes = attribute_bytes(pairs)
+
+
+class CallRecord(NamedTuple):
+    """One finished tool call, kept small because thousands may wait for the collector."""
+
+    head: Head
+    trace_id: int
+    run: bytes
+    """Attributes that all spans of the run share, from `attribute_bytes`."""
+    span_id: int
+    parent_id: int
+    """0 = none."""
+    start_ns: int
+    end_ns: int
+    error: str | None
+    """Status message of a failed call; None = status unset."""
+    error_type: str | None
+    step: int
+    call_id: str | None
+    arguments: bytes | None
+    result: bytes | None
+    turn: int | None
+    has_text: bool | None
+
+
+def call_bytes(record: CallRecord) -> bytes:
+    """The call as the `spans` field of a ScopeSpans message."""
+    head, trace_id, run, span_id, parent_id = record[:5]
+    start, end, error, error_type, step = record[5:10]
+    call_id, arguments, result, turn, has_text = record[10:]
     parts = [
+        *_frame(trace_id, span_id, parent_id, head.name_field, start, end),
+        head.attributes,
+        run,
+        _number(_STEP, step),
+    ]
+    if call_id is not None:
+        parts.append(_string(_CALL_ID, _text(call_id)))
+    if arguments is not None:
+        parts.append(_string(_ARGUMENTS, arguments))
+    if result is not None:
+        parts.append(_string(_RESULT, result))
+    if turn is not None:
+        parts.append(_number(_TURN, turn))
+        parts.append(_HAS_TEXT if has_text else _HAS_NO_TEXT)
+    if type(arguments) is Truncated or type(result) is Truncated:
+        parts.append(_TRUNCATED)
+    if error is not None:
+        parts.append(_string(_ERROR_TYPE, _text(error_type or "_OTHER")))
+        parts.append(_failed(error))
+    return _sized(b"\x12", b"".join(parts))
+
+
+def span_bytes(
+    trace_id: int,
+    span_id: int,
+    parent_id: int,
+    name: str,
+    start_ns: int,
+    end_ns: int,
+    error: str | None,
+    run: bytes,
+    pairs: Pairs,
+) -> bytes:
+    """Any other finished span (of an agent run), likewise."""
+    name_field = _sized(b"\x2a", _text(name)) + _KIND_INTERNAL + b"\x39"
+    parts = [*_frame(trace_id, span_id, parent_id, name_field, start_ns, end_ns), run, attribute_bytes(pairs)]
+    if error is not None:
+        parts.append(_failed(error))
+    return _sized(b"\x12", b"".join(parts))
+
+
+def _frame(
+    trace_id: int, span_id: int, parent_id: int, name_field: bytes, start_ns: int, end_ns: int
+) -> tuple[bytes, ...]:
+    return (
         b"\x0a\x10",
         trace_id.to_bytes(16, "big"),
         b"\x12\x08",
         span_id.to_bytes(8, "big"),
         b"\x22\x08" + parent_id.to_bytes(8, "big") if parent_id else b"",
-        _sized(b"\x2a", _text(name)),
-        _KIND_INTERNAL,
-        b"\x39",
-        start.to_bytes(8, "little"),
+        name_field,
+        start_ns.to_bytes(8, "little"),
         b"\x41",
-        end.to_bytes(8, "little"),
-        _head(head),
-        _attributes(body, b"\x4a"),
-    ]
-    if error is not None:
-        parts.append(_sized(b"\x7a", _sized(b"\x12", _text(error)) + b"\x18\x02"))
-    return _sized(b"\x12", b"".join(parts))
+        end_ns.to_bytes(8, "little"),
+    )
+
+
+def _failed(message: str) -> bytes:
+    return _sized(b"\x7a", _sized(b"\x12", _text(message)) + b"\x18\x02")
+
+
+def _number(key: bytes, value: int) -> bytes:
+    """An integer attribute under an encoded key."""
+    number = b"\x18" + (_SMALL[value] if 0 <= value < 16_384 else _varint(value & 0xFFFF_FFFF_FFFF_FFFF))
+    return _sized(b"\x4a", key + _sized(b"\x12", number))
+
+
+def _string(key: bytes, text: bytes) -> bytes:
+    """A string attribute under an encoded key; one copy of the text instead of three."""
+    size = len(text)
+    if size > _SHORT:
+        return _sized(b"\x4a", key + _sized(b"\x12", _sized(b"\x0a", text)))
+    length = _SMALL[size]
+    inner = size + 1 + len(length)
+    outer = len(key) + 1 + len(_SMALL[inner]) + inner
+    return b"".join((b"\x4a", _SMALL[outer], key, b"\x12", _SMALL[inner], b"\x0a", length, text))
+
+
+_STEP, _TURN = _key(semconv.STEP_INDEX), _key(semconv.TURN_INDEX)
+_CALL_ID, _ERROR_TYPE = _key(semconv.TOOL_CALL_ID), _key(semconv.ERROR_TYPE)
+_ARGUMENTS, _RESULT = _key(semconv.TOOL_ARGUMENTS), _key(semconv.TOOL_RESULT)
+_HAS_TEXT = _attribute(b"\x4a", semconv.TURN_HAS_TEXT, True)
+_HAS_NO_TEXT = _attribute(b"\x4a", semconv.TURN_HAS_TEXT, False)
+_TRUNCATED = _attribute(b"\x4a", semconv.TRUNCATED, True)
 
 
 def request_bytes(

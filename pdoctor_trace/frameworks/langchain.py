@@ -16,10 +16,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pdoctor_trace import runtime
+from pdoctor_trace import raw_loops, runtime
 from pdoctor_trace.framework import Framework, Target
-from pdoctor_trace.raw_loops import claim
-from pdoctor_trace.runs import Frame, OpenRun, Request, current
+from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
@@ -43,7 +42,7 @@ class _NodeVisit(Visit):
     __slots__ = ("call", "known")
 
     def __init__(self, call: Call, known: bool) -> None:
-        super().__init__(Frame(call.state, call.span_id, call.frame.run, call))
+        super().__init__(CallFrame(call, in_body=False))
         self.call, self.known = call, known
 
     def returned(self, result: Any) -> None:
@@ -85,7 +84,7 @@ class _BodyVisit(Visit):
     __slots__ = ("call",)
 
     def __init__(self, call: Call) -> None:
-        super().__init__(call.frame)
+        super().__init__(call)
         self.call = call
         call.attempts += 1
 
@@ -96,29 +95,24 @@ class _BodyVisit(Visit):
         self.call.fail(error, _kind(error))
 
 
-class _ToolVisit(Visit):
-    """A tool invoked directly, without a ToolNode."""
+class _DirectCall(Call):
+    """A tool invoked directly, without a ToolNode: with a call it gives a message, else its own value."""
 
-    __slots__ = ("call",)
-
-    def __init__(self, call: Call) -> None:
-        super().__init__(call.frame)
-        self.call = call
+    __slots__ = ()
 
     def returned(self, result: Any) -> None:
-        call = self.call
-        if getattr(result, "status", None) == "error" and getattr(result, "tool_call_id", None) is not None:
-            call.fail(str(result.content) if type(result.content) is str else "error", TOOL_RAISED)
-            call.close()
+        message = result if self.call_id is not None and hasattr(result, "tool_call_id") else None
+        if message is not None and message.status == "error":
+            self.fail(message.content if type(message.content) is str else "error", TOOL_RAISED)
+            self.close()
             return
-        content = result.content if getattr(result, "tool_call_id", None) is not None else result
-        call.close(runtime.ACTIVE.capture.result(content))
+        self.close(runtime.ACTIVE.capture.result(result if message is None else message.content))
 
     def raised(self, error: BaseException) -> None:
         kind = _kind(error)
-        self.call.executed = kind != BAD_ARGUMENTS
-        self.call.fail(error, kind)
-        self.call.close()
+        self.executed = kind != BAD_ARGUMENTS
+        self.fail(error, kind)
+        self.close()
 
 
 class _GraphVisit(Visit):
@@ -127,7 +121,7 @@ class _GraphVisit(Visit):
     __slots__ = ("run",)
 
     def __init__(self, run: OpenRun) -> None:
-        super().__init__(run.frame)
+        super().__init__(run)
         self.run = run
 
     def returned(self, result: Any) -> None:
@@ -158,28 +152,27 @@ def _enter_node(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     return _NodeVisit(call, known=tool is not None)
 
 
-def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     frame, call_id = current(), kwargs.get("tool_call_id")
     outer = frame.call if frame is not None else None
     if outer is not None and frame is not None and not frame.in_body and outer.call_id == call_id:
         return _BodyVisit(outer)
     given = args[0] if args else kwargs.get("tool_input")
-    claimed = claim(call_id, tool.name, given)
-    if claimed is not None:
-        return claimed
-    call = Call(
-        SOURCE,
-        tool.name,
-        runtime.ACTIVE.capture.arguments(given),
-        call_id=call_id,
-        description=tool.description,
+    if raw_loops.in_use():
+        claimed = raw_loops.claim(call_id, tool.name, given)
+        if claimed is not None:
+            return claimed
+    arguments = runtime.ACTIVE.capture.arguments(given)
+    where = None if frame is None else (frame.state, frame.span_id, frame)
+    call = _DirectCall(
+        SOURCE, tool.name, arguments, call_id=call_id, description=tool.description, where=where
     )
     _match_request(call)
-    return _ToolVisit(call)
+    return call
 
 
 def _match_request(call: Call) -> None:
-    run = call.frame.run
+    run = call.run
     if run is not None:
         call.asked_by(run.take_request(call.call_id, call.tool))
 

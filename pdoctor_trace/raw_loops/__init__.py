@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 _TRACKER = "pdoctor_trace.raw_loops.tracker"
 
 
+def in_use() -> bool:
+    """Whether any call of any raw loop waits for its answer."""
+    tracker = sys.modules.get(_TRACKER)
+    return tracker is not None and tracker.TRACKER.waits
+
+
 def claim(call_id: Any, tool: str, arguments: Any) -> Visit | None:
     """A visit for a running tool that some raw loop's model asked for; None where none did."""
     tracker = sys.modules.get(_TRACKER)

@@ -29,7 +29,7 @@ from typing import Any
 import orjson
 
 from pdoctor_trace import otel, runtime
-from pdoctor_trace.runs import Frame, OpenRun, Request, RunState, current
+from pdoctor_trace.runs import OpenRun, Request, RunState, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
     CANCELLED,
@@ -141,6 +141,11 @@ class Tracker:
         self._by_last: dict[int, list[Conversation]] = {}
         self._by_key: OrderedDict[str, Conversation] = OrderedDict()
         self._by_call: dict[str | None, list[OpenCall]] = {}
+
+    @property
+    def waits(self) -> bool:
+        """Whether any call waits for its answer."""
+        return bool(self._by_call)
 
     # -- a request leaves
 
@@ -330,7 +335,7 @@ class Tracker:
             call_id=asked.call_id,
             description=run.tools.get(asked.tool),
             start_ns=now,
-            where=(run.state, run.span_id, run.frame),
+            where=(run.state, run.span_id, run),
         )
         call.asked_by(Request(asked.call_id, asked.tool, None, turn, bool(has_text), now))
         call.timing = INFERRED
@@ -453,9 +458,7 @@ class ExactVisit(Visit):
     __slots__ = ("opened",)
 
     def __init__(self, opened: OpenCall) -> None:
-        call = opened.call
-        run = opened.conversation.run
-        super().__init__(Frame(call.state, call.span_id, run, call, in_body=True))
+        super().__init__(opened.call)
         self.opened = opened
         if opened.executions == 1:
             opened.started_ns = time.time_ns()

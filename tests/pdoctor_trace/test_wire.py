@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
@@ -10,89 +12,171 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 from pdoctor_trace.capture import Truncated
-from pdoctor_trace.wire import Record, rejected_spans, request_bytes, span_bytes
+from pdoctor_trace.wire import (
+    CallRecord,
+    Head,
+    attribute_bytes,
+    call_bytes,
+    rejected_spans,
+    request_bytes,
+    span_bytes,
+)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 values = st.one_of(texts, st.booleans(), st.integers(-(2**63), 2**63 - 1), texts.map(str.encode), st.none())
 pairs = st.lists(st.tuples(texts, values), max_size=6, unique_by=lambda pair: pair[0])
+
+
 uint64 = st.integers(0, 2**64 - 1)
+maybe_text = st.none() | texts
+maybe_json = st.none() | texts.map(str.encode) | texts.map(lambda text: Truncated(text.encode()))
 
 
 def flat(items: list[tuple[str, object]]) -> tuple[object, ...]:
     return tuple(part for pair in items for part in pair)
 
 
-@st.composite
-def records(draw: st.DrawFn) -> tuple[Record, list[tuple[str, object]]]:
-    items = draw(pairs)
-    cut = draw(st.integers(0, len(items)))
-    record = Record(
-        draw(st.integers(1, 2**128 - 1)),
-        draw(st.integers(1, 2**64 - 1)),
-        draw(uint64),
-        draw(texts),
-        draw(uint64),
-        draw(uint64),
-        draw(st.none() | texts),
-        flat(items[:cut]),  # type: ignore[arg-type]
-        flat(items[cut:]),  # type: ignore[arg-type]
-    )
-    return record, items
-
-
 def as_python(value: object) -> object:
     return value.decode() if isinstance(value, bytes) else value
 
 
-@given(st.lists(records(), max_size=4), pairs)
-def test_a_decoded_request_holds_what_was_encoded(
-    drawn: list[tuple[Record, list[tuple[str, object]]]], resource: list[tuple[str, object]]
+def decoded(attributes: Any) -> dict[str, object]:
+    return {a.key: getattr(a.value, a.value.WhichOneof("value")) for a in attributes}
+
+
+def official(spans: list[bytes], resource: dict[str, Any] | None = None) -> Any:
+    return ExportTraceServiceRequest.FromString(request_bytes(spans, resource or {}, "scope", "1.2"))
+
+
+def only(span: bytes) -> Any:
+    return official([span]).resource_spans[0].scope_spans[0].spans[0]
+
+
+def same_frame(
+    span: Any, trace_id: int, span_id: int, parent_id: int, name: str, start: int, end: int
+) -> bool:
+    return (span.trace_id, span.span_id, span.kind) == (
+        trace_id.to_bytes(16, "big"),
+        span_id.to_bytes(8, "big"),
+        1,
+    ) and (
+        int.from_bytes(span.parent_span_id, "big"),
+        span.name,
+        span.start_time_unix_nano,
+        span.end_time_unix_nano,
+    ) == (
+        parent_id,
+        name,
+        start,
+        end,
+    )
+
+
+def status(span: Any) -> str | None:
+    return span.status.message if span.status.code == 2 else None
+
+
+@given(
+    st.integers(1, 2**128 - 1),
+    st.integers(1, 2**64 - 1),
+    uint64,
+    texts,
+    uint64,
+    uint64,
+    maybe_text,
+    pairs,
+    pairs,
+)
+def test_a_decoded_span_holds_what_was_encoded(
+    trace_id: int,
+    span_id: int,
+    parent_id: int,
+    name: str,
+    start: int,
+    end: int,
+    error: str | None,
+    run: Any,
+    own: Any,
 ) -> None:
+    shared = attribute_bytes(flat(run))  # type: ignore[arg-type]
+    span = only(span_bytes(trace_id, span_id, parent_id, name, start, end, error, shared, flat(own)))  # type: ignore[arg-type]
+    assert same_frame(span, trace_id, span_id, parent_id, name, start, end)
+    assert status(span) == error
+    expected = [(key, as_python(value)) for key, value in [*run, *own] if value is not None]
+    assert [(a.key, getattr(a.value, a.value.WhichOneof("value"))) for a in span.attributes] == expected
+
+
+@given(
+    st.builds(
+        CallRecord,
+        head=st.builds(lambda name, items: Head(name, flat(items)), texts, pairs),  # type: ignore[arg-type]
+        trace_id=st.integers(1, 2**128 - 1),
+        run=pairs.map(lambda items: attribute_bytes(flat([(f"run.{k}", v) for k, v in items]))),  # type: ignore[arg-type]
+        span_id=st.integers(1, 2**64 - 1),
+        parent_id=uint64,
+        start_ns=uint64,
+        end_ns=uint64,
+        error=maybe_text,
+        error_type=maybe_text,
+        step=st.integers(0, 2**40),
+        call_id=maybe_text,
+        arguments=maybe_json,
+        result=maybe_json,
+        turn=st.none() | st.integers(0, 2**20),
+        has_text=st.none() | st.booleans(),
+    )
+)
+def test_a_decoded_call_holds_what_was_recorded(record: CallRecord) -> None:
+    span = only(call_bytes(record))
+    assert same_frame(
+        span,
+        record.trace_id,
+        record.span_id,
+        record.parent_id,
+        record.head.name,
+        record.start_ns,
+        record.end_ns,
+    )
+    assert status(span) == record.error
+    cut = any(isinstance(value, Truncated) for value in (record.arguments, record.result))
+    expected = {
+        "pdoctor.step.index": record.step,
+        "gen_ai.tool.call.id": record.call_id,
+        "gen_ai.tool.call.arguments": as_python(record.arguments),
+        "gen_ai.tool.call.result": as_python(record.result),
+        "pdoctor.turn.index": record.turn,
+        "pdoctor.turn.has_text": None if record.turn is None else bool(record.has_text),
+        "pdoctor.truncated": cut or None,
+        "error.type": None if record.error is None else record.error_type or "_OTHER",
+    }
+    found = decoded(span.attributes)
+    assert {key: found.get(key) for key in expected} == expected
+    head = {k: as_python(v) for k, v in zip(record.head.pairs[::2], record.head.pairs[1::2], strict=True)}
+    assert {key: found.get(key) for key in head} == head
+
+
+@given(pairs)
+def test_the_resource_and_the_scope(resource: list[tuple[str, object]]) -> None:
     kept = {key: value for key, value in resource if value is not None}
-    body = request_bytes([span_bytes(record) for record, _ in drawn], kept, "scope", "1.2")  # type: ignore[arg-type]
-    (resource_spans,) = ExportTraceServiceRequest.FromString(body).resource_spans
+    (resource_spans,) = official([], kept).resource_spans
     (scope_spans,) = resource_spans.scope_spans
     assert decoded(resource_spans.resource.attributes) == {k: as_python(v) for k, v in kept.items()}
     assert (scope_spans.scope.name, scope_spans.scope.version) == ("scope", "1.2")
-    for (record, items), span in zip(drawn, scope_spans.spans, strict=True):
-        assert int.from_bytes(span.trace_id, "big") == record.trace_id
-        assert int.from_bytes(span.span_id, "big") == record.span_id
-        assert int.from_bytes(span.parent_span_id, "big") == record.parent_id
-        assert (len(span.trace_id), len(span.span_id), span.kind) == (16, 8, 1)
-        assert (span.name, span.start_time_unix_nano, span.end_time_unix_nano) == (
-            record.name,
-            record.start_ns,
-            record.end_ns,
+
+
+def test_values_of_every_length_are_encoded() -> None:
+    for size in (0, 1, 100, 127, 128, 15_999, 16_000, 16_001, 16_383, 16_384, 70_000, 2_100_000):
+        head = Head("n", ())
+        record = CallRecord(
+            head, 1, b"", 2, 0, 1, 2, None, None, 0, "c" * size, b"a" * size, None, None, None
         )
-        assert (span.status.code, span.status.message) == (
-            (2, record.error) if record.error is not None else (0, "")
-        )
-        assert decoded(span.attributes) == {k: as_python(v) for k, v in items if v is not None}
-
-
-def decoded(attributes: object) -> dict[str, object]:
-    return {a.key: getattr(a.value, a.value.WhichOneof("value")) for a in attributes}  # type: ignore[attr-defined]
-
-
-def test_a_truncated_value_is_marked() -> None:
-    record = Record(1, 2, 0, "n", 1, 2, None, (), ("a", Truncated(b'"x"')))
-    (span,) = (
-        ExportTraceServiceRequest.FromString(request_bytes([span_bytes(record)], {}, "s", "1"))
-        .resource_spans[0]
-        .scope_spans[0]
-        .spans
-    )
-    assert decoded(span.attributes) == {"a": '"x"', "pdoctor.truncated": True}
+        found = decoded(only(call_bytes(record)).attributes)
+        assert found["gen_ai.tool.call.arguments"] == "a" * size
+        assert found["gen_ai.tool.call.id"] == "c" * size
 
 
 def test_lone_surrogates_become_question_marks() -> None:
-    record = Record(1, 2, 0, "n\ud800", 1, 2, "\udfff", (), ("k", "\ud800x"))
-    (span,) = (
-        ExportTraceServiceRequest.FromString(request_bytes([span_bytes(record)], {}, "s", "1"))
-        .resource_spans[0]
-        .scope_spans[0]
-        .spans
-    )
+    span = only(span_bytes(1, 2, 0, "n\ud800", 1, 2, "\udfff", b"", ("k", "\ud800x")))
     assert (span.name, span.status.message, decoded(span.attributes)) == ("n?", "?", {"k": "?x"})
 
 
