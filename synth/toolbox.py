@@ -19,32 +19,61 @@ from synth.case import Action
 from synth.errors import BadInput
 from synth.query import phrase_from_tool_name
 
-FORMS = "FILE.json, FILE.py:NAME, module:NAME, or run:FILE"
+FORMS = "FILE.json, FILE.py:NAME, module:NAME, run:ID or run:FILE"
+COLLECTOR = "http://127.0.0.1:4318"
+"""Where runs are looked up, unless PDOCTOR_ENDPOINT says otherwise."""
 
 
 def load_tools(source: str) -> tuple[Action, ...]:
     """Tools from `FILE.json` (a list), `module:NAME` or `FILE.py:NAME` (tools, functions or a list of
-    definitions), or `run:FILE` (the tools of the first record of a run file).
+    definitions), `run:FILE` (the tools of the first record of a run file) or `run:ID` (of a run that
+    the collector has).
 
     Raises BadInput when there is nothing there, or when two tools would read the same.
     """
     kind, colon, rest = source.rpartition(":")
     if source.startswith("run:"):
-        return tools_of_run(Path(source.removeprefix("run:")))
+        run = source.removeprefix("run:")
+        return tools_of_run_file(Path(run)) if _is_file(run) else tools_of_collected_run(run)
     if colon and rest.isidentifier() and not source.endswith(".json"):
         return actions_of(_from_module(kind, rest, source))
     return actions_of(_json(Path(source), source))
 
 
-def tools_of_run(path: Path) -> tuple[Action, ...]:
+def _is_file(run: str) -> bool:
+    return Path(run).exists() or "/" in run or "." in run
+
+
+def tools_of_run_file(path: Path) -> tuple[Action, ...]:
     """The tools of the first record with any in a file of run records."""
     for line in _read(path).splitlines():
         record = _parsed(line, str(path)) if line.strip() else None
-        if isinstance(record, Mapping):
-            names = record.get("tools") or sorted({c["name"] for c in record.get("calls", []) if "name" in c})
-            if names:
-                return actions_of(names)
+        if isinstance(record, Mapping) and (names := _tool_names(record)):
+            return actions_of(names)
     raise BadInput("no run record here has tools or calls; expected one run object a line", file=str(path))
+
+
+def tools_of_collected_run(run_id: str) -> tuple[Action, ...]:
+    """The tools of a run that a running collector has."""
+    from synth.harness import Collector
+
+    collector = Collector(os.environ.get("PDOCTOR_ENDPOINT") or COLLECTOR)
+    try:
+        run = collector.run(run_id)
+    finally:
+        collector.close()
+    names = _tool_names(run) if run is not None else []
+    if not names:
+        why = "has no tools or calls" if run is not None else "is unknown there"
+        raise BadInput(
+            f"run {run_id!r} {why} ({collector.url}); `pdoctor runs list` shows the runs", field="tools"
+        )
+    return actions_of(names)
+
+
+def _tool_names(run: Mapping[str, Any]) -> list[str]:
+    """What the run was offered, else what it called."""
+    return list(run.get("tools") or sorted({c["name"] for c in run.get("calls") or [] if "name" in c}))
 
 
 def actions_of(tools: Iterable[Any]) -> tuple[Action, ...]:
