@@ -35,7 +35,7 @@ _PARAGRAPH = re.compile(f"{re.escape(_BEGIN)}(.*?){re.escape(_END)}", re.DOTALL)
 _HORIZON = re.compile(r"The working day runs from (\d\d):(\d\d) to (\d\d):(\d\d)\.")
 
 _DESCRIPTION = "Carries out {phrase}."
-_DESCRIBED = re.compile(r"Carries out (.+)\.", re.DOTALL)
+_DESCRIBED = re.compile(r"(?:Carries out|Does the task:) (.+)\.", re.DOTALL)
 
 
 def query_text(paragraph: str, role: str, count: int, horizon: tuple[int, int] | None = None) -> str:

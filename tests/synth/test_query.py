@@ -47,11 +47,13 @@ def test_names_come_back_from_tools():
         {"name": "thank_you_letter", "description": describe("the thank-you letter")},
         {"name": "get_userDetails", "description": "Returns a user."},
         {"name": "ping"},
+        {"name": "t9", "description": "Does the task: seat change."},
     ]
     assert [name["phrase"] for name in names_of_tools(tools)] == [
         "the thank-you letter",
         "get user details",
         "ping",
+        "seat change",
     ]
     assert names_of_tools(tools)[0] == {
         "id": "thank_you_letter", "phrase": "the thank-you letter", "tool": "thank_you_letter",
