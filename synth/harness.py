@@ -161,6 +161,10 @@ class Collector:
             base_url=f"{self.url}/api/v1", headers=headers, timeout=30.0, trust_env=False
         )
 
+    def greet(self) -> None:
+        """Raises BadInput when nothing answers there."""
+        self._body(self._send("GET", f"{self.url}/healthz", None))
+
     def add_cases(self, cases: Sequence[Case]) -> None:
         self._request("POST", "/cases", [case.to_json() for case in cases])
 
@@ -261,6 +265,7 @@ class Harness:
     def run(self, trials: Iterable[Trial]) -> Iterator[Result]:
         """Results as they come. Trials are taken one by one as workers get free, so the source may stop
         early; closing the iterator takes no further ones."""
+        self.collector.greet()
         source = _Source(trials)
         parallel = max(1, self.options.parallel)
         begun: queue.SimpleQueue[Future[Result] | None] = queue.SimpleQueue()

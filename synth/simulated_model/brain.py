@@ -19,7 +19,7 @@ from synth.simulated_model import replay
 from synth.simulated_model.dialogue import Answer, Ask, Dialogue, call_id, digest
 from synth.simulated_model.planning import Fault, Plan
 from synth.simulated_model.profiles import PROFILES, Profile, profile_named
-from synth.simulated_model.task import Task, understand
+from synth.simulated_model.task import understand
 
 _MODEL = re.compile(r"simulated-(?P<profile>[a-z-]+)(?::(?P<seed>\d+))?\Z")
 
@@ -126,6 +126,3 @@ def _answer(plan: Plan, dialogue: Dialogue, attempt: int) -> Answer:
     ids = (call_id(fingerprint, attempt, begun + k) for k in range(len(moves)))
     asks = tuple(Ask(id, move.tool, move.arguments) for id, move in zip(ids, moves, strict=True))
     return Answer(None, asks, plan.delay)
-
-
-__all__ = ["DONE", "Brain", "Planted", "Task", "parse_model"]

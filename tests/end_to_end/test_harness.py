@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import threading
 from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
 
@@ -164,7 +167,7 @@ def test_recorded_runs_are_traced_as_recorded(collector: str) -> None:
 
 @pytest.mark.parametrize("agent", ["openai-tools", "raw-loop"])
 def test_timed_faults_are_found_too(agent: str, collector: str, model: SimulatedModel) -> None:
-    cases = tuple(generate(2, 3, CaseOptions(actions=(3, 5), mode="timed")))
+    cases = tuple(generate(1, 3, CaseOptions(actions=(4, 4), mode="timed")))
     profiles = ("perfect", "swaps", "forgets", "invents", "malformed", "ignores-durations", "wrong-times")
     results = results_of(collector, model, trials([agent], profiles, cases), Options(parallel=2))
     assert [row.to_json() for row in detection(results) if not row.exact] == []
@@ -228,6 +231,55 @@ def test_a_program_that_takes_up_the_context_is_judged_like_any_agent(
     assert result.run["agent"] == "a program"
     assert len(result.tool_log) == len(CASES[0].actions)
     assert calls_agree(result.run, result.tool_log) == []
+
+
+class ScriptedEndpoint(BaseHTTPRequestHandler):
+    """An OpenAI-compatible server that is not ours: calls every tool, in the order in which they are listed."""
+
+    keys: ClassVar[set[str]] = set()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Quiet."""
+
+    def do_POST(self) -> None:
+        self.keys.add(self.headers["Authorization"])
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        done = sum(message["role"] == "tool" for message in body["messages"])
+        message: dict[str, Any] = {"role": "assistant", "content": "done"}
+        if done < len(body["tools"]):
+            function = {"name": body["tools"][done]["function"]["name"], "arguments": "{}"}
+            call = {"id": f"c{done}", "type": "function", "function": function}
+            message = {"role": "assistant", "content": None, "tool_calls": [call]}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        answer = {
+            "id": "x",
+            "object": "chat.completion",
+            "created": 1,
+            "model": body["model"],
+            "choices": [choice],
+        }
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+
+@pytest.mark.parametrize("agent", ["openai-tools", "raw-loop"])
+def test_another_openai_compatible_endpoint_serves_the_same_trials(agent: str, collector: str) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), ScriptedEndpoint) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        named = Options(base_url=url, api_key="key-by-option")
+        by_environment = Options(environment={"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "key-by-environment"})
+        for options in (named, by_environment):
+            with Harness(collector, options) as harness:
+                result = harness.run_one(Trial(agent, "scripted-1", case=CASES[0]))
+            assert (result.status, result.error) == ("ok", None)
+            assert [call["name"] for call in result.tool_log] == [action.tool for action in CASES[0].actions]
+            assert result.run is not None
+            assert calls_agree(result.run, result.tool_log) == []
+        server.shutdown()
+    assert {"Bearer key-by-option", "Bearer key-by-environment"} <= ScriptedEndpoint.keys
 
 
 FAULTY = tuple(p.name for p in PROFILES_OF_THE_BENCH if p.name not in ("slow", "loops"))
