@@ -234,7 +234,7 @@ def test_a_program_that_takes_up_the_context_is_judged_like_any_agent(
 
 
 class ScriptedEndpoint(BaseHTTPRequestHandler):
-    """An OpenAI-compatible server that is not ours: calls every tool, in the order in which they are listed."""
+    """An OpenAI-compatible server that is not ours: calls every tool in listed order."""
 
     keys: ClassVar[set[str]] = set()
 
