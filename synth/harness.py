@@ -149,8 +149,12 @@ def result_from_json(body: Mapping[str, Any]) -> Result:
 # ---------------------------------------------------------------- the collector
 
 
+RETRY_PAUSES = (0.05, 0.5)
+"""Seconds before a request is sent again."""
+
+
 class Collector:
-    """The three requests that the harness makes."""
+    """The few requests that the harness makes."""
 
     def __init__(self, url: str, api_key: str | None = None) -> None:
         """`api_key` defaults to the environment variable PDOCTOR_API_KEY."""
@@ -193,6 +197,13 @@ class Collector:
         return self._body(self._send(method, path, body))
 
     def _send(self, method: str, path: str, body: Any) -> httpx.Response:
+        """Send, and again where the connection broke: every request here may arrive twice."""
+        for pause in RETRY_PAUSES:
+            try:
+                return self._http.request(method, path, json=body)
+            except httpx.TransportError:
+                # A kept-alive connection that the collector has just closed, or a restart.
+                time.sleep(pause)
         try:
             return self._http.request(method, path, json=body)
         except httpx.TransportError as error:

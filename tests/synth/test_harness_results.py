@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import socket
+import threading
 from typing import Any
 
 import pytest
@@ -7,7 +9,7 @@ from bench_cases import order_case
 from bench_results import result, running, trials
 
 from synth.agents.process import command
-from synth.harness import Result, Trial, calls_agree, result_from_json, settled
+from synth.harness import Collector, Result, Trial, calls_agree, result_from_json, settled
 
 
 def call(name: str, executed: bool = True, **arguments: Any) -> dict[str, Any]:
@@ -69,6 +71,26 @@ def test_waiting_ends_only_with_a_judgement_of_the_run_as_it_ended() -> None:
     assert not settled({**judged, "judged": False}, "timeout")
     assert not settled(judged, "ok")
     assert not settled({**judged, "outcome": "open"}, "timeout")
+
+
+def test_a_connection_that_breaks_is_tried_again() -> None:
+    """As when the collector closes an idle connection just when we use it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            server.accept()[0].close()
+            connection = server.accept()[0]
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+            connection.close()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        collector = Collector(f"http://127.0.0.1:{server.getsockname()[1]}")
+        collector.bind("ab" * 16, "case-1")
+        collector.close()
+        thread.join(10)
+        assert not thread.is_alive()
 
 
 def test_trials_differ_in_agent_model_case_and_repeat() -> None:
