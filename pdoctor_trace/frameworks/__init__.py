@@ -32,4 +32,5 @@ class Entry(NamedTuple):
 FRAMEWORKS: tuple[Entry, ...] = (
     Entry("langchain", "frameworks.langchain:LANGCHAIN", ("langchain_core", "langgraph", "langchain")),
     Entry("openai", "raw_loops.openai:OPENAI", ("openai",)),
+    Entry("anthropic", "raw_loops.anthropic:ANTHROPIC", ("anthropic",)),
 )

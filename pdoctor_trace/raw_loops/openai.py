@@ -1,4 +1,4 @@
-"""OpenAI SDK: Chat Completions loops (Responses and Assistants are read by their own files)."""
+"""OpenAI SDK: Chat Completions loops; Responses and Assistants are read by the files beside this one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 from pdoctor_trace.capture import field
 from pdoctor_trace.framework import Framework
 
-from .sdk import Sink, chain, items, name, sdk_targets, text_of
+from .openai_assistants import open_run
+from .openai_responses import open_responses
+from .sdk import Sink, chain, items, name, offered_tools, sdk_targets, text_of
 from .tracker import TRACKER, Answer, Asked, Conversation, Outgoing
 
 SOURCE = "openai"
@@ -70,10 +72,12 @@ class _Parts:
 
 def open_sink(method: str, url: str, body: dict[str, Any]) -> Sink | None:
     """What follows this request, if it belongs to an agent loop."""
-    if method != "post":
-        return None
-    if url.endswith("/chat/completions"):
+    if method == "post" and url.endswith("/chat/completions"):
         return _chat(body)
+    if method == "post" and url.endswith("/responses"):
+        return open_responses(SOURCE, body)
+    if "/threads/" in url and "/runs" in url and "/steps" not in url and not url.endswith("/cancel"):
+        return open_run(SOURCE, url, body)
     return None
 
 
@@ -83,7 +87,7 @@ def _chat(body: dict[str, Any]) -> Sink | None:
 
 
 def _outgoing_chat(body: dict[str, Any]) -> Outgoing:
-    out = Outgoing(SOURCE, tools=_tools(body.get("tools")), model=name(body.get("model")))
+    out = Outgoing(SOURCE, tools=offered_tools(body.get("tools")), model=name(body.get("model")))
     messages = items(body.get("messages"))
     asked_in: dict[str, int] = {}
     last_of_model = -1
@@ -129,22 +133,12 @@ def _asked(message: Any) -> list[Asked]:
     return found
 
 
-def _tools(tools: Any) -> list[tuple[str, str | None]]:
-    found = []
-    for tool in items(tools):
-        described = field(tool, "function") or field(tool, "custom") or tool
-        tool_name = name(field(described, "name"))
-        if tool_name is not None:
-            found.append((tool_name, name(field(described, "description"))))
-    return found
-
-
 OPENAI = Framework(
     name=SOURCE,
     title="OpenAI SDK, raw loops",
     distribution="openai",
     versions=">=1.66,<4",
     targets=sdk_targets("openai", open_sink),
-    covers="Chat Completions: sync, async, streaming, parse, raw responses; with bounds for the times",
+    covers="Chat Completions, Responses, Assistants: sync, async, streaming, parse, raw responses",
     limits="exact times need @pdoctor_trace.tool or wrap_tools; websocket and realtime sessions are not seen",
 )

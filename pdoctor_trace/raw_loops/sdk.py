@@ -139,6 +139,17 @@ def name(value: Any) -> str | None:
     return value if type(value) is str else None
 
 
+def offered_tools(tools: Any) -> list[tuple[str, str | None]]:
+    """(name, description) of the tools that a request offers, in any of the SDKs' spellings."""
+    found = []
+    for tool in items(tools):
+        described = field(tool, "function") or field(tool, "custom") or tool
+        tool_name = name(field(described, "name"))
+        if tool_name is not None:
+            found.append((tool_name, name(field(described, "description"))))
+    return found
+
+
 def chain(history: list[int], item: Any) -> None:
     """Append the hash of the history so far and this item."""
     history.append(hash((history[-1] if history else 0, fingerprint(item))))

@@ -286,7 +286,8 @@ class Tracker:
         now = time.time_ns()
         with self._lock:
             conversation.reply_seen = True
-            self._remember_key(conversation, key)
+            if key is not None:
+                self.remember(conversation, key)
             run = conversation.run
             if run is None:
                 return -1
@@ -315,8 +316,9 @@ class Tracker:
         with self._lock:
             return self._by_key.get(key) if key is not None else None
 
-    def _remember_key(self, conversation: Conversation, key: str | None) -> None:
-        if key is not None:
+    def remember(self, conversation: Conversation, key: str) -> None:
+        """A later request may continue the conversation under this server-held key."""
+        with self._lock:
             self._by_key[key] = conversation
             self._by_key.move_to_end(key)
             if len(self._by_key) > MAX_KEYS:
@@ -469,6 +471,11 @@ class ExactVisit(Visit):
 
     def raised(self, error: BaseException) -> None:
         self.opened.call.fail(error)
+        self._ended(None)
+
+    def failed(self, text: str) -> None:
+        """The tool's runner turned its exception into a text."""
+        self.opened.call.fail(text)
         self._ended(None)
 
     def _ended(self, result: bytes | None) -> None:

@@ -1,0 +1,164 @@
+"""Raw loops on the OpenAI Responses API, stateless and with `previous_response_id`; and Assistants."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import pytest
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from fake_models import FakeModels
+from otlp_sink import OtlpSink
+from test_openai_chat import client, execute, offered
+
+import pdoctor_trace
+
+openai = pytest.importorskip("openai")
+
+
+def create(sdk: Any, request: Any) -> Any:
+    return sdk.responses.create(**request)
+
+
+def raw(sdk: Any, request: Any) -> Any:
+    return sdk.responses.with_raw_response.create(**request).parse()
+
+
+def stream(sdk: Any, request: Any) -> Any:
+    (done,) = [e for e in sdk.responses.create(stream=True, **request) if e.type == "response.completed"]
+    return done.response
+
+
+def helper(sdk: Any, request: Any) -> Any:
+    with sdk.responses.stream(**request) as events:
+        for _ in events:
+            pass
+        return events.get_final_response()
+
+
+SYNC = {"create": create, "raw": raw, "stream": stream}
+
+
+async def acreate(sdk: Any, request: Any) -> Any:
+    return await sdk.responses.create(**request)
+
+
+async def astream(sdk: Any, request: Any) -> Any:
+    events = [event async for event in await sdk.responses.create(stream=True, **request)]
+    return events[-1].response
+
+
+ASYNC = {"acreate": acreate, "astream": astream}
+
+
+class Talk:
+    """The state of one loop: the whole input each time, or only what is new."""
+
+    def __init__(self, model: str, tools: Sequence[Callable[..., Any]], stateful: bool) -> None:
+        self.model, self.stateful = model, stateful
+        self.by_name = {tool.__name__: tool for tool in tools}
+        self.offered = [{"type": "function", **tool["function"]} for tool in offered(tools)]
+        self.input: list[Any] = [{"role": "user", "content": QUERY}]
+        self.previous: str | None = None
+
+    def request(self) -> dict[str, Any]:
+        request = {"model": self.model, "input": self.input, "tools": self.offered}
+        return {**request, "previous_response_id": self.previous} if self.previous else request
+
+    def take(self, reply: Any) -> str | None:
+        """Run what is asked for; the final text, or None to go on."""
+        calls = [item for item in reply.output if item.type == "function_call"]
+        if not calls:
+            return str(reply.output_text)
+        outputs = [
+            {
+                "type": "function_call_output",
+                "call_id": call.call_id,
+                "output": execute(self.by_name, call.name, call.arguments),
+            }
+            for call in calls
+        ]
+        if self.stateful:
+            self.previous, self.input = reply.id, outputs
+        else:
+            self.input = [*self.input, *reply.output, *outputs]
+        return None
+
+
+class ResponsesDriver(Driver):
+    source = "openai"
+    modes = ("create", "raw", "stream", "acreate", "astream", "create+id", "stream+id", "acreate+id")
+    sync_mode = "create"
+    exact = False
+    raising_tool_is_seen = False
+    wrong_arguments_are_seen = False
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        ask, _, stateful = mode.partition("+")
+        talk = Talk(script, tools, bool(stateful))
+        try:
+            if ask in ASYNC:
+                return Outcome(text=asyncio.run(self._async(models, talk, ASYNC[ask])))
+            with client(models) as sdk:
+                while (text := talk.take(SYNC[ask](sdk, talk.request()))) is None:
+                    pass
+                return Outcome(text=text)
+        except BaseException as error:
+            return Outcome(error=error)
+
+    async def _async(self, models: FakeModels, talk: Talk, ask: Any) -> str:
+        async with openai.AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as sdk:
+            while (text := talk.take(await ask(sdk, talk.request()))) is None:
+                pass
+            return text
+
+
+class TestResponses(Conformance):
+    driver = ResponsesDriver()
+    limits: ClassVar[dict[str, str]] = {
+        "test_a_nested_agent_belongs_to_its_callers_run": "the traffic does not show which tool is running",
+        "test_a_hostile_exception_leaves_as_it_came": "see TestWrappedChat: the traffic ends there",
+    }
+
+
+def test_the_stream_helper_is_read(models: FakeModels, sink: OtlpSink) -> None:
+    talk = Talk("fake.par.one", ToolLog().functions(), False)
+    with client(models) as sdk:
+        while talk.take(helper(sdk, talk.request())) is None:
+            pass
+    pdoctor_trace.flush()
+    assert [call.call_id for call in sink.calls] == ["call_0_0", "call_0_1", "call_1_0"]
+    assert len(sink.runs) == 1
+
+
+def test_assistants_runs_are_one_run_with_their_calls_however_often_polled(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    log = ToolLog()
+    tools = {tool.__name__: tool for tool in log.functions()}
+    with client(models) as sdk, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        shapes: Any = offered(log.functions())
+        assistant = sdk.beta.assistants.create(model="fake.par.one", tools=shapes)
+        thread = sdk.beta.threads.create()
+        run = sdk.beta.threads.runs.create(
+            thread_id=thread.id, assistant_id=assistant.id, model="fake.par.one", tools=shapes
+        )
+        while run.status == "requires_action":
+            sdk.beta.threads.runs.retrieve(run.id, thread_id=thread.id)
+            asked = run.required_action.submit_tool_outputs.tool_calls
+            outputs: Any = [
+                {"tool_call_id": c.id, "output": execute(tools, c.function.name, c.function.arguments)}
+                for c in asked
+            ]
+            run = sdk.beta.threads.runs.submit_tool_outputs(run.id, thread_id=thread.id, tool_outputs=outputs)
+    pdoctor_trace.flush()
+    (traced,) = sink.runs
+    assert traced["gen_ai.conversation.id"] == thread.id
+    assert [(call.call_id, call.result) for call in sink.calls] == [
+        ("call_0_0", "3"),
+        ("call_0_1", "hi"),
+        ("call_1_0", "42"),
+    ]
