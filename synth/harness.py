@@ -260,6 +260,7 @@ class Harness:
         self._model = model
         self._workers = _Workers(collector_url, options)
         self._folder = tempfile.TemporaryDirectory(prefix="pdoctor-harness-")
+        self._greeted = False
         self._registered: set[str] = set()
         self._lock = threading.Lock()
 
@@ -276,7 +277,7 @@ class Harness:
     def run(self, trials: Iterable[Trial]) -> Iterator[Result]:
         """Results as they come. Trials are taken one by one as workers get free, so the source may stop
         early; closing the iterator takes no further ones."""
-        self.collector.greet()
+        self._greet()
         source = _Source(trials)
         parallel = max(1, self.options.parallel)
         begun: queue.SimpleQueue[Future[Result] | None] = queue.SimpleQueue()
@@ -292,7 +293,15 @@ class Harness:
                 source.stop()
 
     def run_one(self, trial: Trial) -> Result:
-        return next(iter(self.run([trial])))
+        (result,) = self.run([trial])
+        return result
+
+    def _greet(self) -> None:
+        """Fail before any agent runs where there is no collector."""
+        with self._lock:
+            if not self._greeted:
+                self.collector.greet()
+                self._greeted = True
 
     def _work(
         self, source: _Source, judging: ThreadPoolExecutor, begun: queue.SimpleQueue[Future[Result] | None]

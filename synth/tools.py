@@ -70,9 +70,8 @@ class ToolLog:
             start = self._clock()
         result = work()
         with self._lock:
-            call = LoggedCall(
-                index, name, dict(arguments), result, start, self._clock(), threading.get_ident()
-            )
+            plain = {argument: _plain(value) for argument, value in arguments.items()}
+            call = LoggedCall(index, name, plain, result, start, self._clock(), threading.get_ident())
             self._calls.append(call)
             self._write(call)
         return result
@@ -94,6 +93,14 @@ class ToolLog:
         if self._file is not None:
             self._file.write(json.dumps(asdict(call)) + "\n")
             self._file.flush()
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it; what JSON cannot say becomes its Python text."""
+    try:
+        return json.loads(json.dumps(value, default=repr))
+    except (TypeError, ValueError, RecursionError):
+        return repr(value)
 
 
 def _appending(path: Path | str) -> TextIO:

@@ -39,14 +39,14 @@ RunRequest = Callable[[Mapping[str, Any], ToolLog], Outcome]
 
 def main(agent: str) -> None:
     """Serve jobs until stdin ends."""
-    answers = _own_stdout()
+    requests, answers = _own_streams()
     try:
         run = load_any(agent)
     except SynthError as error:
         _say(answers, {"ready": False, "error": str(error)})
         return
     _say(answers, {"ready": True})
-    for line in sys.stdin:
+    for line in requests:
         request = json.loads(line)
         _say(answers, {"job": request["job"], **run_job(agent, run, request)})
 
@@ -65,12 +65,16 @@ def load_any(agent: str) -> RunRequest:
     return run_case
 
 
-def _own_stdout() -> TextIO:
-    """Keep the real stdout for answers; what agents print goes to stderr."""
+def _own_streams() -> tuple[TextIO, TextIO]:
+    """The real stdin and stdout, for us alone: agents read nothing, and what they print goes to stderr."""
+    requests = os.fdopen(os.dup(0), encoding="utf-8")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    return answers
+    return requests, answers
 
 
 def _say(answers: TextIO, message: Mapping[str, Any]) -> None:

@@ -309,7 +309,7 @@ def dies(query, tools):
     os._exit(7)
 
 def chatters(query, tools):
-    print("this must not disturb the worker")
+    print("this must not disturb the worker", sys.stdin.read())
     os.write(1, b"nor this\\n")
     return tools[0]()
 """

@@ -72,6 +72,14 @@ def test_the_log_file_says_the_same_as_the_log(tmp_path: Path) -> None:
     assert [call["index"] for call in log.to_json()] == [0, 1, 2, 3]
 
 
+def test_arguments_that_are_not_json_are_logged_as_text() -> None:
+    log = ticking_log()
+    ring: list[object] = []
+    ring.append(ring)
+    mock_tools(order_case(), log)[1](kind=complex, ring=ring, pair=(1, 2))
+    assert log.calls[0].arguments == {"kind": "<class 'complex'>", "ring": "[[...]]", "pair": [1, 2]}
+
+
 def test_a_call_that_fails_is_not_in_the_log() -> None:
     log = ticking_log()
     with pytest.raises(ZeroDivisionError):
