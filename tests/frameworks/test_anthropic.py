@@ -1,0 +1,158 @@
+"""Raw loops on the Anthropic SDK, and its own tool runner."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import pytest
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from fake_models import FINAL, FakeModels
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+anthropic = pytest.importorskip("anthropic")
+
+
+def schema(tool: Callable[..., Any]) -> dict[str, Any]:
+    shape = {"type": "object", "properties": {}}
+    return {"name": tool.__name__, "description": tool.__name__, "input_schema": shape}
+
+
+def create(sdk: Any, request: Any) -> Any:
+    return sdk.messages.create(**request)
+
+
+def beta(sdk: Any, request: Any) -> Any:
+    return sdk.beta.messages.create(**request)
+
+
+def raw(sdk: Any, request: Any) -> Any:
+    return sdk.messages.with_raw_response.create(**request).parse()
+
+
+def helper(sdk: Any, request: Any) -> Any:
+    with sdk.messages.stream(**request) as events:
+        return events.get_final_message()
+
+
+SYNC = {"create": create, "beta": beta, "raw": raw, "helper": helper}
+
+
+async def acreate(sdk: Any, request: Any) -> Any:
+    return await sdk.messages.create(**request)
+
+
+async def ahelper(sdk: Any, request: Any) -> Any:
+    async with sdk.messages.stream(**request) as events:
+        return await events.get_final_message()
+
+
+ASYNC = {"acreate": acreate, "ahelper": ahelper}
+
+
+class Talk:
+    """The loop everybody writes, one step at a time."""
+
+    def __init__(self, model: str, tools: Sequence[Callable[..., Any]]) -> None:
+        self.model, self.tools = model, tools
+        self.by_name = {tool.__name__: tool for tool in tools}
+        self.messages: list[Any] = [{"role": "user", "content": QUERY}]
+
+    def request(self) -> dict[str, Any]:
+        offered = [schema(tool) for tool in self.tools]
+        return {"model": self.model, "max_tokens": 99, "messages": self.messages, "tools": offered}
+
+    def take(self, reply: Any) -> str | None:
+        calls = [block for block in reply.content if block.type == "tool_use"]
+        if not calls:
+            return "".join(block.text for block in reply.content)
+        results = [self._result(call) for call in calls]
+        self.messages += [
+            {"role": "assistant", "content": reply.content},
+            {"role": "user", "content": results},
+        ]
+        return None
+
+    def _result(self, call: Any) -> dict[str, Any]:
+        block = {"type": "tool_result", "tool_use_id": call.id}
+        try:
+            if call.name == "add" and not isinstance(call.input.get("a"), int):
+                raise TypeError("a must be an integer")
+            return {**block, "content": str(self.by_name[call.name](**call.input))}
+        except Exception as error:
+            text = str(error) if type(error) in (RuntimeError, TypeError) else "failed"
+            return {**block, "content": text, "is_error": True}
+
+
+class AnthropicDriver(Driver):
+    source = "anthropic"
+    modes = (*SYNC, *ASYNC)
+    sync_mode = "create"
+    exact = False
+    raising_tool_is_seen = False
+    wrong_arguments_are_seen = False
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        talk = Talk(script, tools)
+        try:
+            if mode in ASYNC:
+                return Outcome(text=asyncio.run(self._async(models, talk, ASYNC[mode])))
+            with anthropic.Anthropic(base_url=models.anthropic, api_key="x", max_retries=0) as sdk:
+                while (text := talk.take(SYNC[mode](sdk, talk.request()))) is None:
+                    pass
+                return Outcome(text=text)
+        except BaseException as error:
+            return Outcome(error=error)
+
+    async def _async(self, models: FakeModels, talk: Talk, ask: Any) -> str:
+        async with anthropic.AsyncAnthropic(base_url=models.anthropic, api_key="x", max_retries=0) as sdk:
+            while (text := talk.take(await ask(sdk, talk.request()))) is None:
+                pass
+            return text
+
+
+class TestAnthropic(Conformance):
+    driver = AnthropicDriver()
+    limits: ClassVar[dict[str, str]] = {
+        "test_malformed_arguments": "the wire format holds arguments as an object; the server parses them",
+        "test_a_nested_agent_belongs_to_its_callers_run": "the traffic does not show which tool is running",
+        "test_a_hostile_exception_leaves_as_it_came": "the traffic ends there",
+    }
+
+
+def test_the_error_flag_of_a_result_is_a_failed_call(models: FakeModels, sink: OtlpSink) -> None:
+    TestAnthropic.driver.run(models, "fake.boom", ToolLog().functions(), "create")
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.failed, call.kind, call.message) == (True, "tool_raised", "boom kaput")
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_the_tool_runner_gives_exact_times_and_errors(
+    models: FakeModels, sink: OtlpSink, streaming: bool
+) -> None:
+    log = ToolLog()
+    tools = [anthropic.beta_tool(tool) for tool in log.functions()]
+    with anthropic.Anthropic(base_url=models.anthropic, api_key="x", max_retries=0) as sdk:
+        runner = sdk.beta.messages.tool_runner(
+            model="fake.sleepy.boom",
+            max_tokens=99,
+            messages=[{"role": "user", "content": QUERY}],
+            tools=tools,
+            stream=streaming,
+        )
+        final = runner.until_done()
+    pdoctor_trace.flush()
+    assert json.loads(final.model_dump_json())["content"][0]["text"] == FINAL
+    assert [(c.tool, c["pdoctor.tool.timing"], c.failed) for c in sink.calls] == [
+        ("slow_echo", "exact", False),
+        ("slow_echo", "exact", False),
+        ("boom", "exact", True),
+    ]
+    for call, entry in zip(sink.calls, log.entries, strict=True):
+        assert call.start <= entry.start <= entry.end <= call.end
+    assert len(sink.runs) == 1
