@@ -35,6 +35,7 @@ VERBS = {
     "capability": "measure at which plan length an agent starts to fail",
     "dissect": "find the root cause of failing cases",
     "report": "tables and figures over judged runs",
+    "export": "write what campaigns found as JSON lines, also for training",
     "metrics": "score predicted plans against gold plans",
     "progress": "progress and repetition rates of recorded runs",
     "monitor": "check event sequences against a behaviour specification",
