@@ -1,27 +1,26 @@
 """Spans to the run they tell of: calls in observed order, with every gap in the evidence named.
 
 Two spans are one call only if call id and tool agree, their instrumentation scopes differ and their
-times overlap; ids alone do not identify a call (real runs reuse them).
+times overlap; ids alone do not identify a call (real runs reuse them), and some libraries know none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from collector.dialects import DIALECTS, SeenAgent, SeenCall
+from collector.dialects import SeenAgent, SeenCall, SeenModel, readers
 from collector.dialects.names import CASE_ID, DROPPED_SPANS, SCOPE_NAME, SERVICE_NAME
-from collector.dialects.reading import text, whole
-from collector.model import Rebuilt, Run, Span
+from collector.dialects.reading import Request, text, whole
+from collector.model import Rebuilt, Run, Span, ToolCall
 
 
 def rebuild(run_id: str, spans: Sequence[Span]) -> Rebuilt:
     """The run that `spans` tell of; its status is `running`, since spans alone cannot say it has ended."""
-    calls, agents = read(spans)
-    calls = sorted(once_each(calls), key=_order)
-    root = _root_agent(agents)
-    has_root = any(span.parent_id is None for span in spans) or any(
-        agent.announced_calls is not None for agent in agents
-    )
+    calls, agents, others = read(spans)
+    models = [] if _complete(calls) else read_models(others)
+    calls = sorted(with_requests(once_each(calls), models), key=_order)
     announced = [agent.announced_calls for agent in agents if agent.announced_calls is not None]
     expected = max(announced, default=None)
     run = Run(
@@ -31,74 +30,189 @@ def rebuild(run_id: str, spans: Sequence[Span]) -> Rebuilt:
             text(span.attributes.get(CASE_ID))
             for span in (*(agent.span for agent in agents), *(seen.span for seen in calls))
         ),
-        query=_first(agent.query for agent in agents),
-        tools=_offered(agents),
-        agent=(root.agent if root else None) or _first(agent.agent for agent in agents),
+        query=_first(agent.query for agent in agents) or _first(model.query for model in models),
+        tools=_offered(agents) or _first_tools(models),
+        agent=_first(agent.agent for agent in agents),
         source=_first(agent.source for agent in agents) or _first(seen.span.scope for seen in calls),
-        model=_first(agent.model for agent in agents),
+        model=_first(agent.model for agent in agents) or _first(model.model for model in models),
         status="running",
         problems=tuple(_gaps(calls, spans, expected)),
     )
     return Rebuilt(
         run=run,
         span_ids=tuple(seen.span.span_id for seen in calls),
-        has_root=has_root,
+        has_root=bool(announced) or any(span.parent_id is None for span in spans),
         expected_calls=expected,
         started_ns=min((span.start_ns for span in spans), default=None),
         ended_ns=max((span.end_ns for span in spans), default=None),
         spans=len(spans),
         is_agent=bool(calls or agents),
         service=_first(text(span.resource.get(SERVICE_NAME)) for span in spans[:1]),
-        session=_first(agent.session for agent in agents),
+        session=_first([*(seen.session for seen in agents), *(seen.session for seen in models)]),
     )
 
 
-def read(spans: Iterable[Span]) -> tuple[list[SeenCall], list[SeenAgent]]:
-    """Every span through the first dialect that knows it; agent spans by start, outermost first."""
+def read(spans: Iterable[Span]) -> tuple[list[SeenCall], list[SeenAgent], list[Span]]:
+    """Calls, agents (outermost first) and the rest; each span through the first dialect that knows it."""
     calls: list[SeenCall] = []
     agents: list[SeenAgent] = []
+    others: list[Span] = []
     for span in spans:
-        for dialect in DIALECTS:
+        for dialect in readers(span):
             if call := dialect.call(span):
                 calls.append(call)
                 break
             if agent := dialect.agent(span):
                 agents.append(agent)
                 break
+        else:
+            others.append(span)
     agents.sort(key=lambda seen: (seen.announced_calls is None, seen.span.start_ns, -seen.span.end_ns))
-    return calls, agents
+    return calls, agents, others
+
+
+def read_models(spans: Iterable[Span]) -> list[SeenModel]:
+    """Model calls in order; one that runs inside another's span is the same one, seen by a lower layer."""
+    found = [
+        model for span in spans for dialect in readers(span) if (model := dialect.model(span)) is not None
+    ]
+    found.sort(key=lambda seen: (seen.span.start_ns, -seen.span.end_ns))
+    models: list[SeenModel] = []
+    for seen in found:
+        last = models[-1].span if models else None
+        if last is None or seen.span.end_ns > last.end_ns or seen.span.scope == last.scope:
+            models.append(seen)
+    return models
+
+
+def _complete(calls: Sequence[SeenCall]) -> bool:
+    """Nothing that model calls could add: our own tracer was there, or every call has id and arguments."""
+    if any(seen.span.scope == SCOPE_NAME for seen in calls):
+        return True
+    return bool(calls) and all(
+        seen.call.id is not None and isinstance(seen.call.arguments, Mapping) for seen in calls
+    )
+
+
+def with_requests(calls: Sequence[SeenCall], models: Sequence[SeenModel]) -> list[SeenCall]:
+    """Calls completed by what the models asked for.
+
+    A tool span that lacks id or arguments takes them from the request for the same tool. Where nothing
+    recorded the tools themselves (raw SDK loops), a request becomes a call: its times are bounded by
+    the model calls around it, and one that was never answered never ran.
+    """
+    result = list(calls)
+    free = list(range(len(result)))
+    for turn, model in enumerate(models):
+        for request in model.requests:
+            at = next((i for i in free if _answers_request(result[i], request, model)), None)
+            if at is not None:
+                free.remove(at)
+                result[at] = _completed(result[at], request, turn, model)
+            elif (requested := _requested(request, turn, models)) is not None and not calls:
+                result.append(requested)
+    return result
+
+
+def _answers_request(seen: SeenCall, request: Request, model: SeenModel) -> bool:
+    call = seen.call
+    if call.tool != request.tool or (call.id and request.id and call.id != request.id):
+        return False
+    return seen.span.start_ns >= model.span.start_ns
+
+
+def _completed(seen: SeenCall, request: Request, turn: int, model: SeenModel) -> SeenCall:
+    call = seen.call
+    spelled = isinstance(call.arguments, Mapping)
+    return replace(
+        seen,
+        call=replace(
+            call,
+            id=call.id or request.id,
+            arguments=call.arguments if spelled or request.arguments is None else request.arguments,
+            step=turn if call.step is None else call.step,
+            with_text=model.with_text if call.with_text is None else call.with_text,
+        ),
+    )
+
+
+def _requested(request: Request, turn: int, models: Sequence[SeenModel]) -> SeenCall | None:
+    """A request as a call whose times are only bounded."""
+    model = models[turn]
+    if request.id is None:
+        return None
+    answered = next((later for later in models[turn + 1 :] if request.id in later.answers), None)
+    first = model.span.end_ns
+    last = max(first, answered.span.start_ns) if answered else first
+    call = ToolCall(
+        id=request.id,
+        tool=request.tool,
+        arguments=request.arguments,
+        result=answered.answers[request.id] if answered else None,
+        start=(first, last),
+        end=(first, last),
+        step=turn,
+        with_text=model.with_text,
+        executed=answered is not None,
+    )
+    return SeenCall(call, model.span)
+
+
+NEAR = 64
+"""A second sighting is looked for among so many calls of the tool before and after it."""
+
+
+@dataclass(slots=True)
+class _Sighted:
+    """One call and the instrumentation scopes that have seen it."""
+
+    seen: SeenCall
+    scopes: set[str]
 
 
 def once_each(calls: Sequence[SeenCall]) -> list[SeenCall]:
-    """The calls without second sightings; of two, our own tracer's is kept, else the one seen first."""
-    kept: list[SeenCall] = []
-    by_name: dict[tuple[str, str], list[int]] = {}
-    for seen in calls:
-        if seen.call.id is None:
-            kept.append(seen)
-            continue
-        same = by_name.setdefault((seen.call.id, seen.call.tool), [])
-        twin = next((at for at in same if _same_call(kept[at], seen)), None)
-        if twin is None:
-            same.append(len(kept))
-            kept.append(seen)
-        elif seen.span.scope == SCOPE_NAME:
-            kept[twin] = seen
-    return kept
+    """The calls without second sightings; of two, our own tracer's is kept, else one that knows the id."""
+    if len({seen.span.scope for seen in calls}) < 2:
+        return list(calls)
+    by_tool: dict[str, list[_Sighted]] = {}
+    order: list[_Sighted] = []
+    for seen in sorted(calls, key=lambda one: (one.span.scope != SCOPE_NAME, one.call.id is None)):
+        known = by_tool.setdefault(seen.call.tool, [])
+        at = bisect_left(known, seen.span.start_ns, key=_start)
+        twins = [other for other in known[max(0, at - NEAR) : at + NEAR] if _same_call(other, seen)]
+        if twins:
+            best = min(twins, key=lambda other: _distance(other.seen.span, seen.span))
+            best.scopes.add(seen.span.scope)
+        else:
+            order.append(_Sighted(seen, {seen.span.scope}))
+            insort(known, order[-1], key=_start)
+    return [sighted.seen for sighted in order]
 
 
-def _same_call(one: SeenCall, other: SeenCall) -> bool:
-    a, b = one.span, other.span
-    return a.scope != b.scope and a.start_ns <= b.end_ns and b.start_ns <= a.end_ns
+def _start(sighted: _Sighted) -> int:
+    return sighted.seen.span.start_ns
+
+
+def _same_call(known: _Sighted, seen: SeenCall) -> bool:
+    """Ids agree (an unknown one with any), scopes differ, times overlap; the tool is the same already."""
+    ids = {known.seen.call.id, seen.call.id} - {None}
+    a, b = known.seen.span, seen.span
+    return (
+        len(ids) < 2
+        and seen.span.scope not in known.scopes
+        and a.start_ns <= b.end_ns
+        and b.start_ns <= a.end_ns
+    )
+
+
+def _distance(a: Span, b: Span) -> int:
+    """Of two overlapping spans: parallel calls of one tool are told apart by how well the times agree."""
+    return abs(a.start_ns - b.start_ns) + abs(a.end_ns - b.end_ns)
 
 
 def _order(seen: SeenCall) -> tuple[int, int, int]:
     start = seen.call.start
     return (start[0] if start else 0, -1 if seen.index is None else seen.index, seen.span.end_ns)
-
-
-def _root_agent(agents: Sequence[SeenAgent]) -> SeenAgent | None:
-    return agents[0] if agents else None
 
 
 def _offered(agents: Sequence[SeenAgent]) -> tuple[str, ...] | None:
@@ -108,6 +222,11 @@ def _offered(agents: Sequence[SeenAgent]) -> tuple[str, ...] | None:
     if not lists or any(tools is None for tools in lists):
         return None
     return tuple(dict.fromkeys(name for tools in lists if tools for name in tools))
+
+
+def _first_tools(models: Sequence[SeenModel]) -> tuple[str, ...] | None:
+    """The tools of the first model call that names any; every call of an agent offers the same."""
+    return next((model.tools for model in models if model.tools), None)
 
 
 def _gaps(calls: Sequence[SeenCall], spans: Sequence[Span], expected: int | None) -> Iterable[str]:

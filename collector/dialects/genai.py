@@ -7,15 +7,20 @@ from collector.dialects.reading import (
     Dialect,
     SeenAgent,
     SeenCall,
+    SeenModel,
     error_text,
     json_value,
     last_user_text,
     loaded,
+    requests_and_answers,
     text,
     tool_names,
     whole,
 )
 from collector.model import Span, ToolCall
+
+ALL_MESSAGES = "pydantic_ai.all_messages"
+"""PydanticAI puts the messages of a whole run here instead of the input messages."""
 
 
 def read_call(span: Span) -> SeenCall | None:
@@ -51,7 +56,7 @@ def read_agent(span: Span) -> SeenAgent | None:
     return SeenAgent(
         span=span,
         agent=text(attributes.get(names.AGENT_NAME)) or text(span.name.removeprefix("invoke_agent").strip()),
-        query=last_user_text(attributes.get(names.INPUT_MESSAGES)),
+        query=last_user_text(attributes.get(names.INPUT_MESSAGES) or attributes.get(ALL_MESSAGES)),
         tools=tool_names(attributes.get(names.TOOL_DEFINITIONS)),
         model=text(attributes.get(names.REQUEST_MODEL)),
         announced_calls=whole(attributes.get(names.RUN_CALLS)),
@@ -60,4 +65,23 @@ def read_agent(span: Span) -> SeenAgent | None:
     )
 
 
-DIALECT = Dialect("genai", read_call, read_agent)
+def read_model(span: Span) -> SeenModel | None:
+    """A span of a chat or completion, with the messages as JSON."""
+    if span.attributes.get(names.OPERATION_NAME) not in ("chat", "generate_content", "text_completion"):
+        return None
+    attributes = loaded(span)
+    requests, _, with_text = requests_and_answers(attributes.get(names.OUTPUT_MESSAGES))
+    _, answers, _ = requests_and_answers(attributes.get(names.INPUT_MESSAGES))
+    return SeenModel(
+        span=span,
+        requests=tuple(requests),
+        with_text=with_text,
+        answers=answers,
+        query=last_user_text(attributes.get(names.INPUT_MESSAGES)),
+        tools=tool_names(attributes.get(names.TOOL_DEFINITIONS)),
+        model=text(attributes.get(names.REQUEST_MODEL)),
+        session=text(attributes.get(names.CONVERSATION_ID)),
+    )
+
+
+DIALECT = Dialect("genai", read_call, read_agent, read_model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -36,18 +36,100 @@ class SeenAgent:
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """A tool call that a model asked for."""
+
+    id: str | None
+    tool: str
+    arguments: Any
+
+
+@dataclass(frozen=True, slots=True)
+class SeenModel:
+    """What a span of one model call tells: which tool calls it asked for, which answers it was given."""
+
+    span: Span
+    requests: tuple[Request, ...] = ()
+    with_text: bool = False
+    """The model also talked in the message with the requests."""
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    """Call id -> result, from the messages that the model was given."""
+    query: str | None = None
+    tools: tuple[str, ...] | None = None
+    model: str | None = None
+    session: str | None = None
+
+
+def _no_model(_span: Span) -> SeenModel | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
-    """One vocabulary. Both readers return None for a span that is not theirs."""
+    """One vocabulary. Every reader returns None for a span that is not its own."""
 
     name: str
     call: Callable[[Span], SeenCall | None]
     agent: Callable[[Span], SeenAgent | None]
+    model: Callable[[Span], SeenModel | None] = _no_model
+
+
+def plain_call(span: Span, **known: Any) -> SeenCall:
+    """A call that ran exactly while its span was open, and failed if the span did."""
+    first, last = span.start_ns, max(span.start_ns, span.end_ns)
+    error = known.pop("error", None) or error_text(span)
+    return SeenCall(ToolCall(start=(first, first), end=(last, last), error=error, **known), span)
 
 
 def loaded(span: Span) -> Mapping[str, Any]:
     """The attributes of a span that a dialect has recognised, ready for many look-ups."""
     ready = getattr(span.attributes, "loaded", None)
     return span.attributes if ready is None else ready()
+
+
+def first_key(span: Span) -> str | None:
+    """Name of the attribute that was set first, without loading the others."""
+    quick = getattr(span.attributes, "first_key", None)
+    return next(iter(span.attributes), None) if quick is None else quick()
+
+
+def requests_and_answers(messages: Any) -> tuple[list[Request], dict[str, Any], bool]:
+    """Tool calls, tool results, and whether there is text, in a list of messages.
+
+    Understood are parts (`tool_call`, `tool_call_response`) and OpenAI's `tool_calls` and role `tool`.
+    """
+    requests: list[Request] = []
+    answers: dict[str, Any] = {}
+    has_text = False
+    listed = json_value(messages)
+    for message in listed if isinstance(listed, list) else []:
+        if not isinstance(message, Mapping):
+            continue
+        if message.get("role") == "tool" and isinstance(message.get("tool_call_id"), str):
+            answers[message["tool_call_id"]] = message.get("content")
+        for entry in message.get("tool_calls") or ():
+            if isinstance(entry, Mapping):
+                said = entry.get("function") if isinstance(entry.get("function"), Mapping) else entry
+                requests += request_of(entry.get("id"), said)
+        content = message.get("parts") or message.get("content")
+        has_text |= isinstance(content, str) and bool(content.strip())
+        for part in content if isinstance(content, list) else []:
+            if not isinstance(part, Mapping):
+                continue
+            if part.get("type") == "tool_call":
+                requests += request_of(part.get("id"), part)
+            elif part.get("type") == "tool_call_response" and isinstance(part.get("id"), str):
+                answers[part["id"]] = json_value(part.get("response", part.get("result")))
+            elif part.get("type") == "text":
+                has_text |= bool(str(part.get("content") or part.get("text") or "").strip())
+    return requests, answers, has_text
+
+
+def request_of(call_id: Any, said: Any) -> list[Request]:
+    name = said.get("name") if isinstance(said, Mapping) else None
+    if not isinstance(name, str) or not name:
+        return []
+    return [Request(text(call_id), name, json_value(said.get("arguments")))]
 
 
 def json_value(value: Any) -> Any:
@@ -89,13 +171,15 @@ def tool_names(definitions: Any) -> tuple[str, ...] | None:
 
 
 def last_user_text(messages: Any) -> str | None:
-    """Text of the last user message, in the parts or the content spelling."""
+    """Text of the last user message that has any (tool results may come as the user's, without text)."""
     listed = json_value(messages)
     if isinstance(listed, str):
         return listed or None
     for message in reversed(listed if isinstance(listed, list) else []):
         if isinstance(message, Mapping) and message.get("role") in ("user", "human"):
-            return "\n".join(_texts(message.get("parts") or message.get("content"))) or None
+            said = "\n".join(_texts(message.get("parts") or message.get("content")))
+            if said:
+                return said
     return None
 
 
@@ -105,7 +189,7 @@ def _texts(content: Any) -> Iterable[str]:
     for part in content if isinstance(content, list) else []:
         if isinstance(part, str):
             yield part
-        elif isinstance(part, Mapping):
+        elif isinstance(part, Mapping) and part.get("type", "text") in ("text", "input_text"):
             found = part.get("content") or part.get("text")
             if isinstance(found, str):
                 yield found
@@ -115,4 +199,5 @@ def error_text(span: Span, kind: Any = None) -> str | None:
     """Why the span failed, None where it did not."""
     if span.status != "error" and not kind:
         return None
-    return span.status_message or text(kind) or "error"
+    raised = (attributes.get("exception.message") for name, attributes in span.events if name == "exception")
+    return span.status_message or next((said for said in raised if text(said)), None) or text(kind) or "error"

@@ -82,6 +82,10 @@ class LazyAttributes(Mapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         return self.loaded()[key]
 
+    def first_key(self) -> str | None:
+        """Name of the attribute that was set first."""
+        return self._pairs[0].key if self._pairs else None
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.loaded())
 

@@ -1,0 +1,53 @@
+"""Vercel AI SDK: `ai.toolCall` spans below `ai.generateText`, `ai.streamText` and their relatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from collector.dialects.reading import (
+    Dialect,
+    SeenAgent,
+    SeenCall,
+    json_value,
+    last_user_text,
+    loaded,
+    plain_call,
+    text,
+)
+from collector.model import Span
+
+OPERATION = "ai.operationId"
+AGENTS = ("ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject")
+
+
+def read_call(span: Span) -> SeenCall | None:
+    """A span of operation `ai.toolCall`."""
+    attributes = loaded(span)
+    if attributes.get(OPERATION) != "ai.toolCall":
+        return None
+    return plain_call(
+        span,
+        id=text(attributes.get("ai.toolCall.id")),
+        tool=text(attributes.get("ai.toolCall.name")) or span.name,
+        arguments=json_value(attributes.get("ai.toolCall.args") or attributes.get("ai.toolCall.input")),
+        result=json_value(attributes.get("ai.toolCall.result") or attributes.get("ai.toolCall.output")),
+    )
+
+
+def read_agent(span: Span) -> SeenAgent | None:
+    attributes = loaded(span)
+    if attributes.get(OPERATION) not in AGENTS:
+        return None
+    prompt = json_value(attributes.get("ai.prompt"))
+    said = prompt.get("messages") or prompt.get("prompt") if isinstance(prompt, Mapping) else prompt
+    return SeenAgent(
+        span=span,
+        agent=text(attributes.get("ai.telemetry.functionId")) or span.name,
+        query=last_user_text(said),
+        model=text(attributes.get("ai.model.id")),
+        session=text(attributes.get("ai.telemetry.metadata.sessionId")),
+        source="vercel",
+    )
+
+
+DIALECT = Dialect("vercel", read_call, read_agent)
