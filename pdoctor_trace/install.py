@@ -45,6 +45,8 @@ _rows: list[Row] = []
 _states: dict[str, str] = {}
 """Framework -> waiting, awake or disabled."""
 _once: set[str] = set()
+_replaced: list[export.Exporter] = []
+"""Exporters of earlier settings that may still hold spans."""
 
 
 def install(*, redactor: Redactor | str | None = _AS_IT_IS, **changes: Any) -> None:
@@ -75,8 +77,10 @@ def flush(timeout: float | None = None) -> bool:
     never answered are reported as not executed.
     """
     guarded(raw_loops.end_here)
-    exporter = runtime.ACTIVE.exporter
-    return exporter.flush(timeout) if exporter is not None else True
+    pending = [*_replaced, *([runtime.ACTIVE.exporter] if runtime.ACTIVE.exporter is not None else [])]
+    done = [exporter.flush(timeout) for exporter in pending]
+    _replaced[:] = [exporter for exporter in _replaced if exporter.counters()["queued"]]
+    return all(done)
 
 
 def status() -> dict[str, Any]:
@@ -133,6 +137,7 @@ def _loaded(reference: str) -> Redactor | None:
 def _replace_exporter(settings: Settings) -> None:
     """The old exporter keeps delivering what it has; both are flushed at exit."""
     if runtime.ACTIVE.exporter is not None:
+        _replaced.append(runtime.ACTIVE.exporter)
         runtime.ACTIVE.exporter.retire()
     exporter = export.Exporter(settings) if settings.records else None
     runtime.ACTIVE.exporter = exporter

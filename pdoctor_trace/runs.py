@@ -23,8 +23,8 @@ from typing import Any
 
 import orjson
 
-from . import otel, runtime, semconv
-from .wire import attribute_bytes, span_bytes
+from . import otel, runtime, sdkspans, semconv
+from .wire import Pairs, as_dict, attribute_bytes, span_bytes
 
 _ids = random.Random(os.urandom(16))
 """Our own generator: the host's `random.seed(7)` must not make ids repeat, nor we disturb its numbers."""
@@ -59,6 +59,10 @@ class RunState:
         self.turns = 0
         self.ended = False
         self._lock = threading.Lock()
+
+    def pairs(self) -> dict[str, str | None]:
+        """Attributes of every span of the run."""
+        return {semconv.RUN_ID: self.run_id, semconv.CASE_ID: self.case_id}
 
     def next_step(self) -> int:
         with self._lock:
@@ -103,6 +107,8 @@ class Frame:
     """Whether the tool itself runs; then nested agents and raw SDK loops are its own business."""
     quiet: bool = False
     """Whether a framework above reports the calls that the SDK layer would see."""
+    sdk: Any = None
+    """The same span in the host's own TracerProvider, where it has one."""
 
     @property
     def sdk_is_silent(self) -> bool:
@@ -115,10 +121,10 @@ class Frame:
 class CallFrame(Frame):
     """Inside a call: around the tool's body (`in_body` false) or in it."""
 
-    __slots__ = ("call", "in_body", "run")
+    __slots__ = ("call", "in_body", "run", "sdk")
 
     def __init__(self, call: Any, *, in_body: bool) -> None:
-        self.state, self.span_id, self.run = call.state, call.span_id, call.run
+        self.state, self.span_id, self.run, self.sdk = call.state, call.span_id, call.run, call.sdk
         self.call, self.in_body = call, in_body
 
 
@@ -146,15 +152,15 @@ def place() -> tuple[RunState, int, Frame | None]:
     return state, parent, None
 
 
-def root_state(case_id: str | None = None) -> tuple[RunState, int]:
-    """State and parent span id of a run with nothing of ours above it."""
+def root_state(case_id: str | None = None, trace_id: int = 0) -> tuple[RunState, int]:
+    """State and parent span id of a run with nothing of ours above it; `trace_id` where one is given."""
     around = otel.ambient()
     case = case_id or around.case_id
     if case is not None:
-        return _shared_state(around.trace_id or new_trace_id(), case), around.span_id
+        return _shared_state(around.trace_id or trace_id or new_trace_id(), case), around.span_id
     if around.trace_id:
         return RunState(around.trace_id, f"{new_trace_id():032x}"), around.span_id
-    trace_id = new_trace_id()
+    trace_id = trace_id or new_trace_id()
     return RunState(trace_id, f"{trace_id:032x}"), 0
 
 
@@ -188,6 +194,7 @@ class OpenRun(Frame):
         "query",
         "quiet",
         "root",
+        "sdk",
         "source",
         "start_ns",
         "tools",
@@ -205,8 +212,11 @@ class OpenRun(Frame):
         start_ns: int | None = None,
     ) -> None:
         frame = current()
+        self.start_ns = time.time_ns() if start_ns is None else start_ns
+        self.sdk = sdkspans.start(_run_name(agent), sdk_above(frame), self.start_ns)
+        trace_id, self.span_id = (0, new_span_id()) if self.sdk is None else sdkspans.ids(self.sdk)
         if frame is None:
-            self.state, self.parent_id = root_state(case_id)
+            self.state, self.parent_id = root_state(case_id, trace_id)
         else:
             self.state, self.parent_id = frame.state, frame.span_id
         self.above = frame.run if frame is not None else None
@@ -221,8 +231,6 @@ class OpenRun(Frame):
         self.models_running = 0
         """Model requests of the framework under way; the SDK layer below them is silent."""
         self._requests: list[Request] = []
-        self.span_id = new_span_id()
-        self.start_ns = time.time_ns() if start_ns is None else start_ns
         self.quiet = quiet
         if query is not None and self.above is not None and self.above.query is None:
             self.above.query = query
@@ -262,11 +270,16 @@ class OpenRun(Frame):
         state = self.state
         if self.root and state.case_id is None:
             state.ended = True
-        span = self._encoded(error, time.time_ns() if end_ns is None else end_ns)
+        end = max(time.time_ns() if end_ns is None else end_ns, self.start_ns)
+        message = None if error is None else runtime.ACTIVE.capture.message(error)
+        pairs = self._attributes(error)
+        ids = (state.trace_id, self.span_id, self.parent_id)
+        span = span_bytes(*ids, _run_name(self.agent), self.start_ns, end, message, state.attributes, pairs)
         runtime.emit(span, len(span))
+        if self.sdk is not None:
+            sdkspans.finish(self.sdk, {**state.pairs(), **as_dict(pairs)}, message, end)
 
-    def _encoded(self, error: BaseException | None, end_ns: int) -> bytes:
-        name = f"invoke_agent {self.agent}" if self.agent else "invoke_agent"
+    def _attributes(self, error: BaseException | None) -> Pairs:
         capture = runtime.ACTIVE.capture
         body = (
             semconv.INPUT_MESSAGES,
@@ -282,7 +295,7 @@ class OpenRun(Frame):
             semconv.ERROR_TYPE,
             None if error is None else type(error).__name__,
         )
-        pairs = (
+        return (
             semconv.OPERATION_NAME,
             "invoke_agent",
             semconv.AGENT_NAME,
@@ -291,18 +304,15 @@ class OpenRun(Frame):
             self.source,
             *body,
         )
-        message = None if error is None else capture.message(error)
-        return span_bytes(
-            self.state.trace_id,
-            self.span_id,
-            self.parent_id,
-            name,
-            self.start_ns,
-            max(end_ns, self.start_ns),
-            message,
-            self.state.attributes,
-            pairs,
-        )
+
+
+def _run_name(agent: str | None) -> str:
+    return f"invoke_agent {agent}" if agent else "invoke_agent"
+
+
+def sdk_above(frame: Frame | None) -> Any:
+    """The host-side span of the frame above, None outside any run, False where the run has none."""
+    return None if frame is None else frame.sdk or False
 
 
 USER = "user"

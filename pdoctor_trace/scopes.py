@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 from . import raw_loops, runtime
 from .guard import guarded
-from .runs import CURRENT, USER, OpenRun
-from .span import leave
+from .runs import USER, OpenRun
+from .span import enter_frame, leave
 
 
 @contextmanager
@@ -28,7 +28,7 @@ def run(
     if opened is None:
         yield
         return
-    token = CURRENT.set(opened)
+    token = enter_frame(opened)
     try:
         yield
     except BaseException as error:

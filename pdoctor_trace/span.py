@@ -10,14 +10,13 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextvars import Token
 from typing import Any, cast
 
-from . import runtime, semconv
+from . import runtime, sdkspans, semconv
 from .capture import type_name
 from .guard import guarded
-from .runs import CURRENT, Frame, OpenRun, Request, RunState, new_span_id, place
-from .wire import CallRecord, Head
+from .runs import CURRENT, Frame, OpenRun, Request, RunState, new_span_id, place, sdk_above
+from .wire import CallRecord, Head, as_dict
 
 EXACT, INFERRED = "exact", "inferred"
 UNKNOWN_TOOL, BAD_ARGUMENTS, TOOL_RAISED = "unknown_tool", "bad_arguments", "tool_raised"
@@ -60,6 +59,7 @@ class Call(Frame):
         "kind",
         "parent_id",
         "run",
+        "sdk",
         "source",
         "start_ns",
         "step",
@@ -80,6 +80,12 @@ class Call(Frame):
         where: tuple[RunState, int, Frame | None] | None = None,
     ) -> None:
         state, self.parent_id, above = place() if where is None else where
+        self.start_ns = time.time_ns() if start_ns is None else start_ns
+        self.sdk = None
+        if sdkspans.wanted():
+            state = self._start_sdk_span(state, above, tool)
+        else:
+            self.span_id = new_span_id()
         self.source = source
         self.arguments = arguments
         self.state = state
@@ -87,7 +93,6 @@ class Call(Frame):
         self.call_id = call_id if type(call_id) is str else None
         self.description = description if type(description) is str else None
         self.run = None if above is None else above.run
-        self.span_id = new_span_id()
         self.step = state.next_step()
         self.turn: int | None = None
         self.has_text: bool | None = None
@@ -97,7 +102,6 @@ class Call(Frame):
         self.error: BaseException | str | None = None
         """The error of the latest attempt."""
         self.kind: str | None = None
-        self.start_ns = time.time_ns() if start_ns is None else start_ns
 
     in_body = True
 
@@ -117,6 +121,16 @@ class Call(Frame):
         """The tool's own function raised."""
         self.fail(error)
         self.close()
+
+    def _start_sdk_span(self, state: RunState, above: Frame | None, tool: Any) -> RunState:
+        """Also in the host's provider; a call outside any run and trace then has that span's trace."""
+        name = f"execute_tool {tool}" if type(tool) is str else "execute_tool"
+        self.sdk = sdkspans.start(name, sdk_above(above), self.start_ns)
+        if self.sdk is None:
+            self.span_id = new_span_id()
+            return state
+        trace_id, self.span_id = sdkspans.ids(self.sdk)
+        return RunState(trace_id, f"{trace_id:032x}") if above is None and not self.parent_id else state
 
     def asked_by(self, request: Request | None) -> None:
         """Take over what the model's message said about this call."""
@@ -162,6 +176,21 @@ class Call(Frame):
         )
         size = (len(arguments) if arguments else 0) + (len(result) if result else 0)
         runtime.emit(cast(CallRecord, record), size)
+        if self.sdk is not None:
+            sdkspans.finish(self.sdk, self._sdk_attributes(CallRecord._make(record)), message, record[6])
+
+    def _sdk_attributes(self, record: CallRecord) -> dict[str, Any]:
+        return {
+            **self.state.pairs(),
+            **as_dict(record.head.pairs),
+            semconv.STEP_INDEX: record.step,
+            semconv.TOOL_CALL_ID: record.call_id,
+            semconv.TOOL_ARGUMENTS: record.arguments,
+            semconv.TOOL_RESULT: record.result,
+            semconv.TURN_INDEX: record.turn,
+            semconv.TURN_HAS_TEXT: record.has_text,
+            semconv.ERROR_TYPE: record.error_type,
+        }
 
     def fail(self, error: BaseException | str, kind: str | None = None) -> None:
         """Set the error; the kind is told from the exception unless the adapter knows better."""
@@ -255,14 +284,14 @@ def around(enter: Enter) -> Wrapper:
         visit = guarded(enter, instance, args, kwargs) if runtime.recording() else None
         if visit is None:
             return wrapped(*args, **kwargs)
-        token = CURRENT.set(visit.frame)
+        token = enter_frame(visit.frame)
         try:
             result = wrapped(*args, **kwargs)
         except BaseException as error:
-            CURRENT.reset(token)
+            leave(token)
             guarded(visit.raised, error)
             raise
-        CURRENT.reset(token)
+        leave(token)
         guarded(visit.returned, result)
         return result
 
@@ -276,7 +305,7 @@ def around_async(enter: Enter) -> Wrapper:
         visit = guarded(enter, instance, args, kwargs) if runtime.recording() else None
         if visit is None:
             return await wrapped(*args, **kwargs)
-        token = CURRENT.set(visit.frame)
+        token = enter_frame(visit.frame)
         try:
             result = await wrapped(*args, **kwargs)
         except BaseException as error:
@@ -381,7 +410,7 @@ def _steps(
         return
     try:
         while True:
-            token = CURRENT.set(visit.frame)
+            token = enter_frame(visit.frame)
             try:
                 item = next(steps)
             except StopIteration:
@@ -406,7 +435,7 @@ async def _async_steps(
         return
     try:
         while True:
-            token = CURRENT.set(visit.frame)
+            token = enter_frame(visit.frame)
             try:
                 item = await anext(steps)
             except StopAsyncIteration:
@@ -428,8 +457,19 @@ def _close_quietly_if_left_early(steps: Any, error: BaseException) -> None:
         steps.close()
 
 
-def leave(token: Token[Frame | None]) -> None:
+def enter_frame(frame: Frame | None) -> Any:
+    """Make a frame current, and its span in the host's provider with it; gives the token for `leave`."""
+    token = CURRENT.set(frame)
+    if frame is None or frame.sdk is None:
+        return token
+    return token, sdkspans.attach(frame.sdk)
+
+
+def leave(token: Any) -> None:
     """Put the frame back; a generator resumed in another context has no token there, and that is fine."""
+    if type(token) is tuple:
+        token, attached = token
+        sdkspans.detach(attached)
     try:
         CURRENT.reset(token)
     except ValueError:

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, overload
 
 from . import raw_loops, runtime
 from .guard import guarded
-from .runs import CURRENT, USER, current
-from .span import Call, Visit, around_async_generator, around_generator
+from .runs import USER, current
+from .span import Call, Visit, around_async_generator, around_generator, enter_frame, leave
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -95,14 +95,14 @@ def _recording(function: Any, enter: Callable[..., Visit | Call | None]) -> Any:
         visit = guarded(enter, args, kwargs) if runtime.recording() else None
         if visit is None:
             return function(*args, **kwargs)
-        token = CURRENT.set(visit.frame)
+        token = enter_frame(visit.frame)
         try:
             result = function(*args, **kwargs)
         except BaseException as error:
-            CURRENT.reset(token)
+            leave(token)
             guarded(visit.raised, error)
             raise
-        CURRENT.reset(token)
+        leave(token)
         guarded(visit.returned, result)
         return result
 
@@ -115,14 +115,14 @@ def _recording_coroutine(function: Any, enter: Callable[..., Visit | Call | None
         visit = guarded(enter, args, kwargs) if runtime.recording() else None
         if visit is None:
             return await function(*args, **kwargs)
-        token = CURRENT.set(visit.frame)
+        token = enter_frame(visit.frame)
         try:
             result = await function(*args, **kwargs)
         except BaseException as error:
-            CURRENT.reset(token)
+            leave(token)
             guarded(visit.raised, error)
             raise
-        CURRENT.reset(token)
+        leave(token)
         guarded(visit.returned, result)
         return result
 

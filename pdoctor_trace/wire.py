@@ -80,6 +80,11 @@ def _attributes(pairs: Pairs, tag: bytes) -> bytes:
     return b"".join(_attribute(tag, key, value) for key, value in found if value is not None)  # type: ignore[arg-type]
 
 
+def as_dict(pairs: Pairs) -> dict[str, AttributeValue | None]:
+    """The pairs by key."""
+    return dict(zip(pairs[::2], pairs[1::2], strict=True))  # type: ignore[arg-type]
+
+
 def attribute_bytes(pairs: Pairs) -> bytes:
     """Attributes of a span, ready for `span_bytes`."""
     return _attributes(pairs, b"\x4a")
