@@ -119,7 +119,10 @@ class Report:
             "unsettled": row.unsettled,
             "pass_rate": row.success_rate,
             "error_types": dict(row.failed),
-            "results": [result.to_json() for result in self.results],
+            "results": [
+                {"outcome": result.outcome, "error_type": result.error_type, **result.to_json()}
+                for result in self.results
+            ],
         }
 
     def text(self) -> str:
