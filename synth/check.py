@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from synth.constraints import Bounded, Fixed
 from synth.solver import TIMEOUT_MS, Claim, possibilities, violated
@@ -86,12 +86,55 @@ def broken_claims(claims: Sequence[Claim], times: Fixed) -> tuple[int, ...]:
     return tuple(i for i, claim in enumerate(claims) if not claim.formula(times))
 
 
+W = TypeVar("W", Fixed, Bounded)
+
+
+class _Mentions:
+    """A world that only notes whose instants a formula asks for; nothing is cut short in it."""
+
+    def __init__(self) -> None:
+        self.who: dict[Any, None] = {}
+
+    def start(self, who: Any) -> int:
+        self.who[who] = None
+        return 0
+
+    end = start
+
+    def until(self, time: int) -> int:
+        return time
+
+    since = until
+
+    def later(self, instant: int, by: int) -> int:
+        return instant
+
+    def all(self, parts: Iterable[Any]) -> bool:
+        return bool(list(parts))
+
+    any = all
+
+    def no(self, part: Any) -> bool:
+        return not part
+
+
+def mentioned(claims: Sequence[Claim], times: W) -> W:
+    """The same world with only the instants that the claims speak of: a long run has many more."""
+    notes = _Mentions()
+    for claim in claims:
+        claim.formula(notes)
+    if len(notes.who) == len(times.starts):
+        return times
+    starts = {who: times.starts[who] for who in notes.who}
+    return type(times)(starts, {who: times.ends[who] for who in notes.who}, times.scale)
+
+
 def _decide_exact(claims: Sequence[Claim], times: Fixed, z3: bool, timeout_ms: int) -> Decision:
     direct = broken_claims(claims, times)
     if not z3:
         return Decision(violated=direct)
     began = perf_counter()
-    judged = violated(claims, times, timeout_ms=timeout_ms) if claims else []
+    judged = violated(claims, mentioned(claims, times), timeout_ms=timeout_ms) if claims else []
     spent = (perf_counter() - began) * 1e3
     if judged is None:
         return Decision(violated=direct, z3_ms=spent)
@@ -109,7 +152,7 @@ def _decide_bounded(claims: Sequence[Claim], times: Bounded, z3: bool, timeout_m
     if not z3 or not open_:
         return Decision(violated=surely, undecided=dict.fromkeys(open_))
     began = perf_counter()
-    found = possibilities(claims, times, known, timeout_ms=timeout_ms)
+    found = possibilities(claims, mentioned(claims, times), known, timeout_ms=timeout_ms)
     spent = (perf_counter() - began) * 1e3
     undecided: dict[int, tuple[Assignment, Assignment] | None] = {
         **dict.fromkeys(found.gave_up),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from synth.policies.source import Node
 
 MAX_BYTES = 8 << 20
 MAX_POLICIES = 10_000
+MAX_DEPTH = 200
 
 FILE_FIELDS = ("version", "timezone", "scope", "aliases", "actions", "applies", "policies")
 POLICY_FIELDS = ("id", "text", "severity", "applies")
@@ -67,6 +69,8 @@ def policies_from_text(text: str, file: str | None = None) -> PolicySet:
 def _yaml(text: str, file: str | None) -> Any:
     if len(text) > MAX_BYTES:
         raise BadInput(f"larger than {MAX_BYTES >> 20} MiB", file=file)
+    if _bracket_depth(text) > MAX_DEPTH:
+        raise BadInput(f"brackets nested deeper than {MAX_DEPTH} levels", file=file)
     try:
         from ruamel.yaml import YAML
         from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -81,6 +85,15 @@ def _yaml(text: str, file: str | None) -> Any:
         raise BadInput(f"not YAML: {problem.problem or problem.context}", file=file, line=line) from None
     except (YAMLError, RecursionError, ValueError) as problem:
         raise BadInput(f"not YAML: {str(problem).splitlines()[0]}", file=file) from None
+
+
+def _bracket_depth(text: str) -> int:
+    """How deep brackets are nested, quotes left aside: the YAML reader is slow on thousands of levels."""
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _policy_set(top: Node, file: str | None, text: str) -> PolicySet:

@@ -86,7 +86,7 @@ class Names:
 
     def _known(self, text: str) -> Tools | None:
         name = _plain(text)
-        return self._plain.get(name) or self._plain.get(name.removeprefix("call "))
+        return self._plain.get(name) or self._plain.get(_plain(name.removeprefix("call ")))
 
     def _unknown(self, name: str) -> str:
         close = get_close_matches(_plain(name), list(self._plain), n=1)
