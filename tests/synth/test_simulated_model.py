@@ -108,7 +108,10 @@ def test_independent_calls_come_in_one_message_and_all_are_made(model: Simulated
     assert kept(free, order)
 
 
-@pytest.mark.parametrize("profile", [p.name for p in PROFILES if p.name not in ("loops", "slow") and not p.luck])
+REPEATING = [p.name for p in PROFILES if p.name not in ("loops", "slow") and not p.luck]
+
+
+@pytest.mark.parametrize("profile", REPEATING)
 def test_the_same_text_and_seed_give_the_same_calls_however_many_ask_at_once(profile: str) -> None:
     with SimulatedModel() as model, ThreadPoolExecutor(4) as pool:
         orders = list(pool.map(lambda _: calls_of(model, f"simulated-{profile}:5"), range(4)))
