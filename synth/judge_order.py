@@ -9,6 +9,7 @@ from synth.bind import NEVER, schedule_of
 from synth.check import Decision, decide
 from synth.classify import Reading, failures, gap, limits, primary, ranked, read_calls, repeats, strange_tools
 from synth.completion import dead_in_order
+from synth.conflict import conflict
 from synth.constraints import Before, Bounded, Constraint, Fixed
 from synth.model import Finding, Outcome, Repair, Schedule, Verdict
 from synth.repair import repair_order
@@ -42,6 +43,8 @@ def judge_order(subject: Subject, run: Run, rules: Rules) -> Verdict:
     findings += _parallel_findings(claims, decision, schedule, calls, rules, say)
     if run.problems:
         findings.append(gap(run.problems))
+    if decision.violated and (clash := conflict(spec, say)) is not None:
+        findings.append(Finding("note", "contradictory", clash.explanation))
     if run.status == "running":
         findings = [f for f in findings if f.type == "note" or f.code in CERTAIN_WHILE_OPEN]
     outcome = outcome_of(run, findings, decision, rules)

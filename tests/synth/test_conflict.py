@@ -1,122 +1,71 @@
-"""Contradictory sentences: found exactly when there are some, and no sentence too many."""
+"""Minimal conflicts of contradictory sentence sets."""
 
 from __future__ import annotations
 
-from itertools import permutations
-from random import Random
+import itertools
+import random
 
 import pytest
-from language import ABCD
+from judging import case, run
 
-from synth.conflict import find_conflict
-from synth.constraints import Before, Constraint, EndsBy, StartsFrom
-from synth.parse import parse
-
-NAMES = {action.id: action.phrase for action in ABCD}
-
-
-def conflict(text: str, horizon: tuple[int, int] | None = None):
-    return find_conflict(parse(text, ABCD).constraints, horizon)
+from synth.conflict import conflict
+from synth.explain import Wording
+from synth.judge import judge
+from synth.model import Spec
+from synth.solver import satisfiable
 
 
-def test_agreeing_sentences_have_no_conflict():
-    assert conflict("Audit must precede briefing. Briefing must happen after 09:00.") is None
-
-
-def test_the_fewest_sentences_of_a_cycle_are_named():
-    text = (
-        "Audit must precede briefing. Delivery must follow audit. Briefing must precede cleanup, and cleanup "
-        "must precede delivery. Cleanup must happen before audit happens."
-    )
-    found = conflict(text)
-    assert found is not None
-    assert found.sentences == (0, 2, 3)
-    assert found.explain(NAMES.__getitem__, text).splitlines() == [
-        "sentences 1, 3 and 4 contradict each other:",
-        '  "Audit must precede briefing" says that audit must end before briefing starts',
-        '  "Briefing must precede cleanup" says that briefing must end before cleanup starts',
-        '  "Cleanup must happen before audit happens" says that cleanup must end before audit starts',
-    ]
+def spec(*rules: str, **durations: int) -> Spec:
+    return case(*rules, durations=durations or None, extra=" ".join(durations)).spec
 
 
 @pytest.mark.parametrize(
-    ("text", "sentences"),
+    ("made", "sentences"),
     [
-        ("Audit must follow audit.", (0,)),
-        ("Audit must happen before 09:00, but audit must happen after 10:00.", (0,)),
-        (
-            "Audit must happen after 10:00. Audit must precede briefing. Briefing must happen before 10:01.",
-            (0, 1, 2),
-        ),
-        (
-            "Audit must happen after 10:00. Audit must happen before 11:00. Audit must happen before 10:00.",
-            (0, 2),
-        ),
+        (spec("a<b", "b<c"), None),
+        (spec("a<b", "b<c", "c<a"), (0, 1, 2)),
+        (spec("a<b", "b<c", "c<a", "c<b"), (1, 3)),
+        (spec("a<a"), (0,)),
+        (spec("a<=600", a=60), None),
+        (spec("a<=599", "b>=600", a=60, b=30), (0,)),
+        (spec("a<b", "b<=630", "a>=560", a=60, b=30), (0, 1, 2)),
+        (spec("a<b", "b<a", "a<=0", a=1, b=1), (0, 1)),
+        (spec(a=300, b=300), ()),
     ],
 )
-def test_times_and_orders_contradict_each_other(text: str, sentences: tuple[int, ...]):
-    found = conflict(text)
+def test_a_conflict_is_named_by_sentence(made: Spec, sentences: tuple[int, ...] | None) -> None:
+    found = conflict(made)
+    assert (None if found is None else found.sentences) == sentences
+
+
+def test_the_words_are_those_of_the_paragraph() -> None:
+    found = conflict(spec("a<b", "b<a"), Wording({"a": "lunch", "b": "dinner"}, {}))
     assert found is not None
-    assert found.sentences == sentences
+    assert found.explanation == "The order goes in a circle: lunch before dinner and dinner before lunch."
 
 
-def test_the_working_day_counts_when_it_is_known():
-    text = "Audit must happen before 08:30. Briefing must follow audit."
-    assert conflict(text) is None
-    found = conflict(text, (540, 1080))
-    assert found is not None
-    assert found.sentences == (0,)
-    late = conflict("Audit must happen after 17:59. Briefing must follow audit.", (540, 1080))
-    assert late is not None
-    assert late.sentences == (0, 1)
-
-
-def possible(constraints: list[Constraint]) -> bool:
-    """Tasks of one minute, each as early as it can, in any order; at the same time is fine."""
-    actions = sorted({action for c in constraints for action in c.actions})
-    for order in permutations(actions):
-        end: dict[str, int] = {}
-        for action in order:
-            begin = max(
-                [c.time for c in constraints if isinstance(c, StartsFrom) and c.action == action]
-                + [end.get(c.first, 99) for c in constraints if isinstance(c, Before) and c.then == action],
-                default=0,
-            )
-            end[action] = begin + 1
-        if (
-            all(not isinstance(c, EndsBy) or end[c.action] <= c.time for c in constraints)
-            and max(end.values()) < 99
-        ):
-            return True
-    return False
-
-
-def random_constraints(rng: Random) -> list[Constraint]:
-    found: list[Constraint] = []
-    for sentence in range(rng.randint(1, 6)):
-        for _ in range(rng.randint(1, 2)):
-            kind, (a, b) = rng.random(), rng.sample("wxyz", 2)
-            if kind < 0.6:
-                found.append(Before(a, b, sentence))
-            else:
-                found.append((EndsBy if kind < 0.8 else StartsFrom)(a, rng.randint(0, 6), sentence))
-    return found
-
-
-def test_a_conflict_is_found_exactly_when_there_is_one_and_is_minimal():
-    rng = Random(5)
-    conflicts = 0
-    for _ in range(600):
-        constraints = random_constraints(rng)
-        found = find_conflict(constraints)
-        assert (found is None) is possible(constraints)
+def test_conflicts_are_minimal() -> None:
+    r = random.Random(4)
+    found_some = 0
+    for _ in range(60):
+        names = "abcd"
+        rules = [f"{a}<{b}" for a, b in (r.sample(names, 2) for _ in range(3))]
+        rules += [f"{r.choice(names)}<={r.choice((570, 600, 630))}" for _ in range(2)]
+        durations = dict.fromkeys(names, 30)
+        made = spec(*rules, **durations)
+        found = conflict(made)
+        assert (found is None) is bool(satisfiable(made))
         if found is None:
             continue
-        conflicts += 1
-        inside = [c for c in constraints if c.sentence in found.sentences]
-        assert not possible(inside)
-        assert not possible(list(found.constraints))
-        for left_out in found.sentences:
-            rest = [c for c in inside if c.sentence != left_out]
-            assert not rest or possible(rest)
-    assert 100 < conflicts < 550
+        found_some += 1
+        own = [rules[i] for i in found.sentences]
+        assert satisfiable(spec(*own, **durations)) is False
+        for fewer in itertools.combinations(own, len(own) - 1):
+            assert satisfiable(spec(*fewer, **durations)) is True
+    assert found_some > 15
+
+
+def test_a_run_of_a_contradictory_case_fails_and_is_told_why() -> None:
+    verdict = judge(case("a<b", "b<a"), run("a b"))
+    assert (verdict.outcome, verdict.dead_at, verdict.repair) == ("fail", 0, None)
+    assert verdict.findings[-1].code == "contradictory"

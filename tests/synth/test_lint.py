@@ -86,7 +86,8 @@ def test_contracts_that_go_in_circles() -> None:
     assert problem.code == "never_applies"
     assert "x (needs p) and y (needs q)" in problem.explanation
     opened = policy(
-        "contract: {initial: [p], tools: {x: {requires: p, provides: 'q {a}'}, y: {requires: 'q *', provides: r}}}"
+        "contract: {initial: [p], tools: "
+        "{x: {requires: p, provides: 'q {a}'}, y: {requires: 'q *', provides: r}}}"
     )
     assert lint(opened) == ()
 
