@@ -14,8 +14,8 @@ from typing import Any, Literal
 from synth.case import Case
 from synth.chat import Message, ask, assistant, system, user, without_fences
 from synth.confirm import z3_installed
-from synth.conflict import find_conflict
 from synth.constraints import Before, Constraint, EndsBy, StartsFrom
+from synth.contradiction import find_conflict
 from synth.errors import BadInput
 from synth.generate import Options, generate
 from synth.lexer import Named, Vocabulary

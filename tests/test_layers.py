@@ -14,7 +14,7 @@ PACKAGES = ("pdoctor_trace", "synth", "collector")
 
 FORMAL_HALF = {
     "model", "run", "errors", "constraints", "order", "solver", "bind", "check", "classify", "explain",
-    "completion", "repair", "monitor", "contracts", "policies", "planner", "conflict",
+    "completion", "repair", "monitor", "contracts", "policies", "planner", "conflict", "contradiction",
 }  # fmt: skip
 LANGUAGE_HALF = {
     "case", "words", "grammar", "derive", "render", "parse", "generate", "mutate", "topics", "query",

@@ -84,7 +84,7 @@ class Reading:
 
 
 def parsed(text: str, names: list[Any]) -> Reading:
-    from synth.conflict import find_conflict
+    from synth.contradiction import find_conflict
     from synth.parse import parse
 
     constraints = parse(text, names).constraints
