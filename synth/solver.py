@@ -12,7 +12,7 @@ solution; in timed mode its end is `start + duration`, and tasks run one at a ti
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from itertools import combinations
@@ -21,6 +21,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from synth.constraints import Bounded, Bounds, Constraint, Fixed, Truth
 from synth.errors import MissingExtra
 from synth.model import Spec
+from synth.order import Closure
 
 TIMEOUT_MS = 2000
 """Limit of one question, milliseconds."""
@@ -371,12 +372,26 @@ def _task_rules(tasks: Sequence[Task], starts: Mapping[str, Any]) -> list[Truth]
     rules += [ends[before] <= starts[task.name] for task in tasks for before in task.after]
     rules += [
         z3().Or(ends[a.name] <= starts[b.name], ends[b.name] <= starts[a.name])
-        for a, b in combinations(tasks, 2)
+        for a, b in _unordered_pairs(tasks)
     ]
     if tasks:
         span = max(t.latest_end for t in tasks) - min(t.earliest for t in tasks)
         rules.append(z3().BoolVal(sum(t.duration for t in tasks) <= span))
     return rules
+
+
+def _unordered_pairs(tasks: Sequence[Task]) -> Iterator[tuple[Task, Task]]:
+    """Pairs that neither the order nor their windows keep apart: only they need a disjunction."""
+    position = {task.name: i for i, task in enumerate(tasks)}
+    order = Closure(len(tasks))
+    for task in tasks:
+        for leader in task.after:
+            order.add(position[leader], position[task.name])
+    for a, b in combinations(tasks, 2):
+        i, j = position[a.name], position[b.name]
+        apart = a.latest_end <= b.earliest or b.latest_end <= a.earliest
+        if not apart and (i, j) not in order and (j, i) not in order:
+            yield a, b
 
 
 @_serial
