@@ -27,6 +27,7 @@ from synth.words import (
 
 T = TypeVar("T")
 
+_DRAWN = tuple(happening for happening in HAPPENINGS if happening.drawn)
 _BETWEEN_NAMES = f" {LIST_WORD} "
 
 _VERBS_BY_USE: dict[tuple[Relation, bool], tuple[Verb, ...]] = {
@@ -130,7 +131,7 @@ class _Writer:
     def happening_list(self, target: Target) -> Names:
         assert isinstance(target, Names), "a clock time does not happen"
         placed = self.listing(target, closed=True)
-        happening = self.pick(HAPPENINGS)
+        happening = self.pick(_DRAWN)
         self.put(f" {happening.singular if len(target.actions) == 1 else happening.plural}")
         return placed
 
@@ -167,7 +168,7 @@ class _Writer:
         return f"{modal.singular if len(subject.actions) == 1 else modal.plural} {infinitive}"
 
     def must_happen(self, subject: Names) -> str:
-        return self.obliged(subject, self.pick(HAPPENINGS).infinitive)
+        return self.obliged(subject, self.pick(_DRAWN).infinitive)
 
     def verb_for(self, relation: Relation, target: Target) -> str:
         return self.pick(_VERBS_BY_USE[relation, isinstance(target, Moment)]).text

@@ -47,6 +47,8 @@ class Happening:
     infinitive: str
     singular: str
     plural: str
+    drawn: bool = True
+    """False: read, but never written, because it fits few activities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ HAPPENINGS = (
     Happening("be done", "is done", "are done"),
     Happening("be performed", "is performed", "are performed"),
     Happening("be carried out", "is carried out", "are carried out"),
-    Happening("be executed", "is executed", "are executed"),
+    Happening("be conducted", "is conducted", "are conducted"),
+    Happening("be executed", "is executed", "are executed", drawn=False),
 )
 
 PREPOSITIONS = {

@@ -58,7 +58,7 @@ def test_each_terminal_class_has_enough_words(relation: Relation):
     assert len({verb.text for verb in VERBS[relation]}) >= 7
     assert len({link.text for link in PREPOSITIONS[relation]}) >= 7
     assert len({link.text for link in CONJUNCTIONS[relation]}) >= 4
-    assert len({happening.infinitive for happening in HAPPENINGS}) >= 7
+    assert len({happening.infinitive for happening in HAPPENINGS if happening.drawn}) >= 7
 
 
 def test_no_word_means_immediately_or_at_the_same_time():
