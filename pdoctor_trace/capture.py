@@ -159,7 +159,7 @@ def json_text(value: Any, limit: int = 65_536) -> bytes:
 def error_text(error: BaseException) -> str:
     """The message of an exception without running its code; empty where that is not possible."""
     cls = type(error)
-    if _module_of(cls) == "pydantic_core._pydantic_core":
+    if _qualname_of(cls) == "ValidationError" and _module_of(cls) == "pydantic_core._pydantic_core":
         return _validation_text(error)
     arguments = BaseException.args.__get__(error)  # type: ignore[attr-defined]
     scalar = all(type(item) in (str, int, float, bool, type(None)) for item in arguments)

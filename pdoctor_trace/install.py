@@ -224,6 +224,10 @@ def _patch(row: Row, module: Any) -> None:
         return
     import wrapt
 
+    existing = getattr(holder, name)
+    if isinstance(existing, wrapt.FunctionWrapper) and existing._self_wrapper is row.target.wrapper:
+        row.state = PATCHED  # imported by name from a module that is patched already
+        return
     wrapt.wrap_function_wrapper(holder, name, row.target.wrapper)
     row.state = PATCHED
 

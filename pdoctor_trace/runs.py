@@ -80,11 +80,19 @@ class RunState:
 class Request:
     """One tool call in a model's message."""
 
-    __slots__ = ("arguments", "call_id", "has_text", "time_ns", "tool", "turn")
+    __slots__ = ("arguments", "call_id", "has_text", "time_ns", "tool", "turn", "well_formed")
 
     def __init__(
-        self, call_id: str | None, tool: str, arguments: bytes | None, turn: int, has_text: bool, time_ns: int
+        self,
+        call_id: str | None,
+        tool: str,
+        arguments: bytes | None,
+        turn: int,
+        has_text: bool,
+        time_ns: int,
+        well_formed: bool = True,
     ) -> None:
+        self.well_formed = well_formed
         self.call_id, self.tool, self.arguments = call_id, tool, arguments
         self.turn, self.has_text, self.time_ns = turn, has_text, time_ns
 
@@ -184,6 +192,7 @@ class OpenRun(Frame):
 
     __slots__ = (
         "_requests",
+        "_taken_early",
         "above",
         "agent",
         "conversation",
@@ -231,6 +240,8 @@ class OpenRun(Frame):
         self.models_running = 0
         """Model requests of the framework under way; the SDK layer below them is silent."""
         self._requests: list[Request] = []
+        self._taken_early: list[tuple[str | None, str]] = []
+        """Calls that ran before their model message was complete (some frameworks stream that way)."""
         self.quiet = quiet
         if query is not None and self.above is not None and self.above.query is None:
             self.above.query = query
@@ -249,7 +260,11 @@ class OpenRun(Frame):
 
     def request(self, request: Request) -> None:
         """Remember what a model asked for until a tool layer takes it up."""
-        self._requests.append(request)
+        key = (request.call_id, request.tool)
+        if key in self._taken_early:
+            self._taken_early.remove(key)
+        else:
+            self._requests.append(request)
 
     def take_request(self, call_id: str | None, tool: str) -> Request | None:
         """The oldest open request with this id and tool; ids repeat, so it is taken out."""
@@ -257,6 +272,8 @@ class OpenRun(Frame):
             if request.call_id == call_id and request.tool == tool:
                 self._requests.remove(request)
                 return request
+        if call_id is not None:
+            self._taken_early.append((call_id, tool))
         return None
 
     def take_all_requests(self) -> list[Request]:

@@ -56,6 +56,7 @@ class Call(Frame):
         "error",
         "executed",
         "has_text",
+        "inner_error",
         "kind",
         "parent_id",
         "run",
@@ -101,6 +102,8 @@ class Call(Frame):
         self.attempts = 1
         self.error: BaseException | str | None = None
         """The error of the latest attempt."""
+        self.inner_error: str | None = None
+        """What a layer below (MCP) said about the same call; counts where nobody above says more."""
         self.kind: str | None = None
 
     in_body = True
@@ -140,7 +143,9 @@ class Call(Frame):
     def close(self, result: bytes | None = None, *, end_ns: int | None = None) -> None:
         """Write the span, with the error that was set, if any."""
         end = time.time_ns() if end_ns is None else end_ns
-        error = self.error
+        error = self.inner_error if self.error is None else self.error
+        if error is not None:
+            self.kind, result = self.kind or TOOL_RAISED, None
         state = self.state
         head = _head(
             self.tool,
@@ -245,22 +250,45 @@ def kind_of(error: BaseException) -> str:
     return TOOL_RAISED
 
 
-def not_executed(request: Request, source: str, run: OpenRun, error: str | None, kind: str | None) -> None:
+def not_executed(request: Request, source: str, run: OpenRun) -> None:
     """Write the span of a call that a model asked for and no tool took up."""
-    where = (run.state, run.span_id, run)
     call = Call(
         source,
         request.tool,
         request.arguments,
         call_id=request.call_id,
         start_ns=request.time_ns,
-        where=where,
+        where=(run.state, run.span_id, run),
     )
     call.asked_by(request)
     call.executed = False
-    if error is not None:
-        call.fail(error, kind)
+    if not request.well_formed:
+        call.fail("the arguments are not valid JSON", BAD_ARGUMENTS)
+    elif run.tools and call.tool not in run.tools:
+        call.fail(f"no tool {call.tool!r} was offered", UNKNOWN_TOOL)
     call.close(end_ns=request.time_ns)
+
+
+class RunVisit(Visit):
+    """One run of an agent of a framework."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: OpenRun) -> None:
+        super().__init__(run)
+        self.run = run
+
+    def returned(self, result: Any) -> None:
+        self.end(None)
+
+    def raised(self, error: BaseException) -> None:
+        self.end(None if isinstance(error, GeneratorExit) else error)
+
+    def end(self, error: BaseException | None) -> None:
+        """Report what was asked for and never taken up, then the run itself."""
+        for request in self.run.take_all_requests():
+            not_executed(request, self.run.source, self.run)
+        self.run.close(error)
 
 
 # -- wrappers

@@ -31,6 +31,9 @@ class Entry(NamedTuple):
 
 FRAMEWORKS: tuple[Entry, ...] = (
     Entry("langchain", "frameworks.langchain:LANGCHAIN", ("langchain_core", "langgraph", "langchain")),
+    Entry("openai_agents", "frameworks.openai_agents:OPENAI_AGENTS", ("agents",)),
+    Entry("pydantic_ai", "frameworks.pydantic_ai:PYDANTIC_AI", ("pydantic_ai",)),
+    Entry("mcp", "frameworks.mcp:MCP", ("mcp",)),
     Entry("openai", "raw_loops.openai:OPENAI", ("openai",)),
     Entry("anthropic", "raw_loops.anthropic:ANTHROPIC", ("anthropic",)),
 )

@@ -24,6 +24,7 @@ from pdoctor_trace.span import (
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
+    RunVisit,
     Visit,
     around,
     around_async,
@@ -115,26 +116,13 @@ class _DirectCall(Call):
         self.close()
 
 
-class _GraphVisit(Visit):
-    """One run of a graph."""
+class _GraphVisit(RunVisit):
+    """One run of a graph; a pause for a person is no failure."""
 
-    __slots__ = ("run",)
-
-    def __init__(self, run: OpenRun) -> None:
-        super().__init__(run)
-        self.run = run
-
-    def returned(self, result: Any) -> None:
-        self._end(None)
+    __slots__ = ()
 
     def raised(self, error: BaseException) -> None:
-        left_early = isinstance(error, GeneratorExit) or _is(error, "GraphBubbleUp")
-        self._end(None if left_early else error)
-
-    def _end(self, error: BaseException | None) -> None:
-        for request in self.run.take_all_requests():
-            not_executed(request, SOURCE, self.run, None, None)
-        self.run.close(error)
+        super().raised(GeneratorExit() if _is(error, "GraphBubbleUp") else error)
 
 
 def _enter_node(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -211,8 +199,8 @@ def _on_model_end(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         run.request(Request(entry["id"], entry["name"], arguments, turn, has_text, now))
     for entry in getattr(message, "invalid_tool_calls", None) or ():
         arguments, _ = capture.argument_text(entry["args"])
-        request = Request(entry["id"], entry["name"] or "", arguments, turn, has_text, now)
-        not_executed(request, SOURCE, run, "the arguments are not valid JSON", BAD_ARGUMENTS)
+        request = Request(entry["id"], entry["name"] or "", arguments, turn, has_text, now, well_formed=False)
+        not_executed(request, SOURCE, run)
 
 
 def _on_model_error(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

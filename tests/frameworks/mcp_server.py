@@ -1,0 +1,31 @@
+"""A small MCP server with the conformance tools; on stdio when run as a program."""
+
+from __future__ import annotations
+
+import anyio
+from mcp.server import MCPServer
+
+server = MCPServer("conformance")
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    """Add two integers."""
+    return a + b
+
+
+@server.tool()
+async def slow_echo(text: str) -> str:
+    """Echo a text slowly."""
+    await anyio.sleep(0.03)
+    return text
+
+
+@server.tool()
+def boom(x: str) -> str:
+    """Always fails."""
+    raise RuntimeError(f"boom {x}")
+
+
+if __name__ == "__main__":
+    server.run("stdio")

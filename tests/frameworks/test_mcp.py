@@ -1,0 +1,126 @@
+"""MCP client, in memory and over stdio; alone, below a raw loop's answers and below other frameworks."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_models import FakeModels
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+pytest.importorskip("mcp.client.client")
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.client import Client
+from mcp.client.stdio import stdio_client
+from mcp_server import server
+
+SERVER = [str(Path(__file__).with_name("mcp_server.py"))]
+
+
+@asynccontextmanager
+async def in_memory() -> AsyncIterator[Any]:
+    async with Client(server) as client:
+        yield client
+
+
+@asynccontextmanager
+async def in_memory_session() -> AsyncIterator[Any]:
+    async with Client(server) as client:
+        yield client.session
+
+
+@asynccontextmanager
+async def stdio() -> AsyncIterator[Any]:
+    parameters = StdioServerParameters(command=sys.executable, args=SERVER)
+    async with stdio_client(parameters) as (read, write), ClientSession(read, write) as session:
+        await session.initialize()
+        yield session
+
+
+WAYS = {"in memory": in_memory, "session": in_memory_session, "stdio": stdio}
+
+
+def call_all(way: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
+    async def main() -> None:
+        async with WAYS[way]() as client:
+            for tool, arguments in calls:
+                await client.call_tool(tool, arguments)
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_call_is_one_span(sink: OtlpSink, way: str) -> None:
+    with pdoctor_trace.run():
+        call_all(way, [("add", {"a": 1, "b": 2}), ("slow_echo", {"text": "hi"})])
+    pdoctor_trace.flush()
+    add, echo = sink.calls
+    assert (add.tool, add.arguments, add.failed, add.call_id) == ("add", {"a": 1, "b": 2}, False, None)
+    assert "3" in str(add.result)
+    assert echo.end - echo.start > 25e6
+    assert {call["pdoctor.source"] for call in sink.calls} == {"mcp"}
+    assert {call.parent_id for call in sink.calls} == {sink.runs[0].span_id}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("boom", {"x": "kaput"}), ("add", {"a": "nope", "b": 2}), ("no_such_tool", {})]
+)
+def test_failures_that_come_as_results_are_failures(
+    sink: OtlpSink, way: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    try:
+        call_all(way, [(tool, arguments)])
+    except Exception as error:
+        assert type(error).__name__ in ("MCPError", "ToolError")
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.tool, call.failed, call.kind) == (tool, True, "tool_raised")
+    assert call.message
+
+
+def test_a_framework_above_has_the_span_and_learns_of_the_error(sink: OtlpSink) -> None:
+    """The wrapped function stands for a framework's tool call that drops the error flag."""
+
+    @pdoctor_trace.tool
+    def boom(x: str) -> str:
+        call_all("in memory", [("boom", {"x": x})])
+        return "fine"
+
+    assert boom("kaput") == "fine"
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.failed, "boom kaput" in call.message or bool(call.message)) == (True, True)
+
+
+def test_openai_agents_over_mcp_is_one_span_per_call_with_the_servers_error(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    pytest.importorskip("agents")
+    from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner
+    from agents.mcp import MCPServerStdio
+    from openai import AsyncOpenAI
+
+    async def main() -> None:
+        async with (
+            MCPServerStdio(params={"command": sys.executable, "args": SERVER}) as tools,
+            AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client,
+        ):
+            model = OpenAIChatCompletionsModel(model="fake.par.boom", openai_client=client)
+            agent = Agent(name="over mcp", model=model, mcp_servers=[tools])
+            await Runner.run(agent, "go", run_config=RunConfig(tracing_disabled=True))
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+    pdoctor_trace.flush()
+    assert [(call.tool, call["pdoctor.source"], call.failed) for call in sink.calls] == [
+        ("add", "openai_agents", False),
+        ("slow_echo", "openai_agents", False),
+        ("boom", "openai_agents", True),
+    ]

@@ -1,0 +1,105 @@
+"""OpenAI Agents SDK on scripted Chat Completions and Responses models."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, ClassVar
+
+import pytest
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from fake_models import FakeModels
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+pytest.importorskip("agents")
+import agents
+from agents import (
+    Agent,
+    OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
+    RunConfig,
+    Runner,
+    function_tool,
+)
+from openai import AsyncOpenAI
+
+
+def config() -> Any:
+    return RunConfig(tracing_disabled=True, tool_not_found_behavior="return_error_to_model")
+
+
+async def run(agent: Any) -> str:
+    return (await Runner.run(agent, QUERY, run_config=config())).final_output
+
+
+async def streamed(agent: Any) -> str:
+    result = Runner.run_streamed(agent, QUERY, run_config=config())
+    async for _ in result.stream_events():
+        pass
+    await asyncio.sleep(0)
+    return str(result.final_output)
+
+
+MODES = {"chat": run, "chat streamed": streamed, "responses": run, "responses streamed": streamed}
+
+
+async def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> str:
+    async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
+        kind: Any = OpenAIChatCompletionsModel if mode.startswith("chat") else OpenAIResponsesModel
+        made = [function_tool(tool) if not hasattr(tool, "params_json_schema") else tool for tool in tools]
+        agent = Agent(name="tester", model=kind(model=script, openai_client=client), tools=made)
+        return await MODES[mode](agent)
+
+
+class AgentsDriver(Driver):
+    source = "openai_agents"
+    modes = tuple(MODES)
+    sync_mode = "chat"
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        try:
+            return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
+        except BaseException as error:
+            return Outcome(error=error)
+
+    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
+        async def ask_sub(text: str) -> str:
+            """Ask another agent."""
+            return await with_agent(models, "fake.par", log.functions(), "chat")
+
+        return self.run(models, "fake.nest", [ask_sub], "chat")
+
+
+class TestAgents(Conformance):
+    driver = AgentsDriver()
+    limits: ClassVar[dict[str, str]] = {
+        "test_a_hostile_exception_leaves_as_it_came": "asyncio itself re-raises SystemExit through the loop",
+        "test_reused_call_ids_still_give_one_span_per_call": "the SDK itself runs a call id only once",
+    }
+
+    def test_the_sdk_runs_a_reused_call_id_once_and_so_do_we(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog
+    ) -> None:
+        self._run(models, "one.par.same.reuse", log, "chat")
+        assert sorted(call.tool for call in sink.calls if call.executed) == sorted(log.names)
+
+
+def test_an_unknown_tool_that_ends_the_run_is_still_reported(models: FakeModels, sink: OtlpSink) -> None:
+    """By default the SDK raises before any tool of that turn runs, siblings too."""
+
+    async def main() -> None:
+        async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
+            model = OpenAIChatCompletionsModel(model="fake.mixed", openai_client=client)
+            made = [function_tool(tool) for tool in ToolLog().functions()]
+            await Runner.run(Agent(name="t", model=model, tools=made), QUERY)
+
+    agents.set_tracing_disabled(True)
+    with pytest.raises(agents.ModelBehaviorError):
+        asyncio.run(main())
+    pdoctor_trace.flush()
+    assert [(call.tool, call.executed, call.kind) for call in sink.calls] == [
+        ("add", False, None),
+        ("no_such_tool", False, "unknown_tool"),
+    ]
+    assert sink.runs[0].failed

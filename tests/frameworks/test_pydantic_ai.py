@@ -1,0 +1,105 @@
+"""PydanticAI on scripted Chat Completions and Responses models."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, ClassVar
+
+import pytest
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from fake_models import FakeModels
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+pytest.importorskip("pydantic_ai")
+from openai import AsyncOpenAI
+from pydantic import BaseModel
+from pydantic_ai import Agent
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.providers.openai import OpenAIProvider
+
+
+async def run(agent: Any) -> Any:
+    return (await agent.run(QUERY)).output
+
+
+async def run_stream(agent: Any) -> Any:
+    async with agent.run_stream(QUERY) as result:
+        return await result.get_output()
+
+
+async def iterate(agent: Any) -> Any:
+    async with agent.iter(QUERY) as nodes:
+        async for _ in nodes:
+            pass
+        return nodes.result.output
+
+
+MODES = {"chat": run, "chat stream": run_stream, "chat iter": iterate, "responses": run}
+
+
+async def with_agent(models: FakeModels, script: str, tools: Any, mode: str, **options: Any) -> Any:
+    async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
+        kind: Any = OpenAIChatModel if mode.startswith("chat") else OpenAIResponsesModel
+        model = kind(script, provider=OpenAIProvider(openai_client=client))
+        return await MODES[mode](Agent(model, tools=list(tools), name="tester", retries=3, **options))
+
+
+class PydanticDriver(Driver):
+    source = "pydantic_ai"
+    modes = tuple(MODES)
+    sync_mode = "chat"
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        try:
+            return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
+        except BaseException as error:
+            return Outcome(error=error)
+
+    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
+        async def ask_sub(text: str) -> str:
+            """Ask another agent."""
+            return await with_agent(models, "fake.par", log.functions(), "chat")
+
+        return self.run(models, "fake.nest", [ask_sub], "chat")
+
+
+class TestPydanticAI(Conformance):
+    driver = PydanticDriver()
+    limits: ClassVar[dict[str, str]] = {
+        "test_a_hostile_exception_leaves_as_it_came": "asyncio itself re-raises SystemExit through the loop"
+    }
+
+    def test_text_beside_calls_is_noted(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
+    ) -> None:
+        if mode == "chat stream":
+            pytest.skip("documented limit: run_stream takes the text for the output and runs the tools first")
+        super().test_text_beside_calls_is_noted(models, sink, log, mode)
+
+    def test_a_stream_that_ends_with_text_and_calls_reports_each_call_once(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog
+    ) -> None:
+        self._run(models, "one.talk.par", log, "chat stream")
+        assert sorted(call.tool for call in sink.calls if call.executed) == sorted(log.names)
+        assert (
+            len({(call["pdoctor.turn.index"], call.call_id) for call in sink.calls}) == len(sink.calls) == 3
+        )
+
+
+def test_an_output_tool_is_no_tool_call(models: FakeModels, sink: OtlpSink) -> None:
+    class Answer(BaseModel):
+        text: str
+
+    async def main() -> Any:
+        from fake_models import STEPS
+
+        STEPS["final_result"] = [("final_result", '{"text": "ok"}')]
+        tools = ToolLog().functions()
+        return await with_agent(models, "fake.one.final_result", tools, "chat", output_type=Answer)
+
+    assert asyncio.run(main()) == Answer(text="ok")
+    pdoctor_trace.flush()
+    assert [call.tool for call in sink.calls] == ["add"]
+    assert sink.runs[0]["pdoctor.run.calls"] == 1
