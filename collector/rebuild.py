@@ -52,6 +52,18 @@ def rebuild(run_id: str, spans: Sequence[Span]) -> Rebuilt:
     )
 
 
+def inside(own: Sequence[Span], others: Sequence[Span]) -> list[Span]:
+    """Those of `others` that ran within the time of a run, by its own spans; never a root."""
+    if not own or not others:
+        return []
+    first, last = min(span.start_ns for span in own), max(span.end_ns for span in own)
+    return [
+        span
+        for span in others
+        if span.parent_id is not None and first <= span.start_ns and span.end_ns <= last
+    ]
+
+
 def read(spans: Iterable[Span]) -> tuple[list[SeenCall], list[SeenAgent], list[Span]]:
     """Calls, agents (outermost first) and the rest; each span through the first dialect that knows it."""
     calls: list[SeenCall] = []

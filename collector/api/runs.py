@@ -17,7 +17,7 @@ from collector.errors import BadRequest, NotFound
 from collector.model import Rebuilt
 from collector.otlp.spans import spans_of
 from collector.policies import load_all
-from collector.rebuild import rebuild
+from collector.rebuild import inside, rebuild
 from collector.store import catalog, reads
 from synth.case import case_from_json
 from synth.rules import Rules
@@ -141,9 +141,11 @@ def load_run(access: Access, run_id: str) -> tuple[Any, Rebuilt, list[Any]]:
     """Row, rebuilt run and history of one run; raises NotFound."""
     with access.service.store.read() as connection:
         row = find_run(connection, access, run_id)
-        payloads = reads.payloads_of(connection, row["id"])
+        own, guests = reads.spans_with_guests(connection, row["id"])
         history = reads.history(connection, row["id"])
-    return row, rebuild(row["key"], list(spans_of(payloads))), history
+    spans = list(spans_of(own))
+    spans += inside(spans, list(spans_of(guests)))
+    return row, rebuild(row["key"], spans), history
 
 
 def find_run(connection: Any, access: Access, run_id: str) -> Any:

@@ -26,7 +26,7 @@ from collector.otlp.spans import spans_of
 from collector.pipeline.conclude import Known, conclude, conclusion
 from collector.pipeline.protocol import settings_from_json
 from collector.policies import Policies, load_all
-from collector.rebuild import rebuild
+from collector.rebuild import inside, rebuild
 from collector.settings import Settings
 from collector.store import Store, catalog, open_store, work
 from collector.store.work import Claim, Conclusion, Stored
@@ -72,13 +72,20 @@ class Checker:
 
     def _judge(self, claims: Sequence[Claim], now: float) -> None:
         with self.store.read() as connection:
-            payloads = work.payloads(connection, [claim.run for claim in claims])
-            rebuilt = {claim.run: rebuilt_run(claim.key, payloads[claim.run]) for claim in claims}
+            ids = [claim.run for claim in claims]
+            guests, hosts = work.guests(connection, ids), work.hosts(connection, ids)
+            payloads = work.payloads(connection, [*ids, *(g for some in guests.values() for g in some)])
+            rebuilt = {
+                claim.run: rebuilt_run(
+                    claim.key, payloads[claim.run], [payloads[g] for g in guests.get(claim.run, ())]
+                )
+                for claim in claims
+            }
             traces = [claim.key for claim in claims] + [t for _, ids in rebuilt.values() for t in ids]
             bindings = work.bindings(connection, traces)
             cases = self._cases(connection, claims, rebuilt, bindings)
             self._refresh_policies(connection, {claim.project for claim in claims})
-        known = Known(bindings, cases, self.rules, self.policy_rules, self.settings)
+        known = Known(bindings, cases, hosts, guests, self.rules, self.policy_rules, self.settings)
         done: list[Conclusion] = []
         began = renewed = time.monotonic()
         for claim in claims:
@@ -143,12 +150,16 @@ class Checker:
             self._policies[project] = load_all([(row["name"], row["text"]) for row in files])
 
 
-def rebuilt_run(key: str, stored: Stored) -> tuple[Rebuilt, tuple[str, ...]]:
-    """The run of a claim, and the traces its spans belong to; what cannot be read becomes a problem of it."""
+def rebuilt_run(key: str, stored: Stored, guests: Sequence[Stored] = ()) -> tuple[Rebuilt, tuple[str, ...]]:
+    """The run of a claim, and the traces its spans belong to; what cannot be read becomes a problem of it.
+
+    `guests` are spans of the same trace that carry no run id: another library's view of the same calls.
+    """
     problems = [f"{stored.damaged} stored segments are damaged and were left out"] if stored.damaged else []
     spans: list[Span] = []
     try:
         spans = list(spans_of(stored.payloads))
+        spans += inside(spans, [span for guest in guests for span in spans_of(guest.payloads)])
         rebuilt = rebuild(key, spans)
     except Exception as failure:
         log.exception("run %s could not be rebuilt", key)

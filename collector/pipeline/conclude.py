@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -14,7 +14,7 @@ from collector.bind import Arrival, binding_of, bound_run, ending
 from collector.model import Assessment, Binding, Rebuilt, Run
 from collector.policies import Policies
 from collector.settings import Settings
-from collector.store.work import Claim, Conclusion
+from collector.store.work import Claim, Conclusion, Host
 from synth.case import Case
 from synth.rules import Rules
 
@@ -30,6 +30,10 @@ class Known:
     """(project, trace id) -> registration."""
     cases: Mapping[tuple[int, str], Case]
     """(project, case id) -> case."""
+    hosts: Mapping[int, Sequence[Host]]
+    """Group of spans without a run id -> the runs in its trace."""
+    guests: Mapping[int, Sequence[int]]
+    """The reverse."""
     rules: Rules
     policy_rules: Rules
     settings: Settings
@@ -54,8 +58,25 @@ def conclude(
     if run.case_id and case is None:
         problems.append(f"case {run.case_id} is not known here; post it to /api/v1/cases")
     assessment = assess(run, case, policies, known.rules, known.policy_rules, earlier)
-    return conclusion(
+    hosts, guests = known.hosts.get(claim.run, ()), known.guests.get(claim.run, ())
+    found = conclusion(
         claim, rebuilt, run, assessment, problems, end.complete, end.look_again, binding is not None
+    )
+    if not hosts:
+        return replace(found, wakes=tuple(guests)) if guests else found
+    hidden = any(within(rebuilt, host) for host in hosts)
+    summary = {**found.summary, "listed": found.summary["listed"] and not hidden}
+    return replace(found, summary=summary, wakes=tuple(host.run for host in hosts))
+
+
+def within(rebuilt: Rebuilt, host: Host) -> bool:
+    """Every call of a group of spans was made during a run that has its own id: the run shows them."""
+    if host.started_ns is None or host.ended_ns is None:
+        return True
+    return all(
+        host.started_ns <= call.start[0] and call.end[1] <= host.ended_ns
+        for call in rebuilt.run.calls
+        if call.start and call.end
     )
 
 

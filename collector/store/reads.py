@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.engine import RowMapping as Row
 
 from collector.store import schema
-from collector.store.work import payloads
+from collector.store.work import guests, payloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,13 @@ def one_run(connection: Connection, project: int, key: str) -> Row | None:
 def payloads_of(connection: Connection, run: int) -> list[bytes]:
     """Readable segments of one run, in order of arrival."""
     return payloads(connection, [run])[run].payloads
+
+
+def spans_with_guests(connection: Connection, run: int) -> tuple[list[bytes], list[bytes]]:
+    """Segments of a run, and of the spans without a run id in its traces."""
+    ids = guests(connection, [run]).get(run, [])
+    found = payloads(connection, [run, *ids])
+    return found[run].payloads, [payload for guest in ids for payload in found[guest].payloads]
 
 
 def history(connection: Connection, run: int) -> list[Row]:

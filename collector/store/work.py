@@ -47,6 +47,8 @@ class Conclusion:
     body: str
     """JSON of verdict, policy results and metrics, for history."""
     next_due: float | None
+    wakes: tuple[int, ...] = ()
+    """Other runs that must be looked at again because of this one's news."""
     tools: tuple[str, ...] = ()
     findings: tuple[Mapping[str, Any], ...] = ()
     policies: Mapping[str, str] | None = None
@@ -126,6 +128,45 @@ def payloads(connection: Connection, runs: Sequence[int]) -> dict[int, Stored]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A run with an id of its own that has spans in a trace."""
+
+    run: int
+    started_ns: int | None
+    ended_ns: int | None
+    """None = not judged yet."""
+
+
+def guests(connection: Connection, runs_: Sequence[int]) -> dict[int, list[int]]:
+    """run -> the groups of spans without a run id that share a trace with it."""
+    traces, other = schema.run_traces, schema.runs.alias()
+    query = (
+        select(traces.c.run, other.c.id)
+        .join(other, (other.c.project == traces.c.project) & (other.c.key == traces.c.trace_id))
+        .where(traces.c.run.in_(runs_), other.c.id != traces.c.run)
+    )
+    found: dict[int, list[int]] = {}
+    for run, guest in connection.execute(query):
+        found.setdefault(run, []).append(guest)
+    return found
+
+
+def hosts(connection: Connection, runs_: Sequence[int]) -> dict[int, list[Host]]:
+    """The reverse: group of spans without a run id -> the runs in its trace."""
+    traces, own, host = schema.run_traces, schema.runs.alias(), schema.runs.alias()
+    query = (
+        select(own.c.id, host.c.id, host.c.started_ns, host.c.ended_ns)
+        .join(traces, (own.c.project == traces.c.project) & (own.c.key == traces.c.trace_id))
+        .join(host, host.c.id == traces.c.run)
+        .where(own.c.id.in_(runs_), host.c.id != own.c.id)
+    )
+    found: dict[int, list[Host]] = {}
+    for run, *rest in connection.execute(query):
+        found.setdefault(run, []).append(Host(*rest))
+    return found
+
+
 def session_runs(connection: Connection, claim: Claim, session: str, *, limit: int) -> list[tuple[int, str]]:
     """(row id, key) of the last runs of a conversation before this one, oldest first."""
     runs = schema.runs
@@ -159,7 +200,16 @@ def finish(store: Store, conclusions: Sequence[Conclusion], *, now: float) -> No
     with store.write() as connection:
         if news:
             _record(connection, news, now)
+            _wake(connection, {run for conclusion in news for run in conclusion.wakes}, now)
         _close(connection, conclusions)
+
+
+def _wake(connection: Connection, ids: set[int], now: float) -> None:
+    runs = schema.runs
+    if ids:
+        connection.execute(
+            update(runs).where(runs.c.id.in_(sorted(ids))).values(due=now, version=runs.c.version + 1)
+        )
 
 
 def _record(connection: Connection, news: Sequence[Conclusion], now: float) -> None:

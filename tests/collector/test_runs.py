@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from traces import MS, T0, Client, agent_request, agent_spans, case_json, new_id, request, settings
+from traces import MS, T0, Client, agent_request, agent_spans, case_json, new_id, request, settings, until
 
 from collector.app import running
 
@@ -213,3 +213,31 @@ def test_work_left_by_a_stopped_collector_is_done_by_the_next(tmp_path: Path) ->
         assert client.run(run)["judged"] is False
     with running(settings(tmp_path)) as url, Client(url) as client:
         assert client.judged(run)["error_type"] == "order_error"
+
+
+@pytest.mark.parametrize("vendor_first", [True, False])
+def test_another_librarys_spans_in_the_same_trace_join_the_run(shared: Client, vendor_first: bool) -> None:
+    """Ours carry a run id, theirs only the trace; one run is listed, and each call is there once."""
+    trace, run = new_id(), new_id()
+    ours = agent_spans(run, ["search", "book"], trace=trace)
+    theirs = [
+        {**span, "id": span["id"] + 50, "start": span["start"] + MS, "end": span["end"] - MS}
+        for span in agent_spans(run, ["search", "book"], trace=trace, root=False)
+    ]
+    for span in theirs:
+        span["at"] = {key: value for key, value in span["at"].items() if not key.startswith("pdoctor.")}
+    extra = {**theirs[0], "id": 99, "start": theirs[1]["end"] + MS, "end": theirs[1]["end"] + 2 * MS}
+    extra["at"] = {**extra["at"], "gen_ai.tool.name": "rerank", "gen_ai.tool.call.id": "x"}
+    bodies = [
+        request(*ours).SerializeToString(),
+        request(*theirs, extra, scope="vendor").SerializeToString(),
+    ]
+    for body in bodies[::-1] if vendor_first else bodies:
+        shared.send(body)
+        shared.judged(trace if body is bodies[1] else run, complete=False)
+    for _ in until(10):
+        names = [call["name"] for call in shared.judged(run)["calls"]]
+        listed = {item["id"] for item in shared.get("/runs", limit=1000)["items"]} & {trace, run}
+        if (names, listed) == (["search", "book", "rerank"], {run}):
+            break
+    assert (names, listed) == (["search", "book", "rerank"], {run})
