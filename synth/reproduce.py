@@ -28,7 +28,7 @@ MODES: tuple[Mode, ...] = ("order", "timed")
 
 SIMULATED_SUBJECTS: tuple[Subject, ...] = tuple(
     (agent, model)
-    for agent in ("react", "openai-tools", "raw-loop")
+    for agent in ("react", "openai-tools", "responses")
     for model in ("simulated-mixed", "simulated-difficulty")
 )
 """What is measured where no real model is configured."""

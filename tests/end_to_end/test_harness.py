@@ -14,6 +14,7 @@ import pytest
 
 from collector.app import running
 from collector.settings import Settings
+from synth.agents import AGENTS
 from synth.case import Case
 from synth.errors import BadInput
 from synth.generate import Options as CaseOptions
@@ -24,7 +25,6 @@ from synth.simulated_model import PROFILES as PROFILES_OF_THE_BENCH
 from synth.tally import detection, judgement, most_telling, tally
 
 CASES = tuple(generate(2, 11, CaseOptions(actions=(3, 5))))
-TRACED_AGENTS = ("openai-tools", "raw-loop", "react")
 PROFILES = ("perfect", "parallel", "swaps", "forgets", "invents", "malformed")
 
 
@@ -290,8 +290,9 @@ FAULTY = tuple(p.name for p in PROFILES_OF_THE_BENCH if p.name not in ("slow", "
 def test_a_campaign_over_all_planners_finds_every_planted_fault(
     mode: Literal["order", "timed"], collector: str, model: SimulatedModel
 ) -> None:
-    cases = tuple(generate(5, 5, CaseOptions(actions=(3, 6), mode=mode)))
-    results = results_of(collector, model, trials(TRACED_AGENTS, FAULTY, cases), Options(parallel=2))
+    agents = [agent.name for agent in AGENTS]
+    cases = tuple(generate(3, 5, CaseOptions(actions=(3, 6), mode=mode)))
+    results = results_of(collector, model, trials(agents, FAULTY, cases), Options(parallel=2))
     assert [row.to_json() for row in detection(results) if not row.exact] == []
-    assert {row.agent for row in tally(results)} == set(TRACED_AGENTS)
+    assert {row.agent for row in tally(results)} == set(agents)
     assert [r.key for r in results if r.run is None or calls_agree(r.run, r.tool_log)] == []
