@@ -5,6 +5,7 @@ Only `random()` of the generator is used: its sequence is the same on every mach
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -24,6 +25,8 @@ from synth.grammar import (
 from synth.words import Relation
 
 T = TypeVar("T")
+
+_FORMS = tuple(Form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class Expansion:
         length = 1
         while length < sizes.list_length and length < spare and random() < sizes.longer_list**length:
             length += 1
-        actions = tuple([self._take() for _ in range(length)])
+        actions = self._take(length)
         if depth < sizes.depth and random() < sizes.relative and (spare > length or self.moments):
             return Names(actions, self._relative(reserve, depth + 1, spare > length))
         return Names(actions)
@@ -103,19 +106,21 @@ class Expansion:
         at_clock = not has_names or (bool(self.moments) and self.random() < self.sizes.clock)
         return Relative(form, relation, self._moment() if at_clock else self._names(reserve, depth))
 
-    def _take(self) -> str:
-        pool, used = self.pool, self.used
-        other = used + int(self.random() * (len(pool) - used))
-        pool[used], pool[other] = pool[other], pool[used]
-        self.used = used + 1
-        return pool[used]
+    def _take(self, count: int) -> tuple[str, ...]:
+        """That many actions that this sub-sentence has not named yet."""
+        pool, random, first = self.pool, self.random, self.used
+        size, last = len(pool), first + count
+        for used in range(first, last):
+            other = used + int(random() * (size - used))
+            pool[used], pool[other] = pool[other], pool[used]
+        self.used = last
+        return tuple(pool[first:last])
 
     def _moment(self) -> Moment:
         return Moment(self.moments[int(self.random() * len(self.moments))])
 
     def _form(self) -> Form:
-        draw = self.random() * self.forms[-1]
-        return next(form for form, bound in zip(Form, self.forms, strict=True) if draw < bound)
+        return _FORMS[bisect(self.forms, self.random() * self.forms[-1])]
 
     def _relation(self) -> Relation:
         return Relation.PRECEDES if self.random() < 0.5 else Relation.SUCCEEDS
