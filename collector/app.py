@@ -21,6 +21,7 @@ from fastapi import FastAPI
 
 from collector.access import is_loopback
 from collector.api import catalog, errors, health, keys, runs
+from collector.api import settings as settings_api
 from collector.otlp.http import PATHS, receiver
 from collector.service import Service
 from collector.settings import Settings
@@ -92,7 +93,7 @@ def _web(settings: Settings, service: Service | None) -> FastAPI:
         redoc_url=None,
     )
     errors.install(app, pages.login_page)
-    for part in (runs, catalog, keys, health, pages):
+    for part in (runs, catalog, keys, settings_api, health, pages):
         app.include_router(part.router)
     return app
 

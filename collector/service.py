@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,13 +11,14 @@ from pathlib import Path
 import orjson
 
 from collector.access import DEFAULT_PROJECT, Gate, bearer, check_bind
+from collector.alerts import Courier
 from collector.errors import BadRequest, CollectorError
 from collector.model import Batch
 from collector.pipeline.supervisor import Supervisor
 from collector.pipeline.writer import Writer
 from collector.policies import read_policies
 from collector.settings import Settings
-from collector.store import Store, catalog, open_store, work
+from collector.store import Store, catalog, open_store, retention, work
 from collector.store.engine import project_id
 from synth.case import read_cases
 from synth.errors import BadInput
@@ -41,6 +43,10 @@ class Service:
             work.release(self.store)
         self.load_files()
         self.supervisors = [Supervisor(self.store, settings) for _ in range(settings.checkers)]
+        self.courier = Courier(self.store, settings)
+        self._stop = threading.Event()
+        self._janitor = threading.Thread(target=self._clean, name="pdoctor-janitor", daemon=True)
+        self._janitor.start()
         self.writer = Writer(
             self.store,
             queue_bytes=settings.limits.queue_bytes,
@@ -81,6 +87,15 @@ class Service:
             read_policies(str(path), text)
             catalog.put_policy(self.store, self.project(), path.stem, text, now=time.time())
 
+    def _clean(self) -> None:
+        """Delete expired runs now and then, in small transactions."""
+        while not self._stop.wait(self.settings.janitor_seconds):
+            try:
+                while retention.prune(self.store, now=time.time()) and not self._stop.is_set():
+                    pass
+            except Exception:
+                log.exception("old runs could not be deleted")
+
     def problems(self) -> list[str]:
         """Why this collector is not ready, empty if it is."""
         found = []
@@ -95,7 +110,10 @@ class Service:
 
     def close(self) -> None:
         """Store what was accepted, then end the checkers."""
+        self._stop.set()
         self.writer.close()
+        self.courier.close()
+        self._janitor.join(10)
         for supervisor in self.supervisors:
             supervisor.close()
         self.store.close()

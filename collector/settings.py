@@ -58,6 +58,12 @@ class Settings:
     """`all`, `failing`, `off` or `1/K`: which directly decided verdicts of test cases Z3 re-checks."""
     z3_check_policies: str = "1/100"
     """The same for policy results; `1/K` means every failing run and one run in K of the rest."""
+    webhook_hosts: tuple[str, ...] = ()
+    """Hosts that webhooks may be sent to."""
+    webhook_private: bool = False
+    """Allow webhook hosts whose address lies inside a private network or on this machine."""
+    janitor_seconds: float = 60.0
+    """Pause between two looks for runs that are older than their project keeps them."""
     limits: Limits = Limits()
     insecure: bool = False
     """Allow a bind beyond loopback without API keys."""

@@ -5,7 +5,8 @@ A claim is a lease: a checker that dies loses it, and another takes the run agai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from sqlalchemy import bindparam, case, delete, insert, or_, select, update
 from sqlalchemy.engine import Connection
 
 from collector.model import Binding
-from collector.store import schema
+from collector.store import alerts, schema
 from collector.store.engine import Store
 from collector.store.packing import unpack
 
@@ -200,8 +201,27 @@ def finish(store: Store, conclusions: Sequence[Conclusion], *, now: float) -> No
     with store.write() as connection:
         if news:
             _record(connection, news, now)
+            alerts.enqueue(store, connection, _alerts(news), now=now)
             _wake(connection, {run for conclusion in news for run in conclusion.wakes}, now)
         _close(connection, conclusions)
+
+
+def _alerts(news: Sequence[Conclusion]) -> Iterator[tuple[int, int, str, str, str]]:
+    """(project, run, outcome, digest, body) of complete runs; open ones may still change."""
+    for conclusion in news:
+        summary = conclusion.summary
+        if summary.get("complete") and summary.get("listed") and summary.get("outcome"):
+            said = {
+                "event": "run.judged",
+                "run_id": conclusion.claim.key,
+                **{name: summary[name] for name in ("outcome", "error_type", "case_id", "agent", "service")},
+                "findings": [
+                    {name: finding[name] for name in ("rule", "type", "code", "tool", "explanation")}
+                    for finding in conclusion.findings[:20]
+                ],
+            }
+            body = json.dumps(said)
+            yield conclusion.claim.project, conclusion.claim.run, summary["outcome"], conclusion.digest, body
 
 
 def _wake(connection: Connection, ids: set[int], now: float) -> None:

@@ -1,0 +1,97 @@
+"""Retention and webhooks of a project."""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from starlette.concurrency import run_in_threadpool
+
+from collector.alerts import check_address
+from collector.api import views
+from collector.api.access import Access, admin
+from collector.api.bodies import json_object
+from collector.errors import BadRequest, NotFound
+from collector.service import reject_unknown
+from collector.store import alerts, keys, retention
+
+router = APIRouter(prefix="/api/v1", tags=["settings"])
+Admin = Annotated[Access, Depends(admin)]
+OUTCOMES = ("fail", "undecided", "pass")
+
+
+@router.get("/settings")
+def show_settings(access: Admin) -> dict[str, Any]:
+    """The project's settings; `retention_days` null = runs are kept for ever."""
+    days = retention.get_days(access.service.store, access.project)
+    return {"project": access.project_name, "retention_days": days}
+
+
+@router.put("/settings")
+async def put_settings(access: Admin, request: Request) -> dict[str, Any]:
+    """Change `retention_days` (counted from the last arrival of a run's spans)."""
+    said = await json_object(request)
+    reject_unknown(said, {"retention_days"}, "the settings")
+    days = said.get("retention_days")
+    known = isinstance(days, int | float) and not isinstance(days, bool) and 0 < days < math.inf
+    if days is not None and not known:
+        raise BadRequest("retention_days must be a number above 0, or null", "null keeps runs for ever")
+    await run_in_threadpool(retention.set_days, access.service.store, access.project, days)
+    await run_in_threadpool(_note, access, "settings.retention", str(days))
+    return {"project": access.project_name, "retention_days": days}
+
+
+@router.post("/webhooks", status_code=201)
+async def add_webhook(access: Admin, request: Request) -> dict[str, Any]:
+    """Tell `url` about complete runs with one of `outcomes` (default: fail). `secret` is shown once."""
+    said = await json_object(request)
+    reject_unknown(said, {"url", "outcomes"}, "the webhook")
+    url, outcomes = said.get("url"), said.get("outcomes", ["fail"])
+    if not isinstance(url, str) or len(url) > 2000:
+        raise BadRequest("`url` must be text", "expected https://HOST/PATH")
+    if not isinstance(outcomes, list) or not outcomes or any(o not in OUTCOMES for o in outcomes):
+        raise BadRequest("`outcomes` is not a list of outcomes", f"expected some of {', '.join(OUTCOMES)}")
+    check_address(url, access.service.settings)
+    secret = "whsec_" + secrets.token_urlsafe(32)
+    made = await run_in_threadpool(
+        lambda: alerts.add_webhook(
+            access.service.store, access.project, url=url, secret=secret, outcomes=outcomes, now=time.time()
+        )
+    )
+    await run_in_threadpool(_note, access, "webhook.create", url)
+    return {"id": made, "url": url, "outcomes": outcomes, "secret": secret}
+
+
+@router.get("/webhooks")
+def list_webhooks(access: Admin) -> dict[str, Any]:
+    """Active webhooks, without their secrets, and the last deliveries."""
+    with access.service.store.read() as connection:
+        rows = alerts.list_webhooks(connection, access.project)
+        sent = alerts.deliveries_of(connection, access.project, 50)
+    return {
+        "items": [
+            {**row, "outcomes": row["outcomes"].split(","), "at": views.iso(row["at"])} for row in rows
+        ],
+        "deliveries": [
+            {**{k: row[k] for k in ("id", "webhook", "attempts", "status")}, "run_id": row["key"]}
+            for row in sent
+        ],
+        "cursor": None,
+    }
+
+
+@router.delete("/webhooks/{webhook}")
+def drop_webhook(access: Admin, webhook: int) -> dict[str, Any]:
+    """Nothing more is sent there, not even what waits."""
+    if not alerts.drop_webhook(access.service.store, access.project, webhook):
+        raise NotFound(f"there is no webhook {webhook}", "GET /api/v1/webhooks lists them")
+    _note(access, "webhook.drop", str(webhook))
+    return {"id": webhook, "active": False}
+
+
+def _note(access: Access, action: str, subject: str) -> None:
+    with access.service.store.write() as connection:
+        keys.record(connection, access.project, access.actor, action, subject, now=time.time())

@@ -1,0 +1,48 @@
+"""Forgetting: runs that were last heard of too long ago, counted from arrival."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, select, update
+
+from collector.store import schema
+from collector.store.engine import Store
+
+BATCH = 500
+"""Runs in one transaction, so that arrivals never wait long."""
+
+
+def set_days(store: Store, project: int, days: float | None) -> None:
+    with store.write() as connection:
+        projects = schema.projects
+        connection.execute(update(projects).where(projects.c.id == project).values(retention_days=days))
+
+
+def get_days(store: Store, project: int) -> float | None:
+    projects = schema.projects
+    with store.read() as connection:
+        found = connection.scalar(select(projects.c.retention_days).where(projects.c.id == project))
+    return None if found is None else float(found)
+
+
+def prune(store: Store, *, now: float) -> int:
+    """Delete one batch of expired runs with everything that belongs to them; returns how many."""
+    runs, projects = schema.runs, schema.projects
+    expired = (
+        select(runs.c.id)
+        .join(projects, projects.c.id == runs.c.project)
+        .where(projects.c.retention_days.is_not(None))
+        .where(runs.c.last_seen < now - projects.c.retention_days * 86_400)
+        .limit(BATCH)
+    )
+    with store.read() as connection:
+        ids = [row[0] for row in connection.execute(expired)]
+    if not ids:
+        return 0
+    with store.write() as connection:
+        for table in (
+            schema.segments, schema.verdicts, schema.findings, schema.run_tools, schema.policy_results,
+            schema.run_traces, schema.deliveries,
+        ):  # fmt: skip
+            connection.execute(delete(table).where(table.c.run.in_(ids)))
+        connection.execute(delete(runs).where(runs.c.id.in_(ids)))
+    return len(ids)
