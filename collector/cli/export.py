@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -20,7 +20,7 @@ from collector.cli.synth import opened
 def command(journals: tuple[str, ...], finetune: bool, output: str) -> None:
     """Write the results of campaigns (`pdoctor test --journal`) as JSON lines.
 
-    With --finetune only failing runs that have a repaired plan, as training examples (paper, section 7).
+    With --finetune only failing runs, as training examples (paper, section 7).
     """
     with clear_errors(), opened(output) as stream:
         written = 0
@@ -31,8 +31,8 @@ def command(journals: tuple[str, ...], finetune: bool, output: str) -> None:
             fail(f"nothing to export in {', '.join(journals)}: no result fits")
 
 
-def records(journals: tuple[str, ...], finetune: bool) -> Iterator[dict[str, Any]]:
-    from synth.finetune import training_examples
+def records(journals: tuple[str, ...], finetune: bool) -> Iterator[Mapping[str, Any]]:
+    from synth.tables import training_records
 
     results = (result for journal in journals for result in results_in(journal))
-    return training_examples(results) if finetune else (result.to_json() for result in results)
+    return iter(training_records(results)) if finetune else (result.to_json() for result in results)

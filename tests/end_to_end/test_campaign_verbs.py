@@ -58,12 +58,11 @@ def test_training_examples_repair_what_was_broken(campaign: Path) -> None:
     cases = {case.id: case for case in generate(2, 0, Options())}
     assert {example["case_id"] for example in exported} == set(cases)
     for example in exported:
-        broken, mended = (
-            broken_constraints(cases[example["case_id"]], example[k]) for k in ("plan", "repaired")
-        )
+        plans = [[call["name"] for call in example[plan]] for plan in ("wrong_plan", "repaired_plan")]
+        broken, mended = (broken_constraints(cases[example["case_id"]], plan) for plan in plans)
         assert broken
         assert mended == []
-        assert len(example["violated"]) == len({found["explanation"] for found in example["violated"]}) > 0
+        assert len(example["violated"]) == len(example["explanations"]) > 0
 
 
 def broken_constraints(case: Any, plan: list[str]) -> list[Any]:
