@@ -17,6 +17,7 @@ from synth.confirm import ConfirmationFailed, z3_installed
 from synth.constraints import Before, Constraint
 from synth.errors import BadInput
 from synth.expansion import pick, sample
+from synth.order import Closure, topological_order
 from synth.parse import ParsedParagraph, parse
 from synth.planner import day_of, find_schedule
 from synth.pools import Pool, pool_of_topic
@@ -150,7 +151,7 @@ def _recast(case: Case, pool: Pool, rng: Random) -> tuple[Action, ...]:
         if _sensible(case, pool, chosen):
             break
     else:
-        chosen = _unrelated(pool, rng, size)
+        chosen = _in_one_order(case, pool, rng)
     renamed = pool.actions(chosen)
     return tuple(replace(new, id=old.id) for new, old in zip(renamed, case.actions, strict=True))
 
@@ -165,10 +166,26 @@ def _sensible(case: Case, pool: Pool, chosen: Sequence[int]) -> bool:
     return find_schedule(day, [case.durations[action] for action in ids]) is not None
 
 
-def _unrelated(pool: Pool, rng: Random, size: int) -> list[int]:
-    """Activities with the fewest natural relations; the last resort for tight cases."""
-    order = sample(rng, len(pool.phrases), len(pool.phrases))
-    return sorted(order, key=lambda at: (pool.natural.after[at] | pool.natural.before[at]).bit_count())[:size]
+def _in_one_order(case: Case, pool: Pool, rng: Random) -> list[int]:
+    """Activities in their natural order, given to the actions in an order that the case allows.
+
+    The last resort for tight cases: both orders then hold in one plan.
+    """
+    size = len(case.actions)
+    some = sample(rng, len(pool.phrases), size)
+    natural = Closure(size, pool.natural_order(some))
+    activities = [some[at] for at in topological_order(natural, sample(rng, size, size))]
+    position = {action.id: at for at, action in enumerate(case.actions)}
+    stated = Closure(
+        size, [(position[c.first], position[c.then]) for c in case.constraints if isinstance(c, Before)]
+    )
+    ranks = sample(rng, size, size)
+    if case.witness is not None:
+        ranks = [case.witness[action.id] for action in case.actions]
+    chosen = [0] * size
+    for activity, at in zip(activities, topological_order(stated, ranks), strict=True):
+        chosen[at] = activity
+    return chosen
 
 
 def _renamed(read: ParsedParagraph, phrases: Mapping[str, str]) -> str:

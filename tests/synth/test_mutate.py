@@ -139,3 +139,16 @@ def test_the_proof_would_see_a_changed_meaning():
 def test_a_case_whose_query_lacks_the_paragraph_is_refused():
     with pytest.raises(BadInput, match="does not contain the paragraph exactly once"):
         reword(replace(CASES[0], query="nothing"), 1)
+
+
+@pytest.mark.parametrize("options", [Options(actions=(14, 16)), Options(actions=(12, 13), mode="timed")])
+def test_tight_cases_get_activities_in_one_order(options: Options):
+    for case in generate(4, 3, replace(options, stop="saturated"), confirm=False):
+        for mutant in (reword(case, 1), retopic(case, 1)):
+            topic = find_topic(mutant.topic)
+            at = {a.id: topic.activities.index(a.phrase.removeprefix("the ")) for a in mutant.actions}
+            order = Closure(len(topic.activities), topic.natural_order)
+            assert all(
+                order.add(at[c.first], at[c.then]) for c in mutant.constraints if isinstance(c, Before)
+            )
+            assert len({a.tool for a in mutant.actions}) == len(case.actions)
