@@ -9,7 +9,9 @@ from pathlib import Path
 from pdoctor_trace import settings
 from pdoctor_trace.command import VERBS, _exists
 from pdoctor_trace.frameworks import FRAMEWORKS
+from synth.agents import AGENTS
 from synth.generate import Options, generate
+from synth.simulated_model import PROFILES
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -27,6 +29,15 @@ def framework_table() -> str:
         for f in (entry.load() for entry in FRAMEWORKS)
     ]
     return markdown(("framework", "versions", "what is recorded", "known limits"), rows)
+
+
+def agent_table() -> str:
+    rows = [(f"`{a.name}`", a.loop, a.model, a.tools, a.adjustable) for a in AGENTS]
+    return markdown(("agent", "who drives", "model by", "tools by", "adjustable"), rows)
+
+
+def planner_table() -> str:
+    return markdown(("model", "its planning"), [(f"`simulated-{p.name}`", p.about) for p in PROFILES])
 
 
 def verb_table() -> str:
@@ -52,6 +63,8 @@ PARTS = {
     "synth": synth_example,
     "frameworks": framework_table,
     "verbs": verb_table,
+    "agents": agent_table,
+    "planners": planner_table,
     "settings": settings_table,
 }
 
