@@ -174,6 +174,16 @@ def serve(
 def listening(settings: Settings) -> Iterator[socket.socket]:
     """The bound socket; binding first means that a second collector fails before it touches the store."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    if settings.grpc_port:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((settings.host, settings.grpc_port))
+            except OSError as taken:
+                raise OSError(
+                    f"the gRPC port {settings.grpc_port} cannot be had ({taken.strerror}); "
+                    "choose another one with --grpc-port, or `off`"
+                ) from None
     with socket.socket(family, socket.SOCK_STREAM) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((settings.host, settings.http_port))

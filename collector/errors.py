@@ -16,6 +16,9 @@ class CollectorError(Exception):
         super().__init__(message)
         self.message, self.hint = message, hint
 
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
 
 class BadRequest(CollectorError):
     """The request cannot be used as it came."""

@@ -110,3 +110,13 @@ def test_a_key_is_needed_once_there_is_one(tmp_path: Path) -> None:
         with grpc.insecure_channel(target) as channel:
             metadata = (("authorization", f"Bearer {made}"),)
             assert channel.unary_unary(EXPORT)(body, timeout=10, metadata=metadata) == b""
+
+
+def test_a_taken_grpc_port_stops_the_start_with_a_plain_message(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        collector = running(settings(tmp_path, grpc_port=other.getsockname()[1]))
+        with pytest.raises(OSError, match="gRPC port"), collector:
+            raise AssertionError("the collector started")
+    assert not (tmp_path / "store.db").exists()
