@@ -9,8 +9,10 @@ which reads the same built-in types only; everything else takes the bounded walk
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
+from collections.abc import Callable
 from types import GetSetDescriptorType, MemberDescriptorType, SimpleNamespace, WrapperDescriptorType
 from typing import Any
 
@@ -44,6 +46,7 @@ _qualname_of = type.__dict__["__qualname__"].__get__
 _mro_of = type.__dict__["__mro__"].__get__
 _namespace_of = type.__dict__["__dict__"].__get__
 _SMALL_INT = 1 << 63
+_joined = b"".join
 
 
 class Truncated(bytes):
@@ -53,25 +56,24 @@ class Truncated(bytes):
 class Capture:
     """What is kept of a value: the content mode, the size limit and the redactor of this process."""
 
-    __slots__ = ("_key", "limit", "mode", "redactor")
+    __slots__ = ("_key", "arguments", "limit", "mode", "redactor", "result")
+
+    arguments: Callable[[Any], bytes | None]
+    """JSON text of a call's arguments, taken before the call so that later changes do not show."""
+    result: Callable[[Any], bytes | None]
+    """JSON text of a call's result."""
 
     def __init__(
         self, mode: str = "full", limit: int = 65_536, hash_key: str = "", redactor: Redactor | None = None
     ) -> None:
         self.mode, self.limit, self.redactor = mode, limit, redactor
         self._key = hash_key.encode() if hash_key else os.urandom(32)
-
-    def arguments(self, value: Any) -> bytes | None:
-        """JSON text of a call's arguments, taken before the call so that later changes do not show."""
-        if self.mode == "full" and self.redactor is None:
-            return json_text(value, self.limit)
-        return self._kept("arguments", value)
-
-    def result(self, value: Any) -> bytes | None:
-        """JSON text of a call's result."""
-        if self.mode == "full" and self.redactor is None:
-            return json_text(value, self.limit)
-        return self._kept("result", value)
+        if mode == "full" and redactor is None:
+            # The usual case, and called twice per tool call: no step in between.
+            self.arguments = self.result = functools.partial(json_text, limit=limit)
+        else:
+            self.arguments = functools.partial(self._kept, "arguments")
+            self.result = functools.partial(self._kept, "result")
 
     def argument_text(self, text: Any) -> tuple[bytes | None, bool]:
         """(JSON text, whether it was well formed) of arguments that a model wrote as JSON text."""
@@ -153,7 +155,7 @@ def json_text(value: Any, limit: int = 65_536) -> bytes:
         # Not an error: the value is no plain JSON (or runs too deep), so it takes the long way.
         return _walked(value, limit)
     # The copy: orjson's own object keeps its whole buffer of at least a kilobyte alive.
-    return bytes(memoryview(text)) if len(text) <= limit else _walked(value, limit)
+    return _joined((text, b"")) if len(text) <= limit else _walked(value, limit)
 
 
 def error_text(error: BaseException) -> str:

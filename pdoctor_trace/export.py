@@ -28,7 +28,7 @@ from .wire import AttributeValue, CallRecord, call_bytes, rejected_spans, reques
 if TYPE_CHECKING:
     from http.client import HTTPConnection
 
-BATCH_SPANS = 512
+BATCH_SPANS, CHUNK_SPANS = 512, 32
 BATCH_BYTES = 2_097_152
 RETRY_STATUS = (408, 429, 500, 502, 503, 504)
 FIRST_BACK_OFF, LAST_BACK_OFF, LONGEST_RETRY_AFTER = 0.1, 5.0, 60.0
@@ -270,14 +270,17 @@ class Exporter:
         batch: list[bytes] = []
         size = 0
         while self._queue and len(batch) < BATCH_SPANS and size < BATCH_BYTES:
-            self._in_flight += 1
-            span = self._queue.popleft()
-            encoded = span if isinstance(span, bytes) else guarded(call_bytes, span)
-            if encoded is None:
-                self._refused(1)
-            else:
-                batch.append(encoded)
-                size += len(encoded)
+            # One by one where not everything that waits fits into a batch anyway.
+            count = 1 if self._queued_bytes > BATCH_BYTES else min(len(self._queue), CHUNK_SPANS)
+            self._in_flight += count
+            chunk = [self._queue.popleft() for _ in range(count)]
+            encoded = guarded(_encoded, chunk) or [
+                e for span in chunk for e in guarded(_encoded, [span]) or ()
+            ]
+            if len(encoded) < count:
+                self._refused(count - len(encoded))
+            batch += encoded
+            size += sum(map(len, encoded))
         self._room = self._most_spans - self._in_flight
         self._queued_bytes = max(self._queued_bytes - size, 0) if self._queue else 0
         return batch
@@ -375,6 +378,10 @@ def _version() -> str:
         return metadata.version("pdoctor-trace")
     except metadata.PackageNotFoundError:
         return "unknown"
+
+
+def _encoded(spans: list[bytes | CallRecord]) -> list[bytes]:
+    return [span if type(span) is bytes else call_bytes(span) for span in spans]  # type: ignore[arg-type]
 
 
 def resource_attributes(environ: Mapping[str, str] = os.environ) -> dict[str, AttributeValue]:

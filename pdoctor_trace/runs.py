@@ -26,23 +26,23 @@ import orjson
 from . import otel, runtime, sdkspans, semconv
 from .wire import Pairs, as_dict, attribute_bytes, span_bytes
 
-_ids = random.Random(os.urandom(16))
+ids = random.Random(os.urandom(16))
 """Our own generator: the host's `random.seed(7)` must not make ids repeat, nor we disturb its numbers."""
 
 MAX_SHARED_STATES = 1_024
 
 
 def new_trace_id() -> int:
-    return _ids.getrandbits(128) or 1
+    return ids.getrandbits(128) or 1
 
 
 def new_span_id() -> int:
-    return _ids.getrandbits(64) or 1
+    return ids.getrandbits(64) or 1
 
 
 def reseed() -> None:
     """In a forked child: or both processes would draw the same ids."""
-    _ids.seed(os.urandom(16))
+    ids.seed(os.urandom(16))
 
 
 class RunState:

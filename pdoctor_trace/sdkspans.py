@@ -13,10 +13,21 @@ from typing import Any
 from . import runtime, semconv
 from .wire import AttributeValue
 
+_trace: Any = None
+"""The module `opentelemetry.trace`, once the host has imported it."""
+
 
 def wanted() -> bool:
-    """Whether the host has a provider of its own and nobody switched this path off."""
-    return _provider() is not None and runtime.ACTIVE.settings.sdk_spans
+    """Whether the host has a provider of its own and nobody switched this path off.
+
+    OpenTelemetry's own function is not asked for the provider: it could create one.
+    """
+    global _trace
+    if _trace is None:
+        _trace = sys.modules.get("opentelemetry.trace")
+        if _trace is None:
+            return False
+    return getattr(_trace, "_TRACER_PROVIDER", None) is not None and runtime.ACTIVE.settings.sdk_spans
 
 
 def start(name: str, above: Any, start_ns: int) -> Any:
@@ -26,10 +37,11 @@ def start(name: str, above: Any, start_ns: int) -> Any:
     """
     if above is False or not wanted():
         return None
-    provider = _provider()
-    trace = sys.modules["opentelemetry.trace"]
+    trace: Any = _trace
     context = None if above is None else trace.set_span_in_context(above)
-    return provider.get_tracer(semconv.SCOPE_NAME).start_span(name, context=context, start_time=start_ns)
+    return trace._TRACER_PROVIDER.get_tracer(semconv.SCOPE_NAME).start_span(
+        name, context=context, start_time=start_ns
+    )
 
 
 def ids(span: Any) -> tuple[int, int]:
@@ -71,9 +83,3 @@ def detach(token: Any) -> None:
 
 def _plain(value: AttributeValue) -> str | bool | int:
     return value.decode() if isinstance(value, bytes) else value
-
-
-def _provider() -> Any:
-    """The provider that the host has set; asking OpenTelemetry's own function could create one."""
-    trace = sys.modules.get("opentelemetry.trace")
-    return getattr(trace, "_TRACER_PROVIDER", None)

@@ -15,9 +15,10 @@ from typing import Any, cast
 from . import runtime, sdkspans, semconv
 from .capture import type_name
 from .guard import guarded
-from .runs import CURRENT, Frame, OpenRun, Request, RunState, new_span_id, place, sdk_above
+from .runs import CURRENT, Frame, OpenRun, Request, RunState, ids, new_span_id, place, sdk_above
 from .wire import CallRecord, Head, as_dict
 
+_random_bits = ids.getrandbits
 EXACT, INFERRED = "exact", "inferred"
 UNKNOWN_TOOL, BAD_ARGUMENTS, TOOL_RAISED = "unknown_tool", "bad_arguments", "tool_raised"
 TIMED_OUT, CANCELLED = "timeout", "cancelled"
@@ -49,24 +50,17 @@ class Call(Frame):
     """One requested tool call that is running, and the frame of its body; `close` writes its span."""
 
     __slots__ = (
+        "__dict__",
         "arguments",
-        "attempts",
         "call_id",
         "description",
-        "error",
-        "executed",
-        "has_text",
-        "inner_error",
-        "kind",
         "parent_id",
         "run",
         "sdk",
         "source",
         "start_ns",
         "step",
-        "timing",
         "tool",
-        "turn",
     )
 
     def __init__(
@@ -86,7 +80,7 @@ class Call(Frame):
         if sdkspans.wanted():
             state = self._start_sdk_span(state, above, tool)
         else:
-            self.span_id = new_span_id()
+            self.span_id = _random_bits(64)
         self.source = source
         self.arguments = arguments
         self.state = state
@@ -95,18 +89,20 @@ class Call(Frame):
         self.description = description if type(description) is str else None
         self.run = None if above is None else above.run
         self.step = state.next_step()
-        self.turn: int | None = None
-        self.has_text: bool | None = None
-        self.timing = EXACT
-        self.executed = True
-        self.attempts = 1
-        self.error: BaseException | str | None = None
-        """The error of the latest attempt."""
-        self.inner_error: str | None = None
-        """What a layer below (MCP) said about the same call; counts where nobody above says more."""
-        self.kind: str | None = None
 
     in_body = True
+
+    # Defaults on the class: most calls keep them, and what is not set costs nothing.
+    turn: int | None = None
+    has_text: bool | None = None
+    timing = EXACT
+    executed = True
+    attempts = 1
+    error: BaseException | str | None = None
+    """The error of the latest attempt."""
+    inner_error: str | None = None
+    """What a layer below (MCP) said about the same call; counts where nobody above says more."""
+    kind: str | None = None
 
     @property
     def call(self) -> Call:

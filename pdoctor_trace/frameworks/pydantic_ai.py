@@ -34,9 +34,9 @@ SOURCE = "pydantic_ai"
 class _ToolCall(Call):
     """One requested call; the framework wraps what went wrong into its own retry error."""
 
-    __slots__ = ("refused",)
+    __slots__ = ()
 
-    refused: str | None
+    refused: str | None = None
     """Why no tool can run: unknown tool, bad arguments."""
 
     def raised(self, error: BaseException) -> None:

@@ -51,7 +51,7 @@ def test_batches_are_bounded(sink: OtlpSink) -> None:
     assert max(body.count(b"span ") for body in sink.bodies) <= 512
     big = b"x" * 1_000_000
     for number in range(6):
-        out.put(record(number + 1, ("k", big)))
+        out.put(record(number + 1, ("k", big)), len(big))
     out.flush(10)
     assert max(map(len, sink.bodies)) < 4_000_000
 
