@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from time import perf_counter
 from typing import Any, Literal, TypeVar
 
@@ -68,17 +69,29 @@ class Disagreements:
 
 DISAGREEMENTS = Disagreements()
 
+MAX_JUDGED = 2_000
+"""Claims of one question that Z3 re-checks: the violated ones first. Only absurdly long runs have more."""
+MAX_OPEN = 200
+"""Claims left open by bounds that Z3 is asked about one by one; more than that stay undecided."""
+MAX_TERMS = 20_000
+"""Instants in all formulas together; larger questions about bounds stay undecided."""
+
 
 def decide(
-    claims: Sequence[Claim], times: Fixed | Bounded, *, z3: bool = False, timeout_ms: int = TIMEOUT_MS
+    claims: Sequence[Claim],
+    times: Fixed | Bounded,
+    *,
+    z3: bool = False,
+    timeout_ms: int = TIMEOUT_MS,
+    most: int = MAX_JUDGED,
 ) -> Decision:
-    """Decide every claim at exact or bounded instants; `z3` adds the judge's opinion.
+    """Decide every claim at exact or bounded instants; `z3` adds the judge's opinion on `most` claims.
 
     Without `z3`, claims that the bounds leave open stay undecided and have no witnesses.
     """
     if isinstance(times, Fixed):
-        return _decide_exact(claims, times, z3, timeout_ms)
-    return _decide_bounded(claims, times, z3, timeout_ms)
+        return _decide_exact(claims, times, z3, timeout_ms, most)
+    return _decide_bounded(claims, times, z3, timeout_ms, most)
 
 
 def broken_claims(claims: Sequence[Claim], times: Fixed) -> tuple[int, ...]:
@@ -94,9 +107,11 @@ class _Mentions:
 
     def __init__(self) -> None:
         self.who: dict[Any, None] = {}
+        self.asked = 0
 
     def start(self, who: Any) -> int:
         self.who[who] = None
+        self.asked += 1
         return 0
 
     end = start
@@ -118,38 +133,58 @@ class _Mentions:
         return not part
 
 
-def mentioned(claims: Sequence[Claim], times: W) -> W:
-    """The same world with only the instants that the claims speak of: a long run has many more."""
+def _mentions(claims: Sequence[Claim]) -> _Mentions:
     notes = _Mentions()
     for claim in claims:
         claim.formula(notes)
+    return notes
+
+
+def mentioned(claims: Sequence[Claim], times: W) -> W:
+    """The same world with only the instants that the claims speak of: a long run has many more."""
+    notes = _mentions(claims)
     if len(notes.who) == len(times.starts):
         return times
     starts = {who: times.starts[who] for who in notes.who}
     return type(times)(starts, {who: times.ends[who] for who in notes.who}, times.scale)
 
 
-def _decide_exact(claims: Sequence[Claim], times: Fixed, z3: bool, timeout_ms: int) -> Decision:
+def _decide_exact(claims: Sequence[Claim], times: Fixed, z3: bool, timeout_ms: int, most: int) -> Decision:
     direct = broken_claims(claims, times)
     if not z3:
         return Decision(violated=direct)
+    chosen = _chosen(claims, direct, most)
+    asked = [claims[i] for i in chosen]
     began = perf_counter()
-    judged = violated(claims, mentioned(claims, times), timeout_ms=timeout_ms) if claims else []
+    judged = violated(asked, mentioned(asked, times), timeout_ms=timeout_ms) if asked else []
     spent = (perf_counter() - began) * 1e3
     if judged is None:
         return Decision(violated=direct, z3_ms=spent)
-    if tuple(judged) != direct:
-        DISAGREEMENTS.add(Disagreement(tuple(claims), times.starts, times.ends, direct, tuple(judged)))
-        either = sorted({*direct, *judged})
+    by_z3 = tuple(chosen[k] for k in judged)
+    ours = tuple(i for i in direct if i in set(chosen))
+    if by_z3 != ours:
+        DISAGREEMENTS.add(Disagreement(tuple(claims), times.starts, times.ends, direct, by_z3))
+        either = sorted({*direct, *by_z3})
         return Decision(undecided=dict.fromkeys(either), decided_by="both", z3_ms=spent, disagreement=True)
     return Decision(violated=direct, decided_by="both", z3_ms=spent)
 
 
-def _decide_bounded(claims: Sequence[Claim], times: Bounded, z3: bool, timeout_ms: int) -> Decision:
+def _chosen(claims: Sequence[Claim], first: Sequence[int], most: int) -> list[int]:
+    """Positions of at most `most` claims, those in `first` before others; ascending."""
+    if len(claims) <= most:
+        return list(range(len(claims)))
+    wanted = set(first)
+    rest = (i for i in range(len(claims)) if i not in wanted)
+    return sorted([*first, *islice(rest, max(0, most - len(first)))][:most])
+
+
+def _decide_bounded(
+    claims: Sequence[Claim], times: Bounded, z3: bool, timeout_ms: int, most: int
+) -> Decision:
     known = [claim.formula(times) for claim in claims]
     surely = tuple(i for i, truth in enumerate(known) if truth is False)
     open_ = [i for i, truth in enumerate(known) if truth is None]
-    if not z3 or not open_:
+    if not z3 or not open_ or len(open_) > min(most, MAX_OPEN) or _mentions(claims).asked > MAX_TERMS:
         return Decision(violated=surely, undecided=dict.fromkeys(open_))
     began = perf_counter()
     found = possibilities(claims, mentioned(claims, times), known, timeout_ms=timeout_ms)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from time import perf_counter
 
 from synth.constraints import Before, EndsBy, StartsFrom
 from synth.model import Spec
@@ -55,6 +56,8 @@ class DayPlan:
     durations: Mapping[str, int]
     """Minutes per action, as far as known."""
     timeout_ms: int = TIMEOUT_MS
+    """Of Z3, for all questions to this plan together."""
+    _spent_ms: float = 0.0
 
     def dead_at(self, placed: Sequence[Placed]) -> int | None:
         """Position of the first placed action after which no completion keeps the constraints."""
@@ -78,7 +81,16 @@ class DayPlan:
             answer = layer(tasks, now)
             if answer is not None:
                 return answer
-        return schedulable(tasks, timeout_ms=self.timeout_ms)
+        return self._ask_z3(tasks)
+
+    def _ask_z3(self, tasks: Sequence[Task]) -> bool | None:
+        left = self.timeout_ms - self._spent_ms
+        if left < 1:
+            return None
+        began = perf_counter()
+        answer = schedulable(tasks, timeout_ms=round(left))
+        self._spent_ms += (perf_counter() - began) * 1e3
+        return answer
 
     def tasks(self, done: set[str], now: int) -> list[Task] | None:
         """The remaining actions with windows, deadlines carried back; None if one has no room at all."""

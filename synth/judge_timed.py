@@ -76,6 +76,8 @@ class Attempt:
     """Action -> its first success."""
     broken_at: int | None = None
     """Position of a call whose start cannot be read: such a plan is dead."""
+    known: tuple[int, int | None] | None = None
+    """(number of placed actions, point of no return) when it was last asked for."""
 
 
 def judge_timed(subject: Subject, run: Run, rules: Rules) -> Verdict:
@@ -155,12 +157,15 @@ def _place(attempt: Attempt, action: str, position: int, call: ToolCall, plan: D
 
 
 def _dead_at(plan: DayPlan, attempt: Attempt) -> int | None:
-    position = plan.dead_at(attempt.placed)
+    if attempt.known is None or attempt.known[0] != len(attempt.placed):
+        attempt.known = len(attempt.placed), plan.dead_at(attempt.placed)
+    position = attempt.known[1]
     dead = [] if position is None else [attempt.calls[attempt.placed[position][0]]]
     if attempt.broken_at is not None:
         dead.append(attempt.broken_at)
-    rank = {call: k for k, call in enumerate(attempt.order)}
-    return min(dead, key=rank.__getitem__, default=None)
+    if len(dead) < 2:
+        return dead[0] if dead else None
+    return min(dead, key=attempt.order.index)
 
 
 def _replanned(attempts: Sequence[Attempt], say: explain.Wording) -> Iterator[Finding]:
@@ -182,6 +187,8 @@ class _Day:
     times: Fixed | Bounded
     bad: tuple[tuple[int, str], ...]
     """(call, why its start cannot be read)."""
+    positions: Mapping[Key, int]
+    """Key -> position of its call."""
 
     @classmethod
     def of(
@@ -205,7 +212,7 @@ class _Day:
             minutes = durations.get(action) if reported is None else reported
             keys.append((key, position))
             begins[key], ends[key] = start, None if minutes is None else start + minutes
-        return cls(tuple(keys), begins, ends, _world(keys, begins, ends), tuple(bad))
+        return cls(tuple(keys), begins, ends, _world(keys, begins, ends), tuple(bad), dict(keys))
 
     def claims(self, subject: Subject) -> list[DayRule | Constraint]:
         begin, end = subject.spec.horizon or (0, 24 * 60)
@@ -215,8 +222,14 @@ class _Day:
             claims += [NotBeforeDay(key, begin), NotAfterDay(key, end)]
             if earlier:
                 claims.append(OneByOne(key, earlier))
-            earlier += (key,)
+            earlier = self._latest((*earlier, key))
         return claims + [c for c in subject.spec.constraints if all(a in self.begins for a in c.actions)]
+
+    def _latest(self, keys: tuple[Key, ...]) -> tuple[Key, ...]:
+        """Those that can end last: of the known ends the latest (and last called), and all unknown ones."""
+        known = [key for key in keys if self.ends[key] is not None]
+        last = max(reversed(known), key=self._end, default=None)
+        return tuple(key for key in keys if key == last or self.ends[key] is None)
 
     def unreadable(self, subject: Subject) -> Iterator[Finding]:
         for position, why in self.bad:
@@ -303,7 +316,7 @@ class _Day:
         return tuple(self._position(key) for key in keys)
 
     def _position(self, key: Key) -> int:
-        return next(position for other, position in self.keys if other == key)
+        return self.positions[key]
 
     def _phrase(self, key: Key, subject: Subject) -> str:
         return subject.say.phrase(key) if isinstance(key, str) else f"call {key}"

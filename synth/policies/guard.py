@@ -46,6 +46,7 @@ class Guard:
             return NOT_APPLICABLE
         if lacking := self._lacking(seen, attempts):
             return Judged("unsupported", (), lacking)
+        History.of(seen).given = 0
         answers = {i: self._answer(i, seen) for i in attempts}
         return self._summed(answers, seen)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -15,6 +16,8 @@ from synth.policies.evidence import MISSING, Evidence, key_of
 
 MAX_EARLIER = 2_000
 """Most calls that `earlier` gives to one condition."""
+MAX_GIVEN = 100_000
+"""Most calls that `earlier` gives to all evaluations of one guard on one run."""
 
 
 class History:
@@ -26,7 +29,10 @@ class History:
 
     def __init__(self, seen: Evidence) -> None:
         self._seen = seen
+        self.given = 0
+        """Calls that `earlier` gave to the guard in hand; a guard starts at 0."""
         self._results: dict[int, Any] = {}
+        self._pools: dict[tuple[str, ...], list[int]] = {}
         self._arguments: dict[int, Any] = {}
         self._by_value: dict[Any, list[int]] | None = None
         self._by_tool: dict[str, list[int]] = {}
@@ -55,14 +61,22 @@ class History:
 
     def lookup(self, before: int, name: str, tools: Any, *key: Any) -> Any:
         """Answer `last`, `last_call` or `earlier` as of the call `before`."""
-        found = self._matching(before, tools if isinstance(tools, list) else [tools], key)
+        newest_first = self._matching(before, tools if isinstance(tools, list) else [tools], key)
         if name == "earlier":
-            if len(found) > MAX_EARLIER:
-                raise CannotEvaluate(f"earlier() would give {len(found)} calls (at most {MAX_EARLIER})")
-            return [self._call(i) for i in found]
-        if not found:
+            return self._earlier(newest_first)
+        found = next(newest_first, None)
+        if found is None:
             return None
-        return self.result(found[-1]) if name == "last" else self._call(found[-1])
+        return self.result(found) if name == "last" else self._call(found)
+
+    def _earlier(self, newest_first: Iterator[int]) -> list[dict[str, Any]]:
+        if self.given > MAX_GIVEN:
+            raise CannotEvaluate(f"earlier() gave more than {MAX_GIVEN} calls to this guard")
+        found = list(islice(newest_first, MAX_EARLIER + 1))
+        self.given += len(found)
+        if len(found) > MAX_EARLIER:
+            raise CannotEvaluate(f"earlier() would give more than {MAX_EARLIER} calls")
+        return [self._call(i) for i in reversed(found)]
 
     def _call(self, i: int) -> dict[str, Any]:
         return {
@@ -72,17 +86,23 @@ class History:
             "result": self.result(i),
         }
 
-    def _matching(self, before: int, tools: Sequence[Any], key: Sequence[Any]) -> list[int]:
-        """Calls of `tools` that ended before `before` started, and carry `key`; in observed order."""
+    def _matching(self, before: int, tools: Sequence[Any], key: Sequence[Any]) -> Iterator[int]:
+        """Calls of `tools` that ended before `before` started, and carry `key`; the newest first."""
         place = self._seen.rank[before]
-        if key:
-            pool = self._values().get((*key[:-1], key_of(key[-1])), [])
-            pool = [i for i in pool if _named(self._seen.calls[i].tool, tools)]
-        else:
-            pool = [i for tool, calls in self._by_tool.items() if _named(tool, tools) for i in calls]
-            pool.sort(key=self._seen.rank.__getitem__)
+        pool = self._values().get((*key[:-1], key_of(key[-1])), []) if key else self._pool(tools)
         cut = bisect_left(pool, place, key=self._seen.rank.__getitem__)
-        return [i for i in pool[:cut] if self._ended(i, before)]
+        for k in range(cut - 1, -1, -1):
+            i = pool[k]
+            if self._ended(i, before) and (not key or _named(self._seen.calls[i].tool, tools)):
+                yield i
+
+    def _pool(self, tools: Sequence[Any]) -> list[int]:
+        """Successes of these tools in observed order."""
+        name = tuple(map(str, tools))
+        if name not in self._pools:
+            found = [i for tool, calls in self._by_tool.items() if _named(tool, tools) for i in calls]
+            self._pools[name] = sorted(found, key=self._seen.rank.__getitem__)
+        return self._pools[name]
 
     def _ended(self, call: int, before: int) -> bool:
         times = self._seen.times

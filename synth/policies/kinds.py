@@ -72,7 +72,7 @@ def judge_duties(duties: Sequence[Duty], seen: Evidence, rules: Rules) -> Judged
     if decision.undecided and rules.may_ask_z3:
         decision = decide(duties, seen.times, z3=True, timeout_ms=rules.z3_timeout_ms)
     elif rules.asks_z3(seen.run.id, failing=bool(decision.violated)):
-        decision = _rechecked(duties, decision, seen, rules)
+        decision = decide(duties, seen.times, z3=True, timeout_ms=rules.z3_timeout_ms, most=MAX_JUDGED_BY_Z3)
     broken = [duties[i] for i in decision.failed]
     sure = [duty for duty in broken if not (duty.by_absence and seen.run.problems)]
     if sure and not decision.disagreement:
@@ -80,19 +80,6 @@ def judge_duties(duties: Sequence[Duty], seen: Evidence, rules: Rules) -> Judged
     if broken or decision.undecided:
         return _open(duties, decision, broken, seen)
     return Judged("ok", (), f"Kept by {calls_in_words(sorted({duty.call for duty in duties}))}.")
-
-
-def _rechecked(duties: Sequence[Duty], decision: Decision, seen: Evidence, rules: Rules) -> Decision:
-    """The decision with Z3's opinion on at most MAX_JUDGED_BY_Z3 duties."""
-    if len(duties) <= MAX_JUDGED_BY_Z3:
-        return decide(duties, seen.times, z3=True, timeout_ms=rules.z3_timeout_ms)
-    some = (*decision.violated, *(i for i in range(len(duties)) if i not in set(decision.violated)))
-    part = sorted(some[:MAX_JUDGED_BY_Z3])
-    judged = decide([duties[i] for i in part], seen.times, z3=True, timeout_ms=rules.z3_timeout_ms)
-    if not judged.disagreement:
-        return decision
-    undecided = {part[i]: pair for i, pair in judged.undecided.items()}
-    return Decision(undecided=undecided, decided_by="both", z3_ms=judged.z3_ms, disagreement=True)
 
 
 def _violated(broken: Sequence[Duty]) -> Judged:
