@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -38,6 +38,8 @@ from synth.rules import Rules
 log = logging.getLogger("collector.checker")
 
 BATCH = 64
+SPANS_AT_ONCE = 10_000
+"""Spans of a batch that are in memory together."""
 POLL_SECONDS = 1.0
 """Another collector on the same database may have made work."""
 HOLD_SECONDS = 0.05
@@ -62,7 +64,10 @@ class Checker:
         """Claim and judge one batch; returns how many runs it held."""
         claims = work.claim(self.store, self.worker, now=now, lease=self._lease, limit=BATCH)
         if claims:
-            self._judge(claims, now)
+            with self.store.read() as connection:
+                counts = work.span_counts(connection, [claim.run for claim in claims])
+            for part in parts_of(claims, counts):
+                self._judge(part)
         return len(claims)
 
     @property
@@ -70,7 +75,7 @@ class Checker:
         """Long enough for the slowest run that the supervisor allows; renewed while a batch goes on."""
         return 2 * self.settings.check_seconds
 
-    def _judge(self, claims: Sequence[Claim], now: float) -> None:
+    def _judge(self, claims: Sequence[Claim]) -> None:
         with self.store.read() as connection:
             ids = [claim.run for claim in claims]
             guests, hosts = work.guests(connection, ids), work.hosts(connection, ids)
@@ -148,6 +153,20 @@ class Checker:
         for project in projects - self._policies.keys():
             files = catalog.active_policies(connection, project)
             self._policies[project] = load_all([(row["name"], row["text"]) for row in files])
+
+
+def parts_of(claims: Sequence[Claim], counts: Mapping[int, int]) -> Iterator[list[Claim]]:
+    """The claims in parts that fit into memory together; a run alone may be bigger."""
+    part: list[Claim] = []
+    size = 0
+    for claim in claims:
+        count = counts.get(claim.run, 0)
+        if part and size + count > SPANS_AT_ONCE:
+            yield part
+            part, size = [], 0
+        part.append(claim)
+        size += count
+    yield part
 
 
 def rebuilt_run(key: str, stored: Stored, guests: Sequence[Stored] = ()) -> tuple[Rebuilt, tuple[str, ...]]:

@@ -32,18 +32,22 @@ class KnownKeys:
     been there in between.
     """
 
-    runs: int = 2_000
-    entries: OrderedDict[int, tuple[int, set[bytes]]] = field(default_factory=OrderedDict)
+    limit: int = 200_000
+    """Keys, over all runs."""
+    total: int = 0
+    entries: OrderedDict[int, tuple[int, set[bytes], int]] = field(default_factory=OrderedDict)
+    """Row id -> (version, keys, their number when they were put here)."""
 
     def get(self, run: int, version: int) -> set[bytes] | None:
         found = self.entries.get(run)
         return found[1] if found and found[0] == version else None
 
     def put(self, run: int, version: int, keys: set[bytes]) -> None:
-        self.entries[run] = (version, keys)
-        self.entries.move_to_end(run)
-        while len(self.entries) > self.runs:
-            self.entries.popitem(last=False)
+        known = self.entries.pop(run, None)
+        self.total += len(keys) - (known[2] if known else 0)
+        self.entries[run] = (version, keys, len(keys))
+        while self.total > self.limit and len(self.entries) > 1:
+            self.total -= self.entries.popitem(last=False)[1][2]
 
 
 def put(

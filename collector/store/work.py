@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import bindparam, case, delete, insert, or_, select, update
+from sqlalchemy import bindparam, case, delete, func, insert, or_, select, update
 from sqlalchemy.engine import Connection
 
 from collector.model import Binding
@@ -166,6 +166,17 @@ def hosts(connection: Connection, runs_: Sequence[int]) -> dict[int, list[Host]]
     for run, *rest in connection.execute(query):
         found.setdefault(run, []).append(Host(*rest))
     return found
+
+
+def span_counts(connection: Connection, runs_: Sequence[int]) -> dict[int, int]:
+    """Stored spans of each run."""
+    segments = schema.segments
+    query = (
+        select(segments.c.run, func.sum(segments.c.spans))
+        .where(segments.c.run.in_(runs_))
+        .group_by(segments.c.run)
+    )
+    return {run: int(count) for run, count in connection.execute(query)}
 
 
 def session_runs(connection: Connection, claim: Claim, session: str, *, limit: int) -> list[tuple[int, str]]:

@@ -278,3 +278,20 @@ def test_the_checker_keeps_no_port_open(tmp_path: Path) -> None:
         for child in checkers:
             links = [os.readlink(link) for link in Path(f"/proc/{child}/fd").iterdir()]
             assert not any(link.startswith("socket:") for link in links)
+
+
+def test_remembered_span_keys_are_bounded_and_forgotten_ones_are_read_again(tmp_path: Path) -> None:
+    known = KnownKeys(limit=10)
+    for run in range(5):
+        known.put(run, 1, {bytes([run, at]) for at in range(4)})
+    assert known.total <= 10
+    assert (known.get(0, 1), known.get(4, 2)) == (None, None)
+    assert len(known.get(4, 1) or ()) == 4
+
+
+def test_a_batch_is_cut_where_its_spans_would_fill_the_memory() -> None:
+    from collector.pipeline.checker import SPANS_AT_ONCE, parts_of
+
+    claims = [work.Claim(run, 1, str(run), 1, 0, 0, None, 1, None, None) for run in range(5)]
+    counts = {0: 10, 1: SPANS_AT_ONCE * 3, 2: SPANS_AT_ONCE - 5, 3: 5, 4: 1}
+    assert [[claim.run for claim in part] for part in parts_of(claims, counts)] == [[0], [1], [2, 3], [4]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import os
 import random
 import shutil
 import signal
@@ -30,10 +29,17 @@ class Collector:
     def __init__(self, store: Path, port: int = 0) -> None:
         program = shutil.which("pdoctor", path=str(Path(sys.executable).parent))
         assert program, "the pdoctor command is not installed beside this Python"
-        command = [program, "serve", "--http-port", str(port), "--store", f"sqlite:///{store}"]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PDOCTOR_SERVE_GRPC_PORT": "off"}
-        )
+        command = [
+            program,
+            "serve",
+            "--http-port",
+            str(port),
+            "--grpc-port",
+            "off",
+            "--store",
+            f"sqlite:///{store}",
+        ]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line.startswith(READY), line
