@@ -20,8 +20,9 @@ class Limits:
     """From the first to the last byte of a body; slower is answered with 408."""
     spans: int = 50_000
     """Per request; more is answered with 413."""
-    attributes: int = 1_000
-    """Per span, and elements per attribute value; a span with more is rejected."""
+    attributes: int = 10_000
+    """Per span, and elements per attribute value; a span with more is rejected. Some libraries write
+    every message of a long conversation as several attributes, so this is generous."""
     depth: int = 20
     """Nesting of one attribute value; a span with more is rejected."""
     span_bytes: int = 4 * MIB

@@ -221,7 +221,7 @@ def test_a_malformed_span_rejects_only_itself(shared: Client, change: dict[str, 
         {"attributes": [{"key": "k", "value": "bare"}]},
         {"attributes": [{"key": "k", "value": {"intValue": "9223372036854775808"}}]},
         {"attributes": [{"key": "k", "value": {"boolValue": "yes"}}]},
-        {"attributes": [{"key": str(i), "value": {"intValue": i}} for i in range(10_000)]},
+        {"attributes": [{"key": str(i), "value": {"intValue": i}} for i in range(10_001)]},
         {"status": "bad"},
         {"events": [5]},
     ],
@@ -276,7 +276,7 @@ def test_too_many_attributes_reject_the_span(shared: Client) -> None:
     run = new_id()
     message = request(*agent_spans(run, ["search"]))
     span = message.resource_spans[0].scope_spans[0].spans[0]
-    for number in range(10_000):
+    for number in range(10_001):
         any_value(span.attributes.add(key=f"k{number}").value, number)
     partial = ExportTraceServiceResponse.FromString(shared.send(message.SerializeToString()).content)
     assert "attributes" in partial.partial_success.error_message
