@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from synth.errors import BadInput
+from synth.errors import BadInput, SynthError
 from synth.policies import PolicyResult, PolicySet, judge_policies, judge_session, load_policies
 from synth.rules import Rules
 from synth.run import Run
+
+log = logging.getLogger("collector.policies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,18 @@ def read_policies(name: str, text: str) -> PolicySet:
         return load_policies(text + "\n")
     except BadInput as flaw:
         raise BadInput(flaw.message, file=name, line=flaw.line, field=flaw.field) from None
+
+
+def readable(files: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The files that can still be read: one written for another version must not stop all judging."""
+    found = []
+    for name, text in files:
+        try:
+            read_policies(name, text)
+            found.append((name, text))
+        except SynthError as flaw:
+            log.error("policy file %s is left out: %s", name, flaw)
+    return found
 
 
 def load_all(files: Sequence[tuple[str, str]]) -> Policies:

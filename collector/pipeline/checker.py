@@ -25,7 +25,7 @@ from collector.model import Assessment, Rebuilt, Run, Span
 from collector.otlp.spans import spans_of
 from collector.pipeline.conclude import Known, conclude, conclusion
 from collector.pipeline.protocol import settings_from_json
-from collector.policies import Policies, load_all
+from collector.policies import Policies, load_all, readable
 from collector.rebuild import inside, rebuild
 from collector.settings import Settings
 from collector.store import Store, catalog, open_store, work
@@ -76,6 +76,7 @@ class Checker:
         return 2 * self.settings.check_seconds
 
     def _judge(self, claims: Sequence[Claim]) -> None:
+        say({"on": claims[0].key})
         with self.store.read() as connection:
             ids = [claim.run for claim in claims]
             guests, hosts = work.guests(connection, ids), work.hosts(connection, ids)
@@ -152,7 +153,7 @@ class Checker:
             self._policy_state, self._policies = state, {}
         for project in projects - self._policies.keys():
             files = catalog.active_policies(connection, project)
-            self._policies[project] = load_all([(row["name"], row["text"]) for row in files])
+            self._policies[project] = load_all(readable([(row["name"], row["text"]) for row in files]))
 
 
 def parts_of(claims: Sequence[Claim], counts: Mapping[int, int]) -> Iterator[list[Claim]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,18 @@ def test_an_open_run_is_judged_again_at_its_end(fresh: Client) -> None:
     assert found["outcome"] == "fail"
     fresh.send(request(root).SerializeToString())
     assert results(fresh, run) == {"search-first": ("violated", [0])}
+
+
+def test_a_stored_file_that_cannot_be_read_any_more_does_not_stop_the_others(tmp_path: Path) -> None:
+    """As after a downgrade, or an upgrade that reads more strictly."""
+    with running(settings(tmp_path, checkers=0)) as url, Client(url) as client:
+        client.post("/policies", {"name": "good", "text": ORDER})
+        client.post("/policies", {"name": "bad", "text": ORDER})
+    connection = sqlite3.connect(tmp_path / "store.db")
+    with connection:
+        connection.execute("UPDATE policies SET text = 'policies: [' WHERE name = 'bad'")
+    connection.close()
+    with running(settings(tmp_path)) as url, Client(url) as client:
+        run = new_id()
+        client.send(agent_request(run, ["book"]))
+        assert results(client, run) == {"search-first": ("violated", [0])}
