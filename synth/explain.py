@@ -76,10 +76,10 @@ def timed_order_broken(
     constraint: Before, first: tuple[int, int, int], then: tuple[int, int, int], say: Wording
 ) -> str:
     """`first` and `then` are (start, end, call); minutes."""
-    return (
-        f"{say.rule(constraint)}: {say.phrase(constraint.then)} (call {then[2]}) started at {clock(then[0])}, "
-        f"but {say.phrase(constraint.first)} (call {first[2]}) ran from {clock(first[0])} to {clock(first[1])}."
-    )
+    late = f"{say.phrase(constraint.first)} (call {first[2]})"
+    early = f"{say.phrase(constraint.then)} (call {then[2]})"
+    ran = f"ran from {clock(first[0])} to {clock(first[1])}"
+    return f"{say.rule(constraint)}: {early} started at {clock(then[0])}, but {late} {ran}."
 
 
 def at(instant: Interval | None) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from synth.cel import Condition, condition
+from synth.classify import is_blocked
 from synth.contracts import (
     Action,
     Contract,
@@ -61,7 +62,7 @@ class ContractRule:
         history = History.of(seen)
         for i in seen.order:
             call = seen.calls[i]
-            if call.executed or call.error is not None:
+            if call.executed or (call.error is not None and not is_blocked(call)):
                 result = history.result(i) if call.tool in self.contract.tools else None
                 yield i, Action(call.tool, history.arguments(i), result, call.succeeded)
 

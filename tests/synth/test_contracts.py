@@ -143,6 +143,13 @@ def test_facts_come_from_fields_of_the_run() -> None:
     }  # fmt: skip
 
 
+def test_a_blocked_call_does_not_break_a_contract() -> None:
+    blocked = call("b", executed=False, error="refused", extra={"blocked": True})
+    assert brief(contract(LOGIN), [blocked, call("a"), call("b")]) == ("ok", ())  # type: ignore[arg-type]
+    invented = call("b", executed=False, error="unknown tool")
+    assert brief(contract(LOGIN), [invented]) == ("violated", (0,))  # type: ignore[arg-type]
+
+
 def test_a_goal_of_an_open_run_is_pending() -> None:
     assert judged(MOVE, Run("run", (), status="running")).verdict == "undecided"  # type: ignore[arg-type]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from judging import call, case, run, summary, task
 
+from synth.check import DISAGREEMENTS
+from synth.constraints import Before, Fixed
 from synth.errors import BadInput
 from synth.judge import Rules, judge
 from synth.model import Verdict, verdict_from_json
@@ -212,6 +214,23 @@ def test_z3_and_direct_evaluation_both_decide() -> None:
     assert verdict("b a c", rules=DIRECT).decided_by == "direct"
     assert verdict("a c b", rules=Rules(z3="failing")).decided_by == "direct"
     assert verdict("b a c", rules=Rules(z3="failing")).decided_by == "both"
+
+
+def test_a_disagreement_leaves_the_run_undecided_and_keeps_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Before.formula
+
+    def fickle(self: Before, t: object) -> object:
+        return honest(self, t) if not isinstance(t, Fixed) else True  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Before, "formula", fickle)
+    count = DISAGREEMENTS.count
+    found = verdict("b a c")
+    assert summary(found) == (
+        "undecided",
+        None,
+        [("note", "disagreement", (1, 0)), ("note", "disagreement", (2, 0))],
+    )
+    assert DISAGREEMENTS.count == count + 1
 
 
 def test_explanations_name_the_rule_the_calls_and_the_times() -> None:
