@@ -1,0 +1,193 @@
+"""Whole verdicts of random runs against the tables of the semantics, written down once more and naively."""
+
+from __future__ import annotations
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "synth"))
+
+from judging import case, task
+
+from synth.case import Case
+from synth.constraints import Before, EndsBy, StartsFrom
+from synth.judge import Rules, judge
+from synth.run import Run, ToolCall
+
+PRIORITY = ("timeout", "act_error", "action_lost", "parameter_error", "order_error")
+SECOND = 10**9
+
+
+def random_case(r: random.Random) -> Case:
+    names = "abcde"[: r.randint(1, 5)]
+    rules = [
+        f"{a}<{b}" for a, b in ((r.choice(names), r.choice(names)) for _ in range(r.randint(0, 5))) if a < b
+    ]
+    return case(*rules, extra=" ".join(names))
+
+
+def random_run(r: random.Random, names: list[str]) -> Run:
+    calls = []
+    plan = r.sample(names, len(names)) + r.choices([*names, "z"], k=r.choice((0, 0, 1, 2)))
+    if r.random() < 0.3:
+        plan.pop()
+    timed = r.random() < 0.5
+    for name in plan:
+        start = r.randint(0, 5) * SECOND
+        calls.append(
+            ToolCall(
+                None,
+                f"do_{name}",
+                {},
+                error="no" if r.random() < 0.1 else None,
+                start=(start, start) if timed else None,
+                end=(start + r.choice((0, 1, 2)) * SECOND,) * 2 if timed else None,
+                finished=r.random() < 0.95,
+                executed=r.random() < 0.97,
+            )
+        )
+    return Run(
+        "run",
+        tuple(calls),
+        tools=None if r.random() < 0.5 else ("do_z",),
+        status=r.choice(("ok",) * 12 + ("timeout", "crash")),
+        iterations=r.choice((None, 50, 51)) if r.random() < 0.1 else None,
+    )
+
+
+def naive(the_case: Case, run: Run, rules: Rules) -> tuple[str, str | None, set[tuple[str, str]]]:
+    """(outcome, primary type, broken orders) by the tables, one line each."""
+    order = sorted(range(len(run.calls)), key=lambda i: (run.calls[i].start or (0, 0))[0])
+    made = [run.calls[i] for i in order]
+    names = [a.id for a in the_case.actions]
+    good = {n: [k for k, c in enumerate(made) if c.tool == f"do_{n}" and c.succeeded] for n in names}
+    types = set()
+    if run.status == "timeout" or (run.iterations or 0) > 50:
+        types.add("timeout")
+    strange = [c for c in made if c.tool == "do_z"]
+    if run.status == "crash" or (strange and (run.tools is None or rules.closed)):
+        types.add("act_error")
+    if any(c.error is not None and not good[n] for n in names for c in made if c.tool == f"do_{n}"):
+        types.add("act_error")
+    if any(not good[n] for n in names):
+        types.add("action_lost")
+    if rules.once and any(len(places) > 1 for places in good.values()):
+        types.add("order_error")
+    broken = {
+        (c.first, c.then)
+        for c in the_case.constraints
+        if isinstance(c, Before) and good[c.first] and good[c.then] and good[c.first][0] > good[c.then][0]
+    }
+    if broken:
+        types.add("order_error")
+    primary = next((name for name in PRIORITY if name in types), None)
+    return ("fail" if types else "pass"), primary, broken
+
+
+def check_orders(count: int, z3: str) -> None:
+    r = random.Random(11)
+    seen: dict[str | None, int] = {}
+    for _ in range(count):
+        the_case = random_case(r)
+        run = random_run(r, [a.id for a in the_case.actions])
+        rules = Rules(z3=z3, once=r.random() < 0.7, closed=r.random() < 0.3)
+        found = judge(the_case, run, rules=rules)
+        broken = {c.actions for f in found.findings if f.type == "order_error" and (c := f.constraint)}
+        assert (found.outcome, found.error_type, broken) == naive(the_case, run, rules), run
+        seen[found.error_type] = seen.get(found.error_type, 0) + 1
+    assert set(seen) == {None, "timeout", "act_error", "action_lost", "order_error"}
+
+
+def test_verdicts_in_order_mode_are_those_of_the_tables() -> None:
+    check_orders(1500, "off")
+
+
+@pytest.mark.heavy
+def test_verdicts_in_order_mode_are_those_of_the_tables_with_z3() -> None:
+    check_orders(3000, "all")
+
+
+def random_day(r: random.Random) -> tuple[Case, Run]:
+    names = "abcd"[: r.randint(1, 4)]
+    durations = {n: r.choice((0, 15, 30)) for n in names}
+    rules = [f"{a}<{b}" for a, b in ((r.choice(names), r.choice(names)) for _ in range(2)) if a < b]
+    rules += [f"{r.choice(names)}<={r.choice((570, 585, 600))}" for _ in range(r.randint(0, 2))]
+    rules += [f"{r.choice(names)}>={r.choice((540, 555))}" for _ in range(r.randint(0, 1))]
+    day = case(*rules, durations=durations, horizon=(540, 630))
+    clock, calls = 540, []
+    for name in r.sample(names, len(names)):
+        start = clock + r.choice((0, 0, 0, 15, -15))
+        took = durations[name] if r.random() < 0.8 else 15
+        shown: object = (
+            f"{start // 60:02d}:{start % 60:02d}" if r.random() < 0.9 else r.choice((None, "x", start))
+        )
+        calls.append(task(name, shown, took if took != durations[name] else None))
+        clock = start + took
+    return day, Run("run", tuple(calls))
+
+
+def naive_day(the_case: Case, run: Run) -> set[tuple[str, str]]:
+    """(type, code) of every error by the tables."""
+    placed: dict[str, tuple[int, int]] = {}
+    found = set()
+    largest = None
+    for call in run.calls:
+        name = call.tool[3:]
+        shown = call.arguments.get("start_time")
+        if isinstance(shown, str) and ":" in shown:
+            start = int(shown[:2]) * 60 + int(shown[3:])
+        elif isinstance(shown, int):
+            start = shown
+        else:
+            found.add(("parameter_error", "start_missing"))
+            continue
+        took = (the_case.durations or {})[name]
+        if call.result:
+            took = int(call.result.split()[3])
+        end = start + took
+        placed[name] = (start, end)
+        if start < 540:
+            found.add(("parameter_error", "before_day"))
+        if end > 630:
+            found.add(("parameter_error", "after_day"))
+        if largest is not None and start < largest:
+            found.add(("parameter_error", "overlaps_previous"))
+        largest = end if largest is None else max(largest, end)
+    rank = {call.tool[3:]: k for k, call in enumerate(run.calls)}
+    for c in the_case.constraints:
+        if not all(name in placed for name in c.actions):
+            continue
+        if isinstance(c, Before):
+            late, early = placed[c.first][1], placed[c.then][0]
+            if late > early or (late == early and rank[c.first] > rank[c.then]):
+                found.add(("order_error", "order"))
+        elif isinstance(c, EndsBy) and placed[c.action][1] > c.time:
+            found.add(("order_error", "too_late"))
+        elif isinstance(c, StartsFrom) and placed[c.action][0] < c.time:
+            found.add(("order_error", "too_early"))
+    return found
+
+
+def check_days(count: int, z3: str) -> None:
+    r = random.Random(12)
+    passed = 0
+    for _ in range(count):
+        day, run = random_day(r)
+        found = judge(day, run, rules=Rules(z3=z3))
+        errors = {(f.type, f.code) for f in found.findings if f.type != "note"}
+        assert errors == naive_day(day, run), (day.constraints, run)
+        assert found.outcome == ("fail" if errors else "pass")
+        passed += not errors
+    assert count // 20 < passed < count
+
+
+def test_verdicts_in_timed_mode_are_those_of_the_tables() -> None:
+    check_days(1000, "off")
+
+
+@pytest.mark.heavy
+def test_verdicts_in_timed_mode_are_those_of_the_tables_with_z3() -> None:
+    check_days(600, "all")
