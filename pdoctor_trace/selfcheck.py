@@ -2,37 +2,80 @@
 
 from __future__ import annotations
 
-import http.client
-import os
 import sys
 from typing import Any
-from urllib.parse import urlsplit
 
-DEFAULT_ENDPOINT = "http://127.0.0.1:4318"
+from . import runtime, settings
+from .frameworks import FRAMEWORKS, Entry
+from .guard import FAILURES
+
+SECRET = ("api_key", "hash_key")
+"""Settings whose values are not shown."""
 
 
 def report() -> dict[str, Any]:
     """A JSON-ready description of the installation."""
-    endpoint = os.environ.get("PDOCTOR_ENDPOINT", DEFAULT_ENDPOINT)
-    return {"python": sys.version.split()[0], "collector": _collector(endpoint)}
+    chosen = settings.from_environment()
+    return {
+        "python": sys.version.split()[0],
+        "installed": runtime.ACTIVE.on,
+        "collector": _collector(chosen.endpoint),
+        "settings": {name: _shown(name, getattr(chosen, name)) for name, *_ in settings.table()},
+        "frameworks": [_framework(entry) for entry in FRAMEWORKS],
+        "internal_errors": dict(FAILURES),
+    }
 
 
 def text(found: dict[str, Any]) -> str:
     """The report for a person."""
     collector = found["collector"]
-    answer = "answers" if collector["reachable"] else f"does not answer ({collector['problem']})"
-    return f"collector {collector['endpoint']} {answer}"
+    answer = "answers" if collector["reachable"] else f"does not answer: {collector['problem']}"
+    lines = [f"collector   {collector['endpoint']} {answer}"]
+    if not collector["reachable"]:
+        lines.append("            start one with `pdoctor serve`, or set PDOCTOR_ENDPOINT")
+    lines.append(f"tracing     {'on' if found['installed'] else 'off (PDOCTOR_TRACE_DISABLED is set)'}")
+    lines.append(f"content     {found['settings']['content']}")
+    for framework in found["frameworks"]:
+        version = framework["version"]
+        lines.append(f"{framework['name']:<15} {version or 'not installed here'}")
+    return "\n".join(lines)
+
+
+def _framework(entry: Entry) -> dict[str, Any]:
+    framework = entry.load()
+    return {
+        "name": entry.name,
+        "distribution": framework.distribution,
+        "version": _version(framework.distribution),
+        "supported": framework.versions,
+    }
+
+
+def _version(distribution: str) -> str | None:
+    from importlib import metadata
+
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _shown(name: str, value: Any) -> Any:
+    return "(set)" if name in SECRET and value else value
 
 
 def _collector(endpoint: str) -> dict[str, Any]:
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection
+    from urllib.parse import urlsplit
+
     url = urlsplit(endpoint)
-    connection = http.client.HTTPConnection(url.hostname or "", url.port or 80, timeout=2)
+    kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
     try:
+        connection = kind(url.hostname or "", url.port, timeout=2)
         connection.request("GET", "/healthz")
         status = connection.getresponse().status
-    except (OSError, http.client.HTTPException) as error:
-        return {"endpoint": endpoint, "reachable": False, "problem": str(error)}
-    finally:
         connection.close()
+    except (OSError, HTTPException, ValueError) as error:
+        return {"endpoint": endpoint, "reachable": False, "problem": str(error)}
     problem = None if status < 500 else f"HTTP {status}"
     return {"endpoint": endpoint, "reachable": problem is None, "problem": problem}

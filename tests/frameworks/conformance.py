@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -122,6 +122,8 @@ class Driver:
     source = ""
     modes: tuple[str, ...] = ()
     """Entry points of the framework: sync, async, streaming, ..."""
+    heavy_modes: tuple[str, ...] = ()
+    """Those of the modes that only `make test-heavy` and CI run."""
     sync_mode = ""
     """One that runs tools synchronously in the calling process."""
     exact = True
@@ -143,6 +145,14 @@ class Driver:
 
     def sees_malformed(self, mode: str) -> bool:
         return self.malformed_is_seen_in is None or mode in self.malformed_is_seen_in
+
+
+ALWAYS = {"circular", "str raises", "lies about its class", "tuple keys", "2 MB", "generator", "SystemExit"}
+
+
+def some_of(names: Iterable[str]) -> list[Any]:
+    """The worst ones always; the whole corpus in the heavy suite (and always on `@tool`)."""
+    return [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.heavy) for name in names]
 
 
 class Conformance:
@@ -331,7 +341,7 @@ class Conformance:
         assert with_us.alike() == without_us.alike()
         assert sorted(traced.names) == sorted(untraced.names)
 
-    @pytest.mark.parametrize("name", HOSTILE)
+    @pytest.mark.parametrize("name", some_of(HOSTILE))
     def test_a_hostile_result_harms_nobody(self, models: FakeModels, sink: OtlpSink, name: str) -> None:
         mode = self.driver.sync_mode
         traced, untraced = ToolLog(), ToolLog()
@@ -343,7 +353,7 @@ class Conformance:
         assert with_us.alike() == without_us.alike()
         assert traced.names == untraced.names == ["hostile"]
 
-    @pytest.mark.parametrize("name", OUTLAWS)
+    @pytest.mark.parametrize("name", some_of(OUTLAWS))
     def test_a_hostile_exception_leaves_as_it_came(
         self, models: FakeModels, sink: OtlpSink, name: str
     ) -> None:

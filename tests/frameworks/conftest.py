@@ -37,4 +37,7 @@ def sink() -> Iterator[OtlpSink]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run each claim of the conformance suite in every mode of the class's driver."""
     if "mode" in metafunc.fixturenames and metafunc.cls is not None:
-        metafunc.parametrize("mode", metafunc.cls.driver.modes)
+        driver = metafunc.cls.driver
+        heavy = [pytest.param(mode, marks=pytest.mark.heavy) for mode in driver.heavy_modes]
+        light = [mode for mode in driver.modes if mode not in driver.heavy_modes]
+        metafunc.parametrize("mode", light + heavy)

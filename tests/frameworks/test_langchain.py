@@ -91,6 +91,7 @@ ASYNC = {"ainvoke": lambda agent: agent.ainvoke(INPUT), "astream": astream, "aev
 class LangChainDriver(Driver):
     source = "langchain"
     modes = (*SYNC, *ASYNC)
+    heavy_modes = ("messages", "aevents")
     sync_mode = "invoke"
     malformed_is_seen_in = ("invoke", "stream", "ainvoke", "astream")
 

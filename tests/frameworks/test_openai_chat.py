@@ -168,6 +168,7 @@ def client(models: FakeModels) -> Any:
 class ChatDriver(Driver):
     source = "openai"
     modes = (*SYNC, *ASYNC)
+    heavy_modes: tuple[str, ...] = ("raw", "raw_stream", "helper", "araw")
     sync_mode = "create"
     exact = False
     raising_tool_is_seen = False
@@ -200,6 +201,7 @@ class WrappedChatDriver(ChatDriver):
 
     exact = True
     raising_tool_is_seen = True
+    heavy_modes = ("raw", "raw_stream", "helper", "araw", "streaming_response", "stream", "astream")
 
     def prepared(self, tools: Sequence[Callable[..., Any]]) -> Sequence[Callable[..., Any]]:
         return pdoctor_trace.wrap_tools(list(tools))

@@ -90,6 +90,7 @@ class Talk:
 class ResponsesDriver(Driver):
     source = "openai"
     modes = ("create", "raw", "stream", "acreate", "astream", "create+id", "stream+id", "acreate+id")
+    heavy_modes = ("raw", "acreate+id", "stream+id")
     sync_mode = "create"
     exact = False
     raising_tool_is_seen = False

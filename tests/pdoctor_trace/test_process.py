@@ -215,3 +215,14 @@ def test_pdoctor_status_says_whether_the_collector_answers(tmp_path: Path) -> No
     report = json.loads(done.stdout)
     assert done.returncode == 2
     assert report["collector"]["reachable"] is False
+    assert {"langchain", "openai", "anthropic", "mcp"} <= {row["name"] for row in report["frameworks"]}
+    assert all(row["supported"] for row in report["frameworks"])
+    secret = pdoctor("status", "--json", cwd=tmp_path, PDOCTOR_API_KEY="pdk_secret")
+    assert "pdk_secret" not in secret.stdout + secret.stderr
+
+
+def test_pdoctor_status_finds_a_running_collector(receiver: OtlpSink, tmp_path: Path) -> None:
+    done = pdoctor("status", cwd=tmp_path, PDOCTOR_ENDPOINT=receiver.url)
+    assert done.returncode in (0, 2)
+    assert receiver.url in done.stdout
+    assert "langchain" in done.stdout
