@@ -34,6 +34,7 @@ FRAMEWORKS: tuple[Entry, ...] = (
     Entry("openai_agents", "frameworks.openai_agents:OPENAI_AGENTS", ("agents",)),
     Entry("pydantic_ai", "frameworks.pydantic_ai:PYDANTIC_AI", ("pydantic_ai",)),
     Entry("mcp", "frameworks.mcp:MCP", ("mcp",)),
+    Entry("dspy", "frameworks.dspy:DSPY", ("dspy",)),
     Entry("openai", "raw_loops.openai:OPENAI", ("openai",)),
     Entry("anthropic", "raw_loops.anthropic:ANTHROPIC", ("anthropic",)),
 )

@@ -1,0 +1,277 @@
+"""DSPy: ReAct and ReActV2.
+
+`Tool.__call__` and `Tool.acall` run a tool, their check of the arguments included, so they make the span.
+What a model asked for is only seen around them: ReActV2 hands all calls of one reply, with their ids and
+also those of unknown tools, to `_execute_tool_calls` and runs them in that order; ReAct takes one call a
+turn from the text of a reply, without an id, and where the text names an unknown tool the adapter's error
+is the only trace of it. `Adapter._call_postprocess` is the last place that sees the arguments as the model
+wrote them: malformed JSON is repaired there. `finish` and `submit` are how a run gives its answer, not tools.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from typing import Any
+
+import orjson
+
+from pdoctor_trace import raw_loops, runtime
+from pdoctor_trace.capture import field
+from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
+from pdoctor_trace.span import (
+    BAD_ARGUMENTS,
+    Call,
+    RunVisit,
+    Visit,
+    around,
+    around_async,
+    not_executed,
+    observe,
+)
+
+SOURCE = "dspy"
+_ANSWERS = {"ReAct": "finish", "ReActV2": "submit"}
+_TOOL_MODULE = "dspy.adapters.types.tool"
+
+
+class _Run(OpenRun):
+    """A run and what its model's latest reply asks for; the loop takes it up one by one, in order."""
+
+    __slots__ = ("reply", "waiting")
+
+    def __init__(self, agent: Any, query: str | None) -> None:
+        super().__init__(SOURCE, agent=type(agent).__name__, query=query, quiet=True)
+        self.waiting: deque[Request] = deque()
+        self.reply: tuple[bool, list[Any]] = False, []
+        """(whether the latest reply also holds text, its calls' arguments as the model wrote them)"""
+
+    def request(self, request: Request) -> None:
+        if request.tool not in self.pseudo_tools:
+            self.waiting.append(request)
+
+    def take(self, tool: str) -> Request | None:
+        """The request that the loop is at; those passed over had no tool to run them."""
+        while self.waiting:
+            request = self.waiting.popleft()
+            if request.tool == tool:
+                return request
+            not_executed(request, SOURCE, self)
+        return None
+
+    def take_all_requests(self) -> list[Request]:
+        left = list(self.waiting)
+        self.waiting.clear()
+        return left
+
+
+class _ToolCall(Call):
+    """One call of a tool."""
+
+    __slots__ = ("written",)
+
+    written: bytes | None
+    """Malformed arguments as the model wrote them; the tool gets what could be made of them."""
+
+    def raised(self, error: BaseException) -> None:
+        kind = BAD_ARGUMENTS if _never_reached(error) else None
+        if kind is not None:
+            self.executed = False
+            self.arguments = self.written or self.arguments
+        self.fail(error, kind)
+        self.close()
+
+
+class _TurnVisit(Visit):
+    """All calls of one reply in ReActV2; unknown tools come to light when the loop has passed them."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: _Run) -> None:
+        super().__init__(CURRENT.get())
+        self.run = run
+
+    def returned(self, result: Any) -> None:
+        for request in self.run.take_all_requests():
+            not_executed(request, SOURCE, self.run)
+
+    def raised(self, error: BaseException) -> None:
+        self.returned(None)
+
+
+class _StepVisit(Visit):
+    """One question to ReAct's model: which tool next?"""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: _Run) -> None:
+        super().__init__(CURRENT.get())
+        self.run = run
+
+    def returned(self, result: Any) -> None:
+        arguments = runtime.ACTIVE.capture.arguments(result.next_tool_args)
+        self._asked(result.next_tool_name, arguments, well_formed=True)
+
+    def raised(self, error: BaseException) -> None:
+        """No reply could be parsed: usually the tool it names does not exist.
+
+        Each adapter that was tried asked the model again; the error of an earlier one is the context.
+        """
+        step: BaseException | None = error
+        tool = written = None
+        while tool is None and step is not None:
+            tool, written = _named_in(field(step, "lm_response"))
+            step = step.__cause__ or step.__context__
+        if tool is not None:
+            arguments, well_formed = runtime.ACTIVE.capture.argument_text(written)
+            self._asked(tool, arguments, well_formed)
+            for request in self.run.take_all_requests():
+                not_executed(request, SOURCE, self.run)
+
+    def _asked(self, tool: str, arguments: bytes | None, well_formed: bool) -> None:
+        run = self.run
+        turn, now = run.state.next_turn(), time.time_ns()
+        run.request(Request(None, tool, arguments, turn, False, now, well_formed))
+
+
+def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
+    frame = current()
+    run = frame.run if frame is not None and not frame.in_body else None
+    if isinstance(run, _Run) and tool.name in run.pseudo_tools:
+        return None
+    if raw_loops.in_use():
+        claimed = raw_loops.claim(None, tool.name, kwargs)
+        if claimed is not None:
+            return claimed
+    request = run.take(tool.name) if isinstance(run, _Run) else None
+    call = _ToolCall(
+        SOURCE,
+        tool.name,
+        runtime.ACTIVE.capture.arguments(kwargs),
+        call_id=None if request is None else request.call_id,
+        description=tool.desc,
+    )
+    call.asked_by(request)
+    call.written = request.arguments if request is not None and not request.well_formed else None
+    return call
+
+
+def _enter_turn(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    run = _run()
+    if run is None:
+        return None
+    asked = list((args[0] if args else kwargs["tool_calls"]).tool_calls)
+    has_text, written = run.reply
+    if len(written) != len(asked):
+        written = [_written(call) for call in asked]
+    turn, now = run.state.next_turn(), time.time_ns()
+    for call, text in zip(asked, written, strict=True):
+        arguments, well_formed = runtime.ACTIVE.capture.argument_text(_unparsed(call.args) or text or {})
+        run.request(Request(call.id, call.name, arguments, turn, has_text, now, well_formed))
+    return _TurnVisit(run)
+
+
+def _enter_step(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    run, module = _run(), args[0] if args else kwargs["module"]
+    return None if run is None or module is not agent.react else _StepVisit(run)
+
+
+def _on_reply(adapter: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    run = _run()
+    if run is None:
+        return
+    outputs = args[2] if len(args) > 2 else kwargs["outputs"]
+    reply = outputs[0] if outputs else None
+    asked = field(reply, "tool_calls") or ()
+    text = field(reply, "text")
+    run.reply = isinstance(text, str) and bool(text.strip()), [_written(call) for call in asked]
+
+
+def _written(call: Any) -> Any:
+    function = field(call, "function") or call
+    return field(function, "arguments", field(function, "args"))
+
+
+def _unparsed(arguments: Any) -> Any:
+    """Malformed text, which DSPy's own client hands on in a dict of one key."""
+    alone = type(arguments) is dict and set(arguments) == {"partial_json"}
+    return arguments["partial_json"] if alone else None
+
+
+def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    inputs = {name: kwargs[name] for name in agent.signature.input_fields if type(kwargs.get(name)) is str}
+    run = _Run(agent, _query(inputs))
+    run.pseudo_tools.update(answer for answer in _ANSWERS.values() if _is_its_own(agent.tools.get(answer)))
+    run.offer((name, tool.desc) for name, tool in agent.tools.items() if name not in run.pseudo_tools)
+    return RunVisit(run)
+
+
+def _is_its_own(tool: Any) -> bool:
+    """Whether the tool is DSPy's way to answer, not one of the user's with the same name."""
+    return str(getattr(getattr(tool, "func", None), "__module__", "")).startswith("dspy.predict.")
+
+
+def _query(inputs: dict[str, str]) -> str | None:
+    """The one input, or all of them with their names."""
+    if len(inputs) == 1:
+        return next(iter(inputs.values()))
+    return "\n".join(f"{name}: {text}" for name, text in inputs.items()) or None
+
+
+def _run() -> _Run | None:
+    """The run whose loop is here; a tool's body is its own business."""
+    frame = current()
+    if frame is None or frame.in_body or not isinstance(frame.run, _Run):
+        return None
+    return frame.run
+
+
+def _never_reached(error: BaseException) -> bool:
+    """Whether the tool's own function did not start: its arguments were refused, or did not fit it."""
+    step, last = error.__traceback__, None
+    while step is not None:
+        if step.tb_frame.f_code.co_name == "_validate_and_parse_args":
+            return True
+        last, step = step.tb_frame, step.tb_next
+    return isinstance(error, TypeError) and last is not None and last.f_globals["__name__"] == _TOOL_MODULE
+
+
+def _named_in(reply: Any) -> tuple[str | None, Any]:
+    """(tool, arguments) in the text of a reply that an adapter gave up on: marked fields or JSON."""
+    if type(reply) is not str:
+        return None, None
+    fields = dict(re.findall(r"\[\[ ## (\w+) ## \]\]\s*(.*?)\s*(?=\[\[ ## |\Z)", reply, re.DOTALL))
+    try:
+        fields = fields or orjson.loads(reply)
+    except ValueError:
+        return None, None
+    tool = field(fields, "next_tool_name")
+    return (tool if type(tool) is str else None), field(fields, "next_tool_args")
+
+
+_REACT, _REACT_V2 = "dspy.predict.react", "dspy.predict.react_v2"
+_STEP = "call_with_potential_trajectory_truncation"
+
+DSPY = Framework(
+    name=SOURCE,
+    title="DSPy",
+    distribution="dspy",
+    versions=">=3.0,<4",
+    targets=(
+        Target(_TOOL_MODULE, "Tool.__call__", around(_enter_tool)),
+        Target(_TOOL_MODULE, "Tool.acall", around_async(_enter_tool)),
+        Target("dspy.adapters.base", "Adapter._call_postprocess", observe(_on_reply), optional=True),
+        Target(_REACT, f"ReAct._{_STEP}", around(_enter_step)),
+        Target(_REACT, f"ReAct._async_{_STEP}", around_async(_enter_step)),
+        Target(_REACT, "ReAct.forward", around(_enter_run)),
+        Target(_REACT, "ReAct.aforward", around_async(_enter_run)),
+        Target(_REACT_V2, "ReActV2._execute_tool_calls", around(_enter_turn), optional=True),
+        Target(_REACT_V2, "ReActV2._aexecute_tool_calls", around_async(_enter_turn), optional=True),
+        Target(_REACT_V2, "ReActV2.forward", around(_enter_run), optional=True),
+        Target(_REACT_V2, "ReActV2.aforward", around_async(_enter_run), optional=True),
+    ),
+    covers="ReAct and ReActV2, sync and async, unknown tools, refused arguments, nested agents, tools alone",
+    limits="ReAct gives calls no ids; malformed arguments in its text are repaired before anyone sees them",
+)

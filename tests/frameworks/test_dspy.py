@@ -1,0 +1,176 @@
+"""DSPy's ReAct and ReActV2 on a scripted Chat Completions model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import pytest
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from fake_models import FINAL, STEPS, FakeModels, script
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+os.environ.setdefault("DSPY_CACHEDIR", os.devnull)
+pytest.importorskip("dspy")
+import dspy
+
+try:
+    from dspy.predict.react_v2 import ReActV2
+except ImportError:
+    ReActV2 = None
+
+
+class AnsweringModels(FakeModels):
+    """As the shared server, but the answer comes as DSPy asks for it.
+
+    ReActV2 wants a call of `submit`; ReAct names one tool a turn in marked fields of plain text.
+    """
+
+    def chat(self, body: dict[str, Any]) -> Any:
+        if not body.get("tools"):
+            return self.text(body)
+        replies = [message for message in body["messages"] if message["role"] == "assistant"]
+        reply = super().chat({**body, "messages": replies})
+        message = reply["choices"][0]["message"]
+        if message["content"] == FINAL:
+            function = {"name": "submit", "arguments": json.dumps({"answer": FINAL})}
+            message["tool_calls"] = [{"id": "answer", "type": "function", "function": function}]
+        return reply
+
+    def text(self, body: dict[str, Any]) -> Any:
+        asked = [(tool, arguments) for calls in script(body["model"])[0] for _, tool, arguments in calls]
+        done = len(re.findall(r"\[\[ ## tool_name_\d+", str(body["messages"][-1]["content"])))
+        tool, arguments = asked[done] if done < len(asked) else ("finish", "{}")
+        if "next_tool_name" in str(body["messages"]):
+            answer = {"next_thought": "hm", "next_tool_name": tool, "next_tool_args": arguments}
+        else:
+            answer = {"reasoning": "hm", "answer": FINAL}
+        reply = super().chat({**body, "model": "fake", "stream": False})
+        fields = [f"[[ ## {name} ## ]]\n{value}\n" for name, value in answer.items()]
+        reply["choices"][0]["message"]["content"] = "\n".join([*fields, "[[ ## completed ## ]]"])
+        return reply
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[FakeModels]:
+    with AnsweringModels() as server:
+        yield server
+
+
+class ToolCallingLM(dspy.LM):
+    """DSPy looks up by name which models can call tools, and does not know the scripted ones."""
+
+    supports_function_calling = True
+
+
+def with_agent(kind: Any, models: FakeModels, script: str, tools: Any, mode: str) -> str:
+    options = {"cache": False, "num_retries": 0, "model_type": "chat"}
+    lm = ToolCallingLM(f"openai/{script}", api_base=models.openai, api_key="x", **options)
+    adapter = dspy.ChatAdapter(use_native_function_calling=kind is not dspy.ReAct)
+    with dspy.context(lm=lm, adapter=adapter):
+        agent = kind("question -> answer", tools=list(tools), max_iters=8)
+        done = agent(question=QUERY) if mode == "sync" else asyncio.run(agent.acall(question=QUERY))
+    return str(done.answer)
+
+
+class DspyDriver(Driver):
+    source = "dspy"
+    modes = ("sync", "async")
+    sync_mode = "sync"
+
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        try:
+            return Outcome(text=with_agent(self.kind, models, script, tools, mode))
+        except BaseException as error:
+            return Outcome(error=error)
+
+    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
+        def ask_sub(text: str) -> str:
+            """Ask another agent."""
+            return with_agent(self.kind, models, "fake.par", log.functions(), "sync")
+
+        return self.run(models, "fake.nest", [ask_sub], "sync")
+
+
+@pytest.mark.skipif(ReActV2 is None, reason="this release has no ReActV2")
+class TestReActV2(Conformance):
+    driver = DspyDriver(ReActV2)
+
+
+class TestReAct(Conformance):
+    """One call a turn, without ids."""
+
+    driver = DspyDriver(dspy.ReAct)
+    limits: ClassVar[dict[str, str]] = {
+        "test_reused_call_ids_still_give_one_span_per_call": "ReAct has no call ids",
+        "test_text_beside_calls_is_noted": "all of a reply is text here, the thought too",
+    }
+
+    def test_each_call_is_one_span_and_agrees_with_the_tools_own_log(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
+    ) -> None:
+        assert self._run(models, "par.one.same", log, mode).text == FINAL
+        assert [(call.tool, call.call_id, call.arguments, call.result) for call in sink.calls] == [
+            (entry.tool, None, entry.arguments, entry.result) for entry in log.entries
+        ]
+        assert [call["pdoctor.turn.index"] for call in sink.calls] == [0, 1, 2, 3, 4]
+        assert {(call["pdoctor.source"], call.executed, call.failed) for call in sink.calls} == {
+            ("dspy", True, False)
+        }
+
+    def test_malformed_arguments(self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str) -> None:
+        """The text is repaired before anyone sees it, and the repaired value is of the wrong type."""
+        self._run(models, "badjson", log, mode)
+        assert [(call.executed, call.kind, call.arguments) for call in sink.calls] == [
+            (False, "bad_arguments", {"a": 1, "b": ""})
+        ]
+        assert log.entries == []
+
+    def test_concurrent_runs_stay_apart(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
+    ) -> None:
+        logs = [ToolLog() for _ in range(4)]
+        threads = [
+            threading.Thread(target=self.driver.run, args=(models, "fake.par.one", own.functions(), mode))
+            for own in logs
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        pdoctor_trace.flush()
+        assert len({run.run_id for run in sink.runs}) == 4
+        for run in sink.runs:
+            tools = [call.tool for call in sink.calls if call.run_id == run.run_id]
+            assert tools == ["add", "slow_echo", "add"]
+            assert run["pdoctor.run.calls"] == 3
+
+
+def test_a_tool_called_without_an_agent_is_a_call(sink: OtlpSink) -> None:
+    assert dspy.Tool(ToolLog().functions()[0])(a=1, b=2) == 3
+    pdoctor_trace.flush()
+    assert [(call.tool, call.arguments, call.result) for call in sink.calls] == [("add", {"a": 1, "b": 2}, 3)]
+
+
+def test_a_tool_of_the_users_own_called_finish_is_one(models: FakeModels, sink: OtlpSink) -> None:
+    """ReActV2 answers with `submit`, so `finish` is an ordinary name there."""
+
+    def finish() -> str:
+        """Finish the job."""
+        return "finished"
+
+    STEPS["finish"] = [("finish", "{}")]
+    with_agent(ReActV2, models, "fake.finish", [finish], "sync")
+    pdoctor_trace.flush()
+    assert [(call.tool, call.result) for call in sink.calls] == [("finish", "finished")]
