@@ -7,7 +7,7 @@ The rules that need no formula live here: limits, unknown tools, failures, lost 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from synth.bind import observed_order
 from synth.explain import Wording, calls_in_words, listed
@@ -15,16 +15,8 @@ from synth.model import ERROR_TYPES, ErrorType, Finding
 from synth.rules import Rules
 from synth.run import Run, ToolCall
 
-
-@dataclass(slots=True)
-class Tries:
-    """The calls of one action, by position in observed order."""
-
-    good: list[int] = field(default_factory=list)
-    failed: list[int] = field(default_factory=list)
-    """Ran into an error, or could not be parsed."""
-    silent: list[int] = field(default_factory=list)
-    """Never finished, never answered, or blocked: neither success nor error."""
+Places = Mapping[str, list[int]]
+"""Name -> positions of its calls, in observed order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +25,19 @@ class Reading:
 
     order: Sequence[int]
     """Positions of all calls in observed order."""
-    tries: Mapping[str, Tries]
-    """Action -> its calls."""
-    strange: Mapping[str, list[int]]
+    good: Places
+    """Action -> its successes; actions in the order of their first success."""
+    failed: Places
+    """Action -> calls that ran into an error or could not be parsed."""
+    silent: Places
+    """Action -> calls that never finished, were never answered, or blocked."""
+    strange: Places
     """Tool that is no action of the case -> its calls."""
 
     @property
     def first(self) -> dict[str, int]:
         """Action -> position of its first success, in observed order."""
-        found = {action: tries.good[0] for action, tries in self.tries.items() if tries.good}
-        if all(not tries.failed and not tries.silent for tries in self.tries.values()):
-            return found  # `tries` is in order of first calls, here the first successes
-        rank = {call: k for k, call in enumerate(self.order)}
-        return dict(sorted(found.items(), key=lambda item: rank[item[1]]))
+        return {action: places[0] for action, places in self.good.items()}
 
 
 def read_calls(
@@ -53,24 +45,23 @@ def read_calls(
 ) -> Reading:
     """Sort the calls (those in `order`, else all); `actions` maps tool names to action ids."""
     order = observed_order(calls) if order is None else order
-    tries: dict[str, Tries] = {}
+    good: dict[str, list[int]] = {}
+    failed: dict[str, list[int]] = {}
+    silent: dict[str, list[int]] = {}
     strange: dict[str, list[int]] = {}
     for i in order:
         call = calls[i]
         action = actions.get(call.tool)
         if action is None:
             strange.setdefault(call.tool, []).append(i)
-            continue
-        seen = tries.get(action)
-        if seen is None:
-            seen = tries[action] = Tries()
-        if call.executed and call.finished and call.error is None:
-            seen.good.append(i)
-        elif is_failure(call):
-            seen.failed.append(i)
+        elif call.error is None and call.finished and call.executed:
+            if action in good:
+                good[action].append(i)
+            else:
+                good[action] = [i]
         else:
-            seen.silent.append(i)
-    return Reading(order, tries, strange)
+            (failed if is_failure(call) else silent).setdefault(action, []).append(i)
+    return Reading(order, good, failed, silent, strange)
 
 
 def is_blocked(call: ToolCall) -> bool:
@@ -121,33 +112,42 @@ def strange_tools(reading: Reading, run: Run, rules: Rules) -> Iterator[Finding]
 
 
 def failures(
-    actions: Iterable[str], reading: Reading, calls: Sequence[ToolCall], say: Wording
+    actions: Sequence[str], reading: Reading, calls: Sequence[ToolCall], say: Wording
 ) -> Iterator[Finding]:
     """Failed, unfinished and lost actions."""
+    if len(reading.good) == len(actions) and not reading.failed and not reading.silent:
+        return
     for action in actions:
-        tries = reading.tries.get(action)
-        if tries is None:
-            said = f"{say.task(action)} was never called."
-            yield Finding("action_lost", "never_called", said)
-        elif tries.failed or tries.silent or not tries.good:
-            yield from _troubled(action, tries, calls, say)
+        failed, silent = reading.failed.get(action, []), reading.silent.get(action, [])
+        if failed or silent:
+            yield from _troubled(action, reading.good.get(action, []), failed, silent, calls, say)
+        elif action not in reading.good:
+            yield Finding("action_lost", "never_called", f"{say.task(action)} was never called.")
 
 
-def _troubled(action: str, tries: Tries, calls: Sequence[ToolCall], say: Wording) -> Iterator[Finding]:
-    task, tried = say.task(action), sorted((*tries.failed, *tries.silent))
-    if tries.failed and not tries.good:
-        reason = calls[tries.failed[-1]].error or "its arguments could not be parsed"
-        said = f"{task} failed ({calls_in_words(tries.failed)}: {_short(reason)}) and never succeeded."
-        yield Finding("act_error", "tool_error", said, tuple(tries.failed))
-    elif tries.failed:
-        late = [i for i in tries.failed if i > tries.good[-1]]
+def _troubled(
+    action: str,
+    good: list[int],
+    failed: list[int],
+    silent: list[int],
+    calls: Sequence[ToolCall],
+    say: Wording,
+) -> Iterator[Finding]:
+    task = say.task(action)
+    if failed and not good:
+        reason = calls[failed[-1]].error or "its arguments could not be parsed"
+        said = f"{task} failed ({calls_in_words(failed)}: {_short(reason)}) and never succeeded."
+        yield Finding("act_error", "tool_error", said, tuple(failed))
+    elif failed:
+        late = any(i > good[-1] for i in failed)
         code, what = (
             ("failed_repeat", "failed after a success") if late else ("recovered", "failed, then succeeded")
         )
-        yield Finding("note", code, f"{task} {what} ({calls_in_words(tries.failed)}).", tuple(tries.failed))
-    for i in tries.silent:
+        yield Finding("note", code, f"{task} {what} ({calls_in_words(failed)}).", tuple(failed))
+    for i in silent:
         yield Finding("note", *_silence(calls[i], i, task), calls=(i,))
-    if not tries.good:
+    if not good:
+        tried = sorted((*failed, *silent))
         said = f"{task} was called ({calls_in_words(tried)}) but never succeeded."
         yield Finding("action_lost", "never_succeeded", said, tuple(tried))
 
@@ -162,10 +162,12 @@ def _silence(call: ToolCall, position: int, task: str) -> tuple[str, str]:
 
 def repeats(reading: Reading, rules: Rules, say: Wording) -> Iterator[Finding]:
     """Actions that were done again after they had succeeded."""
-    for action, tries in reading.tries.items():
-        if len(tries.good) > 1:
-            said = f"{say.task(action)} was done {len(tries.good)} times ({calls_in_words(tries.good)})."
-            yield Finding("order_error" if rules.once else "note", "repeated", said, tuple(tries.good))
+    if sum(map(len, reading.good.values())) == len(reading.good):
+        return
+    for action, places in reading.good.items():
+        if len(places) > 1:
+            said = f"{say.task(action)} was done {len(places)} times ({calls_in_words(places)})."
+            yield Finding("order_error" if rules.once else "note", "repeated", said, tuple(places))
 
 
 _RANK = {name: i for i, name in enumerate((*ERROR_TYPES, "note"))}
