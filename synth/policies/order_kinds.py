@@ -263,8 +263,18 @@ class Response:
         duties = [d for trigger, answer in self.pairs for d in self._duties(trigger, answer, seen)]
         judged = judge_duties(duties, seen, rules)
         if judged.verdict == "violated" and not seen.run.ended:
-            return Judged("undecided", (), f"Pending: {judged.explanation}")
+            expired = tuple(i for i in judged.violations if self._expired(i, seen))
+            if not expired:
+                return Judged("undecided", (), f"Pending: {judged.explanation}")
+            return Judged("violated", expired, judged.explanation)
         return judged
+
+    def _expired(self, trigger: int, seen: Evidence) -> bool:
+        """Has the time for an answer run out, as later calls of the open run show?"""
+        if self.within is None:
+            return False
+        _, limit = _edges(seen.times.later(seen.times.end(trigger), self.within))
+        return any(_edges(start)[0] > limit for start in seen.times.starts.values())
 
     def _duties(self, trigger: Tools, answer: Tools, seen: Evidence) -> Iterator[Duty]:
         answers: dict[Any, list[int]] = {}

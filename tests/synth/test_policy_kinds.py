@@ -239,6 +239,13 @@ def test_an_open_run_leaves_pending_answers_open() -> None:
     assert brief("A must happen before B.", "b", status="running")[0] == "violated"
 
 
+def test_in_an_open_run_an_answer_is_late_once_a_later_call_shows_it() -> None:
+    sentence = "A must be followed by B within 10 seconds."
+    early, late = timed(("a", 0, 1), ("c", 11, 12)), timed(("a", 0, 1), ("c", 11.5, 12))
+    assert brief(sentence, early, status="running") == ("undecided", ())
+    assert brief(sentence, late, status="running") == ("violated", (0,))
+
+
 def test_requests_that_never_ran_are_no_attempts() -> None:
     assert brief("A must happen before B.", [call("b", executed=False)]) == NA
     assert brief("A must never happen.", [call("a", executed=False, extra={"blocked": True})]) == NA
