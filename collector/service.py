@@ -13,6 +13,7 @@ import orjson
 from collector.access import DEFAULT_PROJECT, Gate, bearer, check_bind
 from collector.alerts import Courier
 from collector.errors import BadRequest, CollectorError
+from collector.events import EventExporter
 from collector.model import Batch
 from collector.pipeline.supervisor import Supervisor
 from collector.pipeline.writer import Writer
@@ -44,6 +45,9 @@ class Service:
         self.load_files()
         self.supervisors = [Supervisor(self.store, settings) for _ in range(settings.checkers)]
         self.courier = Courier(self.store, settings)
+        self.events = (
+            EventExporter(self.store, settings.events_endpoint) if settings.events_endpoint else None
+        )
         self._stop = threading.Event()
         self._janitor = threading.Thread(target=self._clean, name="pdoctor-janitor", daemon=True)
         self._janitor.start()
@@ -113,6 +117,8 @@ class Service:
         self._stop.set()
         self.writer.close()
         self.courier.close()
+        if self.events is not None:
+            self.events.close()
         self._janitor.join(10)
         for supervisor in self.supervisors:
             supervisor.close()

@@ -63,6 +63,8 @@ class Settings:
     """Hosts that webhooks may be sent to."""
     webhook_private: bool = False
     """Allow webhook hosts whose address lies inside a private network or on this machine."""
+    events_endpoint: str | None = None
+    """OTLP/HTTP address that verdicts are exported to as `gen_ai.evaluation.result` events."""
     janitor_seconds: float = 60.0
     """Pause between two looks for runs that are older than their project keeps them."""
     limits: Limits = Limits()

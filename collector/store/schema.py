@@ -30,6 +30,13 @@ HEAD = "0001"
 metadata = MetaData()
 Big = BigInteger().with_variant(Integer(), "sqlite")
 
+meta = Table(
+    "meta",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("value", String, nullable=False),
+)
+
 projects = Table(
     "projects",
     metadata,

@@ -1,0 +1,112 @@
+"""Verdicts as OpenTelemetry events (`gen_ai.evaluation.result`), so that other back ends show them.
+
+They are sent as OTLP/HTTP logs in JSON, at least once: the point up to which they were sent is stored
+after the answer. A receiver that is away gets everything later.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+
+from collector.store import Store, events
+
+log = logging.getLogger("collector.events")
+
+EVENT = "gen_ai.evaluation.result"
+BATCH = 200
+PAUSE = 1.0
+LONGEST_PAUSE = 60.0
+TIMEOUT = 10.0
+
+
+def log_record(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """One conclusion as an OTLP log record; None where nothing was judged."""
+    body = orjson.loads(row["body"])
+    verdict = body["verdict"]
+    if row["outcome"] is None and verdict is None:
+        return None
+    said = [
+        finding["explanation"] for finding in (verdict or {}).get("findings", ()) if finding["type"] != "note"
+    ]
+    said += [result["explanation"] for result in body["policies"] if result["verdict"] == "violated"]
+    label = row["outcome"] or verdict["outcome"]
+    attributes = {
+        "gen_ai.evaluation.name": "pdoctor.plan",
+        "gen_ai.evaluation.score.label": label,
+        "gen_ai.evaluation.score.value": {"pass": 1.0, "fail": 0.0}.get(label),
+        "gen_ai.evaluation.explanation": " ".join(said)[:8000] or None,
+        "gen_ai.agent.name": row["agent"],
+        "error.type": row["error_type"],
+        "pdoctor.run.id": row["key"],
+        "pdoctor.case.id": body.get("case_id"),
+    }
+    return {
+        "timeUnixNano": str(int(row["at"] * 1e9)),
+        "observedTimeUnixNano": str(int(row["at"] * 1e9)),
+        "eventName": EVENT,
+        "traceId": row["key"],
+        "attributes": [
+            {
+                "key": key,
+                "value": {"doubleValue": value} if isinstance(value, float) else {"stringValue": value},
+            }
+            for key, value in attributes.items()
+            if value is not None
+        ],
+    }
+
+
+def logs_request(records: Iterable[Mapping[str, Any]]) -> bytes:
+    """An OTLP `ExportLogsServiceRequest` in JSON."""
+    scope = {"scope": {"name": "pdoctor.collector"}, "logRecords": list(records)}
+    name = {"key": "service.name", "value": {"stringValue": "pdoctor-collector"}}
+    return orjson.dumps({"resourceLogs": [{"resource": {"attributes": [name]}, "scopeLogs": [scope]}]})
+
+
+class EventExporter:
+    """A thread that sends what was concluded since the last time to `endpoint` + `/v1/logs`."""
+
+    def __init__(self, store: Store, endpoint: str, *, pause: float = PAUSE) -> None:
+        self._store, self._url, self._pause = store, endpoint.rstrip("/") + "/v1/logs", pause
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="pdoctor-events", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join(TIMEOUT + 5)
+
+    def _run(self) -> None:
+        pause = self._pause
+        while not self._stop.wait(pause):
+            try:
+                while self._send() == BATCH and not self._stop.is_set():
+                    pass
+                pause = self._pause
+            except (OSError, urllib.error.URLError) as failure:
+                log.warning("verdict events could not be sent to %s: %s", self._url, failure)
+                pause = min(pause * 2, LONGEST_PAUSE)
+            except Exception:
+                log.exception("verdict events could not be sent")
+                pause = LONGEST_PAUSE
+
+    def _send(self) -> int:
+        """Send one batch; returns how many conclusions it covered."""
+        rows = events.verdicts_since(self._store, limit=BATCH)
+        records = [record for row in rows if (record := log_record(row)) is not None]
+        if records:
+            request = urllib.request.Request(
+                self._url, logs_request(records), {"content-type": "application/json"}, method="POST"
+            )
+            with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+                answer.read()
+        if rows:
+            events.remember(self._store, rows[-1]["id"])
+        return len(rows)
