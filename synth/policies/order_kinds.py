@@ -273,7 +273,8 @@ class Response:
         """Has the time for an answer run out, as later calls of the open run show?"""
         if self.within is None:
             return False
-        _, limit = _edges(seen.times.later(seen.times.end(trigger), self.within))
+        times: Times = seen.times
+        _, limit = _edges(times.later(times.end(trigger), self.within))
         return any(_edges(start)[0] > limit for start in seen.times.starts.values())
 
     def _duties(self, trigger: Tools, answer: Tools, seen: Evidence) -> Iterator[Duty]:
