@@ -117,7 +117,8 @@ def sizes_in_words(sizes: Sizes) -> str:
         f"Sizes: {how_long} per agent and model with {low} to {high} actions for Table 2; "
         f"{sizes.sampling.per_pair} * C(n, 2) cases per size, {sizes.sampling.cap} at most, up to "
         f"{sizes.largest} actions, until success is under 20 %; {sizes.errors} failures per agent, model and "
-        f"mode for the tables of errors and causes, {sizes.repeats} repeats and {sizes.mutants} mutants per layer."
+        f"mode for the tables of errors and causes, {sizes.repeats} repeats and {sizes.mutants} mutants per "
+        "layer."
     )
 
 
