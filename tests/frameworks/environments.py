@@ -48,6 +48,9 @@ ENVIRONMENTS = (
     Environment("pydantic_ai", ("pydantic-ai-slim[openai]",), ("test_pydantic_ai.py",)),
     Environment("mcp", ("mcp",), ("test_mcp.py",)),
     Environment("dspy", ("dspy",), ("test_dspy.py",)),
+    Environment(
+        "llama_index", ("llama-index-core", "llama-index-llms-openai-like"), ("test_llama_index.py",)
+    ),
 )
 
 

@@ -1,0 +1,219 @@
+"""LlamaIndex agents.
+
+Single agents and `AgentWorkflow` are workflows whose step `call_tool` runs one requested call, unknown
+tools included; it never raises for a failing tool but hands out the exception in the tool's output.
+`parse_agent_output` has the model's message with all its calls. `run` only starts the workflow: the run
+ends with the task behind the handler it gives. `tools.calling` runs what `predict_and_call` asks for
+outside any agent.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pdoctor_trace import raw_loops, runtime
+from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.guard import guarded
+from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
+from pdoctor_trace.span import (
+    BAD_ARGUMENTS,
+    TOOL_RAISED,
+    UNKNOWN_TOOL,
+    Call,
+    RunVisit,
+    Visit,
+    around,
+    around_async,
+    observe,
+)
+
+SOURCE = "llama_index"
+
+
+class _StepCall(Call):
+    """One requested call of an agent."""
+
+    __slots__ = ()
+
+    def returned(self, result: Any) -> None:
+        _close(self, result.tool_output)
+
+    def raised(self, error: BaseException) -> None:
+        self.fail(error)
+        if type(error).__name__ == "WaitingForEvent":
+            # Control flow, not failure: the step waits for a person and runs again.
+            self.executed, self.error, self.kind = False, None, None
+        self.close()
+
+
+class _DirectCall(Call):
+    """A call of `predict_and_call`."""
+
+    __slots__ = ()
+
+    def returned(self, result: Any) -> None:
+        _close(self, result)
+
+
+class _Claimed(Visit):
+    """The same where a raw loop's model asked for it."""
+
+    __slots__ = ("exact",)
+
+    def __init__(self, exact: Any) -> None:
+        super().__init__(exact.frame)
+        self.exact = exact
+
+    def returned(self, result: Any) -> None:
+        if result.is_error:
+            error = getattr(result, "exception", None)
+            self.exact.raised(error) if error is not None else self.exact.failed(result.content)
+        else:
+            self.exact.returned(result.raw_output)
+
+    def raised(self, error: BaseException) -> None:
+        self.exact.raised(error)
+
+
+class _ToolsVisit(Visit):
+    """An agent gets its tools together."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: OpenRun) -> None:
+        super().__init__(CURRENT.get())
+        self.run = run
+
+    def returned(self, result: Any) -> None:
+        self.run.offer((tool.metadata.name, tool.metadata.description) for tool in result)
+
+
+class _HandlerVisit(RunVisit):
+    """`run` gives a handler at once; the run ends with the task behind it."""
+
+    __slots__ = ()
+
+    def returned(self, result: Any) -> None:
+        task = getattr(result, "_result_task", result)
+        task.add_done_callback(lambda done: guarded(self._task_done, done))
+
+    def _task_done(self, task: Any) -> None:
+        self.end(None if task.cancelled() else task.exception())
+
+
+def _close(call: Call, output: Any) -> None:
+    """With what a `ToolOutput` says; in an error its `raw_output` is the text of the error."""
+    if not output.is_error:
+        call.close(runtime.ACTIVE.capture.result(output.raw_output))
+        return
+    error = getattr(output, "exception", None)
+    if error is None:
+        call.executed = not output.content.endswith("not found. Please select a tool that is available.")
+        call.fail(output.content, TOOL_RAISED if call.executed else UNKNOWN_TOOL)
+    elif _refused(error):
+        call.executed = False
+        call.fail(error, BAD_ARGUMENTS)
+    else:
+        call.fail(error)
+    call.close()
+
+
+def _refused(error: BaseException) -> bool:
+    """Whether the arguments do not fit the function: raised where it is called, not inside it."""
+    step = error.__traceback__ if type(error) is TypeError else None
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    if step is None:
+        return False
+    module = step.tb_frame.f_globals.get("__name__", "")
+    return module in ("llama_index.core.tools.function_tool", "llama_index.core.agent.workflow.base_agent")
+
+
+def _enter_step(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call:
+    asked = kwargs["ev"] if "ev" in kwargs else args[1]
+    arguments = runtime.ACTIVE.capture.arguments(asked.tool_kwargs)
+    call = _StepCall(SOURCE, asked.tool_name, arguments, call_id=asked.tool_id)
+    if call.run is not None:
+        call.description = call.run.tools.get(call.tool)
+        call.asked_by(call.run.take_request(call.call_id, call.tool))
+    return call
+
+
+def _enter_direct(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
+    tool = args[0] if args else kwargs["tool"]
+    given = args[1] if len(args) > 1 else kwargs["arguments"]
+    name = tool.metadata.name
+    if raw_loops.in_use():
+        claimed = raw_loops.claim(None, name, given)
+        if claimed is not None:
+            return _Claimed(claimed)
+    arguments = runtime.ACTIVE.capture.arguments(given)
+    return _DirectCall(SOURCE, name, arguments, description=tool.metadata.description)
+
+
+def _enter_tools(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    run = _run()
+    return None if run is None else _ToolsVisit(run)
+
+
+def _on_reply(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    run = _run()
+    if run is None:
+        return
+    output = kwargs["ev"] if "ev" in kwargs else args[1]
+    has_text = bool((output.response.content or "").strip())
+    turn, now = run.state.next_turn(), time.time_ns()
+    for asked in output.tool_calls:
+        arguments = runtime.ACTIVE.capture.arguments(asked.tool_kwargs)
+        run.request(Request(asked.tool_id, asked.tool_name, arguments, turn, has_text, now))
+
+
+def _run() -> OpenRun | None:
+    frame = current()
+    run = frame.run if frame is not None else None
+    return run if run is not None and run.source == SOURCE else None
+
+
+def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    context = kwargs.get("ctx") or next((one for one in args if hasattr(one, "is_running")), None)
+    if context is not None and context.is_running:
+        return None  # an answer to a waiting run, which is open already
+    name = getattr(agent, "name", None)
+    run = OpenRun(SOURCE, agent=name if type(name) is str else None, query=_query(args, kwargs), quiet=True)
+    return _HandlerVisit(run)
+
+
+def _query(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    given = kwargs.get("user_msg") or (args[0] if args else None)
+    if given is None:
+        given = getattr(kwargs.get("start_event"), "user_msg", None)
+    text = getattr(given, "content", given)
+    return text if type(text) is str else None
+
+
+_SINGLE = "llama_index.core.agent.workflow.base_agent"
+_MANY = "llama_index.core.agent.workflow.multi_agent_workflow"
+_CALLING = "llama_index.core.tools.calling"
+
+LLAMA_INDEX = Framework(
+    name=SOURCE,
+    title="LlamaIndex",
+    distribution="llama-index-core",
+    versions=">=0.13,<0.15",
+    targets=(
+        Target(_SINGLE, "BaseWorkflowAgent.call_tool", around_async(_enter_step)),
+        Target(_SINGLE, "BaseWorkflowAgent.parse_agent_output", observe(_on_reply)),
+        Target(_SINGLE, "BaseWorkflowAgent.get_tools", around_async(_enter_tools)),
+        Target(_SINGLE, "BaseWorkflowAgent.run", around(_enter_run)),
+        Target(_MANY, "AgentWorkflow.call_tool", around_async(_enter_step)),
+        Target(_MANY, "AgentWorkflow.parse_agent_output", observe(_on_reply)),
+        Target(_MANY, "AgentWorkflow.get_tools", around_async(_enter_tools)),
+        Target(_MANY, "AgentWorkflow.run", around(_enter_run)),
+        Target(_CALLING, "call_tool", around(_enter_direct)),
+        Target(_CALLING, "acall_tool", around_async(_enter_direct)),
+    ),
+    covers="FunctionAgent, ReActAgent, AgentWorkflow, hand-overs, streaming, predict_and_call, nested agents",
+    limits="malformed arguments are repaired by LlamaIndex before anyone can see them; wrong types are not "
+    "checked, the tool runs; code of a CodeActAgent is one call",
+)

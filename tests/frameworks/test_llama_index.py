@@ -1,0 +1,194 @@
+"""LlamaIndex workflow agents on scripted Chat Completions models."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from fake_models import FakeModels
+from hostile import OUTLAWS
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+pytest.importorskip("llama_index.core")
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+from llama_index.core.tools import FunctionTool
+from llama_index.llms.openai_like import OpenAILike
+
+# LlamaIndex itself looks at every attribute of its pydantic models, and never closes its clients.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+MODES = ("agent", "agent stream", "workflow")
+
+
+def model(models: FakeModels, script: str) -> Any:
+    return OpenAILike(
+        model=script,
+        api_base=models.openai,
+        api_key="x",
+        is_chat_model=True,
+        is_function_calling_model=True,
+        max_retries=0,
+    )
+
+
+async def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> str:
+    made = [FunctionTool.from_defaults(**{_kind(tool): tool}) for tool in tools]
+    streaming = mode.endswith("stream")
+    agent: Any = FunctionAgent(
+        name="tester", description="t", llm=model(models, script), tools=made, streaming=streaming
+    )
+    if mode == "workflow":
+        agent = AgentWorkflow(agents=[agent], root_agent="tester")
+    return str(await agent.run(user_msg=QUERY))
+
+
+def _kind(tool: Any) -> str:
+    return "async_fn" if asyncio.iscoroutinefunction(tool) else "fn"
+
+
+class LlamaIndexDriver(Driver):
+    source = "llama_index"
+    modes = MODES
+    sync_mode = "agent"
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        try:
+            return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
+        except BaseException as error:
+            return Outcome(error=error)
+
+    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
+        async def ask_sub(text: str) -> str:
+            """Ask another agent."""
+            return await with_agent(models, "fake.par", log.functions(), "agent")
+
+        return self.run(models, "fake.nest", [ask_sub], "agent")
+
+
+class TestLlamaIndex(Conformance):
+    driver = LlamaIndexDriver()
+
+    def test_wrong_arguments(self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str) -> None:
+        """Documented limit: types are not checked against the schema, so the tool itself runs and fails."""
+        self._run(models, "badtype", log, mode)
+        (call,) = sink.calls
+        assert call.arguments == {"a": "not-a-number", "b": 2}
+        assert (call.executed, call.kind, call["error.type"]) == (True, "tool_raised", "TypeError")
+        assert log.names == ["add"]
+
+    def test_malformed_arguments(self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str) -> None:
+        """Documented limit: LlamaIndex repairs the text (here to a null) and runs the tool with that."""
+        self._run(models, "badjson", log, mode)
+        (call,) = sink.calls
+        assert call.arguments == {"a": 1, "b": None}
+        assert (call.executed, call.kind, log.names) == (True, "tool_raised", ["add"])
+
+    @pytest.mark.parametrize("name", OUTLAWS)
+    def test_a_hostile_exception_leaves_as_it_came(
+        self, models: FakeModels, sink: OtlpSink, name: str
+    ) -> None:
+        if name == "StopIteration" or not isinstance(OUTLAWS[name](), Exception):
+            pytest.skip("documented limit: with or without us the workflow hangs or asyncio itself ends")
+        super().test_a_hostile_exception_leaves_as_it_came(models, sink, name)
+
+    def test_a_missing_argument_is_no_execution(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
+    ) -> None:
+        self._run(models, "missing", log, mode)
+        (call,) = sink.calls
+        assert (call.executed, call.kind, log.names) == (False, "bad_arguments", [])
+
+
+def test_a_hand_over_is_a_call_of_the_same_run(models: FakeModels, sink: OtlpSink) -> None:
+    from fake_models import STEPS
+
+    STEPS["over"] = [("handoff", '{"to_agent": "beta", "reason": "r"}')]
+    tools = [FunctionTool.from_defaults(tool) for tool in ToolLog().functions()]
+    alpha = FunctionAgent(
+        name="alpha", description="a", llm=model(models, "fake.over"), tools=tools, can_handoff_to=["beta"]
+    )
+    beta = FunctionAgent(name="beta", description="b", llm=model(models, "fake.over.one"), tools=tools)
+
+    async def main() -> None:
+        await AgentWorkflow(agents=[alpha, beta], root_agent="alpha").run(user_msg=QUERY)
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    assert [(call.tool, call.executed, call.failed) for call in sink.calls] == [
+        ("handoff", True, False),
+        ("add", True, False),
+    ]
+    (run,) = sink.runs
+    assert run["pdoctor.run.calls"] == 2
+
+
+class Scripted(CustomLLM):
+    """A model without tool calling: says the given texts in order."""
+
+    replies: list[str]
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name="scripted")
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=self.replies.pop(0))
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+        text = self.replies.pop(0)
+        return iter([CompletionResponse(text=text, delta=text)])
+
+
+def test_a_react_agent_writes_its_calls_as_text(sink: OtlpSink) -> None:
+    log = ToolLog()
+    replies = [
+        'Thought: go.\nAction: add\nAction Input: {"a": 1, "b": 2}\n',
+        'Thought: go.\nAction: no_such_tool\nAction Input: {"q": 2}\n',
+        'Thought: go.\nAction: boom\nAction Input: {"x": "kaput"}\n',
+        "Thought: I can answer.\nAnswer: done",
+    ]
+    tools = [FunctionTool.from_defaults(tool) for tool in log.functions()]
+
+    async def main() -> str:
+        return str(await ReActAgent(name="react", llm=Scripted(replies=replies), tools=tools).run(QUERY))
+
+    assert asyncio.run(main()) == "done"
+    pdoctor_trace.flush()
+    assert [(call.tool, call.executed, call.kind) for call in sink.calls] == [
+        ("add", True, None),
+        ("no_such_tool", False, "unknown_tool"),
+        ("boom", True, "tool_raised"),
+    ]
+    assert log.names == ["add", "boom"]
+    assert QUERY in sink.runs[0]["gen_ai.input.messages"]
+
+
+async def asked_for(llm: Any, tools: Any) -> None:
+    await llm.apredict_and_call(tools, user_msg=QUERY, allow_parallel_tool_calls=True)
+    pdoctor_trace.flush()  # ends the conversation of this task
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_predict_and_call_outside_an_agent(models: FakeModels, sink: OtlpSink, kind: str) -> None:
+    log = ToolLog()
+    tools = [FunctionTool.from_defaults(tool) for tool in log.functions()]
+    llm = model(models, "fake.par")
+    if kind == "sync":
+        llm.predict_and_call(tools, user_msg=QUERY, allow_parallel_tool_calls=True)
+    else:
+        asyncio.run(asked_for(llm, tools))
+    pdoctor_trace.flush()
+    assert [(call.tool, call.executed, call["pdoctor.tool.timing"]) for call in sink.calls] == [
+        ("add", True, "exact"),
+        ("slow_echo", True, "exact"),
+    ]
+    assert sorted(log.names) == ["add", "slow_echo"]
