@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from synth.model import Verdict
     from synth.policies import PolicyResult, PolicySet
     from synth.run import Run
+    from synth.solver_process import SolverProcess
 
 
 @click.command("check")
@@ -49,23 +51,31 @@ def check(
     from synth.case import read_cases
     from synth.judge import Rules
     from synth.policies import load_policies
+    from synth.solver_process import SolverProcess
 
     if cases_file is None and policies_file is None:
         raise BadInput("nothing to judge the runs by: give --cases FILE, --policies FILE or both")
     cases = {case.id: case for case in read_cases(cases_file)} if cases_file else {}
     policies = load_policies(policies_file) if policies_file else None
-    judged: list[Judgement] = []
-    for run in (run for source in runs for run in runs_in(source)):
-        judgement = Judgement(run, case_of(run, cases, cases_file), policies, Rules(z3=z3))
-        if as_json:
-            for line in judgement.lines():
-                write_json(line)
-        judged.append(judgement)
+    shown: list[Judgement] = []
+    results: set[str] = set()
+    judged = 0
+    with SolverProcess() as solver:
+        for run in (run for source in runs for run in runs_in(source)):
+            case = case_of(run, cases, cases_file)
+            judgement = judgement_of(solver, run, case, policies, Rules(z3=z3))
+            results.update(judgement.results)
+            judged += 1
+            if as_json:
+                for line in judgement.lines():
+                    write_json(line)
+            else:
+                shown.append(judgement)
     if not judged:
         raise BadInput(f"no run found in {', '.join(runs)}")
     if not as_json:
-        click.echo(summary(judged))
-    return exit_code(result for judgement in judged for result in judgement.results)
+        click.echo(summary(shown))
+    return exit_code(results)
 
 
 def case_of(run: Run, cases: dict[str, Case], cases_file: str | None) -> Case | None:
@@ -80,18 +90,21 @@ def case_of(run: Run, cases: dict[str, Case], cases_file: str | None) -> Case | 
     return cases[run.case_id]
 
 
+def judgement_of(
+    solver: SolverProcess, run: Run, case: Case | None, policies: PolicySet | None, rules: Rules
+) -> Judgement:
+    """Judge one run; `solver` keeps a question that is too hard for Z3 from hanging the command."""
+    verdict = solver.judge(case, run, rules) if case else None
+    return Judgement(run.id, verdict, solver.judge_policies(policies, run, rules) if policies else ())
+
+
+@dataclass(frozen=True)
 class Judgement:
     """What was found about one run."""
 
-    def __init__(self, run: Run, case: Case | None, policies: PolicySet | None, rules: Rules) -> None:
-        from synth.judge import judge
-        from synth.policies import judge_policies
-
-        self.run_id = run.id
-        self.verdict: Verdict | None = judge(case, run, rules=rules) if case else None
-        self.policies: tuple[PolicyResult, ...] = (
-            judge_policies(policies, run, rules=rules) if policies else ()
-        )
+    run_id: str
+    verdict: Verdict | None
+    policies: tuple[PolicyResult, ...]
 
     @property
     def results(self) -> list[str]:
