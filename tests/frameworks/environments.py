@@ -51,6 +51,7 @@ ENVIRONMENTS = (
     Environment(
         "llama_index", ("llama-index-core", "llama-index-llms-openai-like"), ("test_llama_index.py",)
     ),
+    Environment("smolagents", ("smolagents[openai]",), ("test_smolagents.py",)),
 )
 
 
