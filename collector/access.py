@@ -142,7 +142,7 @@ def check_bind(settings: Settings, store: Store) -> None:
         if not keys.any_key(connection):
             raise BadStore(
                 f"{settings.host} can be reached from other machines, and this store has no API key",
-                "make a key first (collector on loopback, POST /api/v1/keys), or say --insecure",
+                "make a key first (pdoctor keys create), or say --insecure",
             )
 
 

@@ -40,6 +40,7 @@ VERBS = {
     "progress": "progress and repetition rates of recorded runs",
     "monitor": "check event sequences against a behaviour specification",
     "policies": "lint, load or draft policies for production runs",
+    "keys": "make API keys for a collector",
     "runs": "list, show and export the runs of a collector",
     "recheck": "judge stored runs again",
     "status": "check this installation: what would be traced, and where it would go",

@@ -13,6 +13,7 @@ from typing import Any
 import click
 import orjson
 
+from collector.errors import CollectorError
 from synth.errors import BadInput, MissingExtra, SynthError
 
 
@@ -46,6 +47,8 @@ def clear_errors() -> Iterator[None]:
     try:
         yield
     except (BadInput, MissingExtra, SynthError) as error:
+        fail(str(error))
+    except CollectorError as error:
         fail(str(error))
     except FileNotFoundError as error:
         fail(f"{error.filename}: no such file")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from collector.cli.console import clear_errors, fail
 
 PORTS = range(65536)
+SECONDS = click.FloatRange(0)
 PATH = click.Path(path_type=Path)
 
 
@@ -35,10 +37,31 @@ def port_or_off(ctx: click.Context, param: click.Parameter, value: str) -> int |
 )
 @click.option("--policies", type=PATH, default=None, help="A policy file or a folder of them.")
 @click.option("--cases", type=PATH, default=None, help="Cases as JSON lines.")
+@click.option(
+    "--checkers", type=click.IntRange(0, 64), default=1, show_default=True, help="Judging processes."
+)
+@click.option(
+    "--idle-seconds", type=SECONDS, default=60.0, show_default=True, help="Until a run without an end ends."
+)
+@click.option("--grace-seconds", type=SECONDS, default=2.0, show_default=True, help="To wait for late calls.")
+@click.option(
+    "--z3", "z3_check", default="all", show_default=True, help="all, failing, off or 1/K: test cases."
+)
+@click.option(
+    "--z3-policies", "z3_check_policies", default="1/100", show_default=True, help="The same: policies."
+)
+@click.option("--webhook-host", "webhook_hosts", multiple=True, help="A host that webhooks may be sent to.")
+@click.option("--webhook-private", is_flag=True, help="Also when its address is inside a private network.")
+@click.option("--events-endpoint", metavar="URL", default=None, help="Where verdicts go as OTLP events.")
+@click.option("--insecure", is_flag=True, help="Allow other machines in without API keys.")
 def command(
-    host: str, http_port: int, grpc_port: int | None, store: str, policies: Path | None, cases: Path | None
-) -> None:
-    """Receive OTLP traces, judge the runs and show them at http://HOST:PORT/."""
+    host: str, http_port: int, grpc_port: int | None, store: str, policies: Path | None, cases: Path | None,
+    **others: Any,
+) -> None:  # fmt: skip
+    """Receive OTLP traces, judge the runs and show them at http://HOST:PORT/.
+
+    Beyond loopback it needs an API key in its store (`pdoctor keys create`).
+    """
     with clear_errors():
         from collector.app import serve
 
@@ -50,6 +73,7 @@ def command(
                 store=store,
                 policies=policies,
                 cases=cases,
+                **others,
             )
         except OSError as error:
             why = error.strerror or str(error)
