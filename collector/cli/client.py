@@ -68,5 +68,6 @@ def answer(response: httpx.Response) -> Any:
     if response.is_success:
         return body
     problem = body.get("error", {}) if isinstance(body, dict) else {}
-    said = "; ".join(filter(None, (problem.get("message"), problem.get("hint"))))
+    hint = "set PDOCTOR_API_KEY" if response.status_code == httpx.codes.UNAUTHORIZED else problem.get("hint")
+    said = "; ".join(filter(None, (problem.get("message"), hint)))
     raise BadInput(said or f"{response.url} answered {response.status_code}")
