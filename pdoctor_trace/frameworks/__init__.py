@@ -35,6 +35,7 @@ FRAMEWORKS: tuple[Entry, ...] = (
     Entry("pydantic_ai", "frameworks.pydantic_ai:PYDANTIC_AI", ("pydantic_ai",)),
     Entry("mcp", "frameworks.mcp:MCP", ("mcp",)),
     Entry("dspy", "frameworks.dspy:DSPY", ("dspy",)),
+    Entry("google_adk", "frameworks.google_adk:GOOGLE_ADK", ("google.adk",)),
     Entry("llama_index", "frameworks.llama_index:LLAMA_INDEX", ("llama_index",)),
     Entry("smolagents", "frameworks.smolagents:SMOLAGENTS", ("smolagents",)),
     Entry("openai", "raw_loops.openai:OPENAI", ("openai",)),

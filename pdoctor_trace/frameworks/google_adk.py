@@ -1,0 +1,251 @@
+"""Google ADK.
+
+`_execute_single_prepared_call` runs one requested call with its callbacks, unknown tools included, and makes
+the span. The tool itself is `FunctionTool._invoke_callable`, which is not reached when its arguments are
+refused, or `_call_tool_async` for tools of other kinds. What the model asked for is read where its reply is
+finished; LiteLLM's malformed arguments are dropped before that and are seen only as the message is converted.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pdoctor_trace import runtime
+from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.runs import CURRENT, CallFrame, OpenRun, Request, current
+from pdoctor_trace.span import (
+    BAD_ARGUMENTS,
+    UNKNOWN_TOOL,
+    Call,
+    RunVisit,
+    Visit,
+    around,
+    around_async,
+    around_async_generator,
+    not_executed,
+    observe,
+)
+
+SOURCE = "google_adk"
+
+
+class _Run(OpenRun):
+    """A run and the calls that its model wrote with malformed arguments."""
+
+    __slots__ = ("malformed",)
+
+    malformed: list[Any]
+
+
+class _ToolVisit(Visit):
+    """One requested call with its callbacks."""
+
+    __slots__ = ("call", "prepared", "result")
+
+    def __init__(self, call: Call, prepared: Any) -> None:
+        super().__init__(_ToolFrame(call, self))
+        self.call, self.prepared = call, prepared
+        self.result: bytes | None = None
+        call.attempts = 0
+
+    def returned(self, event: Any) -> None:
+        call = self.call
+        call.executed = call.attempts > 0
+        response = _response(event)
+        if call.executed:
+            call.close(self.result)
+            return
+        if self.prepared.tool_lookup_error is not None:
+            call.fail(self.prepared.tool_lookup_error, UNKNOWN_TOOL)
+        elif _refused(response) and not self._waits_for_a_person():
+            call.fail(response["error"], BAD_ARGUMENTS)
+        call.close(runtime.ACTIVE.capture.result(response))
+
+    def raised(self, error: BaseException) -> None:
+        call = self.call
+        call.executed = call.attempts > 0
+        if call.error is None:
+            call.fail(error)
+        call.close()
+
+    def _waits_for_a_person(self) -> bool:
+        context = self.prepared.tool_context
+        return bool(context.actions.requested_tool_confirmations) or context.tool_confirmation is not None
+
+
+class _ToolFrame(CallFrame):
+    """Around one call; its body reports back through it."""
+
+    __slots__ = ("visit",)
+
+    def __init__(self, call: Call, visit: _ToolVisit) -> None:
+        super().__init__(call, in_body=False)
+        self.visit = visit
+
+
+class _BodyVisit(Visit):
+    """The tool itself runs."""
+
+    __slots__ = ("outer",)
+
+    def __init__(self, outer: _ToolVisit) -> None:
+        super().__init__(outer.call)
+        self.outer = outer
+        outer.call.attempts += 1
+
+    def returned(self, result: Any) -> None:
+        self.outer.call.error = self.outer.call.kind = None
+        self.outer.result = runtime.ACTIVE.capture.result(result)
+
+    def raised(self, error: BaseException) -> None:
+        self.outer.call.fail(error)
+
+
+class _ReplyVisit(Visit):
+    """A reply of the model is being finished; then its calls have ids."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: _Run) -> None:
+        super().__init__(CURRENT.get())
+        self.run = run
+
+    def returned(self, event: Any) -> None:
+        if event.partial:
+            return
+        run, capture = self.run, runtime.ACTIVE.capture
+        parts = (event.content.parts if event.content is not None else None) or ()
+        has_text = any(part.text and part.text.strip() and not part.thought for part in parts)
+        turn, now = run.state.next_turn(), time.time_ns()
+        for asked in event.get_function_calls():
+            arguments = capture.arguments(asked.args or {})
+            run.request(Request(asked.id, asked.name or "", arguments, turn, has_text, now))
+        malformed, run.malformed = run.malformed, []
+        for call_id, tool, text in malformed:
+            arguments, _ = capture.argument_text(text)
+            not_executed(Request(call_id, tool, arguments, turn, has_text, now, False), SOURCE, run)
+
+
+def _enter_tool(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    prepared = args[1] if len(args) > 1 else kwargs["prepared_call"]
+    asked = prepared.function_call
+    call = Call(
+        SOURCE,
+        asked.name,
+        runtime.ACTIVE.capture.arguments(prepared.function_args),
+        call_id=asked.id,
+        description=None if prepared.tool_lookup_error is not None else prepared.tool.description,
+    )
+    if call.run is not None:
+        call.asked_by(call.run.take_request(call.call_id, call.tool))
+    return _ToolVisit(call, prepared)
+
+
+def _enter_any_body(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    tool = args[0] if args else kwargs["tool"]
+    return None if hasattr(type(tool), "_invoke_callable") else _body()
+
+
+def _enter_function(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    """FunctionTool also asks the user's own `require_confirmation` through the same method."""
+    target = args[0] if args else kwargs["target"]
+    return _body() if target is tool.func else None
+
+
+def _body() -> Visit | None:
+    frame = current()
+    return _BodyVisit(frame.visit) if isinstance(frame, _ToolFrame) else None
+
+
+def _enter_reply(flow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    run = _run()
+    if run is None:
+        return None
+    request = args[0] if args else kwargs["llm_request"]
+    run.offer((name, tool.description) for name, tool in request.tools_dict.items())
+    run.model = request.model if type(request.model) is str else run.model
+    return _ReplyVisit(run)
+
+
+def _on_litellm_message(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    run = _run()
+    if run is None or kwargs.get("is_partial"):
+        return
+    message = args[0] if args else kwargs["message"]
+    for asked in message.get("tool_calls") or ():
+        text, tool = asked.function.arguments, asked.function.name
+        if not runtime.ACTIVE.capture.argument_text(text)[1] and type(tool) is str:
+            run.malformed.append((asked.id, tool, text))
+
+
+def _run() -> _Run | None:
+    frame = current()
+    if frame is None or frame.in_body or not isinstance(frame.run, _Run):
+        return None
+    return frame.run
+
+
+def _enter_run(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    session, name = kwargs.get("session_id"), getattr(runner.agent, "name", None)
+    run = _Run(
+        SOURCE,
+        agent=name if type(name) is str else None,
+        query=_query(kwargs.get("new_message")),
+        conversation=session if type(session) is str else None,
+        quiet=True,
+    )
+    run.malformed = []
+    return RunVisit(run)
+
+
+def _query(message: Any) -> str | None:
+    texts = [part.text for part in getattr(message, "parts", None) or () if isinstance(part.text, str)]
+    return "".join(texts) if texts else None
+
+
+def _response(event: Any) -> Any:
+    """The response in the event that answers a call; None where it is to follow later."""
+    for part in (event.content.parts if event is not None and event.content is not None else None) or ():
+        if part.function_response is not None:
+            return part.function_response.response
+    return None
+
+
+def _refused(response: Any) -> bool:
+    return isinstance(response, dict) and isinstance(response.get("error"), str)
+
+
+_CALLER = "google.adk.flows.llm_flows.tools._caller"
+_LIVE = "google.adk.flows.llm_flows.tools._live_caller"
+_TOOL, _BODY = around_async(_enter_tool), around_async(_enter_any_body)
+
+GOOGLE_ADK = Framework(
+    name=SOURCE,
+    title="Google ADK",
+    distribution="google-adk",
+    versions=">=2.13,<3",
+    targets=(
+        Target(_CALLER, "_execute_single_prepared_call", _TOOL),
+        Target(_LIVE, "_execute_single_prepared_call", _TOOL, optional=True),
+        Target(_CALLER, "_call_tool_async", _BODY),
+        Target(_LIVE, "_call_tool_async", _BODY, optional=True),
+        Target(
+            "google.adk.tools.function_tool", "FunctionTool._invoke_callable", around_async(_enter_function)
+        ),
+        Target(
+            "google.adk.flows.llm_flows.base_llm_flow",
+            "BaseLlmFlow._finalize_model_response_event",
+            around(_enter_reply),
+        ),
+        Target(
+            "google.adk.models.lite_llm",
+            "_message_to_generate_content_response",
+            observe(_on_litellm_message),
+            optional=True,
+        ),
+        Target("google.adk.runners", "Runner.run_async", around_async_generator(_enter_run)),
+    ),
+    covers="run, run_async, streaming, callbacks, unknown tools, refused arguments, nested agents, transfers",
+    limits="malformed arguments of a streamed LiteLLM reply are lost before anyone can see them",
+)
