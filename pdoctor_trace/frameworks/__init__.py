@@ -36,6 +36,7 @@ FRAMEWORKS: tuple[Entry, ...] = (
     Entry("mcp", "frameworks.mcp:MCP", ("mcp",)),
     Entry("dspy", "frameworks.dspy:DSPY", ("dspy",)),
     Entry("google_adk", "frameworks.google_adk:GOOGLE_ADK", ("google.adk",)),
+    Entry("agno", "frameworks.agno:AGNO", ("agno",)),
     Entry("llama_index", "frameworks.llama_index:LLAMA_INDEX", ("llama_index",)),
     Entry("smolagents", "frameworks.smolagents:SMOLAGENTS", ("smolagents",)),
     Entry("openai", "raw_loops.openai:OPENAI", ("openai",)),

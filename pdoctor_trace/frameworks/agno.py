@@ -1,0 +1,287 @@
+"""Agno: agents and teams.
+
+`FunctionCall.execute/aexecute` run one call and make the span. They give back a text where the tool raised,
+so the exception itself is taken from the line that logs it; a tool that yields has not even begun when they
+return, so its generator is traced in their result. Unknown tools and malformed arguments are sorted out
+before, in `Model.get_function_calls_to_run`. `run` and `arun` give a value, a coroutine or a generator.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from typing import Any
+
+from pdoctor_trace import runtime
+from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.guard import guarded
+from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
+from pdoctor_trace.span import (
+    BAD_ARGUMENTS,
+    TOOL_RAISED,
+    Call,
+    RunVisit,
+    Visit,
+    Watcher,
+    Wrapper,
+    around,
+    around_async,
+    around_async_generator,
+    around_generator,
+    enter_frame,
+    leave,
+    not_executed,
+    observe,
+    watch_async_generator,
+    watch_generator,
+)
+
+SOURCE = "agno"
+MAX_PIECES = 10_000
+"""So many pieces of text of a yielding tool are kept."""
+
+
+class _ToolCall(Call):
+    """One call; a tool that yields closes it when it is exhausted."""
+
+    __slots__ = ("asked", "pieces")
+
+    asked: Any
+    """Agno's own FunctionCall."""
+    pieces: list[str]
+
+    def returned(self, outcome: Any) -> None:
+        if outcome.status == "failure":
+            error = self.error if isinstance(self.error, BaseException) else None
+            self._failed(error or (outcome.error if type(outcome.error) is str else "failure"))
+        elif inspect.isgenerator(outcome.result) or inspect.isasyncgen(outcome.result):
+            self._follow(outcome)
+        else:
+            self.error = self.kind = None
+            self.close(runtime.ACTIVE.capture.result(outcome.result))
+
+    def raised(self, error: BaseException) -> None:
+        self._failed(error)
+
+    def _failed(self, error: BaseException | str) -> None:
+        if isinstance(error, BaseException) and _never_reached(error):
+            self.executed = False
+            self.fail(error, BAD_ARGUMENTS)
+        else:
+            self.fail(error, None if isinstance(error, BaseException) else TOOL_RAISED)
+        self.close()
+
+    def _follow(self, outcome: Any) -> None:
+        """Put a traced generator in the place of the tool's own, which Agno is about to read."""
+        items, visit, pieces = outcome.result, _YieldingVisit(self), _Pieces(self)
+        self.pieces = []
+        if inspect.isgenerator(items):
+            watched = watch_generator(lambda _: pieces)(lambda: items, None, (), {})
+            traced = around_generator(lambda *_: visit)(lambda: watched, None, (), {})
+        else:
+            watched = watch_async_generator(lambda _: pieces)(lambda: items, None, (), {})
+            traced = around_async_generator(lambda *_: visit)(lambda: watched, None, (), {})
+        if self.asked.result is items:
+            self.asked.result = traced
+        outcome.result = traced
+
+
+class _Pieces(Watcher):
+    """What a yielding tool yields; events of nested agents among it are not kept."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: _ToolCall) -> None:
+        self.call = call
+
+    def item(self, item: Any) -> None:
+        if type(item) is str and len(self.call.pieces) < MAX_PIECES:
+            self.call.pieces.append(item)
+
+
+class _YieldingVisit(Visit):
+    """The body of a tool that yields."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: _ToolCall) -> None:
+        super().__init__(call)
+        self.call = call
+
+    def returned(self, result: Any) -> None:
+        self.call.close(runtime.ACTIVE.capture.result("".join(self.call.pieces)))
+
+    def raised(self, error: BaseException) -> None:
+        self.call.fail(error)
+        self.call.close()
+
+
+class _ReplyVisit(Visit):
+    """The calls of one reply are looked up: those not found again in the result cannot run."""
+
+    __slots__ = ("functions", "message", "run")
+
+    def __init__(self, run: OpenRun, message: Any, functions: Any) -> None:
+        super().__init__(CURRENT.get())
+        self.run, self.message, self.functions = run, message, functions
+
+    def returned(self, result: Any) -> None:
+        run, capture, runnable = self.run, runtime.ACTIVE.capture, list(result)
+        content = self.message.content
+        has_text = isinstance(content, str) and bool(content.strip())
+        turn, now = run.state.next_turn(), time.time_ns()
+        for asked in self.message.tool_calls or ():
+            tool, call_id = asked["function"]["name"], asked.get("id")
+            arguments, _ = capture.argument_text(asked["function"].get("arguments") or {})
+            if runnable and (runnable[0].function.name, runnable[0].call_id) == (tool, call_id):
+                runnable.pop(0)
+                run.request(Request(call_id, tool, arguments, turn, has_text, now))
+            else:
+                known = tool in (self.functions or ())
+                request = Request(call_id, tool, arguments, turn, has_text, now, well_formed=not known)
+                not_executed(request, SOURCE, run)
+
+
+def _enter_tool(asked: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+    function = asked.function
+    call = _ToolCall(
+        SOURCE,
+        function.name,
+        runtime.ACTIVE.capture.arguments(asked.arguments or {}),
+        call_id=asked.call_id,
+        description=function.description,
+    )
+    call.asked = asked
+    if call.run is not None:
+        call.asked_by(call.run.take_request(call.call_id, call.tool))
+    return call
+
+
+def _on_logged_error(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The line in which Agno logs what a tool raised, before only its text is left."""
+    frame = current()
+    error = args[0] if args else None
+    if isinstance(frame, _ToolCall) and isinstance(error, BaseException):
+        frame.error = error
+
+
+def _on_tools(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Before each model request: the tools that go with it."""
+    run = _run()
+    if run is None:
+        return
+    run.model = model.id if type(model.id) is str else run.model
+    for tool in (args[0] if args else kwargs["tools"]) or ():
+        described = tool.get("function", tool) if isinstance(tool, dict) else vars(tool)
+        name, description = described.get("name"), described.get("description")
+        if type(name) is str:
+            run.offer([(name, description if type(description) is str else None)])
+
+
+def _enter_reply(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    run = _run()
+    if run is None:
+        return None
+    message = args[0] if args else kwargs["assistant_message"]
+    return _ReplyVisit(run, message, args[2] if len(args) > 2 else kwargs.get("functions"))
+
+
+def _run() -> OpenRun | None:
+    frame = current()
+    if frame is None or frame.in_body or frame.run is None or frame.run.source != SOURCE:
+        return None
+    return frame.run
+
+
+def _traced_run() -> Wrapper:
+    """`run` and `arun` decide by their arguments what they give back; the run ends when that does."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        visit = guarded(_enter_run, instance, args, kwargs) if runtime.recording() else None
+        if visit is None:
+            return wrapped(*args, **kwargs)
+        token = enter_frame(visit.frame)
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            leave(token)
+            guarded(visit.raised, error)
+            raise
+        leave(token)
+        return _until_its_end(result, visit)
+
+    return wrapper
+
+
+def _until_its_end(result: Any, visit: Visit) -> Any:
+    if inspect.isgenerator(result):
+        wrapper = around_generator(lambda *_: visit)
+    elif inspect.isasyncgen(result):
+        wrapper = around_async_generator(lambda *_: visit)
+    elif inspect.iscoroutine(result):
+        return around_async(lambda *_: visit)(lambda: result, None, (), {})
+    else:
+        guarded(visit.returned, result)
+        return result
+    return wrapper(lambda: result, None, (), {})
+
+
+def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    given = args[0] if args else kwargs.get("input")
+    session = kwargs.get("session_id") or agent.session_id
+    return RunVisit(
+        OpenRun(
+            SOURCE,
+            agent=agent.name if type(agent.name) is str else None,
+            query=_query(given),
+            conversation=session if type(session) is str else None,
+            quiet=True,
+        )
+    )
+
+
+def _query(given: Any) -> str | None:
+    """The input text, or that of the last message of the user."""
+    if isinstance(given, str):
+        return given
+    for message in reversed(given if isinstance(given, list) else [given]):
+        if isinstance(message, str):
+            return message
+        values = message if isinstance(message, dict) else getattr(message, "__dict__", {})
+        content = values.get("content")
+        if values.get("role") == "user" and isinstance(content, str):
+            return content
+    return None
+
+
+def _never_reached(error: BaseException) -> bool:
+    """Whether the arguments did not fit: the exception comes from their check, or from the call itself."""
+    step, module = error.__traceback__, ""
+    while step is not None:
+        module, step = str(step.tb_frame.f_globals.get("__name__")), step.tb_next
+    if type(error).__name__ == "ValidationError":
+        return module == "pydantic._internal._validate_call"
+    return isinstance(error, TypeError) and module == _TOOLS
+
+
+_TOOLS, _MODEL = "agno.tools.function", "agno.models.base"
+
+AGNO = Framework(
+    name=SOURCE,
+    title="Agno",
+    distribution="agno",
+    versions=">=3.1,<4",
+    targets=(
+        Target(_TOOLS, "FunctionCall.execute", around(_enter_tool)),
+        Target(_TOOLS, "FunctionCall.aexecute", around_async(_enter_tool)),
+        Target(_TOOLS, "log_exception", observe(_on_logged_error), optional=True),
+        Target(_MODEL, "Model.get_function_calls_to_run", around(_enter_reply)),
+        Target(_MODEL, "Model._format_tools", observe(_on_tools)),
+        Target("agno.agent.agent", "Agent.run", _traced_run()),
+        Target("agno.agent.agent", "Agent.arun", _traced_run()),
+        Target("agno.team.team", "Team.run", _traced_run()),
+        Target("agno.team.team", "Team.arun", _traced_run()),
+    ),
+    covers="agents and teams, run, arun and both streamed, tools that yield, unknown tools, bad arguments",
+    limits="tools that wait for a person are seen as requested only",
+)

@@ -1,0 +1,119 @@
+"""Agno on a scripted Chat Completions model."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import pytest
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from fake_models import FINAL, STEPS, FakeModels
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+os.environ.setdefault("AGNO_TELEMETRY", "false")
+pytest.importorskip("agno")
+from agno.agent import Agent
+from agno.models.openai.like import OpenAILike
+from agno.team import Team
+
+# Agno never closes its clients.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def agent(models: FakeModels, script: str, tools: Any, **options: Any) -> Agent:
+    options = {"name": "tester", "telemetry": False, **options}
+    return Agent(model=model(models, script), tools=list(tools), **options)
+
+
+def model(models: FakeModels, script: str) -> Any:
+    return OpenAILike(id=script, base_url=models.openai, api_key="x", max_retries=0)
+
+
+def run(one: Any) -> Any:
+    return one.run(QUERY).content
+
+
+def stream(one: Any) -> Any:
+    return text_of(list(one.run(QUERY, stream=True)))
+
+
+def text_of(events: Any) -> str:
+    return "".join(event.content or "" for event in events if event.event == "RunContent")
+
+
+def arun(one: Any) -> Any:
+    return asyncio.run(one.arun(QUERY)).content
+
+
+def astream(one: Any) -> Any:
+    async def main() -> str:
+        return text_of([event async for event in one.arun(QUERY, stream=True)])
+
+    return asyncio.run(main())
+
+
+MODES = {"run": run, "stream": stream, "arun": arun, "arun stream": astream}
+
+
+class AgnoDriver(Driver):
+    source = "agno"
+    modes = tuple(MODES)
+    sync_mode = "run"
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        try:
+            return Outcome(text=MODES[mode](agent(models, script, tools)))
+        except BaseException as error:
+            return Outcome(error=error)
+
+    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
+        def ask_sub(text: str) -> str:
+            """Ask another agent."""
+            return run(agent(models, "fake.par", log.functions()))
+
+        return self.run(models, "fake.nest", [ask_sub], "run")
+
+
+class TestAgno(Conformance):
+    driver = AgnoDriver()
+    limits: ClassVar[dict[str, str]] = {}
+
+
+@pytest.mark.parametrize("mode", ["run", "stream"])
+def test_a_tool_that_yields_is_a_call_until_it_is_exhausted(
+    models: FakeModels, sink: OtlpSink, mode: str
+) -> None:
+    times = []
+
+    def count() -> Iterator[str]:
+        """Count to three."""
+        yield from ("one ", "two ", "three")
+        times.append(time.time_ns())
+
+    STEPS["count"] = [("count", "{}")]
+    assert MODES[mode](agent(models, "fake.count", [count])).endswith(FINAL)
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert call.result == "one two three"
+    assert call.start < times[0] <= call.end
+
+
+def test_a_team_delegates_by_a_call_with_the_members_run_inside(models: FakeModels, sink: OtlpSink) -> None:
+    STEPS["delegate"] = [("delegate_task_to_member", '{"member_id": "helper", "task": "help"}')]
+    helper = agent(models, "fake.one", ToolLog().functions(), name="helper")
+    team = Team(name="team", members=[helper], model=model(models, "fake.delegate"), telemetry=False)
+    assert team.run(QUERY).content == FINAL
+    pdoctor_trace.flush()
+    outer, inner = sink.runs
+    delegate, add = sink.calls
+    assert (delegate.tool, delegate.parent_id) == ("delegate_task_to_member", outer.span_id)
+    assert (inner.parent_id, add.tool, add.parent_id) == (delegate.span_id, "add", inner.span_id)
+    assert delegate.start <= inner.start <= inner.end <= delegate.end
