@@ -39,6 +39,7 @@ FRAMEWORKS: tuple[Entry, ...] = (
     Entry("agno", "frameworks.agno:AGNO", ("agno",)),
     Entry("llama_index", "frameworks.llama_index:LLAMA_INDEX", ("llama_index",)),
     Entry("smolagents", "frameworks.smolagents:SMOLAGENTS", ("smolagents",)),
+    Entry("autogen", "frameworks.autogen:AUTOGEN", ("autogen_core", "autogen_agentchat")),
     Entry("openai", "raw_loops.openai:OPENAI", ("openai",)),
     Entry("anthropic", "raw_loops.anthropic:ANTHROPIC", ("anthropic",)),
 )

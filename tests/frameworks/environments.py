@@ -54,6 +54,7 @@ ENVIRONMENTS = (
         "llama_index", ("llama-index-core", "llama-index-llms-openai-like"), ("test_llama_index.py",)
     ),
     Environment("smolagents", ("smolagents[openai]",), ("test_smolagents.py",)),
+    Environment("autogen", ("autogen-agentchat", "autogen-ext[openai]"), ("test_autogen.py",)),
 )
 
 

@@ -1,0 +1,264 @@
+"""AutoGen: agentchat's assistants and teams, and core's ToolAgent.
+
+`AssistantAgent._execute_tool_call` runs one requested call, unknown tools and unreadable arguments
+included, and answers with a flagged text; the exception itself is seen one layer below, where
+`BaseTool.run_json` checks the arguments and runs the tool. Other agents reach only that layer. Replies
+come out of `_call_llm`, the offered tools out of the workbenches.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pdoctor_trace import raw_loops, runtime
+from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.runs import CURRENT, CallFrame, OpenRun, Request, current
+from pdoctor_trace.span import (
+    BAD_ARGUMENTS,
+    TOOL_RAISED,
+    UNKNOWN_TOOL,
+    Call,
+    RunVisit,
+    Visit,
+    Watcher,
+    around_async,
+    around_async_generator,
+    observe,
+    watch_async_generator,
+)
+
+SOURCE = "autogen"
+
+
+class _AskedCall(Call):
+    """A requested call; the layer below tells the value or the exception."""
+
+    __slots__ = ("value", "well_formed")
+
+    value: bytes | None
+    well_formed: bool
+
+
+class _AskedVisit(Visit):
+    """One requested call with all that surrounds the tool."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, asked: _AskedCall) -> None:
+        super().__init__(CallFrame(asked, in_body=False))
+        self.asked = asked
+
+    def returned(self, result: Any) -> None:
+        answer = result[1] if isinstance(result, tuple) else result
+        if answer.is_error:
+            self._failed(answer.content)
+            return
+        call = self.asked
+        call.error = call.kind = None
+        call.close(runtime.ACTIVE.capture.result(answer.content) if call.value is None else call.value)
+
+    def raised(self, error: BaseException) -> None:
+        """core's ToolAgent raises what agentchat's assistants answer with."""
+        call = self.asked
+        kind = {"ToolNotFoundException": UNKNOWN_TOOL, "InvalidToolArgumentsException": BAD_ARGUMENTS}.get(
+            type(error).__name__
+        )
+        if kind is not None:
+            call.executed = False
+        if call.error is None:
+            call.fail(error, kind)
+        call.close()
+
+    def _failed(self, text: str) -> None:
+        call = self.asked
+        if not call.well_formed:
+            call.executed = False
+            call.fail(text, BAD_ARGUMENTS)
+        elif text.endswith("not found in any workbench"):
+            call.executed = False
+            call.fail(text, UNKNOWN_TOOL)
+        elif call.error is None:
+            call.fail(text, TOOL_RAISED)
+        call.close()
+
+
+class _BodyVisit(Visit):
+    """The tool itself runs."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, asked: _AskedCall) -> None:
+        super().__init__(asked)
+        self.asked = asked
+
+    def returned(self, result: Any) -> None:
+        if result is not None:  # a streaming tool's generator is exhausted: the answer above has the value
+            self.asked.value = runtime.ACTIVE.capture.result(result)
+
+    def raised(self, error: BaseException) -> None:
+        self.asked.executed = not _refused(error)
+        self.asked.fail(error, None if self.asked.executed else BAD_ARGUMENTS)
+
+
+class _DirectCall(Call):
+    """A tool run by another agent than AutoGen's own assistants."""
+
+    __slots__ = ()
+
+    def raised(self, error: BaseException) -> None:
+        self.executed = not _refused(error)
+        self.fail(error, None if self.executed else BAD_ARGUMENTS)
+        self.close()
+
+
+class _ToolsVisit(Visit):
+    """A workbench lists its tools."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: OpenRun) -> None:
+        super().__init__(CURRENT.get())
+        self.run = run
+
+    def returned(self, result: Any) -> None:
+        self.run.offer((tool["name"], tool.get("description")) for tool in result)
+
+
+class _Replies(Watcher):
+    """What a model request gives: chunks, then the whole reply."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: OpenRun) -> None:
+        self.run = run
+
+    def item(self, item: Any) -> None:
+        content = getattr(item, "content", None)
+        if type(item).__name__ != "CreateResult" or not isinstance(content, list):
+            return
+        run, now = self.run, time.time_ns()
+        turn, has_text = run.state.next_turn(), bool((item.thought or "").strip())
+        for asked in content:
+            arguments, well_formed = runtime.ACTIVE.capture.argument_text(asked.arguments)
+            run.request(Request(asked.id, asked.name, arguments, turn, has_text, now, well_formed))
+
+
+def _refused(error: BaseException) -> bool:
+    """Whether the arguments failed the check against the tool's schema, before the tool ran."""
+    step = error.__traceback__ if type(error).__name__ == "ValidationError" else None
+    while step is not None and step.tb_next is not None:
+        if step.tb_frame.f_code.co_name in ("run_json", "run_json_stream"):
+            return step.tb_next.tb_frame.f_code.co_name == "model_validate"
+        step = step.tb_next
+    return False
+
+
+def _enter_asked(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    asked = kwargs["tool_call"] if "tool_call" in kwargs else args[0]
+    return _asked(asked)
+
+
+def _enter_core(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    asked = args[0] if args else kwargs["message"]
+    return _asked(asked)
+
+
+def _asked(asked: Any) -> Visit:
+    arguments, well_formed = runtime.ACTIVE.capture.argument_text(asked.arguments)
+    call = _AskedCall(SOURCE, asked.name, arguments, call_id=asked.id)
+    call.value, call.well_formed = None, well_formed and bool(asked.arguments.strip())
+    if call.run is not None:
+        call.description = call.run.tools.get(call.tool)
+        call.asked_by(call.run.take_request(call.call_id, call.tool))
+    return _AskedVisit(call)
+
+
+def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
+    frame = current()
+    asked = frame.call if frame is not None and not frame.in_body else None
+    if isinstance(asked, _AskedCall) and asked.tool == tool.name:
+        return _BodyVisit(asked)
+    given = args[0] if args else kwargs["args"]
+    call_id = args[2] if len(args) > 2 else kwargs.get("call_id")
+    if raw_loops.in_use():
+        claimed = raw_loops.claim(call_id, tool.name, given)
+        if claimed is not None:
+            return claimed
+    arguments = runtime.ACTIVE.capture.arguments(given)
+    return _DirectCall(SOURCE, tool.name, arguments, call_id=call_id, description=tool.description)
+
+
+def _enter_stream(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
+    """A streaming tool used by an assistant; elsewhere its generator is the user's own business."""
+    visit = _enter_tool(tool, args, kwargs)
+    return visit if isinstance(visit, _BodyVisit) else None
+
+
+def _enter_tools(workbench: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    run = _run()
+    return None if run is None else _ToolsVisit(run)
+
+
+def _on_process(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Hand-overs to other agents are offered as tools beside the workbenches."""
+    run = _run()
+    if run is not None:
+        run.offer((tool.name, tool.description) for tool in kwargs.get("handoff_tools", ()))
+
+
+def _begin_reply(agent: Any) -> Watcher | None:
+    run = _run()
+    return None if run is None else _Replies(run)
+
+
+def _run() -> OpenRun | None:
+    frame = current()
+    run = frame.run if frame is not None else None
+    return run if run is not None and run.source == SOURCE else None
+
+
+def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    name = getattr(agent, "name", None)
+    query = _query(kwargs.get("task"))
+    return RunVisit(OpenRun(SOURCE, agent=name if type(name) is str else None, query=query, quiet=True))
+
+
+def _query(task: Any) -> str | None:
+    if isinstance(task, list | tuple):
+        return _query(task[-1]) if task else None
+    text = getattr(task, "content", task)
+    return text if type(text) is str else None
+
+
+_ASSISTANT = "autogen_agentchat.agents._assistant_agent"
+_CHAT_AGENT = "autogen_agentchat.agents._base_chat_agent"
+_TEAM = "autogen_agentchat.teams._group_chat._base_group_chat"
+_STATIC = "autogen_core.tools._static_workbench"
+_MCP = "autogen_ext.tools.mcp._workbench"
+_TOOLS = "autogen_core.tools._base"
+
+AUTOGEN = Framework(
+    name=SOURCE,
+    title="AutoGen",
+    distribution="autogen-agentchat",
+    versions=">=0.7,<0.8",
+    targets=(
+        Target(_ASSISTANT, "AssistantAgent._execute_tool_call", around_async(_enter_asked)),
+        Target(_ASSISTANT, "AssistantAgent._call_llm", watch_async_generator(_begin_reply)),
+        Target(_ASSISTANT, "AssistantAgent._process_model_result", observe(_on_process)),
+        Target(_CHAT_AGENT, "BaseChatAgent.run", around_async(_enter_run)),
+        Target(_CHAT_AGENT, "BaseChatAgent.run_stream", around_async_generator(_enter_run)),
+        Target(_TEAM, "BaseGroupChat.run_stream", around_async_generator(_enter_run)),
+        Target(_TOOLS, "BaseTool.run_json", around_async(_enter_tool)),
+        Target(_TOOLS, "BaseStreamTool.run_json_stream", around_async_generator(_enter_stream)),
+        Target(_STATIC, "StaticWorkbench.list_tools", around_async(_enter_tools)),
+        Target(_MCP, "McpWorkbench.list_tools", around_async(_enter_tools), optional=True),
+        Target(
+            "autogen_core.tool_agent._tool_agent", "ToolAgent.handle_function_call", around_async(_enter_core)
+        ),
+    ),
+    covers="AssistantAgent, teams, hand-overs, agents as tools, streaming, ToolAgent of autogen-core",
+    limits="a team on a runtime that was started before the run: its calls have a run of their own; "
+    "autogen-core alone has no run and no query",
+)
