@@ -37,6 +37,7 @@ FRAMEWORKS: tuple[Entry, ...] = (
     Entry("dspy", "frameworks.dspy:DSPY", ("dspy",)),
     Entry("google_adk", "frameworks.google_adk:GOOGLE_ADK", ("google.adk",)),
     Entry("agno", "frameworks.agno:AGNO", ("agno",)),
+    Entry("haystack", "frameworks.haystack:HAYSTACK", ("haystack",)),
     Entry("llama_index", "frameworks.llama_index:LLAMA_INDEX", ("llama_index",)),
     Entry("smolagents", "frameworks.smolagents:SMOLAGENTS", ("smolagents",)),
     Entry("autogen", "frameworks.autogen:AUTOGEN", ("autogen_core", "autogen_agentchat")),

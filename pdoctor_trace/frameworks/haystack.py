@@ -1,0 +1,275 @@
+"""Haystack 2 and 3.
+
+`Tool.invoke/invoke_async` run a tool and make the span; in an agent they run in worker threads or tasks, from
+callables that are made per requested call. The call's id is handed from there to the tool by a frame of its
+own: version 3 gives the call to the maker, version 2 only the dictionary of arguments, which is remembered
+from where the calls are prepared. Unknown tools are seen where the calls of a reply are looked up, malformed
+arguments only where the OpenAI generator still has their text.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Any
+
+from pdoctor_trace import raw_loops, runtime
+from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.guard import guarded
+from pdoctor_trace.runs import CURRENT, Frame, OpenRun, Request, current
+from pdoctor_trace.span import (
+    BAD_ARGUMENTS,
+    Call,
+    RunVisit,
+    Visit,
+    Wrapper,
+    around,
+    around_async,
+    not_executed,
+    observe,
+)
+
+SOURCE = "haystack"
+
+
+class _Asked(Frame):
+    """Around one requested call until its tool is reached."""
+
+    __slots__ = ("call_id", "run", "sdk")
+
+    run: OpenRun
+
+    def __init__(self, run: OpenRun, call_id: Any) -> None:
+        self.state, self.span_id, self.sdk = run.state, run.span_id, run.sdk
+        self.run, self.call_id = run, call_id
+
+
+class _Run(OpenRun):
+    """A run; in version 2, the arguments that wait for their tool and the ids of their calls."""
+
+    __slots__ = ("prepared",)
+
+    prepared: deque[tuple[Any, Any]]
+
+
+class _ToolCall(Call):
+    """One call; Haystack wraps what the tool raised."""
+
+    __slots__ = ()
+
+    def raised(self, error: BaseException) -> None:
+        wrapped = type(error).__name__ == "ToolInvocationError" and error.__cause__ is not None
+        cause = error.__cause__ if wrapped and error.__cause__ is not None else error
+        kind = BAD_ARGUMENTS if _never_reached(cause) else None
+        self.executed = kind is None
+        self.fail(cause, kind)
+        self.close()
+
+
+class _PrepareVisit(Visit):
+    """Version 2: after the preparation, each dictionary of arguments belongs to one call."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: _Run) -> None:
+        super().__init__(CURRENT.get())
+        self.run = run
+
+    def returned(self, result: Any) -> None:
+        calls, prepared, _ = result
+        pairs = zip(calls, prepared, strict=True)
+        self.run.prepared.extend((one["final_args"], call.id) for call, one in pairs)
+
+
+def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
+    frame = current()
+    asked = frame if isinstance(frame, _Asked) else None
+    if asked is None and raw_loops.in_use():
+        claimed = raw_loops.claim(None, tool.name, kwargs)
+        if claimed is not None:
+            return claimed
+    call = _ToolCall(
+        SOURCE,
+        tool.name,
+        runtime.ACTIVE.capture.arguments(kwargs),
+        call_id=None if asked is None else asked.call_id,
+        description=tool.description,
+    )
+    if asked is not None:
+        call.asked_by(asked.run.take_request(call.call_id, call.tool))
+    return call
+
+
+def _enter_async(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
+    """A tool without an async function goes on to `invoke` in a thread, which then makes the span."""
+    return None if tool.async_function is None else _enter_tool(tool, args, kwargs)
+
+
+def _enter_maker(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    """The callable that is made here runs in a copy of the context of this very moment."""
+    asked = _asked(kwargs.get("tool_call", args[2] if len(args) > 2 else None))
+    return None if asked is None else Visit(asked)
+
+
+def _enter_old_maker(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    final = args[1] if len(args) > 1 else kwargs["final_args"]
+    run = _run()
+    for pair in () if run is None else tuple(run.prepared):
+        if pair[0] is final and run is not None:
+            run.prepared.remove(pair)
+            return Visit(_Asked(run, pair[1]))
+    return None
+
+
+def _async_maker() -> Wrapper:
+    """The coroutine function that is made here runs in a task that is started later."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        runner = wrapped(*args, **kwargs)
+        visit = guarded(_enter_async_maker, instance, args, kwargs) if runtime.recording() else None
+        if visit is None:
+            return runner
+
+        async def traced() -> Any:
+            return await around_async(lambda *_: visit)(runner, None, (), {})
+
+        return traced
+
+    return wrapper
+
+
+def _enter_async_maker(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    asked = _asked(kwargs.get("tool_call", args[3] if len(args) > 3 else None))
+    return None if asked is None else Visit(asked)
+
+
+def _asked(call: Any) -> _Asked | None:
+    run = _run()
+    return None if run is None or call is None else _Asked(run, call.id)
+
+
+def _on_calls(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The calls of a reply are looked up among the tools."""
+    run = _run()
+    if run is None:
+        return
+    messages = args[0] if args else kwargs["messages_with_tool_calls"]
+    tools = args[1] if len(args) > 1 else kwargs["tools_with_names"]
+    run.offer((name, tool.description) for name, tool in tools.items())
+    for message in messages:
+        turn, now = run.state.next_turn(), time.time_ns()
+        for asked in message.tool_calls:
+            arguments = runtime.ACTIVE.capture.arguments(asked.arguments)
+            request = Request(asked.id, asked.tool_name, arguments, turn, _has_text(message.text), now)
+            run.request(request) if asked.tool_name in tools else not_executed(request, SOURCE, run)
+
+
+def _enter_preparation(invoker: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    _on_calls(invoker, args, kwargs)
+    run = _run()
+    return None if run is None else _PrepareVisit(run)
+
+
+def _on_completion(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """A whole reply of OpenAI's: its malformed calls are dropped after this."""
+    message = (args[1] if len(args) > 1 else kwargs["choice"]).message
+    calls = [(call.id, getattr(call, "function", None)) for call in message.tool_calls or ()]
+    named = [(call_id, function.name, function.arguments) for call_id, function in calls if function]
+    _report_malformed(named, _has_text(message.content))
+
+
+def _on_chunks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The same for a streamed reply, whose calls come in pieces."""
+    calls: dict[int, list[Any]] = {}
+    chunks = args[0] if args else kwargs["chunks"]
+    for piece in (piece for chunk in chunks for piece in chunk.tool_calls or ()):
+        call = calls.setdefault(piece.index, [None, "", ""])
+        call[0] = piece.id or call[0]
+        call[1] += piece.tool_name or ""
+        call[2] += piece.arguments or ""
+    _report_malformed(list(calls.values()), any(_has_text(chunk.content) for chunk in chunks))
+
+
+def _report_malformed(calls: list[Any], has_text: bool) -> None:
+    run = _run()
+    read = [(call_id, tool, *runtime.ACTIVE.capture.argument_text(text)) for call_id, tool, text in calls]
+    malformed = [(call_id, tool, text) for call_id, tool, text, well_formed in read if not well_formed]
+    if run is None or not malformed:
+        return
+    # Well-formed calls beside them are still to come, and they belong to the same turn.
+    turn = run.state.next_turn() if len(malformed) == len(calls) else run.state.turns
+    for call_id, tool, arguments in malformed:
+        request = Request(call_id, tool, arguments, turn, has_text, time.time_ns(), well_formed=False)
+        not_executed(request, SOURCE, run)
+
+
+def _has_text(text: Any) -> bool:
+    return isinstance(text, str) and bool(text.strip())
+
+
+def _run() -> _Run | None:
+    frame = current()
+    if frame is None or frame.in_body or not isinstance(frame.run, _Run):
+        return None
+    return frame.run
+
+
+def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    run = _Run(SOURCE, query=_query(args[0] if args else kwargs.get("messages")), quiet=True)
+    run.prepared = deque()
+    run.offer(_tools(kwargs.get("tools") or agent.tools))
+    return RunVisit(run)
+
+
+def _tools(given: Any) -> list[tuple[str, str | None]]:
+    """(name, description) of tools and toolsets; names alone mean a choice among tools that come later."""
+    found: list[tuple[str, str | None]] = []
+    for one in given if isinstance(given, list | tuple) else [given]:
+        if isinstance(getattr(one, "tools", None), list):
+            found += _tools(one.tools)
+        elif type(getattr(one, "name", None)) is str:
+            found.append((one.name, one.description))
+    return found
+
+
+def _query(messages: Any) -> str | None:
+    for message in reversed(messages) if isinstance(messages, list) else ():
+        if message.role.value == "user":
+            text = message.text
+            return text if isinstance(text, str) else None
+    return None
+
+
+def _never_reached(error: BaseException) -> bool:
+    """Whether the call itself failed, because the arguments do not fit the tool's function."""
+    step, module = error.__traceback__, ""
+    while step is not None:
+        module, step = str(step.tb_frame.f_globals.get("__name__")), step.tb_next
+    return isinstance(error, TypeError) and module == _TOOL
+
+
+_TOOL, _CALLING = "haystack.tools.tool", "haystack.components.agents.tool_calling"
+_INVOKER, _AGENT = "haystack.components.tools.tool_invoker", "haystack.components.agents.agent"
+_OPENAI = "haystack.components.generators.chat.openai"
+
+HAYSTACK = Framework(
+    name=SOURCE,
+    title="Haystack",
+    distribution="haystack-ai",
+    versions=">=2.31,<4",
+    targets=(
+        Target(_TOOL, "Tool.invoke", around(_enter_tool)),
+        Target(_TOOL, "Tool.invoke_async", around_async(_enter_async), optional=True),
+        Target(_CALLING, "_make_context_bound_invoke", around(_enter_maker), optional=True),
+        Target(_CALLING, "_make_bounded_invoke_async", _async_maker(), optional=True),
+        Target(_CALLING, "_resolve_tool_calls", observe(_on_calls), optional=True),
+        Target(_INVOKER, "ToolInvoker._make_context_bound_invoke", around(_enter_old_maker), optional=True),
+        Target(_INVOKER, "ToolInvoker._prepare_tool_call_params", around(_enter_preparation), optional=True),
+        Target(_OPENAI, "_convert_chat_completion_to_chat_message", observe(_on_completion), optional=True),
+        Target(_OPENAI, "_convert_streaming_chunks_to_chat_message", observe(_on_chunks), optional=True),
+        Target(_AGENT, "Agent.run", around(_enter_run)),
+        Target(_AGENT, "Agent.run_async", around_async(_enter_run)),
+    ),
+    covers="agents, run and run_async, streaming, parallel calls, unknown tools, tools alone, nested agents",
+    limits="malformed arguments are seen with OpenAI generators only; argument types are not checked",
+)
