@@ -1,0 +1,11 @@
+"""Property tests try the same examples every time; HYPOTHESIS_PROFILE=exploring looks for new ones."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+settings.register_profile("exploring", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
