@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 
-from hypothesis import settings
+if importlib.util.find_spec("hypothesis"):  # environments of single frameworks do without
+    from hypothesis import settings
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
-settings.register_profile("exploring", deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+    settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+    settings.register_profile("exploring", deadline=None)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
