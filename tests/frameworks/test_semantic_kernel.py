@@ -1,0 +1,143 @@
+"""Semantic Kernel on a scripted Chat Completions model."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from typing import Any, ClassVar
+
+import pytest
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from fake_models import FINAL, STEPS, FakeModels
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+with warnings.catch_warnings():
+    # Semantic Kernel overrides what its pydantic calls deprecated.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    pytest.importorskip("semantic_kernel")
+    from openai import AsyncOpenAI
+    from semantic_kernel import Kernel
+    from semantic_kernel.agents import ChatCompletionAgent
+    from semantic_kernel.connectors.ai import FunctionChoiceBehavior
+    from semantic_kernel.connectors.ai.open_ai import OpenAIChatCompletion, OpenAIChatPromptExecutionSettings
+    from semantic_kernel.contents import ChatHistory
+    from semantic_kernel.functions import kernel_function
+
+# Semantic Kernel copies models whose fields pydantic calls deprecated, and leaves coroutines of its filters.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+
+def service(client: AsyncOpenAI, script: str) -> OpenAIChatCompletion:
+    return OpenAIChatCompletion(ai_model_id=script, async_client=client)
+
+
+def kernel(tools: Any) -> Kernel:
+    made = Kernel()
+    made.add_plugin({tool.__name__: kernel_function(tool) for tool in tools}, plugin_name="P")
+    return made
+
+
+async def respond(agent: ChatCompletionAgent) -> str:
+    return str((await agent.get_response(QUERY)).message.content)
+
+
+async def invoke(agent: ChatCompletionAgent) -> str:
+    return "".join([str(item.message.content) async for item in agent.invoke(QUERY)])
+
+
+async def stream(agent: ChatCompletionAgent) -> str:
+    return "".join([str(item.message.content) async for item in agent.invoke_stream(QUERY)])
+
+
+MODES = {"get_response": respond, "invoke": invoke, "stream": stream}
+
+
+async def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> str:
+    async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
+        agent = ChatCompletionAgent(service=service(client, script), name="tester", kernel=kernel(tools))
+        return await MODES[mode](agent)
+
+
+class KernelDriver(Driver):
+    source = "semantic_kernel"
+    modes = tuple(MODES)
+    sync_mode = "get_response"
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        try:
+            return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
+        except BaseException as error:
+            return Outcome(error=error)
+
+    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
+        async def ask_sub(text: str) -> str:
+            """Ask another agent."""
+            return await with_agent(models, "fake.par", log.functions(), "get_response")
+
+        return self.run(models, "fake.nest", [ask_sub], "get_response")
+
+
+class TestSemanticKernel(Conformance):
+    driver = KernelDriver()
+    limits: ClassVar[dict[str, str]] = {
+        "test_a_hostile_exception_leaves_as_it_came": "asyncio itself re-raises SystemExit through the loop",
+    }
+
+    def test_the_run_has_the_query_the_tools_and_the_number_of_calls(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
+    ) -> None:
+        """Functions are offered with the name of their plugin."""
+        self._run(models, "par", log, mode)
+        (run,) = sink.runs
+        assert {(span.run_id, span.trace_id) for span in sink.spans} == {(run.run_id, run.trace_id)}
+        assert {call.parent_id for call in sink.calls} == {run.span_id}
+        assert QUERY in run["gen_ai.input.messages"]
+        assert all(f'"P-{name}"' in run["gen_ai.tool.definitions"] for name in ("add", "slow_echo", "boom"))
+        assert (run["pdoctor.run.calls"], run.failed) == (2, False)
+
+
+def test_a_call_has_the_name_that_the_model_gave(models: FakeModels, sink: OtlpSink) -> None:
+    STEPS["plugin"] = [("P-add", '{"a": 1, "b": 2}'), ("P-sub", "{}"), ("Q-add", '{"a": 1, "b": 2}')]
+    asyncio.run(with_agent(models, "fake.plugin", ToolLog().functions(), "get_response"))
+    pdoctor_trace.flush()
+    calls = sorted((call.call_id, call.tool, call.executed, call.kind) for call in sink.calls)
+    assert calls == [
+        ("call_0_0", "P-add", True, None),
+        ("call_0_1", "P-sub", False, "unknown_tool"),
+        ("call_0_2", "Q-add", False, "unknown_tool"),
+    ]
+
+
+def test_a_chat_service_with_a_kernel_is_a_run(models: FakeModels, sink: OtlpSink) -> None:
+    async def main() -> str:
+        async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
+            chat, history = service(client, "fake.par.one"), ChatHistory()
+            history.add_user_message(QUERY)
+            auto = FunctionChoiceBehavior.Auto()
+            settings = OpenAIChatPromptExecutionSettings(function_choice_behavior=auto)
+            made = kernel(ToolLog().functions())
+            return str(await chat.get_chat_message_content(history, settings, kernel=made))
+
+    assert asyncio.run(main()) == FINAL
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert QUERY in run["gen_ai.input.messages"]
+    assert [(call.tool, call.parent_id) for call in sorted(sink.calls, key=lambda call: call.call_id)] == [
+        ("add", run.span_id),
+        ("slow_echo", run.span_id),
+        ("add", run.span_id),
+    ]
+
+
+def test_a_function_invoked_without_a_model_is_a_call(sink: OtlpSink) -> None:
+    made = kernel(ToolLog().functions())
+    assert asyncio.run(made.invoke(made.get_function("P", "add"), a=1, b=2)).value == 3
+    pdoctor_trace.flush()
+    assert [(call.tool, call.arguments, call.result) for call in sink.calls] == [
+        ("P-add", {"a": 1, "b": 2}, 3)
+    ]
