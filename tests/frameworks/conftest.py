@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from environments import CHOICE, tests_here
 from fake_models import FakeModels
 from otlp_sink import OtlpSink
 
@@ -13,6 +15,12 @@ import pdoctor_trace
 from pdoctor_trace.guard import FAILURES
 
 pytest.register_assert_rewrite("conformance")
+# Frameworks exclude each other's dependencies: `environments.py` runs each in an environment of its own.
+collect_ignore = [
+    path.name
+    for path in Path(__file__).parent.glob("test_*.py")
+    if path.name not in tests_here() and (CHOICE in os.environ or path.name != "test_environments.py")
+]
 os.environ.setdefault("LANGSMITH_TRACING", "false")
 
 

@@ -20,6 +20,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".environments"
+CHOICE = "PDOCTOR_TEST_ENVIRONMENT"
+"""Variable that says which environment the tests run in; not set in the project's main one."""
+MAIN = ("langchain", "openai")
+"""What the main environment holds."""
 COMMON = (
     "orjson",
     "wrapt",
@@ -58,7 +62,15 @@ ENVIRONMENTS = (
     ),
     Environment("smolagents", ("smolagents[openai]",), ("test_smolagents.py",)),
     Environment("autogen", ("autogen-agentchat", "autogen-ext[openai]"), ("test_autogen.py",)),
+    Environment("crewai", ("crewai",), ("test_crewai.py",)),
+    Environment("litellm", ("litellm", "mcp"), ("test_litellm.py",)),
 )
+
+
+def tests_here() -> set[str]:
+    """The test files whose frameworks are installed in this environment."""
+    names = (os.environ[CHOICE],) if CHOICE in os.environ else MAIN
+    return {test for environment in ENVIRONMENTS if environment.name in names for test in environment.tests}
 
 
 def run(environment: Environment) -> tuple[Environment, int, str, float]:
@@ -69,7 +81,7 @@ def run(environment: Environment) -> tuple[Environment, int, str, float]:
     done = subprocess.run(
         [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), CHOICE: environment.name},
         capture_output=True,
         text=True,
         check=False,
