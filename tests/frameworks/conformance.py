@@ -166,7 +166,8 @@ class Conformance:
     def _limit(self, request: pytest.FixtureRequest) -> None:
         reason = self.limits.get(request.node.originalname)
         if reason is not None:
-            pytest.skip(f"documented limit: {reason}")
+            # Run all the same: parts of a claim may hold, and a limit that is gone shows as XPASS.
+            request.applymarker(pytest.mark.xfail(reason=f"documented limit: {reason}", strict=False))
 
     @pytest.fixture
     def log(self) -> ToolLog:

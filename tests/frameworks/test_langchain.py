@@ -10,11 +10,6 @@ from typing import Any
 import pytest
 from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
 from fake_models import FakeModels
-from otlp_sink import OtlpSink
-
-import pdoctor_trace
-
-pytest.importorskip("langchain_openai")
 from langchain.agents import create_agent
 from langchain.agents.middleware import ToolRetryMiddleware
 from langchain.agents.structured_output import ToolStrategy
@@ -22,7 +17,10 @@ from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_openai import ChatOpenAI
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
+from otlp_sink import OtlpSink
 from pydantic import BaseModel
+
+import pdoctor_trace
 
 INPUT: Any = {"messages": [{"role": "user", "content": QUERY}]}
 QUIET: Any = {"max_retries": 0, "api_key": "x"}

@@ -9,14 +9,13 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import openai
 import pytest
 from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
 from fake_models import FakeModels
 from otlp_sink import OtlpSink
 
 import pdoctor_trace
-
-openai = pytest.importorskip("openai")
 
 NAMES = {"add": {"a": "integer", "b": "integer"}, "slow_echo": {"text": "string"}, "boom": {"x": "string"}}
 

@@ -7,15 +7,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-import pytest
+import openai
 from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
 from fake_models import FakeModels
 from otlp_sink import OtlpSink
 from test_openai_chat import client, execute, offered
 
 import pdoctor_trace
-
-openai = pytest.importorskip("openai")
 
 
 def create(sdk: Any, request: Any) -> Any:
