@@ -39,7 +39,7 @@ def command(
         from synth.dissect import dissect, dissections_journal, failures_of, passes_with
 
         setup = Setup.take(settings)
-        failures = failures_of(drive(agent, setup, drawn(cases, settings), 1, None))
+        failures = failures_of(drive(agent, setup, drawn(cases, settings)))
         campaign = {"agent": agent, "model": setup.model_name}
         with (
             setup.harness() as harness,

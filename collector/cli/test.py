@@ -17,12 +17,14 @@ from collector.cli.synth import synth_options
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
+    from synth.campaign import Budget
     from synth.case import Case
     from synth.harness import Result
     from synth.tally import Row
 
 SHOWN = 10
 RATE = click.FloatRange(0, 1)
+LIMIT = click.FloatRange(0)
 
 
 @click.command("test")
@@ -35,10 +37,15 @@ RATE = click.FloatRange(0, 1)
 @click.option("--baseline", metavar="FILE", default=None, help="Earlier --json output: fail when worse.")
 @click.option("--junit", metavar="FILE", default=None, help="Also write a JUnit XML report.")
 @click.option("--journal", metavar="FILE", default=None, help="Keep results here; the same file resumes.")
+@click.option("--max-seconds", type=LIMIT, default=None, help="Budget: start no case after so long.")
+@click.option("--max-tokens", type=POSITIVE, default=None, help="Budget, as the provider reports them.")
+@click.option("--max-cost", type=LIMIT, default=None, help="Budget, in the currency of --price.")
+@click.option("--price", type=LIMIT, default=0.0, help="Per million tokens.")
 @json_option
 def command(
-    agent: str, cases: str, repeat: int, min_pass_rate: float, baseline: str | None,
-    junit: str | None, journal: str | None, as_json: bool, **settings: Any,
+    agent: str, cases: str, repeat: int, min_pass_rate: float, baseline: str | None, junit: str | None,
+    journal: str | None, max_seconds: float | None, max_tokens: int | None, max_cost: float | None,
+    price: float, as_json: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Drive AGENT through planning problems and judge every run.
 
@@ -48,8 +55,11 @@ def command(
     """
     with clear_errors():
         limit = max(min_pass_rate, baseline_rate(baseline))
+        from synth.campaign import Budget
+
         setup = Setup.take(settings)
-        results = drive(agent, setup, drawn(cases, settings), repeat, journal)
+        budget = Budget(seconds=max_seconds, tokens=max_tokens, cost=max_cost, price=price)
+        results = drive(agent, setup, drawn(cases, settings), repeat, journal, budget)
         report = Report(agent, setup.model_name, results)
         if junit:
             report.write_junit(Path(junit))
@@ -60,7 +70,14 @@ def command(
         raise SystemExit(report.exit_code(limit))
 
 
-def drive(agent: str, setup: Setup, cases: Sequence[Case], repeat: int, journal: str | None) -> list[Result]:
+def drive(
+    agent: str,
+    setup: Setup,
+    cases: Sequence[Case],
+    repeat: int = 1,
+    journal: str | None = None,
+    budget: Budget | None = None,
+) -> list[Result]:
     """Every result, in the order of cases and repeats; a journal's earlier results are not run again."""
     from synth.campaign import results_journal, run_campaign
     from synth.harness import Trial
@@ -73,8 +90,14 @@ def drive(agent: str, setup: Setup, cases: Sequence[Case], repeat: int, journal:
         results_journal(Path(journal) if journal else None, campaign) as kept,
         progress((), label="testing", length=len(trials)) as bar,
     ):
-        run_campaign(harness.run, trials, kept, on_result=lambda _: bar.update(1))
+        spent = run_campaign(harness.run, trials, kept, budget, on_result=lambda _: bar.update(1))
         results = [result for result in kept.records if result.key in place]
+    if not results:
+        raise BadInput(f"no run was made: the budget ({spent}) was spent before the first")
+    if spent:
+        click.echo(
+            f"pdoctor: stopped by the budget ({spent}) after {len(results)} of {len(trials)} runs", err=True
+        )
     return sorted(results, key=lambda result: place[result.key])
 
 
