@@ -38,6 +38,7 @@ FRAMEWORKS: tuple[Entry, ...] = (
     Entry("google_adk", "frameworks.google_adk:GOOGLE_ADK", ("google.adk",)),
     Entry("agno", "frameworks.agno:AGNO", ("agno",)),
     Entry("haystack", "frameworks.haystack:HAYSTACK", ("haystack",)),
+    Entry("strands", "frameworks.strands:STRANDS", ("strands",)),
     Entry("semantic_kernel", "frameworks.semantic_kernel:SEMANTIC_KERNEL", ("semantic_kernel",)),
     Entry("llama_index", "frameworks.llama_index:LLAMA_INDEX", ("llama_index",)),
     Entry("smolagents", "frameworks.smolagents:SMOLAGENTS", ("smolagents",)),

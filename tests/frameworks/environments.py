@@ -51,6 +51,7 @@ ENVIRONMENTS = (
     Environment("openai_agents", ("openai-agents",), ("test_openai_agents.py", "test_mcp.py")),
     Environment("pydantic_ai", ("pydantic-ai-slim[openai]",), ("test_pydantic_ai.py",)),
     Environment("mcp", ("mcp",), ("test_mcp.py",)),
+    Environment("strands", ("strands-agents[openai]",), ("test_strands.py",)),
     Environment("semantic_kernel", ("semantic-kernel",), ("test_semantic_kernel.py",)),
     Environment("haystack", ("haystack-ai",), ("test_haystack.py",)),
     Environment("haystack2", ("haystack-ai<3",), ("test_haystack.py",)),

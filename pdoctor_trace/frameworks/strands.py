@@ -1,0 +1,238 @@
+"""Strands Agents.
+
+`ToolExecutor._stream` runs one requested call, unknown tools and direct `agent.tool.x()` included, and makes
+the span. Its last event holds the result and the exception; the span ends with that event, because the
+generator may be left lying about afterwards. What the model asked for is read where a reply's tools are about
+to run, and malformed arguments where the stream of the reply is put together: later they are just empty.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pdoctor_trace import runtime
+from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.runs import OpenRun, Request, current
+from pdoctor_trace.span import (
+    BAD_ARGUMENTS,
+    TOOL_RAISED,
+    UNKNOWN_TOOL,
+    Call,
+    RunVisit,
+    Visit,
+    Watcher,
+    Wrapper,
+    around_async_generator,
+    observe,
+    watch_async_generator,
+)
+
+SOURCE = "strands"
+
+
+class _Run(OpenRun):
+    """A run and the malformed arguments of its model's latest reply, by call id."""
+
+    __slots__ = ("malformed",)
+
+    malformed: dict[str, str]
+
+
+class _ToolVisit(Visit):
+    """One requested call from its first to its last event."""
+
+    __slots__ = ("call", "closed", "known")
+
+    def __init__(self, call: Call, known: bool) -> None:
+        super().__init__(call)
+        self.call, self.known = call, known
+        self.closed = False
+
+    def event(self, event: Any) -> None:
+        """Of all events only the result and a cancellation say something about the call."""
+        if type(event).__name__ == "ToolCancelEvent":
+            self.call.executed = False
+        elif hasattr(event, "tool_result") and not self.closed:
+            self._finish(event.tool_result, getattr(event, "exception", None))
+
+    def returned(self, result: Any) -> None:
+        """No result at all: the tool waits for a person."""
+        if not self.closed:
+            self.call.executed = False
+            self.call.close()
+
+    def raised(self, error: BaseException) -> None:
+        if not self.closed:
+            self.call.fail(error)
+            self.call.close()
+
+    def _finish(self, result: Any, error: BaseException | None) -> None:
+        self.closed = True
+        call, content = self.call, _content(result["content"])
+        if result["status"] == "error" and call.executed:
+            refused = error is not None and _refused(error)
+            call.executed = self.known and not refused
+            kind = UNKNOWN_TOOL if not self.known else BAD_ARGUMENTS if refused else None
+            text = content if type(content) is str else "the tool reported an error"
+            call.fail(error or text, kind or (TOOL_RAISED if error is None else None))
+        call.close(runtime.ACTIVE.capture.result(content))
+
+
+class _Events(Watcher):
+    """Shows the events of a call to its visit."""
+
+    __slots__ = ("visit",)
+
+    def __init__(self, visit: _ToolVisit) -> None:
+        self.visit = visit
+
+    def item(self, item: Any) -> None:
+        self.visit.event(item)
+
+
+def _traced_stream() -> Wrapper:
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        opened: list[_ToolVisit] = []
+
+        def enter(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+            visit = _enter_tool(*_two(args, kwargs))
+            opened.extend([] if visit is None else [visit])
+            return visit
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            watch = watch_async_generator(lambda _: _Events(opened[0]) if opened else None)
+            return watch(wrapped, instance, args, kwargs)
+
+        return around_async_generator(enter)(watched, instance, args, kwargs)
+
+    return wrapper
+
+
+def _two(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """The agent and the requested call."""
+    agent = args[0] if args else kwargs["agent"]
+    return agent, args[1] if len(args) > 1 else kwargs["tool_use"]
+
+
+def _enter_tool(agent: Any, asked: Any) -> _ToolVisit | None:
+    name, call_id = asked["name"], asked.get("toolUseId")
+    registry = agent.tool_registry
+    tool = registry.dynamic_tools.get(name) or registry.registry.get(name)
+    if type(tool).__name__ == "StructuredOutputTool":
+        return None
+    run = _run()
+    written = run.malformed.pop(call_id, None) if run is not None else None
+    arguments = asked.get("input") if written is None else written
+    call = Call(
+        SOURCE,
+        name,
+        runtime.ACTIVE.capture.arguments(arguments),
+        call_id=call_id,
+        description=None if tool is None else tool.tool_spec.get("description"),
+    )
+    if call.run is not None:
+        call.asked_by(call.run.take_request(call.call_id, call.tool))
+    return _ToolVisit(call, tool is not None)
+
+
+def _on_block(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """A block of the reply is complete; the text of a call's arguments is about to be parsed."""
+    run, state = _run(), args[0] if args else kwargs["state"]
+    asked = state.get("current_tool_use")
+    if run is None or not asked:
+        return
+    text = asked.get("input")
+    if type(text) is str and not runtime.ACTIVE.capture.argument_text(text)[1]:
+        run.malformed[asked["toolUseId"]] = text
+
+
+def _on_reply(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The tools of a reply are about to run; after a pause for a person, those that are left."""
+    run = _run()
+    agent = args[2] if len(args) > 2 else kwargs["agent"]
+    if run is None:
+        return
+    run.offer(_tools(agent))
+    content = (args[1] if len(args) > 1 else kwargs["message"])["content"]
+    has_text = any(isinstance(part.get("text"), str) and part["text"].strip() for part in content)
+    turn, now = run.state.next_turn(), time.time_ns()
+    if agent._interrupt_state.activated:
+        return
+    for asked in (part["toolUse"] for part in content if "toolUse" in part):
+        if asked["name"] not in run.pseudo_tools:
+            arguments = runtime.ACTIVE.capture.arguments(asked["input"])
+            run.request(Request(asked["toolUseId"], asked["name"], arguments, turn, has_text, now))
+
+
+def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    prompt = args[0] if args else kwargs.get("prompt")
+    name = agent.name if type(agent.name) is str else None
+    run = _Run(SOURCE, agent=name, query=_query(prompt), quiet=True)
+    run.malformed = {}
+    run.offer(_tools(agent))
+    return RunVisit(run)
+
+
+def _tools(agent: Any) -> list[tuple[str, str | None]]:
+    registry = agent.tool_registry
+    tools = {**registry.registry, **registry.dynamic_tools}
+    return [
+        (name, tool.tool_spec.get("description"))
+        for name, tool in tools.items()
+        if type(tool).__name__ != "StructuredOutputTool"
+    ]
+
+
+def _run() -> _Run | None:
+    frame = current()
+    if frame is None or frame.in_body or not isinstance(frame.run, _Run):
+        return None
+    return frame.run
+
+
+def _query(prompt: Any) -> str | None:
+    """The prompt's text: a string, blocks of content, or messages of which the user's last one counts."""
+    if isinstance(prompt, str):
+        return prompt
+    blocks = prompt if isinstance(prompt, list) else []
+    for message in reversed(blocks):
+        if isinstance(message, dict) and message.get("role") == "user":
+            return _query(message.get("content"))
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+    return "".join(text for text in texts if isinstance(text, str)) or None
+
+
+def _content(blocks: Any) -> Any:
+    """The one block of a result, else all of them."""
+    values = [block.get("text", block.get("json", block)) for block in blocks]
+    return values[0] if len(values) == 1 else values
+
+
+def _refused(error: BaseException) -> bool:
+    """Whether the tool's own check of its arguments failed."""
+    step = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if code.co_name == "validate_input" and step.tb_frame.f_globals.get("__name__") == _DECORATOR:
+            return True
+        step = step.tb_next
+    return False
+
+
+_DECORATOR, _STREAMING = "strands.tools.decorator", "strands.event_loop.streaming"
+
+STRANDS = Framework(
+    name=SOURCE,
+    title="Strands Agents",
+    distribution="strands-agents",
+    versions=">=1.62,<2",
+    targets=(
+        Target("strands.tools.executors._executor", "ToolExecutor._stream", _traced_stream()),
+        Target("strands.event_loop.event_loop", "_handle_tool_execution", observe(_on_reply)),
+        Target(_STREAMING, "handle_content_block_stop", observe(_on_block), optional=True),
+        Target("strands.agent.agent", "Agent.stream_async", around_async_generator(_enter_run)),
+    ),
+    covers="sync, invoke_async, stream_async, both executors, direct and cancelled calls, nested agents",
+    limits="a tool sent to the background is a call until it is dispatched",
+)

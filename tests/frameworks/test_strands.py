@@ -1,0 +1,105 @@
+"""Strands Agents on a scripted Chat Completions model."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from fake_models import FakeModels
+from hostile import OUTLAWS
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+pytest.importorskip("strands")
+from strands import Agent, tool
+from strands.hooks import BeforeToolCallEvent
+from strands.models.openai import OpenAIModel
+from strands.tools.executors import SequentialToolExecutor
+
+# Strands never closes its clients.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+def agent(models: FakeModels, script: str, tools: Any, **options: Any) -> Agent:
+    settings = {"api_key": "x", "base_url": models.openai, "max_retries": 0}
+    model = OpenAIModel(client_args=settings, model_id=script)
+    made = [tool(function) for function in tools]
+    return Agent(model=model, tools=made, callback_handler=None, name="tester", **options)
+
+
+STUCK = {
+    "StopIteration": "asyncio cannot carry it out of the tool's thread: Strands itself waits forever",
+    "GeneratorExit": "it takes for closed what is still running, so Strands never leaves its generators",
+}
+
+
+async def stream(one: Agent) -> Any:
+    return [event async for event in one.stream_async(QUERY)][-1]["result"]
+
+
+MODES = {
+    "call": lambda one: one(QUERY),
+    "async": lambda one: asyncio.run(one.invoke_async(QUERY)),
+    "stream": lambda one: asyncio.run(stream(one)),
+    "sequential": lambda one: one(QUERY),
+}
+
+
+class StrandsDriver(Driver):
+    source = "strands"
+    modes = tuple(MODES)
+    sync_mode = "call"
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        options = {"tool_executor": SequentialToolExecutor()} if mode == "sequential" else {}
+        try:
+            return Outcome(text=str(MODES[mode](agent(models, script, tools, **options))).strip())
+        except BaseException as error:
+            return Outcome(error=error)
+
+    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
+        def ask_sub(text: str) -> str:
+            """Ask another agent."""
+            return str(agent(models, "fake.par", log.functions())(QUERY))
+
+        return self.run(models, "fake.nest", [ask_sub], "call")
+
+
+class TestStrands(Conformance):
+    driver = StrandsDriver()
+
+    @pytest.mark.parametrize("name", OUTLAWS)
+    def test_a_hostile_exception_leaves_as_it_came(
+        self, models: FakeModels, sink: OtlpSink, name: str
+    ) -> None:
+        if name in STUCK:
+            pytest.skip(f"documented limit: {STUCK[name]}")
+        super().test_a_hostile_exception_leaves_as_it_came(models, sink, name)
+
+
+def test_a_direct_tool_call_is_a_call(models: FakeModels, sink: OtlpSink) -> None:
+    one = agent(models, "fake", ToolLog().functions())
+    one.tool.add(a=1, b=2)
+    pdoctor_trace.flush()
+    assert [(call.tool, call.arguments, call.result) for call in sink.calls] == [
+        ("add", {"a": 1, "b": 2}, "3")
+    ]
+
+
+def test_what_a_hook_cancels_is_a_call_that_no_tool_ran(models: FakeModels, sink: OtlpSink) -> None:
+    def cancel(event: BeforeToolCallEvent) -> None:
+        event.cancel_tool = "not today"
+
+    log = ToolLog()
+    one = agent(models, "fake.one", log.functions())
+    one.hooks.add_callback(BeforeToolCallEvent, cancel)
+    one(QUERY)
+    pdoctor_trace.flush()
+    assert [(call.executed, call.failed, call.result) for call in sink.calls] == [(False, False, "not today")]
+    assert log.entries == []
