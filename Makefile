@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo serve test lint test-heavy bench docs clean
+.PHONY: demo serve test lint test-heavy test-frameworks bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/pdoctor demo --no-serve
@@ -23,6 +23,9 @@ lint: $(VENV)/.installed-dev
 
 test-heavy: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy
+
+test-frameworks: $(VENV)/.installed-dev
+	$(BIN)/python tests/frameworks/environments.py
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.docs
