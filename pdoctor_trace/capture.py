@@ -188,6 +188,10 @@ def field(holder: Any, name: str, default: Any = None) -> Any:
     slot = _in_mro(cls, name)
     if type(slot) is MemberDescriptorType:
         return _slot_value(slot, holder, default)
+    extras = _in_mro(cls, "__pydantic_extra__")  # where pydantic keeps fields that a model does not declare
+    if type(extras) is MemberDescriptorType:
+        values = _slot_value(extras, holder, None)
+        return values.get(name, default) if type(values) is dict else default
     return default
 
 

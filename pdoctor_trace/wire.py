@@ -143,7 +143,8 @@ def call_bytes(record: CallRecord) -> bytes:
         parts.append(_string(_RESULT, result))
     if turn is not None:
         parts.append(_number(_TURN, turn))
-        parts.append(_HAS_TEXT if has_text else _HAS_NO_TEXT)
+        if has_text is not None:
+            parts.append(_HAS_TEXT if has_text else _HAS_NO_TEXT)
     if type(arguments) is Truncated or type(result) is Truncated:
         parts.append(_TRUNCATED)
     if error is not None:

@@ -43,6 +43,8 @@ FRAMEWORKS: tuple[Entry, ...] = (
     Entry("llama_index", "frameworks.llama_index:LLAMA_INDEX", ("llama_index",)),
     Entry("smolagents", "frameworks.smolagents:SMOLAGENTS", ("smolagents",)),
     Entry("autogen", "frameworks.autogen:AUTOGEN", ("autogen_core", "autogen_agentchat")),
+    Entry("crewai", "frameworks.crewai:CREWAI", ("crewai",)),
+    Entry("litellm", "raw_loops.litellm:LITELLM", ("litellm",)),
     Entry("openai", "raw_loops.openai:OPENAI", ("openai",)),
     Entry("anthropic", "raw_loops.anthropic:ANTHROPIC", ("anthropic",)),
 )

@@ -82,12 +82,13 @@ def open_sink(method: str, url: str, body: dict[str, Any]) -> Sink | None:
 
 
 def _chat(body: dict[str, Any]) -> Sink | None:
-    conversation = TRACKER.request(_outgoing_chat(body))
+    conversation = TRACKER.request(outgoing_chat(body, SOURCE))
     return None if conversation is None else ChatSink(conversation)
 
 
-def _outgoing_chat(body: dict[str, Any]) -> Outgoing:
-    out = Outgoing(SOURCE, tools=offered_tools(body.get("tools")), model=name(body.get("model")))
+def outgoing_chat(body: dict[str, Any], source: str) -> Outgoing:
+    """A Chat Completions request, as OpenAI's own SDK and LiteLLM send it."""
+    out = Outgoing(source, tools=offered_tools(body.get("tools")), model=name(body.get("model")))
     messages = items(body.get("messages"))
     asked_in: dict[str, int] = {}
     last_of_model = -1

@@ -145,7 +145,7 @@ def test_a_decoded_call_holds_what_was_recorded(record: CallRecord) -> None:
         "gen_ai.tool.call.arguments": as_python(record.arguments),
         "gen_ai.tool.call.result": as_python(record.result),
         "pdoctor.turn.index": record.turn,
-        "pdoctor.turn.has_text": None if record.turn is None else bool(record.has_text),
+        "pdoctor.turn.has_text": None if record.turn is None else record.has_text,
         "pdoctor.truncated": cut or None,
         "error.type": None if record.error is None else record.error_type or "_OTHER",
     }

@@ -1,0 +1,277 @@
+"""CrewAI: crews and single agents.
+
+Calls of a model's tool interface are run one by one in `_execute_single_native_tool_call`; its result
+says what failed, and the exception itself is seen in the tool's `run` below it. Agents on models without
+a tool interface write their calls as text, which `execute_tool_and_check_finality` runs, silently several
+times where the tool fails; modules hold that function by name. The event bus is left alone: its handlers
+run on other threads, without call ids.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import Any
+
+from pdoctor_trace import runtime
+from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.guard import guarded
+from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
+from pdoctor_trace.span import (
+    BAD_ARGUMENTS,
+    TOOL_RAISED,
+    UNKNOWN_TOOL,
+    Call,
+    RunVisit,
+    Visit,
+    around,
+    around_async,
+    observe,
+)
+
+SOURCE = "crewai"
+_KINDS = {"unknown_tool": UNKNOWN_TOOL, "invalid_input": BAD_ARGUMENTS}
+
+
+class _AskedCall(Call):
+    """A requested call; the layer below tells the value or the exception."""
+
+    __slots__ = ("value",)
+
+    value: bytes | None
+
+
+class _NativeVisit(Visit):
+    """One call of the model's tool interface with all that surrounds the tool."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, asked: _AskedCall) -> None:
+        super().__init__(CallFrame(asked, in_body=False))
+        self.asked = asked
+
+    def returned(self, result: Any) -> None:
+        call, failure = self.asked, _of(result, "tool_failure")
+        if failure is not None and call.error is None:
+            reason = str(getattr(failure.reason, "value", failure.reason)).lower()
+            call.fail(failure.message, _KINDS.get(reason, TOOL_RAISED))
+        self.close(_of(result, "result"))
+
+    def raised(self, error: BaseException) -> None:
+        if self.asked.error is None:
+            self.asked.fail(error)
+        self.close(None)
+
+    def close(self, text: Any) -> None:
+        call = self.asked
+        call.executed = call.attempts > 0 and call.kind != BAD_ARGUMENTS
+        value = call.value if call.value is not None else runtime.ACTIVE.capture.result(text)
+        call.close(None if call.error is not None else value)
+
+
+class _TextVisit(_NativeVisit):
+    """One call that the model wrote as text."""
+
+    __slots__ = ("known",)
+
+    known: bool
+
+    def returned(self, result: Any) -> None:
+        call, text = self.asked, getattr(result, "result", None)
+        if call.attempts == 0 and call.error is None:
+            said = text if type(text) is str else ""
+            if not self.known:
+                call.fail(said, UNKNOWN_TOOL)
+            elif said.startswith("Error"):
+                call.fail(said, BAD_ARGUMENTS)
+        self.close(text)
+
+
+class _BodyVisit(Visit):
+    """One attempt at running the tool."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, asked: _AskedCall) -> None:
+        super().__init__(asked)
+        self.asked = asked
+        asked.attempts += 1
+
+    def returned(self, result: Any) -> None:
+        self.asked.error = self.asked.kind = None
+        self.asked.value = runtime.ACTIVE.capture.result(result)
+
+    def raised(self, error: BaseException) -> None:
+        self.asked.fail(error, BAD_ARGUMENTS if _refused(error) else None)
+
+
+class _CrewVisit(RunVisit):
+    """A crew's run; its tasks know their inputs only once it has begun."""
+
+    __slots__ = ("crew",)
+
+    def __init__(self, run: OpenRun, crew: Any) -> None:
+        super().__init__(run)
+        self.crew = crew
+
+    def end(self, error: BaseException | None) -> None:
+        self.run.query = guarded(_tasks, self.crew) or self.run.query
+        super().end(error)
+
+
+def _refused(error: BaseException) -> bool:
+    """Whether the arguments failed the check against the tool's schema, before the tool ran."""
+    step = error.__traceback__ if type(error) is ValueError else None
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return step is not None and step.tb_frame.f_code.co_name in ("_validate_kwargs", "_parse_args")
+
+
+def _of(result: Any, name: str) -> Any:
+    return result.get(name) if isinstance(result, dict) else getattr(result, name, None)
+
+
+def _enter_native(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    info = _info(args[0] if args else kwargs["tool_call"])
+    if info is None:
+        return None
+    call_id, tool, given = info
+    arguments, _ = runtime.ACTIVE.capture.argument_text(given)
+    return _NativeVisit(_asked(call_id, tool, arguments))
+
+
+def _enter_text(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    action = args[0] if args else kwargs["agent_action"]
+    tools = args[1] if len(args) > 1 else kwargs["tools"]
+    arguments, _ = runtime.ACTIVE.capture.argument_text(action.tool_input)
+    run = _run()
+    offered = [(_name(tool.name), tool.description) for tool in tools]
+    if run is not None:
+        run.offer(offered)
+    call = _asked(None, _name(action.tool), arguments)
+    if run is not None:
+        call.turn = run.state.next_turn()
+    visit = _TextVisit(call)
+    visit.known = call.tool in dict(offered)
+    return visit
+
+
+def _asked(call_id: Any, tool: str, arguments: bytes | None) -> _AskedCall:
+    call = _AskedCall(SOURCE, tool, arguments, call_id=call_id)
+    call.value, call.attempts = None, 0
+    if call.run is not None:
+        call.description = call.run.tools.get(call.tool)
+        call.asked_by(call.run.take_request(call.call_id, call.tool))
+        call.has_text = None  # CrewAI drops the text beside calls before anyone can see it
+    return call
+
+
+def _enter_body(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    frame = current()
+    asked = frame.call if frame is not None and not frame.in_body else None
+    return _BodyVisit(asked) if isinstance(asked, _AskedCall) else None
+
+
+def _on_calls(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """All calls of one model message, before the first of them runs."""
+    run = _run()
+    if run is None:
+        return
+    run.offer(_described(schema) for schema in getattr(executor, "_openai_tools", None) or ())
+    turn, now = run.state.next_turn(), time.time_ns()
+    for one in args[0] if args else kwargs["tool_calls"]:
+        info = _info(one)
+        if info is not None:
+            arguments, well_formed = runtime.ACTIVE.capture.argument_text(info[2])
+            run.request(Request(info[0], info[1], arguments, turn, False, now, well_formed))
+
+
+def _described(schema: dict[str, Any]) -> tuple[str, str | None]:
+    function = schema["function"]
+    return function["name"], function.get("description")
+
+
+def _info(tool_call: Any) -> tuple[str, str, Any] | None:
+    """(id, tool, arguments) of a call in any provider's spelling, as CrewAI itself reads it."""
+    found: tuple[str, str, Any] | None = sys.modules["crewai.utilities.agent_utils"].extract_tool_call_info(
+        tool_call
+    )
+    return found
+
+
+def _name(tool: str) -> str:
+    """A tool's name as models see it."""
+    clean = sys.modules["crewai.utilities.string_utils"].sanitize_tool_name(tool)
+    return clean if type(clean) is str else tool
+
+
+def _run() -> OpenRun | None:
+    frame = current()
+    run = frame.run if frame is not None else None
+    return run if run is not None and run.source == SOURCE else None
+
+
+def _enter_crew(crew: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    if crew.stream:
+        return None  # it calls itself without streaming, in a thread of its own
+    run = OpenRun(SOURCE, agent=crew.name if type(crew.name) is str else None, query=_tasks(crew), quiet=True)
+    for agent in crew.agents:
+        run.offer((_name(tool.name), tool.description) for tool in agent.tools or ())
+    return _CrewVisit(run, crew)
+
+
+def _enter_agent(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    if asyncio._get_running_loop() is not None:
+        return None  # it only makes the coroutine of `kickoff_async`
+    return _opened(agent, args, kwargs)
+
+
+def _opened(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    given = args[0] if args else kwargs.get("messages")
+    name = agent.role if type(agent.role) is str else None
+    run = OpenRun(SOURCE, agent=name, query=_query(given), quiet=True)
+    run.offer((_name(tool.name), tool.description) for tool in agent.tools or ())
+    return RunVisit(run)
+
+
+def _tasks(crew: Any) -> str:
+    return "\n".join(task.description for task in crew.tasks)
+
+
+def _query(messages: Any) -> str | None:
+    """The input text, or that of the last user message of a list."""
+    if isinstance(messages, list):
+        asked = [message.get("content") for message in messages if message.get("role") == "user"]
+        messages = asked[-1] if asked else None
+    return messages if type(messages) is str else None
+
+
+_EXECUTOR, _STEPS = "crewai.agents.agent_executor", "crewai.agents.step_executor"
+_NATIVE, _TEXT, _BODY = around(_enter_native), around(_enter_text), around(_enter_body)
+_TOOL, _STRUCTURED = "crewai.tools.base_tool", "crewai.tools.structured_tool"
+
+CREWAI = Framework(
+    name=SOURCE,
+    title="CrewAI",
+    distribution="crewai",
+    versions=">=1.15,<2",
+    targets=(
+        Target(_EXECUTOR, "AgentExecutor._execute_single_native_tool_call", _NATIVE),
+        Target(_EXECUTOR, "AgentExecutor._should_parallelize_native_tool_calls", observe(_on_calls)),
+        Target(_EXECUTOR, "execute_tool_and_check_finality", _TEXT),
+        Target(_STEPS, "execute_tool_and_check_finality", _TEXT, optional=True),
+        Target(_STEPS, "execute_single_native_tool_call", _NATIVE, optional=True),
+        Target("crewai.lite_agent", "execute_tool_and_check_finality", _TEXT, optional=True),
+        Target(_TOOL, "BaseTool.run", _BODY),
+        Target(_TOOL, "Tool.run", _BODY),
+        Target(_STRUCTURED, "CrewStructuredTool.invoke", _BODY),
+        Target(_STRUCTURED, "CrewStructuredTool.ainvoke", around_async(_enter_body)),
+        Target("crewai.crew", "Crew.kickoff", around(_enter_crew)),
+        Target("crewai.crew", "Crew.akickoff", around_async(_enter_crew)),
+        Target("crewai.agent.core", "Agent.kickoff", around(_enter_agent)),
+        Target("crewai.agent.core", "Agent.kickoff_async", around_async(_opened)),
+    ),
+    covers="crews, single agents, native and textual calls, parallel calls, retries, caching, async kickoffs",
+    limits="whether a message with calls also held text is not known; textual calls have no ids",
+)

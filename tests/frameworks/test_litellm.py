@@ -1,0 +1,132 @@
+"""LiteLLM loops on scripted Chat Completions models: rebuilt from the traffic."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import pytest
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from fake_models import FakeModels
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or it is fetched from the network
+pytest.importorskip("litellm")
+import litellm
+
+# LiteLLM's own: its loggers outlive event loops, its models drop fields while they are dumped.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+NAMES = {"add": {"a": "integer", "b": "integer"}, "slow_echo": {"text": "string"}, "boom": {"x": "string"}}
+MODES = ("completion", "stream", "acompletion", "astream")
+
+
+def schema(name: str, parameters: dict[str, str]) -> dict[str, Any]:
+    shape = {"type": "object", "properties": {key: {"type": kind} for key, kind in parameters.items()}}
+    return {"type": "function", "function": {"name": name, "description": name, "parameters": shape}}
+
+
+def execute(tools: dict[str, Callable[..., Any]], name: str, raw: str) -> str:
+    """What user code does with a call: parse, run, turn any error into text."""
+    try:
+        arguments = json.loads(raw)
+        if name == "add" and not isinstance(arguments["a"], int):
+            raise TypeError("a must be an integer")
+        return str(tools[name](**arguments))
+    except Exception as error:
+        return f"Error: {type(error).__name__}"
+
+
+async def ask(request: dict[str, Any], mode: str) -> Any:
+    if mode == "completion":
+        reply = litellm.completion(**request)
+    elif mode == "acompletion":
+        reply = await litellm.acompletion(**request)
+    elif mode == "stream":
+        reply = litellm.stream_chunk_builder(list(litellm.completion(stream=True, **request)))
+    else:
+        stream = await litellm.acompletion(stream=True, **request)
+        reply = litellm.stream_chunk_builder([chunk async for chunk in stream])
+    return reply.choices[0].message
+
+
+async def loop(models: FakeModels, model: str, tools: Sequence[Callable[..., Any]], mode: str) -> str:
+    """The loop everybody writes."""
+    by_name = {tool.__name__: tool for tool in tools}
+    offered = [schema(name, NAMES.get(name, {"text": "string"})) for name in by_name]
+    messages: list[Any] = [{"role": "user", "content": QUERY}]
+    where = {"model": f"openai/{model}", "api_base": models.openai, "api_key": "x", "max_retries": 0}
+    while True:
+        message = await ask({**where, "messages": messages, "tools": offered}, mode)
+        if not message.tool_calls:
+            return str(message.content)
+        messages.append(message.model_dump())
+        for call in message.tool_calls:
+            content = execute(by_name, call.function.name, call.function.arguments)
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
+
+
+class LiteLlmDriver(Driver):
+    source = "litellm"
+    modes = MODES
+    sync_mode = "completion"
+    exact = False
+    raising_tool_is_seen = False
+    wrong_arguments_are_seen = False
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        try:
+            return Outcome(text=asyncio.run(loop(models, script, tools, mode)))
+        except BaseException as error:
+            return Outcome(error=error)
+
+
+class TestLiteLlm(Conformance):
+    driver = LiteLlmDriver()
+    limits: ClassVar[dict[str, str]] = {
+        "test_a_nested_agent_belongs_to_its_callers_run": "the traffic does not show which tool is running",
+        "test_a_hostile_exception_leaves_as_it_came": "the loop is the user's own: the traffic ends there",
+    }
+
+
+def test_a_wrapped_tool_gives_exact_times_and_the_error_itself(models: FakeModels, sink: OtlpSink) -> None:
+    log = ToolLog()
+    asyncio.run(loop(models, "fake.one.boom", pdoctor_trace.wrap_tools(log.functions()), "completion"))
+    pdoctor_trace.flush()
+    assert [(c.tool, c["pdoctor.tool.timing"], c.kind, c["error.type"]) for c in sink.calls] == [
+        ("add", "exact", None, None),
+        ("boom", "exact", "tool_raised", "RuntimeError"),
+    ]
+    assert {call["pdoctor.source"] for call in sink.calls} == {"litellm"}
+
+
+def test_a_plain_completion_without_tools_is_no_agent_run(models: FakeModels, sink: OtlpSink) -> None:
+    request = {"model": "openai/fake", "api_base": models.openai, "api_key": "x"}
+    litellm.completion(messages=[{"role": "user", "content": QUERY}], **request)
+    pdoctor_trace.flush()
+    assert sink.spans == []
+
+
+def test_the_router_is_seen(models: FakeModels, sink: OtlpSink) -> None:
+    params = {"model": "openai/fake.one", "api_base": models.openai, "api_key": "x", "max_retries": 0}
+    router = litellm.Router(model_list=[{"model_name": "m", "litellm_params": params}])
+    messages: list[Any] = [{"role": "user", "content": QUERY}]
+    offered = [schema("add", NAMES["add"])]
+    message = router.completion(model="m", messages=messages, tools=offered).choices[0].message
+    answer = {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "42"}
+    router.completion(model="m", messages=[*messages, message.model_dump(), answer], tools=offered)
+    pdoctor_trace.flush()
+    assert [(call.tool, call.executed, call.result, call["pdoctor.source"]) for call in sink.calls] == [
+        ("add", True, "42", "litellm")
+    ]
