@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo serve test lint test-heavy test-frameworks bench docs clean
+.PHONY: demo serve test lint chromium test-heavy test-frameworks bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/pdoctor demo --no-serve
@@ -14,12 +14,18 @@ demo: $(VENV)/.installed
 serve: $(VENV)/.installed
 	$(BIN)/pdoctor serve
 
-test: lint $(VENV)/.installed-dev
+test: lint chromium $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not heavy"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# The web pages are tested in a real browser.
+chromium:
+	@command -v chromium >/dev/null \
+	  || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
+	  || { echo "make: the browser tests need Chromium; install it and run this again" >&2; exit 1; }
 
 test-heavy: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy
