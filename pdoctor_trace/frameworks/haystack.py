@@ -55,7 +55,10 @@ class _Run(OpenRun):
 class _ToolCall(Call):
     """One call; Haystack wraps what the tool raised."""
 
-    __slots__ = ()
+    __slots__ = ("through",)
+
+    through: Any
+    """The tool whose `invoke_async` is about to go on to its own `invoke`, which is not another call."""
 
     def raised(self, error: BaseException) -> None:
         wrapped = type(error).__name__ == "ToolInvocationError" and error.__cause__ is not None
@@ -83,6 +86,9 @@ class _PrepareVisit(Visit):
 
 def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     frame = current()
+    if isinstance(frame, _ToolCall) and frame.through is tool:
+        frame.through = None
+        return None
     asked = frame if isinstance(frame, _Asked) else None
     if asked is None and raw_loops.in_use():
         claimed = raw_loops.claim(None, tool.name, kwargs)
@@ -95,14 +101,18 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
         call_id=None if asked is None else asked.call_id,
         description=tool.description,
     )
+    call.through = None
     if asked is not None:
         call.asked_by(asked.run.take_request(call.call_id, call.tool))
     return call
 
 
 def _enter_async(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
-    """A tool without an async function goes on to `invoke` in a thread, which then makes the span."""
-    return None if tool.async_function is None else _enter_tool(tool, args, kwargs)
+    """A tool without an async function runs its function in a thread, since 3.4 by way of `invoke`."""
+    call = _enter_tool(tool, args, kwargs)
+    if isinstance(call, _ToolCall) and tool.async_function is None:
+        call.through = tool
+    return call
 
 
 def _enter_maker(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
@@ -245,9 +255,11 @@ def _never_reached(error: BaseException) -> bool:
     step, module = error.__traceback__, ""
     while step is not None:
         module, step = str(step.tb_frame.f_globals.get("__name__")), step.tb_next
-    return isinstance(error, TypeError) and module == _TOOL
+    return isinstance(error, TypeError) and module in _CALLERS
 
 
+_CALLERS = ("haystack.tools.tool", "concurrent.futures.thread", "pdoctor_trace.propagate")
+"""Modules that call a tool's function."""
 _TOOL, _CALLING = "haystack.tools.tool", "haystack.components.agents.tool_calling"
 _INVOKER, _AGENT = "haystack.components.tools.tool_invoker", "haystack.components.agents.agent"
 _OPENAI = "haystack.components.generators.chat.openai"

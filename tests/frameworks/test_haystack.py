@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pytest
@@ -29,6 +31,13 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collected() -> Iterator[None]:
+    """What Haystack leaves open is collected while the filters above still hold."""
+    yield
+    gc.collect()
 
 
 def agent(models: FakeModels, script: str, tools: Any, **options: Any) -> Agent:
