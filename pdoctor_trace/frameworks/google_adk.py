@@ -224,7 +224,7 @@ GOOGLE_ADK = Framework(
     name=SOURCE,
     title="Google ADK",
     distribution="google-adk",
-    versions=">=2.13,<3",
+    versions=">=2.12,<3",
     targets=(
         Target(_CALLER, "_execute_single_prepared_call", _TOOL),
         Target(_LIVE, "_execute_single_prepared_call", _TOOL, optional=True),

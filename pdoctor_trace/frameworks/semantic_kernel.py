@@ -232,7 +232,7 @@ SEMANTIC_KERNEL = Framework(
     name=SOURCE,
     title="Semantic Kernel",
     distribution="semantic-kernel",
-    versions=">=1.45,<2",
+    versions=">=1.44,<2",
     targets=(
         Target("semantic_kernel.kernel", "Kernel.invoke_function_call", around_async(_enter_call)),
         Target(_FUNCTION, "KernelFunction.invoke", around_async(_enter_function)),

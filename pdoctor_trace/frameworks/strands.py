@@ -226,7 +226,7 @@ STRANDS = Framework(
     name=SOURCE,
     title="Strands Agents",
     distribution="strands-agents",
-    versions=">=1.62,<2",
+    versions=">=1.61,<2",
     targets=(
         Target("strands.tools.executors._executor", "ToolExecutor._stream", _traced_stream()),
         Target("strands.event_loop.event_loop", "_handle_tool_execution", observe(_on_reply)),

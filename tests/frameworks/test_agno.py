@@ -7,7 +7,7 @@ import gc
 import os
 import time
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
@@ -92,7 +92,6 @@ class AgnoDriver(Driver):
 
 class TestAgno(Conformance):
     driver = AgnoDriver()
-    limits: ClassVar[dict[str, str]] = {}
 
 
 @pytest.mark.parametrize("mode", ["run", "stream"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
@@ -25,7 +25,7 @@ with warnings.catch_warnings():
     from semantic_kernel.contents import ChatHistory
     from semantic_kernel.functions import kernel_function
 
-# Semantic Kernel copies models whose fields pydantic calls deprecated, and leaves coroutines of its filters.
+# Semantic Kernel copies models whose fields pydantic calls deprecated.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -84,9 +84,6 @@ class KernelDriver(Driver):
 
 class TestSemanticKernel(Conformance):
     driver = KernelDriver()
-    limits: ClassVar[dict[str, str]] = {
-        "test_a_hostile_exception_leaves_as_it_came": "asyncio itself re-raises SystemExit through the loop",
-    }
 
     def test_the_run_has_the_query_the_tools_and_the_number_of_calls(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
