@@ -242,7 +242,7 @@ AUTOGEN = Framework(
     name=SOURCE,
     title="AutoGen",
     distribution="autogen-agentchat",
-    versions=">=0.7,<0.8",
+    versions=">=0.7.4,<0.8",
     targets=(
         Target(_ASSISTANT, "AssistantAgent._execute_tool_call", around_async(_enter_asked)),
         Target(_ASSISTANT, "AssistantAgent._call_llm", watch_async_generator(_begin_reply)),

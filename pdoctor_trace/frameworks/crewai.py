@@ -255,7 +255,7 @@ CREWAI = Framework(
     name=SOURCE,
     title="CrewAI",
     distribution="crewai",
-    versions=">=1.15,<2",
+    versions=">=1.15.29,<2",
     targets=(
         Target(_EXECUTOR, "AgentExecutor._execute_single_native_tool_call", _NATIVE),
         Target(_EXECUTOR, "AgentExecutor._should_parallelize_native_tool_calls", observe(_on_calls)),

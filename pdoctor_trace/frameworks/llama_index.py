@@ -200,7 +200,7 @@ LLAMA_INDEX = Framework(
     name=SOURCE,
     title="LlamaIndex",
     distribution="llama-index-core",
-    versions=">=0.13,<0.15",
+    versions=">=0.14.9,<0.15",
     targets=(
         Target(_SINGLE, "BaseWorkflowAgent.call_tool", around_async(_enter_step)),
         Target(_SINGLE, "BaseWorkflowAgent.parse_agent_output", observe(_on_reply)),

@@ -214,7 +214,7 @@ SMOLAGENTS = Framework(
     name=SOURCE,
     title="smolagents",
     distribution="smolagents",
-    versions=">=1.20,<2",
+    versions=">=1.22,<2",
     targets=(
         Target(_AGENTS, "ToolCallingAgent.process_tool_calls", observe(_on_reply)),
         Target(_AGENTS, "ToolCallingAgent.execute_tool_call", around(_enter_asked)),

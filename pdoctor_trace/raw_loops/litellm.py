@@ -84,7 +84,7 @@ LITELLM = Framework(
     name=SOURCE,
     title="LiteLLM, raw loops",
     distribution="litellm",
-    versions=">=1.80,<2",
+    versions=">=1.89,<2",
     targets=(
         Target("litellm", "completion", around(_enter)),
         Target("litellm", "acompletion", around_async(_enter)),
