@@ -194,12 +194,22 @@ class Ended:
 
 
 def _followers(calls: Sequence[int], seen: Evidence, after: int) -> tuple[int, ...]:
-    """Those of `calls` (in observed order) that can be the first to start after the call `after` ended."""
+    """Those of `calls` (by earliest start) that can be the first to start after the call `after` ended."""
     lo, hi = _edges(seen.times.end(after))
-    surely = bisect_left(calls, hi, key=lambda j: _edges(seen.times.start(j))[0])
     if isinstance(seen.times, Fixed):
+        surely = bisect_left(calls, hi, key=seen.times.start)
         return tuple(calls[surely : surely + 1])
-    return tuple(j for j in calls[: surely + 1] if _edges(seen.times.start(j))[1] >= lo and j != after)
+    found: list[int] = []
+    latest: int | None = None
+    for j in calls:
+        earliest, last = _edges(seen.times.start(j))
+        if latest is not None and earliest > latest:
+            break  # one that surely came after started before this one
+        if last >= lo and j != after:
+            found.append(j)
+            if earliest >= hi:
+                latest = last if latest is None else min(latest, last)
+    return tuple(found)
 
 
 # ---------------------------------------------------------------- the kinds
@@ -281,6 +291,8 @@ class Response:
         answers: dict[Any, list[int]] = {}
         for j in seen.successes(answer):
             answers.setdefault(self._key(seen, j, 1), []).append(j)
+        for calls in answers.values():
+            calls.sort(key=lambda j: _edges(seen.times.start(j))[0])
         for i in seen.successes(trigger):
             key = self._key(seen, i, 0)
             options = _followers(answers.get(key, ()) if key is not None else (), seen, i)
