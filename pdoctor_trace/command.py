@@ -39,7 +39,7 @@ VERBS = {
     "metrics": "score predicted plans against gold plans",
     "progress": "progress and repetition rates of recorded runs",
     "monitor": "check event sequences against a behaviour specification",
-    "policies": "lint, load or draft policies for production runs",
+    "policies": "lint policies for production runs, load them into a collector",
     "keys": "make API keys for a collector",
     "runs": "list, show and export the runs of a collector",
     "recheck": "judge stored runs again",

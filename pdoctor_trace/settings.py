@@ -76,7 +76,8 @@ def table() -> tuple[tuple[str, str, Any, str], ...]:
 def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
     """Settings of this process; an unusable value is told in the log and the default taken.
 
-    A tracer must not stop its host because of a typing slip in a variable.
+    A tracer must not stop its host because of a typing slip in a variable, nor send what the slip was to
+    hold back: an unknown content mode keeps nothing.
     """
     chosen: dict[str, Any] = {}
     for name, env, default, _ in table():
@@ -86,7 +87,11 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
         try:
             chosen[name] = _value(name, text, default)
         except ValueError as error:
-            LOG.warning("%s is ignored: %s", env, error)
+            if name == "content":
+                chosen[name] = "none"
+                LOG.warning("%s: %s; no content is kept", env, error)
+            else:
+                LOG.warning("%s is ignored: %s", env, error)
     return replace(Settings(), **chosen)
 
 
@@ -116,9 +121,16 @@ def _value(name: str, given: Any, default: Any) -> Any:
         return _at_least_one(int(given))
     if isinstance(default, float):
         return _not_negative(float(given))
-    if name == "content" and given not in CONTENT_MODES:
-        raise ValueError(f"{given!r} is not a content mode (expected one of {', '.join(CONTENT_MODES)})")
+    if name == "content":
+        return _content_mode(str(given))
     return str(given)
+
+
+def _content_mode(given: str) -> str:
+    mode = given.strip().lower()
+    if mode not in CONTENT_MODES:
+        raise ValueError(f"{given!r} is not a content mode (expected one of {', '.join(CONTENT_MODES)})")
+    return mode
 
 
 def _flag(given: Any) -> bool:

@@ -36,7 +36,10 @@ def confirm(case: Case) -> None:
     if read != case.constraints:
         raise ConfirmationFailed(f"case {case.id}: the paragraph says {read}, not {case.constraints}")
     claims = dict.fromkeys(replace(c, sentence=None, span=None) for c in (*case.constraints, *_pinned(case)))
-    if satisfiable(replace(case.spec, constraints=tuple(claims))) is not True:
+    found = satisfiable(replace(case.spec, constraints=tuple(claims)))
+    if found is None:
+        raise ConfirmationFailed(f"case {case.id}: Z3 gave up before it confirmed the constraints")
+    if not found:
         raise ConfirmationFailed(f"case {case.id}: Z3 does not find the constraints satisfiable")
 
 

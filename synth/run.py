@@ -6,6 +6,7 @@ JSON spelling is public: see "Run record" in the interface description of the RE
 
 from __future__ import annotations
 
+import codecs
 import math
 import sys
 from collections.abc import Iterator, Mapping
@@ -179,6 +180,8 @@ def _bounded_lines(stream: IO[bytes], file: str) -> Iterator[bytes]:
     number = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
         if len(line) > MAX_LINE_BYTES:
             raise BadInput(
                 f"longer than {MAX_LINE_BYTES >> 20} MiB: one record a line", file=file, line=number

@@ -37,7 +37,14 @@ def z3() -> Any:
         import z3 as module
     except ImportError as missing:
         raise MissingExtra("Asking Z3", "synth") from missing
+    _leave_interrupts_to_python(module)
     return module
+
+
+@lru_cache(maxsize=1)
+def _leave_interrupts_to_python(module: Any) -> None:
+    """Else Ctrl-C only makes Z3 say unknown, which would be taken for an answer."""
+    module.set_param("ctrl_c", False)
 
 
 def _serial(question: Callable[P, R]) -> Callable[P, R]:

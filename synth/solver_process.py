@@ -11,6 +11,7 @@ import os
 import pickle
 import queue
 import selectors
+import signal
 import struct
 import subprocess
 import sys
@@ -207,6 +208,7 @@ def _read_by(stream: IO[bytes], size: int, deadline: float, limit: float) -> byt
 
 def serve() -> None:
     """Answer questions until the parent's pipe closes; then end at once, whatever Z3 is doing."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not end up between the answers
     questions: queue.SimpleQueue[bytes] = queue.SimpleQueue()

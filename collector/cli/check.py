@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from collector.cli.console import clear_errors, exit_code, json_option, table, write_json
+from collector.cli.console import clear_errors, exit_code, json_option, plain, table, write_json
 from collector.cli.runfiles import runs_in
 from synth.errors import BadInput
 
@@ -64,7 +64,8 @@ def check(
         for run in (run for source in runs for run in runs_in(source)):
             case = case_of(run, cases, cases_file)
             judgement = judgement_of(solver, run, case, policies, Rules(z3=z3))
-            results.update(judgement.results)
+            # A run that nothing was judged by must not look like one that passed.
+            results.update(judgement.results or ["unsupported"])
             judged += 1
             if as_json:
                 for line in judgement.lines():
@@ -157,6 +158,6 @@ def problem_list(judged: Iterable[Judgement]) -> Iterator[str]:
     wrong = [(j.run_id, list(j.problems())) for j in judged]
     wrong = [(run_id, problems) for run_id, problems in wrong if problems]
     for run_id, problems in wrong[:SHOWN]:
-        yield "\n".join([run_id, *(f"  - {problem}" for problem in problems)])
+        yield "\n".join(plain(line) for line in [run_id, *(f"  - {problem}" for problem in problems)])
     if len(wrong) > SHOWN:
         yield f"... and {len(wrong) - SHOWN} more runs with findings; --json lists them all."

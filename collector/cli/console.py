@@ -55,7 +55,8 @@ def clear_errors() -> Iterator[None]:
     except (IsADirectoryError, PermissionError) as error:
         fail(f"{error.filename}: {error.strerror}")
     except ModuleNotFoundError as error:
-        fail(f"this needs the package '{error.name}': pip install 'pdoctor-trace[all]'")
+        package = "psycopg[binary]" if error.name == "psycopg" else "pdoctor-trace[all]"
+        fail(f"this needs the package '{error.name}': pip install '{package}'")
 
 
 def fail(message: str) -> None:
@@ -86,7 +87,7 @@ def terminal_width() -> int:
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, width: int | None = None) -> str:
     """A plain-text table; numbers to the right, the widest text column cut to fit `width` columns."""
-    cells = [[str(cell) for cell in row] for row in rows]
+    cells = [[plain(str(cell)) for cell in row] for row in rows]
     widths = [max(len(line[i]) for line in [list(headers), *cells]) for i in range(len(headers))]
     spare = (width or terminal_width()) - sum(widths) - 2 * (len(widths) - 1)
     if spare < 0:
@@ -102,6 +103,11 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, width: in
         return "  ".join(fitted).rstrip()
 
     return "\n".join([line(headers), "  ".join("-" * w for w in widths), *map(line, cells)])
+
+
+def plain(text: str) -> str:
+    """The text with control characters spelled out, so that no content can forge lines or colours."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
 
 
 def is_number(text: str) -> bool:

@@ -72,11 +72,25 @@ class Setup:
         real = self.base_url or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
         return self.model or ("gpt-4o-mini" if real else "simulated-perfect")
 
+    def check_model(self) -> None:
+        """Raise `BadInput` for a model that nobody serves."""
+        from synth.harness import SIMULATED
+        from synth.simulated_model import parse_model
+
+        served = self.base_url or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
+        if not self.model_name.startswith(SIMULATED) and not served:
+            hint = "without them take simulated-perfect"
+            raise BadInput(f"model {self.model_name!r} needs OPENAI_API_KEY or --base-url; {hint}")
+        if self.model_name.startswith("simulated-") and not self.base_url:
+            parse_model(self.model_name)
+
     @contextlib.contextmanager
     def harness(self) -> Iterator[Harness]:
         """Everything that trials need, for as long as the block lasts."""
         from synth.harness import Harness, Options
         from synth.simulated_model import SimulatedModel
+
+        self.check_model()
 
         options = Options(
             self.parallel, self.agent_timeout, self.max_iterations, self.temperature, self.base_url

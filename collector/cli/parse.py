@@ -36,6 +36,7 @@ def command(
     """
     with clear_errors():
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        text = text.removeprefix("\ufeff")
         known = known_names(names)
         read = extracted(text, known, model, base_url) if llm else parsed(text, known)
         if as_json:

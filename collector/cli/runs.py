@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from collector.cli.client import Collector, collector_option
-from collector.cli.console import clear_errors, exit_code, json_option, table, write_json
+from collector.cli.console import clear_errors, exit_code, json_option, plain, table, write_json
 from synth.errors import BadInput
 
 
@@ -103,7 +103,7 @@ def run_text(run: dict[str, Any]) -> str:
     said = [finding["explanation"] for finding in findings(run)]
     said += [f"[{policy['policy']}] {policy['explanation']}" for policy in violated(run)]
     parts = [f"run {run['id']}: {headline(run)}", table(["call", "tool", "id", "result"], rows)]
-    return "\n".join([*parts, *(f"- {line}" for line in said)])
+    return "\n".join([*parts, *(f"- {plain(line)}" for line in said)])
 
 
 def headline(run: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,10 @@ def command(
     """
     with clear_errors():
         from collector.app import serve
+        from synth.rules import Rules
 
+        for share in (others["z3_check"], others["z3_check_policies"]):
+            Rules(z3=share)  # said here, before anything listens, where it is no share that Z3 understands
         try:
             serve(
                 host=host,
@@ -76,5 +80,5 @@ def command(
                 **others,
             )
         except OSError as error:
-            why = error.strerror or str(error)
-            fail(f"cannot listen on {host}:{http_port}: {why}; is another collector running?")
+            hint = "; is another collector running?" if error.errno == errno.EADDRINUSE else ""
+            fail(f"cannot listen on {host}:{http_port}: {error.strerror or error}{hint}")

@@ -214,6 +214,31 @@ def test_a_run_of_an_unknown_case_ends_with_2(tmp_path: Path) -> None:
     assert (checked.returncode, "no-such-case" in checked.stderr) == (2, True)
 
 
+def test_a_run_that_nothing_judges_does_not_look_passed(tmp_path: Path) -> None:
+    (tmp_path / "none.yaml").write_text("actions: {a: tool_a}\npolicies: []\n")
+    (tmp_path / "runs.jsonl").write_text(json.dumps({"run_id": "r", "calls": []}))
+    checked = pdoctor("check", "runs.jsonl", "--policies", "none.yaml", cwd=tmp_path)
+    assert (checked.returncode, "not judged" in checked.stdout) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("serve", "--http-port", "0", "--z3", "banana"), "banana"),
+        (("test", "raw-loop", "--model", "simulated-nope"), "simulated-perfect"),
+        (("test", "raw-loop", "--model", "nope"), "OPENAI_API_KEY"),
+        (("synth", "--actions", "5..3"), "5..3"),
+        (("synth", "--topic", "nosuchjob"), "nosuchjob"),
+    ],
+)
+def test_a_wrong_option_ends_with_2_before_anything_starts(
+    arguments: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    refused = pdoctor(*arguments, cwd=tmp_path)
+    assert (refused.returncode, said in refused.stderr) == (2, True)
+    assert "Traceback" not in refused.stderr
+
+
 def test_no_collector_ends_with_2_and_says_how_to_start_one() -> None:
     listed = pdoctor("runs", "list", "--collector", "http://127.0.0.1:9")
     assert listed.returncode == 2

@@ -63,3 +63,10 @@ def test_numbers_stand_to_the_right() -> None:
         "a        5",
         "b       12",
     ]
+
+
+def test_content_cannot_forge_lines_or_colours() -> None:
+    text = table(["run", "what"], [["a\nfake: 0 violated", "\x1b[31mred"]], width=80)
+    assert len(text.splitlines()) == 3
+    assert "\x1b" not in text
+    assert r"a\nfake" in text
