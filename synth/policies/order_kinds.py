@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
+from itertools import accumulate
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
@@ -190,6 +191,38 @@ class Ended:
                 found.append(i)
                 if latest <= lo:
                     best = max(best or earliest, earliest)
+        return tuple(found)
+
+
+class Started:
+    """Calls that ran by the instant they started, to find the last to start before another call."""
+
+    __slots__ = ("_calls", "_los", "_reach", "_seen")
+
+    def __init__(self, seen: Evidence) -> None:
+        self._seen = seen
+        ran = [i for i in seen.order if seen.calls[i].executed]
+        self._calls = sorted(ran, key=lambda i: _edges(seen.times.start(i))[0])
+        edges = [_edges(seen.times.start(i)) for i in self._calls]
+        self._los = [lo for lo, _ in edges]
+        self._reach = list(accumulate((hi for _, hi in edges), max))
+        """The latest start that is possible up to each place."""
+
+    def last_before(self, call: int) -> tuple[int, ...]:
+        """Those that can have been the last to start before `call` did (at exact instants, one)."""
+        times = self._seen.times
+        lo, hi = _edges(times.start(call))
+        found: list[int] = []
+        latest: int | None = None
+        for place in range(bisect_left(self._los, hi) - 1, -1, -1):
+            if latest is not None and self._reach[place] < latest:
+                break
+            k = self._calls[place]
+            earliest, last = _edges(times.start(k))
+            if k != call and (latest is None or last >= latest):
+                found.append(k)
+                if last <= lo:
+                    latest = max(latest or earliest, earliest)
         return tuple(found)
 
 
@@ -377,34 +410,12 @@ class Adjacency:
         )
 
     def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Duty]:
-        good = set(seen.successes(first))
+        good, started = set(seen.successes(first)), Started(seen)
         for j in seen.attempts(then):
-            near = self._neighbours(seen, j)
+            near = started.last_before(j)
             options = tuple(i for i in near if i in good)
             said = f"{then.phrase} (call {j}) was not directly preceded by a success of {first.phrase}."
             yield Duty(j, DirectlyBefore(j, options, near), said, by_absence=True)
-
-    @staticmethod
-    def _neighbours(seen: Evidence, call: int) -> tuple[int, ...]:
-        """Calls that ran and can have been the last to start before `call`."""
-        times, place = seen.times, seen.rank[call]
-        lo, hi = _edges(times.start(call))
-        near: list[int] = []
-        latest: int | None = None
-        for k in reversed(seen.order[:place]):
-            if not seen.calls[k].executed:
-                continue
-            if latest is not None and _edges(times.start(k))[1] < latest:
-                break
-            near.append(k)
-            if _edges(times.start(k))[1] <= lo:
-                latest = max(latest or 0, _edges(times.start(k))[0])
-        for k in seen.order[place + 1 :]:
-            if _edges(times.start(k))[0] >= hi:
-                break
-            if seen.calls[k].executed:
-                near.append(k)
-        return tuple(near)
 
 
 @dataclass(frozen=True, slots=True)
