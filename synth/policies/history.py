@@ -138,6 +138,14 @@ class History:
         return said
 
 
+def ended_before(seen: Evidence, call: int, before: int) -> bool | None:
+    """Had a call ended when another one started? None where bounded times leave it open."""
+    times = seen.times
+    if isinstance(times, Fixed):
+        return seen.rank[call] < seen.rank[before] and times.end(call) <= times.start(before)
+    return call != before and (times.end(call) <= times.start(before))
+
+
 def _named(tool: str, patterns: Sequence[Any]) -> bool:
     return any(isinstance(p, str) and (p == tool or ("*" in p and fnmatchcase(tool, p))) for p in patterns)
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from synth.policies.evidence import Evidence, key_of
 from synth.policies.guard import read_actions
-from synth.policies.history import History
+from synth.policies.history import History, ended_before
 from synth.policies.kinds import NOT_APPLICABLE, Judged
 from synth.policies.model import Tools
 from synth.policies.sentences import Names
@@ -37,36 +37,51 @@ class Provenance:
         attempts = sorted({i for tools in self.what for i in seen.attempts(tools)}, key=seen.rank.__getitem__)
         if not attempts:
             return NOT_APPLICABLE
-        if all(seen.calls[i].arguments is None for i in attempts):
-            return Judged("unsupported", (), "The arguments of the calls were not recorded.")
         history = History.of(seen)
-        invented = {i: self._invented(i, seen, history) for i in attempts}
-        broken = [i for i, values in invented.items() if values]
-        if not broken:
-            return Judged("ok", (), "Every value came from an earlier result.")
-        said = f"{seen.calls[broken[0]].tool} (call {broken[0]}): {'.'.join(self.argument)} = "
-        said += f"{invented[broken[0]][0]!r:.60} is in no earlier result of {self._from()}."
+        values = {i: list(values_at(history.arguments(i), self.argument)) for i in attempts}
+        invented = {i: self._unseen(i, values[i], seen, history, certain=False) for i in attempts}
+        broken = [i for i, unseen in invented.items() if unseen]
+        if broken:
+            return self._broken(broken, invented[broken[0]][0], seen)
+        blind = [i for i in attempts if not isinstance(history.arguments(i), Mapping)]
+        if blind:
+            return Judged("unsupported", (), f"{_call(blind[0], seen)} has no readable arguments.")
+        if not any(values.values()):
+            return Judged("not_applicable", (), f"No call has a value at {'.'.join(self.argument)}.")
+        for i in attempts:
+            if unseen := self._unseen(i, values[i], seen, history, certain=True):
+                said = f"{self._said(i, unseen[0], seen)} is in a result of {self._from()}"
+                return Judged("undecided", (), f"{said}, but that result may have come too late.")
+        return Judged("ok", (), "Every value came from an earlier result.")
+
+    def _broken(self, broken: Sequence[int], value: Any, seen: Evidence) -> Judged:
+        said = f"{self._said(broken[0], value, seen)} is in no earlier result of {self._from()}."
         if seen.run.problems or self._unrecorded(broken, seen):
             return Judged("undecided", (), f"{said} But not every earlier result was seen.")
         return Judged("violated", tuple(sorted(broken)), said)
 
-    def _invented(self, call: int, seen: Evidence, history: History) -> list[Any]:
-        values = list(values_at(history.arguments(call), self.argument))
+    def _said(self, call: int, value: Any, seen: Evidence) -> str:
+        return f"{_call(call, seen)}: {'.'.join(self.argument)} = {value!r:.60}"
+
+    def _unseen(
+        self, call: int, values: Sequence[Any], seen: Evidence, history: History, *, certain: bool
+    ) -> list[Any]:
+        """Values that are in no result that was (or, unless `certain`, may have been) there already."""
         if not values:
             return []
         texts: set[Any] = set()
         words: set[str] = set()
-        for source in self._earlier(call, seen):
+        for source in self._earlier(call, seen, certain=certain):
             keys, tokens = self._content(source, seen, history)
             texts |= keys
             words |= tokens
         return [v for v in values if key_of(v) not in texts and not (isinstance(v, str) and v in words)]
 
-    def _earlier(self, call: int, seen: Evidence) -> Iterator[int]:
-        times, place = seen.times, seen.rank[call]
+    def _earlier(self, call: int, seen: Evidence, *, certain: bool) -> Iterator[int]:
         for tools in self.sources:
             for i in seen.successes(tools):
-                if seen.rank[i] < place and (times.end(i) <= times.start(call)) is not False:
+                ended = ended_before(seen, i, call)
+                if ended or (ended is None and not certain):
                     yield i
 
     def _content(
@@ -83,10 +98,15 @@ class Provenance:
         return content
 
     def _unrecorded(self, broken: Sequence[int], seen: Evidence) -> bool:
-        return any(seen.calls[i].result is None for call in broken for i in self._earlier(call, seen))
+        sources = (i for call in broken for i in self._earlier(call, seen, certain=False))
+        return any(seen.calls[i].result is None for i in sources)
 
     def _from(self) -> str:
         return " or ".join(tools.phrase for tools in self.sources)
+
+
+def _call(position: int, seen: Evidence) -> str:
+    return f"{seen.calls[position].tool} (call {position})"
 
 
 def _words(text: str) -> Iterable[str]:
