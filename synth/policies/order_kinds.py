@@ -25,6 +25,8 @@ Paths = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 """Pairs of argument paths (of the earlier call, of the later call) that must hold equal values."""
 NANOSECONDS = 10**9
 MINUTE = 60 * NANOSECONDS
+MAX_DAYS = 31
+"""Days at either end of a longer interval whose windows are tried: those between add nothing new."""
 
 
 # ---------------------------------------------------------------- formulas over calls
@@ -149,6 +151,28 @@ class InWindow:
         if self.until is not None:
             parts.append(t.end(self.call) <= t.until(self.until))
         return t.all(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class InSomeWindow:
+    """`call` started inside one of `windows` and ended in time: for starts known only within bounds."""
+
+    call: int
+    windows: tuple[tuple[int, int, int | None], ...]
+    """(first start, last start, last end) each, ns; None = no limit."""
+
+    def formula(self, t: Times) -> Truth:
+        start, end = t.start(self.call), t.end(self.call)
+        return t.any(
+            t.all(
+                [
+                    start >= t.since(first),
+                    start <= t.until(last),
+                    *([] if until is None else [end <= t.until(until)]),
+                ]
+            )
+            for first, last, until in self.windows
+        )
 
 
 # ---------------------------------------------------------------- candidates
@@ -436,13 +460,17 @@ class Window:
     def _duties(self, tools: Tools, since: int | None, until: int | None, seen: Evidence) -> Iterator[Duty]:
         zone = zone_of(seen.timezone)
         for i in seen.attempts(tools):
-            start = _edges(seen.times.start(i))[0] // seen.times.scale
-            window = _window_around(start, since, until, zone)
+            start, latest = (edge // seen.times.scale for edge in _edges(seen.times.start(i)))
+            kept: InWindow | InSomeWindow = (
+                InWindow(i, *_window_around(start, since, until, zone))
+                if start == latest
+                else InSomeWindow(i, tuple(_windows_between(start, latest, since, until, zone)))
+            )
             edges = (("after", since), ("before", until))
             limits = " and ".join(f"{word} {clock(edge)}" for word, edge in edges if edge is not None)
             began = f"{_local(start, zone):%H:%M:%S}"
             said = f"{tools.phrase} (call {i}) must happen {limits} ({seen.timezone}); it started at {began}."
-            yield Duty(i, InWindow(i, *window), said)
+            yield Duty(i, kept, said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -557,6 +585,27 @@ def _window_around(
         None if since is None else _instant(day, since, zone),
         None if until is None else _instant(day, until, zone),
     )
+
+
+def _windows_between(
+    lo: int, hi: int, since: int | None, until: int | None, zone: tzinfo
+) -> Iterator[tuple[int, int, int | None]]:
+    """(first start, last start, last end) of every window in which a start between `lo` and `hi` can lie."""
+    first, count = _local(lo, zone), (_local(hi, zone).date() - _local(lo, zone).date()).days + 1
+    for k in range(-1, count):
+        if MAX_DAYS <= k < count - MAX_DAYS:
+            continue
+        day = first + timedelta(days=k)
+        if since is not None and until is not None and until < since:
+            closed = _instant(day + timedelta(days=1), until, zone)
+            yield _instant(day, since, zone), closed, closed
+        elif k >= 0:
+            midnight = _instant(day, 24 * 60, zone)
+            yield (
+                _instant(day, since or 0, zone),
+                midnight - 1,
+                None if until is None else _instant(day, until, zone),
+            )
 
 
 def _instant(day: datetime, minutes: int, zone: tzinfo) -> int:
