@@ -24,6 +24,23 @@ FIELDS = ("calls", "let", "when", "check", "message")
 _RUN_FIELD = re.compile(r"(?<![\w.])(has\()?run\.(\w+(?:\.\w+)*)")
 
 
+_CEL_SAYS = (
+    (
+        r"NOT_FOUND: |INVALID_ARGUMENT: (Applying SELECT|Invalid container)|UNKNOWN: Index error",
+        "the condition needs a value that the call or the earlier results do not have",
+    ),
+    (
+        "UNKNOWN: No matching overload",
+        "the condition compares or computes with values that are missing or of another type than it expects",
+    ),
+    ("[A-Z_]+: ", "the condition cannot be computed from these values"),
+)
+
+
+class NotRecorded(CannotEvaluate):
+    """A condition needs the arguments of a call whose arguments were not recorded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """`check` must be true for every attempt at `what` for which `when` is true."""
@@ -68,6 +85,7 @@ class Guard:
     def _answer(self, call: int, seen: Evidence) -> bool | CannotEvaluate | None:
         """Is the guard kept at this call? None where it does not apply."""
         history = History.of(seen)
+        history.open = ""
         lookup = partial(history.lookup, call)
         values = self._variables(call, seen, history)
         try:
@@ -77,12 +95,16 @@ class Guard:
                 return None
             return self.check.holds(values, lookup)
         except CannotEvaluate as problem:
-            return problem
+            if "args" in self._names and seen.calls[call].arguments is None:
+                return NotRecorded(f"The arguments of {made_by(call, seen)} were not recorded.")
+            return CannotEvaluate(history.open or in_plain_words(problem))
 
     def _variables(self, call: int, seen: Evidence, history: History) -> dict[str, Any]:
         made = seen.calls[call]
         arguments = history.arguments(call)
-        values: dict[str, Any] = {"args": {} if arguments is None else arguments, "run": _run_fields(seen)}
+        values: dict[str, Any] = {"run": _run_fields(seen)}
+        if arguments is not None:
+            values["args"] = arguments
         values["call"] = {
             "index": call,
             "name": made.tool,
@@ -95,7 +117,7 @@ class Guard:
 
     def _summed(self, answers: Mapping[int, bool | CannotEvaluate | None], seen: Evidence) -> Judged:
         broken = [i for i, answer in answers.items() if answer is False]
-        unclear = [(i, answer) for i, answer in answers.items() if isinstance(answer, CannotEvaluate)]
+        unclear = {i: answer for i, answer in answers.items() if isinstance(answer, CannotEvaluate)}
         gaps = self.history and bool(seen.run.problems)
         if broken and not gaps:
             return Judged("violated", tuple(sorted(broken)), self._in_words(broken, seen))
@@ -103,9 +125,11 @@ class Guard:
             return Judged(
                 "undecided", (), "The evidence is incomplete: earlier results may not have been seen."
             )
-        if unclear:
-            call, problem = unclear[0]
-            return Judged("undecided", (), f"Call {call} could not be evaluated: {problem}.")
+        for problem in unclear.values():
+            if isinstance(problem, NotRecorded):
+                return Judged("unsupported", (), str(problem))
+        for call, problem in unclear.items():
+            return Judged("undecided", (), f"{made_by(call, seen)}: {problem}.")
         if all(answer is None for answer in answers.values()):
             return Judged("not_applicable", (), "No call met the guard's `when`.")
         return Judged("ok", (), "The guard holds.")
@@ -113,7 +137,21 @@ class Guard:
     def _in_words(self, broken: list[int], seen: Evidence) -> str:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
         why = self.message or f"{self.check.text} is false"
-        return f"{seen.calls[broken[0]].tool} (call {broken[0]}){more}: {why}."
+        return f"{made_by(broken[0], seen)}{more}: {why}."
+
+
+def made_by(call: int, seen: Evidence) -> str:
+    """A call in words: its tool and position."""
+    return f"{seen.calls[call].tool} (call {call})"
+
+
+def in_plain_words(problem: CannotEvaluate) -> str:
+    """What CEL could not do, for someone who does not know CEL; its own words follow in brackets."""
+    said = str(problem)
+    for pattern, words in _CEL_SAYS:
+        if re.match(pattern, said):
+            return f"{words} (CEL: {said.split(': ', 1)[1]})"
+    return said
 
 
 def _run_fields(seen: Evidence) -> dict[str, Any]:

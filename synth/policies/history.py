@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -31,6 +31,8 @@ class History:
         self._seen = seen
         self.given = 0
         """Calls that `earlier` gave to the guard in hand; a guard starts at 0."""
+        self.open = ""
+        """Why a look-up for the call in hand has no certain answer."""
         self._results: dict[int, Any] = {}
         self._pools: dict[tuple[str, ...], list[int]] = {}
         self._arguments: dict[int, Any] = {}
@@ -87,14 +89,31 @@ class History:
         }
 
     def _matching(self, before: int, tools: Sequence[Any], key: Sequence[Any]) -> Iterator[int]:
-        """Calls of `tools` that ended before `before` started, and carry `key`; the newest first."""
-        place = self._seen.rank[before]
+        """Calls of `tools` that ended before `before` started, and carry `key`; the newest first.
+
+        CannotEvaluate at one that only may have ended by then.
+        """
         pool = self._values().get((*key[:-1], key_of(key[-1])), []) if key else self._pool(tools)
-        cut = bisect_left(pool, place, key=self._seen.rank.__getitem__)
-        for k in range(cut - 1, -1, -1):
+        for k in range(self._cut(pool, before) - 1, -1, -1):
             i = pool[k]
-            if self._ended(i, before) and (not key or _named(self._seen.calls[i].tool, tools)):
+            if key and not _named(self._seen.calls[i].tool, tools):
+                continue
+            ended = ended_before(self._seen, i, before)
+            if ended is None:
+                self.open = f"{self._seen.calls[i].tool} (call {i}) may have ended only after this call began"
+                raise CannotEvaluate(self.open)
+            if ended:
                 yield i
+
+    def _cut(self, pool: Sequence[int], before: int) -> int:
+        """How many calls of a pool (in observed order) can have begun before this one."""
+        seen = self._seen
+        if isinstance(seen.times, Fixed):
+            return bisect_left(pool, seen.rank[before], key=seen.rank.__getitem__)
+        latest = seen.calls[before].start or (0, 0)
+        return bisect_right(
+            pool, latest[1] + 2 * seen.skew_ns, key=lambda i: (seen.calls[i].start or (0, 0))[0]
+        )
 
     def _pool(self, tools: Sequence[Any]) -> list[int]:
         """Successes of these tools in observed order."""
@@ -103,10 +122,6 @@ class History:
             found = [i for tool, calls in self._by_tool.items() if _named(tool, tools) for i in calls]
             self._pools[name] = sorted(found, key=self._seen.rank.__getitem__)
         return self._pools[name]
-
-    def _ended(self, call: int, before: int) -> bool:
-        times = self._seen.times
-        return not isinstance(times, Fixed) or times.end(call) <= times.start(before)
 
     def _values(self) -> dict[Any, list[int]]:
         """(value) and (field, value) of every success -> its calls; a field of the result comes first."""

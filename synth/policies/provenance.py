@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from synth.policies.evidence import Evidence, key_of
-from synth.policies.guard import read_actions
+from synth.policies.guard import made_by, read_actions
 from synth.policies.history import History, ended_before
 from synth.policies.kinds import NOT_APPLICABLE, Judged
 from synth.policies.model import Tools
@@ -45,7 +45,7 @@ class Provenance:
             return self._broken(broken, invented[broken[0]][0], seen)
         blind = [i for i in attempts if not isinstance(history.arguments(i), Mapping)]
         if blind:
-            return Judged("unsupported", (), f"{_call(blind[0], seen)} has no readable arguments.")
+            return Judged("unsupported", (), f"{made_by(blind[0], seen)} has no readable arguments.")
         if not any(values.values()):
             return Judged("not_applicable", (), f"No call has a value at {'.'.join(self.argument)}.")
         for i in attempts:
@@ -61,7 +61,7 @@ class Provenance:
         return Judged("violated", tuple(sorted(broken)), said)
 
     def _said(self, call: int, value: Any, seen: Evidence) -> str:
-        return f"{_call(call, seen)}: {'.'.join(self.argument)} = {value!r:.60}"
+        return f"{made_by(call, seen)}: {'.'.join(self.argument)} = {value!r:.60}"
 
     def _unseen(
         self, call: int, values: Sequence[Any], seen: Evidence, history: History, *, certain: bool
@@ -103,10 +103,6 @@ class Provenance:
 
     def _from(self) -> str:
         return " or ".join(tools.phrase for tools in self.sources)
-
-
-def _call(position: int, seen: Evidence) -> str:
-    return f"{seen.calls[position].tool} (call {position})"
 
 
 def _words(text: str) -> Iterable[str]:

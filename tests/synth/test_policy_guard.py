@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from judging import call
 from policing import brief, judged, policy
@@ -137,6 +139,72 @@ def test_fields_of_the_run() -> None:
 
 def test_arguments_that_were_not_recorded_are_unsupported() -> None:
     assert brief(guard("args.n > 0"), [call("b", arguments=None)])[0] == "unsupported"  # type: ignore[arg-type]
+
+
+def test_one_call_whose_arguments_were_not_recorded_is_not_called_ok() -> None:
+    lost = call("b", arguments=None)
+    small = guard("!has(args.n) || args.n < 3")
+    assert brief(small, [b(n=1), lost])[0] == "unsupported"  # type: ignore[arg-type]
+    assert brief(small, [b(n=5), lost]) == ("violated", (0,))  # type: ignore[arg-type]
+    first = guard("args.n < 3", when="call.index == 0")
+    assert brief(first, [b(n=1), lost]) == ("ok", ())  # type: ignore[arg-type]
+
+
+def between(made: ToolCall, start: tuple[int, int], end: tuple[int, int]) -> ToolCall:
+    return replace(made, start=start, end=end)
+
+
+@pytest.mark.parametrize(
+    ("check", "ended", "verdict"),
+    [
+        ("last('do_a') != null", (5, 15), "undecided"),
+        ("last('do_a', 'id', args.id).id == 'x'", (5, 15), "undecided"),
+        ("size(earlier('do_a')) == 1", (5, 15), "undecided"),
+        ("last_call('do_a').index == 0", (5, 15), "undecided"),
+        ("args.id == 'x' || last('do_a') != null", (5, 15), "ok"),
+        ("last('do_a', 'id', 'y') == null", (5, 15), "ok"),
+        ("last('do_a') != null", (5, 8), "ok"),
+        ("last('do_a') != null", (13, 15), "violated"),
+    ],
+)
+def test_what_depends_on_a_result_that_may_have_come_later_is_undecided(
+    check: str, ended: tuple[int, int], verdict: str
+) -> None:
+    for started in ((0, 0), (0, 9)):
+        found = between(call("a", result={"id": "x"}), started, ended)
+        result = judged(guard(check), [found, between(b(id="x"), (8, 12), (20, 20))])  # type: ignore[arg-type]
+        assert result.verdict == verdict
+        if verdict == "undecided":
+            said = "do_b (call 1): do_a (call 0) may have ended only after this call began."
+            assert result.explanation == said
+    late = [between(b(id="x"), (8, 12), (20, 20)), between(call("a", result={}), (9, 9), (10, 10))]
+    assert brief(guard("last('do_a') != null"), late)[0] == "undecided"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        (
+            "args.n > 0",
+            "the condition needs a value that the call or the earlier results do not have (CEL: Key",
+        ),
+        (
+            "last('do_a').n > 0",
+            "the condition needs a value that the call or the earlier results do not have (",
+        ),
+        ("args.id > 0", "the condition compares or computes with values that are missing or of another type"),
+        (
+            "1 / size(last('do_a', 'x') == null ? '' : 'x') == 1",
+            "the condition cannot be computed from these ",
+        ),
+        ("args.id", "expected true or false, got 'x'."),
+    ],
+)
+def test_what_cannot_be_evaluated_is_said_in_plain_words(check: str, said: str) -> None:
+    explanation = judged(guard(check), [b(id="x")]).explanation  # type: ignore[arg-type]
+    assert explanation.startswith(f"do_b (call 0): {said}")
+    assert "NOT_FOUND" not in explanation
+    assert "INVALID_ARGUMENT" not in explanation
 
 
 def test_a_gap_leaves_open_what_depends_on_earlier_calls() -> None:
