@@ -31,6 +31,7 @@ from synth.policies.order_kinds import (
     Precedence,
     Response,
     Window,
+    is_besides,
 )
 from synth.policies.provenance import Provenance
 from synth.policies.turn import Alone
@@ -188,6 +189,12 @@ def _of(tools: Tools, slots: Sequence[Slot]) -> list[Slot]:
     return [slot for slot in slots if slot[0] in tools]
 
 
+def _besides(tools: Tools, other: Tools, slots: Sequence[Slot]) -> list[Slot]:
+    """The slots of `tools`; of `any tool` beside a named action, those of the others."""
+    own = _of(tools, slots)
+    return [slot for slot in own if slot[0] not in other] if is_besides(tools, other) else own
+
+
 def _needs_one(j: Slot, options: Sequence[Slot], related: Callable[[Slots, Slot], Any]) -> PlanRule:
     """If `j` is made, so is one of `options`, and it is `related` to `j`."""
     return lambda w: w.any([w.no(w.made(j)), *(w.all((w.made(i), related(w, i))) for i in options if i != j)])
@@ -195,14 +202,14 @@ def _needs_one(j: Slot, options: Sequence[Slot], related: Callable[[Slots, Slot]
 
 def _precedence(rule: Precedence, slots: Sequence[Slot]) -> Iterator[PlanRule]:
     for first, then in rule.pairs:
-        for j in _of(then, slots):
+        for j in _besides(then, first, slots):
             yield _needs_one(j, _of(first, slots), lambda w, i, j=j: w.before(i, j))  # type: ignore[misc]
 
 
 def _response(rule: Response, slots: Sequence[Slot]) -> Iterator[PlanRule]:
     most = None if rule.within is None else rule.within / MINUTE
     for trigger, answer in rule.pairs:
-        for i in _of(trigger, slots):
+        for i in _besides(trigger, answer, slots):
             yield _needs_one(i, _of(answer, slots), lambda w, j, i=i: w.gap(i, j, 0, most))  # type: ignore[misc]
 
 
@@ -247,7 +254,7 @@ def _count(rule: Count, slots: Sequence[Slot]) -> Iterator[PlanRule]:
 
 def _adjacency(rule: Adjacency, slots: Sequence[Slot]) -> Iterator[PlanRule]:
     for first, then in rule.pairs:
-        for j in _of(then, slots):
+        for j in _besides(then, first, slots):
             yield _needs_one(
                 j,
                 _of(first, slots),
@@ -276,7 +283,7 @@ def _gap(rule: Gap, slots: Sequence[Slot]) -> Iterator[PlanRule]:
     least = (rule.least or 0) / MINUTE
     most = None if rule.within is None else rule.within / MINUTE
     for first, then in rule.pairs:
-        for j in _of(then, slots):
+        for j in _besides(then, first, slots):
             yield _needs_one(j, _of(first, slots), lambda w, i, j=j: w.gap(i, j, least, most))  # type: ignore[misc]
             if rule.least is not None:
                 for i in _of(first, slots):

@@ -289,7 +289,7 @@ class Precedence:
         )
 
     def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Duty]:
-        attempts = seen.attempts(then)
+        attempts = _besides(seen.attempts(then), then, first, seen)
         if not attempts:
             return
         groups: dict[Any, list[int]] = {}
@@ -350,7 +350,7 @@ class Response:
             answers.setdefault(self._key(seen, j, 1), []).append(j)
         for calls in answers.values():
             calls.sort(key=lambda j: _edges(seen.times.start(j))[0])
-        for i in seen.successes(trigger):
+        for i in _besides(seen.successes(trigger), trigger, answer, seen):
             key = self._key(seen, i, 0)
             options = _followers(answers.get(key, ()) if key is not None else (), seen, i)
             limit = "" if self.within is None else f" within {duration_in_words(self.within)}"
@@ -435,7 +435,7 @@ class Adjacency:
 
     def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Duty]:
         good, started = set(seen.successes(first)), Started(seen)
-        for j in seen.attempts(then):
+        for j in _besides(seen.attempts(then), then, first, seen):
             near = started.last_before(j)
             options = tuple(i for i in near if i in good)
             said = f"{then.phrase} (call {j}) was not directly preceded by a success of {first.phrase}."
@@ -495,7 +495,7 @@ class Gap:
 
     def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Duty]:
         ended = Ended(seen.successes(first), seen)
-        for j in seen.attempts(then):
+        for j in _besides(seen.attempts(then), then, first, seen):
             options = ended.last_before(j)
             if self.within is not None:
                 said = (
@@ -554,6 +554,18 @@ class NoOverlap:
 
 
 NO_TIMES = Judged("unsupported", (), "The policy speaks of times, and the run has none.")
+
+
+def is_besides(tools: Tools, other: Tools) -> bool:
+    """Does `tools` say `any tool` beside a named action? It means any other: none can need itself."""
+    return "*" in tools.names and "*" not in other.names
+
+
+def _besides(calls: list[int], tools: Tools, other: Tools, seen: Evidence) -> list[int]:
+    if not is_besides(tools, other):
+        return calls
+    own = set(seen.attempts(other))
+    return [i for i in calls if i not in own]
 
 
 def _any_calls(seen: Evidence, pairs: Sequence[tuple[Tools, Tools]]) -> bool:

@@ -20,6 +20,11 @@ CONSISTENT = [
     ["A must never happen after B.", "A must happen before B."],
     ["A must never happen."],
     ["Any tool must be alone in its turn."],
+    ["A must happen before any tool.", "B must happen before C."],
+    ["A must happen immediately before any tool."],
+    ["Any tool must be followed by A.", "B must happen before A."],
+    ["Any tool must start within 5 minutes after A."],
+    ["Any tool must start at least 5 minutes after A.", "B must happen before C."],
 ]
 
 CONTRADICTIONS = [
@@ -34,6 +39,7 @@ CONTRADICTIONS = [
     (["A must happen immediately before C.", "B must happen immediately before C."], ("P0", "P1")),
     (["B must start within 5 minutes after A.", "B must start at least 6 minutes after A."], ("P0", "P1")),
     (["A must happen before B.", "Any tool must happen at most 1 time."], ("P0", "P1")),
+    (["A must happen before any tool.", "B must happen before A."], ("P0", "P1")),
 ]
 
 
