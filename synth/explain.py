@@ -37,10 +37,12 @@ class Wording:
         return f"“{said}”" if said else constraint.words(self.phrase)
 
 
-def order_broken(constraint: Before, calls: Sequence[ToolCall], first: int, then: int, say: Wording) -> str:
-    """`first` and `then` are the positions of the two calls."""
+def order_broken(
+    constraint: Before, calls: Sequence[ToolCall], first: int, then: int, say: Wording, *, overlap: bool
+) -> str:
+    """`first` and `then` are the positions of the two calls; `overlap`: do they break it by overlapping?"""
     a, b = calls[first], calls[then]
-    if is_overlap(a, b):
+    if overlap:
         happened = (
             f"started{at(b.start)} while {say.phrase(constraint.first)} (call {first}) was still running"
         )

@@ -39,7 +39,7 @@ def judge_order(subject: Subject, run: Run, rules: Rules) -> Verdict:
         first, calls, reading.order, overlap_counts=rules.strict_parallel, skew_ns=rules.skew_ns
     )
     decision = decide_with(rules, run.id, claims, schedule.times, failing=primary(findings) is not None)
-    findings += _order_findings(claims, decision, schedule, calls, say)
+    findings += _order_findings(claims, decision, schedule, calls, rules, say)
     findings += _parallel_findings(claims, decision, schedule, calls, rules, say)
     if run.problems:
         findings.append(gap(run.problems))
@@ -103,10 +103,11 @@ def _order_findings(
     decision: Decision,
     schedule: Schedule,
     calls: Sequence[ToolCall],
+    rules: Rules,
     say: explain.Wording,
 ) -> Iterator[Finding]:
     for i in decision.violated:
-        yield _violation(claims[i], schedule, calls, say)
+        yield _violation(claims[i], schedule, calls, rules, say)
     if decision.core:
         yield _joint(claims, decision, schedule, say)
     for i in sorted(decision.undecided):
@@ -114,12 +115,13 @@ def _order_findings(
 
 
 def _violation(
-    claim: Constraint, schedule: Schedule, calls: Sequence[ToolCall], say: explain.Wording
+    claim: Constraint, schedule: Schedule, calls: Sequence[ToolCall], rules: Rules, say: explain.Wording
 ) -> Finding:
     assert isinstance(claim, Before), "order mode has no clock times"
     first, then = schedule.calls[claim.first], schedule.calls[claim.then]
-    said = explain.order_broken(claim, calls, first, then, say)
-    code = "overlap" if explain.is_overlap(calls[first], calls[then]) else "order"
+    overlap = rules.strict_parallel and explain.is_overlap(calls[first], calls[then])
+    said = explain.order_broken(claim, calls, first, then, say, overlap=overlap)
+    code = "overlap" if overlap else "order"
     return Finding("order_error", code, said, (first, then), claim.sentence, claim.span, claim)
 
 

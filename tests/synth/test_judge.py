@@ -115,6 +115,15 @@ def test_overlap_is_a_note_in_order_mode_and_an_error_where_it_is_strict() -> No
     assert strict == ("fail", "order_error", [("order_error", "overlap", (0, 2))])
 
 
+def test_the_wrong_order_at_equal_instants_is_no_overlap_unless_it_is_strict() -> None:
+    calls = [call("b", 1, 2), call("a", 1, 2), call("c", 3, 4)]
+    found = verdict(calls, case("a<b", extra="c"))
+    assert summary(found) == ("fail", "order_error", [("order_error", "order", (1, 0))])
+    assert "was called before" in found.findings[0].explanation
+    strict = verdict(calls, case("a<b", extra="c"), Rules(strict_parallel=True))
+    assert summary(strict) == ("fail", "order_error", [("order_error", "overlap", (1, 0))])
+
+
 def test_one_message_is_a_note_and_an_error_where_it_is_strict() -> None:
     calls = [call("a", step=1), call("c", step=2), call("b", step=2)]
     assert summary(verdict(calls)) == ("pass", None, [("note", "same_message", (1, 2))])
