@@ -108,6 +108,15 @@ class ToolContract:
     """A further condition over `args` that must hold."""
     effects: tuple[Effect, ...] = ()
 
+    @property
+    def needs_arguments(self) -> bool:
+        """Can a call be judged only by its arguments?"""
+        if self.args is not None:
+            return bool(self.args)
+        patterns = (*self.requires, *(p for e in self.effects for p in (*e.provides, *e.clears)))
+        conditions = (self.check, *(effect.when for effect in self.effects))
+        return any(p.parameters for p in patterns) or any(c and "args" in c.names for c in conditions)
+
 
 @dataclass(frozen=True, slots=True)
 class Contract:
@@ -152,6 +161,8 @@ class Course:
     """None where no goal is given; False if the run stopped at a bad call."""
     unclear: str | None = None
     """Why the course could not be followed to its end."""
+    recorded: bool = True
+    """False where that is because the arguments of a call were not recorded."""
 
     @property
     def first_bad(self) -> int | None:
@@ -160,6 +171,10 @@ class Course:
     @property
     def valid(self) -> bool:
         return not self.bad and self.goal_reached is not False
+
+
+class NotRecorded(CannotEvaluate):
+    """A contract speaks of the arguments of a call, and they were not recorded."""
 
 
 @dataclass
@@ -186,7 +201,8 @@ class Simulation:
                 if action.succeeded and (not unmet or self._applies_anyway(unmet)):
                     self._apply(action)
         except CannotEvaluate as problem:
-            return Course(tuple(bad), first_unmet, None, str(problem))
+            recorded = not isinstance(problem, NotRecorded)
+            return Course(tuple(bad), first_unmet, None, str(problem), recorded)
         return Course(tuple(bad), first_unmet, self._goal_reached(stopped=bool(bad)))
 
     def _applies_anyway(self, unmet: tuple[str, ...]) -> bool:
@@ -206,8 +222,12 @@ class Simulation:
         if contract is None:
             known = not self.contract.closed and (offered is None or action.tool in offered)
             return () if known else (ILL_FORMED,)
+        if offered is not None and action.tool not in offered:
+            return (ILL_FORMED,)
+        if action.arguments is None and contract.needs_arguments:
+            raise NotRecorded(f"The arguments of a call of {action.tool} were not recorded")
         values = self._values(contract, action)
-        if values is None or (offered is not None and action.tool not in offered):
+        if values is None:
             return (ILL_FORMED,)
         missing: list[str] = []
         for pattern in contract.requires:

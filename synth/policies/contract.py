@@ -24,8 +24,10 @@ from synth.contracts import (
     words_of,
 )
 from synth.policies.evidence import MISSING, Evidence
+from synth.policies.guard import in_plain_words
 from synth.policies.history import History
 from synth.policies.kinds import NOT_APPLICABLE, Judged
+from synth.policies.model import PolicyVerdict
 from synth.policies.sentences import Names
 from synth.policies.source import Node
 from synth.rules import Rules
@@ -97,7 +99,8 @@ def _judged(course: Course, seen: Evidence) -> Judged:
         "goal_reached": course.goal_reached,
     }
     if course.unclear is not None and not course.bad:
-        return Judged("undecided", (), f"{course.unclear}.", {**details, "valid": None})
+        verdict: PolicyVerdict = "undecided" if course.recorded else "unsupported"
+        return Judged(verdict, (), f"{in_plain_words(course.unclear)}.", {**details, "valid": None})
     if seen.run.problems and not course.valid:
         return Judged("undecided", (), "The evidence is incomplete: a call may not have been seen.", details)
     if course.bad:

@@ -97,7 +97,7 @@ class Guard:
         except CannotEvaluate as problem:
             if "args" in self._names and seen.calls[call].arguments is None:
                 return NotRecorded(f"The arguments of {made_by(call, seen)} were not recorded.")
-            return CannotEvaluate(history.open or in_plain_words(problem))
+            return CannotEvaluate(history.open or in_plain_words(str(problem)))
 
     def _variables(self, call: int, seen: Evidence, history: History) -> dict[str, Any]:
         made = seen.calls[call]
@@ -145,13 +145,12 @@ def made_by(call: int, seen: Evidence) -> str:
     return f"{seen.calls[call].tool} (call {call})"
 
 
-def in_plain_words(problem: CannotEvaluate) -> str:
+def in_plain_words(problem: str) -> str:
     """What CEL could not do, for someone who does not know CEL; its own words follow in brackets."""
-    said = str(problem)
     for pattern, words in _CEL_SAYS:
-        if re.match(pattern, said):
-            return f"{words} (CEL: {said.split(': ', 1)[1]})"
-    return said
+        if re.match(pattern, problem):
+            return f"{words} (CEL: {problem.split(': ', 1)[1]})"
+    return problem
 
 
 def _run_fields(seen: Evidence) -> dict[str, Any]:

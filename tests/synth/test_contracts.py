@@ -70,12 +70,32 @@ def go(x: object, y: object, **more: object) -> ToolCall:
         ([go("home", "home")], (False, 0, ["not at home"], False)),
         ([go("home", "moon")], (False, 0, ["<unknown action, object or argument count>"], False)),
         ([go("home", "work", z=1)], (False, 0, ["<unknown action, object or argument count>"], False)),
-        ([call("a", arguments=None)], (False, 0, ["<unknown action, object or argument count>"], False)),
+        ([call("a", arguments=None)], (None, None, [], None)),
         ([call("a", arguments="{x")], (False, 0, ["<unknown action, object or argument count>"], False)),
     ],
 )
 def test_moves_and_goals(calls: list[ToolCall], expected: tuple[object, ...]) -> None:
     assert details(MOVE, calls) == expected
+
+
+@pytest.mark.parametrize(
+    ("tools", "verdict"),
+    [
+        ("do_a: {args: [x]}", "unsupported"),
+        ("do_a: {args: []}", "ok"),
+        ("do_a: {provides: p}", "ok"),
+        ("do_a: {requires: p}", "violated"),
+        ("do_a: {requires: 'p {x}'}", "unsupported"),
+        ("do_a: {effects: [{clears: 'p {x}'}]}", "unsupported"),
+        ("do_a: {check: args.x > 1}", "unsupported"),
+        ("do_a: {provides: p, when: args.x > 1}", "unsupported"),
+        ("do_b: {args: [x]}", "ok"),
+    ],
+)
+def test_arguments_that_were_not_recorded_are_unsupported_where_they_matter(tools: str, verdict: str) -> None:
+    assert brief(contract(tools), [call("a", arguments=None)])[0] == verdict  # type: ignore[arg-type]
+    broken = contract(f"{tools}\ndo_c: {{requires: q}}")
+    assert brief(broken, [call("c"), call("a", arguments=None)]) == ("violated", (0,))  # type: ignore[arg-type]
 
 
 def test_a_tool_that_was_not_offered_is_unknown() -> None:
@@ -98,7 +118,9 @@ def test_effects_may_depend_on_arguments_and_results() -> None:
     shut = call("b", arguments={"open": False, "doors": ["right"]})
     assert brief(login, [yes, both, shut, call("c")]) == ("ok", ())  # type: ignore[arg-type]
     assert details(login, [no, both, call("c")])[2] == ["in", "not open right"]
-    assert brief(login, [call("a", result="text")])[0] == "undecided"  # type: ignore[arg-type]
+    unclear = judged(login, [call("a", result="text")])  # type: ignore[arg-type]
+    assert unclear.verdict == "undecided"
+    assert unclear.explanation.startswith("the condition needs a value that the call or")
 
 
 def test_wild_words_come_from_the_contract_and_never_from_arguments() -> None:
