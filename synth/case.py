@@ -10,9 +10,10 @@ from typing import IO, Any, Literal
 
 import orjson
 
-from synth.constraints import Constraint, constraint_from_json, constraint_to_json
+from synth.constraints import Before, Constraint, Fixed, constraint_from_json, constraint_to_json
 from synth.errors import BadInput
 from synth.model import Spec
+from synth.order import Closure, shortest_cycle
 
 DAY = 24 * 60
 """Minutes."""
@@ -148,7 +149,10 @@ def write_cases(cases: Iterable[Case], target: Path | str | IO[bytes]) -> int:
 def case_from_json(obj: Any, *, file: str | None = None, line: int | None = None) -> Case:
     """A case from its JSON object; BadInput for anything that is not exactly one."""
     try:
-        return _case(obj)
+        case = _case(obj)
+        _refuse_circles(case)
+        _refuse_wrong_witness(case)
+        return case
     except BadInput as error:
         raise error.at(file=file, line=line) from None
 
@@ -193,6 +197,30 @@ def _case(obj: Any) -> Case:
         witness=_minutes(obj["witness"], ids, "witness") if timed else None,
         statistics=_object(obj, "statistics"),
     )
+
+
+def _refuse_circles(case: Case) -> None:
+    position = {action.id: i for i, action in enumerate(case.actions)}
+    orders = [c for c in case.constraints if isinstance(c, Before)]
+    edges = [(position[c.first], position[c.then]) for c in orders]
+    if Closure(len(position)).add_all(edges):
+        return
+    circle = [orders[i] for i in shortest_cycle(len(position), edges) or ()]
+    said = " and ".join(f"{c.first!r} before {c.then!r}" for c in circle)
+    raise BadInput(f"no plan can keep {said}; the order goes in a circle", field="constraints")
+
+
+def _refuse_wrong_witness(case: Case) -> None:
+    starts, durations = case.witness, case.durations
+    if starts is None or durations is None:
+        return
+    plan = Fixed(starts, {action: start + durations[action] for action, start in starts.items()})
+    for position, constraint in enumerate(case.constraints):
+        if not constraint.formula(plan):
+            raise BadInput(
+                f"it breaks constraints[{position}]: {constraint.words(repr)}; correct one of the two",
+                field="witness",
+            )
 
 
 def _only_known(obj: Mapping[str, Any], known: Iterable[str], what: str) -> None:

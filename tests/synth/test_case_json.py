@@ -120,6 +120,43 @@ def test_anything_else_is_refused_with_its_field(path: str, value: object, field
         case_from_json(changed(path, value))
 
 
+def ordered(*orders: str) -> dict:
+    said = changed("mode", "order")
+    del said["durations"], said["horizon"], said["witness"]
+    pairs = [order.split("<") for order in orders]
+    said["constraints"] = [{"kind": "before", "first": a, "then": b} for a, b in pairs]
+    said["actions"].append({"id": "a3", "phrase": "the call", "tool": "call"})
+    return said
+
+
+@pytest.mark.parametrize(
+    ("orders", "said"),
+    [
+        (("a1<a2", "a2<a1"), "'a1' before 'a2' and 'a2' before 'a1'"),
+        (("a1<a2", "a2<a2"), "'a2' before 'a2'"),
+        (("a1<a2", "a2<a3", "a3<a1"), "'a1' before 'a2' and 'a2' before 'a3' and 'a3' before 'a1'"),
+    ],
+)
+def test_orders_in_a_circle_are_refused(orders: tuple[str, ...], said: str):
+    with pytest.raises(BadInput, match=f"field constraints: no plan can keep {said}; the order goes in a"):
+        case_from_json(ordered(*orders))
+    assert case_from_json(ordered(*orders[:1], "a1<a3", "a1<a2")).valid_plans == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("witness.a2", 599, r"constraints\[0\]: 'a1' must end before 'a2' starts"),
+        ("durations.a1", 61, r"constraints\[0\]: 'a1' must end before 'a2' starts"),
+        ("constraints.1.time", 601, r"constraints\[1\]: 'a2' "),
+        ("constraints.2.time", 599, r"constraints\[2\]: 'a1' "),
+    ],
+)
+def test_a_witness_keeps_every_constraint(path: str, value: int, said: str):
+    with pytest.raises(BadInput, match=f"field witness: it breaks {said}"):
+        case_from_json(changed(path, value))
+
+
 def test_an_order_case_cannot_limit_the_clock():
     said = changed("mode", "order")
     del said["durations"], said["horizon"], said["witness"]
