@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from synth.constraints import Bounded
 from synth.policies.evidence import Evidence, key_of
 from synth.policies.guard import made_by, read_actions
 from synth.policies.history import History, ended_before
@@ -48,7 +49,7 @@ class Provenance:
             return Judged("unsupported", (), f"{made_by(blind[0], seen)} has no readable arguments.")
         if not any(values.values()):
             return Judged("not_applicable", (), f"No call has a value at {'.'.join(self.argument)}.")
-        for i in attempts:
+        for i in attempts if isinstance(seen.times, Bounded) else ():
             if unseen := self._unseen(i, values[i], seen, history, certain=True):
                 said = f"{self._said(i, unseen[0], seen)} is in a result of {self._from()}"
                 return Judged("undecided", (), f"{said}, but that result may have come too late.")
