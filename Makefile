@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo serve test lint chromium test-heavy test-soak test-frameworks bench docs clean
+.PHONY: demo serve test lint chromium test-heavy test-frameworks bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/pdoctor demo --no-serve
@@ -15,7 +15,7 @@ serve: $(VENV)/.installed
 	$(BIN)/pdoctor serve
 
 test: lint chromium $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not heavy and not soak"
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not heavy"
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -29,9 +29,6 @@ chromium:
 
 test-heavy: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy
-
-test-soak: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q -m soak
 
 test-frameworks: $(VENV)/.installed-dev
 	$(BIN)/python tests/frameworks/environments.py

@@ -238,7 +238,7 @@ def main() -> None:
             log.exception("a round of checks failed")
             say({"idle": True})
             with contextlib.suppress(Exception):
-                work.release(store, worker)
+                work.release(store, worker, forgive=False)
             held = 0
             time.sleep(0.2)
         if held:

@@ -80,7 +80,7 @@ class Supervisor:
             self.restarts += 1
             log.warning("the checker ended (code %s); starting another", self._code())
             with contextlib.suppress(Exception):
-                work.release(self._store, self.worker)
+                work.release(self._store, self.worker, culprit=self._busy[0] if self._busy else None)
             pause = RESTART_SECONDS if time.monotonic() - began > 30 else min(pause * 2, RESTART_LIMIT)
             self._stop.wait(pause)
 

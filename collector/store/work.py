@@ -98,12 +98,21 @@ def renew(store: Store, worker: str, *, until: float) -> None:
         connection.execute(update(runs).where(runs.c.worker == worker).values(lease=until))
 
 
-def release(store: Store, worker: str | None = None) -> None:
-    """Give back what a dead worker held; without a name, what anybody held."""
+def release(
+    store: Store, worker: str | None = None, *, culprit: str | None = None, forgive: bool = True
+) -> None:
+    """Give back what a dead worker held; without a name, what anybody held.
+
+    Only the run with the key `culprit`, which was being judged when its checker died, has used up an
+    attempt: a run must not be given up because whole collectors were killed around it. Without
+    `forgive` every run has.
+    """
     runs = schema.runs
     held = runs.c.worker == worker if worker is not None else runs.c.worker.is_not(None)
+    fewer = case((runs.c.key == (culprit or ""), runs.c.attempts), else_=runs.c.attempts - 1)
+    attempts = fewer if forgive else runs.c.attempts
     with store.write() as connection:
-        connection.execute(update(runs).where(held).values(lease=None, worker=None))
+        connection.execute(update(runs).where(held).values(lease=None, worker=None, attempts=attempts))
 
 
 @dataclass(slots=True)

@@ -134,7 +134,21 @@ def test_claims_are_exclusive_and_come_back_when_the_lease_ends(tmp_path: Path) 
     work.release(store, "one")
     assert {c.run for c in work.claim(store, "three", now=12, lease=5, limit=9)} == {c.run for c in first}
     late = work.claim(store, "four", now=18, lease=5, limit=9)
-    assert [c.attempts for c in late if c.run in {x.run for x in first}] == [3, 3, 3]
+    assert [c.attempts for c in late if c.run in {x.run for x in first}] == [2, 2, 2]
+    store.close()
+
+
+def test_only_the_run_that_stopped_its_checker_uses_up_an_attempt(tmp_path: Path) -> None:
+    store = open_store(url(tmp_path))
+    ingest(store, *(new_id() for _ in range(3)))
+    for _ in range(5):
+        claims = work.claim(store, "one", now=10, lease=5, limit=3)
+        work.release(store, "one", culprit=claims[0].key)
+        work.claim(store, "one", now=10, lease=5, limit=3)
+        work.release(store)  # the whole collector was killed
+    last = {claim.key: claim.attempts for claim in work.claim(store, "one", now=10, lease=5, limit=3)}
+    assert sorted(last.values())[:2] == [1, 1]
+    assert max(last.values()) > 1
     store.close()
 
 

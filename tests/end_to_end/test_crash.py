@@ -172,7 +172,7 @@ def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None
     crash_loop(tmp_path, kills=3, seed=1)
 
 
-@pytest.mark.soak
+@pytest.mark.heavy
 def test_fifty_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None:
     crash_loop(tmp_path, kills=50, seed=2)
 
