@@ -112,12 +112,12 @@ def _click_verb(verb: str, rest: list[str]) -> int:
 
 def _run_click(command: Any, verb: str, rest: list[str]) -> int:
     """Click's own errors are told by their shape, so that this module need not import click."""
+    _name_variables(command, f"PDOCTOR_{verb.upper()}")
     try:
         code = command.main(
             rest,
             prog_name=f"pdoctor {verb}",
             standalone_mode=False,
-            auto_envvar_prefix=f"PDOCTOR_{verb.upper()}",
         )
     except SystemExit as exit_:
         if isinstance(exit_.__context__, BrokenPipeError):
@@ -128,6 +128,16 @@ def _run_click(command: Any, verb: str, rest: list[str]) -> int:
     except Exception as error:
         return _click_failure(verb, error)
     return code if isinstance(code, int) else 0
+
+
+def _name_variables(command: Any, prefix: str) -> None:
+    """Every option `--some-name` reads PREFIX_SOME_NAME, whatever the function calls its parameter."""
+    for parameter in command.params:
+        if parameter.param_type_name == "option" and parameter.envvar is None:
+            name = max(parameter.opts, key=len).lstrip("-")
+            parameter.envvar = f"{prefix}_{name}".upper().replace("-", "_")
+    for name, sub in getattr(command, "commands", {}).items():
+        _name_variables(sub, f"{prefix}_{name}")
 
 
 def _click_failure(verb: str, error: Exception) -> int:

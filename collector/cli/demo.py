@@ -180,29 +180,30 @@ class Report:
 
 def outcome_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
     """One row per agent and profile: runs, pass, fail and the failures by error type."""
-    groups: dict[tuple[str, str], list[Result]] = {}
-    for result in results:
-        groups.setdefault((result.agent, result.model.removeprefix("simulated-")), []).append(result)
-    rows = []
-    for (agent, profile), group in groups.items():
-        outcomes = Counter(result.outcome for result in group)
-        errors = Counter(result.error_type for result in group)
-        head = {"agent": agent, "profile": profile, "runs": len(group)}
-        rows.append(
-            {**head, "pass": outcomes["pass"], "fail": outcomes["fail"]}
-            | {name: errors[name] for name in ERROR_TYPES}
-        )
-    return rows
+    from synth.tally import tally
+
+    return [
+        {
+            "agent": row.agent,
+            "profile": row.model.removeprefix("simulated-"),
+            "runs": row.runs,
+            "pass": row.passed,
+            "fail": sum(row.failed.values()),
+            **{name: row.failed.get(name, 0) for name in ERROR_TYPES},
+        }
+        for row in tally(results)
+    ]
 
 
 def policy_rows(replays: Sequence[Result]) -> list[dict[str, Any]]:
     """One row per policy: how many recorded runs keep it."""
     results = [policy for result in replays for policy in (result.run or {}).get("policies", ())]
+    texts = policy_texts()
     rows = []
     for name in dict.fromkeys(policy["policy"] for policy in results):
         verdicts = Counter(policy["verdict"] for policy in results if policy["policy"] == name)
         counts = {verdict: verdicts[verdict] for verdict in ("ok", "violated", "not_applicable")}
-        rows.append({"policy": name, **counts, "rule": policy_texts().get(name, "")})
+        rows.append({"policy": name, **counts, "rule": texts.get(name, "")})
     return rows
 
 

@@ -239,6 +239,13 @@ def test_a_wrong_option_ends_with_2_before_anything_starts(
     assert "Traceback" not in refused.stderr
 
 
+def test_every_option_has_its_variable() -> None:
+    made = pdoctor("synth", PDOCTOR_SYNTH_CASES="3", PDOCTOR_SYNTH_ACTIONS="4")
+    assert [len(case["actions"]) for case in json_lines(made.stdout)] == [4, 4, 4]
+    refused = pdoctor("runs", "list", PDOCTOR_RUNS_LIST_COLLECTOR="http://127.0.0.1:9")
+    assert "127.0.0.1:9" in refused.stderr
+
+
 def test_no_collector_ends_with_2_and_says_how_to_start_one() -> None:
     listed = pdoctor("runs", "list", "--collector", "http://127.0.0.1:9")
     assert listed.returncode == 2
