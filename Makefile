@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo serve test lint chromium test-heavy test-frameworks bench docs clean
+.PHONY: demo serve test lint chromium postgresql test-heavy test-frameworks bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/pdoctor demo --no-serve
@@ -14,7 +14,7 @@ demo: $(VENV)/.installed
 serve: $(VENV)/.installed
 	$(BIN)/pdoctor serve
 
-test: lint chromium $(VENV)/.installed-dev
+test: lint chromium postgresql $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not heavy"
 
 lint: $(VENV)/.installed-dev
@@ -27,7 +27,13 @@ chromium:
 	  || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	  || { echo "make: the browser tests need Chromium; install it and run this again" >&2; exit 1; }
 
-test-heavy: $(VENV)/.installed-dev
+# The store is tested on a real PostgreSQL, which each test worker starts for itself and stops again.
+postgresql:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
+	  || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; } \
+	  || { echo "make: the store tests need PostgreSQL; install it and run this again" >&2; exit 1; }
+
+test-heavy: chromium postgresql $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy
 
 test-frameworks: $(VENV)/.installed-dev
