@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from synth.model import Verdict
 from synth.run import Run, ToolCall
 
-__all__ = ["Assessment", "Batch", "Binding", "Rebuilt", "Rejection", "Run", "Segment", "Span", "ToolCall"]
+__all__ = [
+    "Assessment", "Batch", "Binding", "ModelCall", "Piece", "Rebuilt", "Rejection", "Run", "Segment", "Span",
+    "ToolCall",
+]  # fmt: skip
 
 SPAN_KEY_BYTES = 24
 """Trace id (16) and span id (8): what identifies a span within a project."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One received span, whatever its vocabulary; ids are lower-case hex."""
+NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
+
+
+class Span(NamedTuple):
+    """One received span, whatever its vocabulary; ids are lower-case hex.
+
+    A named tuple, since one is made per stored span: a frozen dataclass takes four times as long.
+    """
 
     trace_id: str
     span_id: str
@@ -31,7 +40,7 @@ class Span:
     attributes: Mapping[str, Any]
     events: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     """(name, attributes) each, in order."""
-    resource: Mapping[str, Any] = field(default_factory=dict)
+    resource: Mapping[str, Any] = NO_ATTRIBUTES
     scope: str = ""
     """Name of the instrumentation scope."""
 
@@ -89,6 +98,35 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """What one trace without a run span says about the conversation that it is part of."""
+
+    trace_id: str
+    started_ns: int
+    session: str | None = None
+    responses: tuple[str, ...] = ()
+    """Ids of the model responses in it."""
+    previous: tuple[str, ...] = ()
+    """Ids of the responses that its model calls continue."""
+    requested: tuple[str, ...] = ()
+    """Ids of the tool calls that its models asked for."""
+    answered: tuple[str, ...] = ()
+    """Ids of the tool calls whose results its models were given."""
+    opening: str | None = None
+    """Digest of the user's first words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call of a model, as far as its span tells; tokens are None where it does not."""
+
+    start_ns: int
+    end_ns: int
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rebuilt:
     """A run as its spans tell it, with what the spans alone know."""
 
@@ -105,6 +143,12 @@ class Rebuilt:
     """False: nothing here says that an agent ran (spans of an ordinary service in the same trace)."""
     service: str | None = None
     session: str | None = None
+    piece: Piece | None = None
+    """Set where the spans are one trace of a conversation, see `collector.join`."""
+    pending: bool | None = None
+    """Without a run span: does the newest model call wait for answers? None = something else says the end."""
+    models: tuple[ModelCall, ...] = ()
+    """Model calls in order; empty where nothing needed them."""
 
     @property
     def all_calls_arrived(self) -> bool:

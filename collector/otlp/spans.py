@@ -9,42 +9,49 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from collector.model import Span
 
+NO_SPAN = bytes(8)
 STATUS = {0: "unset", 1: "ok", 2: "error"}
 
 
 def spans_of(payloads: Iterable[bytes]) -> Iterator[Span]:
     """The spans of a run's segments, each once, in the order of arrival."""
     seen: set[bytes] = set()
+    trace, trace_hex = b"", ""  # nearly always the same for a whole run
     for payload in payloads:
         for resource_spans in TracesData.FromString(payload).resource_spans:
             resource = attributes(resource_spans.resource.attributes)
             for scope_spans in resource_spans.scope_spans:
                 scope = scope_spans.scope.name
                 for message in scope_spans.spans:
-                    key = message.trace_id + message.span_id
-                    if key not in seen:
-                        seen.add(key)
-                        yield span_of(message, resource, scope)
+                    trace_id, span_id = message.trace_id, message.span_id
+                    key = trace_id + span_id
+                    if key in seen:
+                        continue
+                    seen.add(key)
+                    if trace_id != trace:
+                        trace, trace_hex = trace_id, trace_id.hex()
+                    yield span_of(message, trace_hex, span_id, resource, scope)
 
 
-def span_of(message: Any, resource: dict[str, Any], scope: str) -> Span:
+def span_of(message: Any, trace_id: str, span_id: bytes, resource: Mapping[str, Any], scope: str) -> Span:
     parent = message.parent_span_id
-    failed, said = "unset", ""
+    status, said = "unset", ""
     if message.HasField("status"):
-        failed, said = STATUS.get(message.status.code, "unset"), message.status.message
+        status, said = STATUS.get(message.status.code, "unset"), message.status.message
+    events = message.events
     return Span(
-        trace_id=message.trace_id.hex(),
-        span_id=message.span_id.hex(),
-        parent_id=parent.hex() if parent and any(parent) else None,
-        name=message.name,
-        start_ns=message.start_time_unix_nano,
-        end_ns=message.end_time_unix_nano,
-        status=failed,
-        status_message=said,
-        attributes=LazyAttributes(message.attributes),
-        events=events_of(message.events) if message.events else (),
-        resource=resource,
-        scope=scope,
+        trace_id,
+        span_id.hex(),
+        parent.hex() if parent and parent != NO_SPAN else None,
+        message.name,
+        message.start_time_unix_nano,
+        message.end_time_unix_nano,
+        status,
+        said,
+        LazyAttributes(message.attributes),
+        events_of(events) if events else (),
+        resource,
+        scope,
     )
 
 
@@ -59,10 +66,11 @@ class LazyAttributes(Mapping[str, Any]):
     says that no dialect needs the rest, which would cost more than everything else about the span.
     """
 
-    __slots__ = ("_pairs", "_values")
+    __slots__ = ("_first", "_pairs", "_values")
 
     def __init__(self, pairs: Any) -> None:
         self._pairs = pairs
+        self._first: Any = None
         self._values: dict[str, Any] | None = None
 
     def loaded(self) -> dict[str, Any]:
@@ -73,18 +81,27 @@ class LazyAttributes(Mapping[str, Any]):
         return values
 
     def get(self, key: str, default: Any = None) -> Any:
-        if self._values is None and self._pairs:
-            first = self._pairs[0]
-            if first.key == key:
-                return plain(first.value)
+        if self._values is None:
+            first = self._first or self._look()
+            if first[0] == key:
+                return first[1]
         return self.loaded().get(key, default)
-
-    def __getitem__(self, key: str) -> Any:
-        return self.loaded()[key]
 
     def first_key(self) -> str | None:
         """Name of the attribute that was set first."""
-        return self._pairs[0].key if self._pairs else None
+        return (self._first or self._look())[0]
+
+    def _look(self) -> tuple[str | None, Any]:
+        """Key and value of the first attribute."""
+        first: tuple[str | None, Any] = (None, None)
+        for pair in self._pairs:
+            first = (pair.key, plain(pair.value))
+            break
+        self._first = first
+        return first
+
+    def __getitem__(self, key: str) -> Any:
+        return self.loaded()[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.loaded())
@@ -95,12 +112,16 @@ class LazyAttributes(Mapping[str, Any]):
 
 def attributes(pairs: Iterable[Any]) -> dict[str, Any]:
     """Repeated KeyValue as a dict; the last of equal keys wins."""
-    return {pair.key: plain(pair.value) for pair in pairs}
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        value = pair.value
+        values[pair.key] = value.string_value or plain(value)  # nearly all are text, and not empty
+    return values
 
 
 def plain(value: Any) -> Any:
     """An AnyValue as a Python value; no value is None."""
-    text = value.string_value  # by far the most frequent kind, and cheaper to try than to ask for
+    text = value.string_value  # cheaper to try than to ask for
     if text:
         return text
     kind = value.WhichOneof("value")

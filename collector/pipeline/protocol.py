@@ -15,15 +15,15 @@ PASSED_ON = (
 )  # fmt: skip
 
 
-def settings_to_json(settings: Settings, worker: str) -> bytes:
+def settings_to_json(settings: Settings, worker: str, board: int) -> bytes:
     """The first line on a checker's standard input (the store's password never stands in a command line)."""
     values: dict[str, Any] = {name: asdict(settings)[name] for name in PASSED_ON}
-    return orjson.dumps({"worker": worker, "settings": values}) + b"\n"
+    return orjson.dumps({"worker": worker, "board": board, "settings": values}) + b"\n"
 
 
-def settings_from_json(line: bytes) -> tuple[Settings, str]:
+def settings_from_json(line: bytes) -> tuple[Settings, str, int]:
+    """(settings, worker, descriptor of the board)."""
     said = orjson.loads(line)
     known = {field.name for field in fields(Settings)}
-    return Settings(**{k: v for k, v in said["settings"].items() if k in known}, limits=Limits()), said[
-        "worker"
-    ]
+    passed = {name: value for name, value in said["settings"].items() if name in known}
+    return Settings(**passed, limits=Limits()), said["worker"], said["board"]

@@ -14,6 +14,7 @@ from typing import IO
 
 import orjson
 
+from collector.pipeline.board import Board
 from collector.pipeline.protocol import settings_to_json
 from collector.settings import Settings
 from collector.store import Store, work
@@ -34,10 +35,11 @@ class Supervisor:
         self._stop = threading.Event()
         self._ready = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
-        self._busy: tuple[str, float] | None = None
+        self._board = Board()
+        self._judged_before = 0
+        """By checkers that have ended."""
         self.worker = uuid.uuid4().hex
         self.restarts = 0
-        self.judged = 0
         self._thread = threading.Thread(target=self._run, name="pdoctor-supervisor", daemon=True)
         self._thread.start()
 
@@ -51,6 +53,11 @@ class Supervisor:
     def wait_ready(self, seconds: float) -> bool:
         """Whether the checker said within `seconds` that it runs."""
         return self._ready.wait(seconds)
+
+    @property
+    def judged(self) -> int:
+        """Judgements begun since the start."""
+        return self._judged_before + self._board.read()[0]
 
     @property
     def alive(self) -> bool:
@@ -68,6 +75,7 @@ class Supervisor:
             except subprocess.TimeoutExpired:
                 process.kill()
         self._thread.join(10)
+        self._board.close()
 
     def _run(self) -> None:
         pause = RESTART_SECONDS
@@ -79,8 +87,11 @@ class Supervisor:
                 break
             self.restarts += 1
             log.warning("the checker ended (code %s); starting another", self._code())
+            begun, busy = self._board.read()
+            self._judged_before += begun
+            self._board.clear()
             with contextlib.suppress(Exception):
-                work.release(self._store, self.worker, culprit=self._busy[0] if self._busy else None)
+                work.release(self._store, self.worker, culprit=busy[0] if busy else None)
             pause = RESTART_SECONDS if time.monotonic() - began > 30 else min(pause * 2, RESTART_LIMIT)
             self._stop.wait(pause)
 
@@ -88,16 +99,16 @@ class Supervisor:
         return self._process.returncode if self._process else None
 
     def _start(self) -> None:
-        self._busy = None
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "collector.pipeline.checker"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             close_fds=True,
+            pass_fds=(self._board.descriptor,),
         )
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), True)
-        self._process.stdin.write(settings_to_json(self._settings, self.worker))
+        self._process.stdin.write(settings_to_json(self._settings, self.worker, self._board.descriptor))
         self._process.stdin.flush()
         os.set_blocking(self._process.stdin.fileno(), False)
         threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
@@ -109,13 +120,7 @@ class Supervisor:
 
     def _follow(self, lines: IO[bytes]) -> None:
         for line in lines:
-            message = orjson.loads(line)
-            if "on" in message:
-                self._busy = (message["on"], time.monotonic())
-                self.judged += 1
-            elif "idle" in message:
-                self._busy = None
-            elif "ready" in message:
+            if "ready" in orjson.loads(line):
                 self._ready.set()
 
     def _watch(self) -> None:
@@ -126,7 +131,7 @@ class Supervisor:
                 process.wait(WATCH_SECONDS)
                 return
             except subprocess.TimeoutExpired:
-                busy = self._busy
+                busy = self._board.read()[1]
             if busy and time.monotonic() - busy[1] > self._settings.check_seconds:
                 log.error(
                     "judging run %s took over %g s; the checker is killed",
