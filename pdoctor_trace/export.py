@@ -18,105 +18,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from . import otel, semconv
-from .guard import guarded
+from .guard import guarded, note
+from .sender import Answer, Sender
 from .settings import LOG, Settings
-from .wire import AttributeValue, CallRecord, call_bytes, rejected_spans, request_bytes
-
-if TYPE_CHECKING:
-    from http.client import HTTPConnection
+from .wire import AttributeValue, CallRecord, call_bytes, request_bytes
 
 BATCH_SPANS, CHUNK_SPANS = 512, 32
 BATCH_BYTES = 2_097_152
-RETRY_STATUS = (408, 429, 500, 502, 503, 504)
-FIRST_BACK_OFF, LAST_BACK_OFF, LONGEST_RETRY_AFTER = 0.1, 5.0, 60.0
+FIRST_BACK_OFF, LAST_BACK_OFF = 0.1, 5.0
 LONGEST_PAUSE_IN_A_HURRY = 0.2
 _jitter = random.Random()
-
-
-class Answer(NamedTuple):
-    """What one attempt to deliver a batch came to."""
-
-    status: int
-    """HTTP status; 0 = the collector could not be reached."""
-    retry_after: float | None = None
-    rejected: int = 0
-    problem: str = ""
-
-    @property
-    def delivered(self) -> bool:
-        return 200 <= self.status < 300
-
-    @property
-    def worth_a_retry(self) -> bool:
-        return self.status == 0 or self.status in RETRY_STATUS
-
-
-class Sender:
-    """One kept-alive HTTP connection to the collector."""
-
-    def __init__(self, endpoint: str, api_key: str = "", timeout: float = 10.0) -> None:
-        from urllib.parse import urlsplit
-
-        self._url = urlsplit(endpoint if "//" in endpoint else f"http://{endpoint}")
-        path = self._url.path.rstrip("/")
-        self._path = path if path.endswith("/v1/traces") else f"{path}/v1/traces"
-        self._headers = {"Content-Type": "application/x-protobuf", "User-Agent": "pdoctor-trace"}
-        if api_key:
-            self._headers["Authorization"] = f"Bearer {api_key}"
-        self._timeout = timeout
-        self._connection: HTTPConnection | None = None
-
-    def send(self, body: bytes) -> Answer:
-        """Post once; a kept-alive connection that the collector has closed meanwhile is opened anew."""
-        from http.client import HTTPException
-
-        if self._connection is not None:
-            try:
-                return self._post(self._connection, body)
-            except (OSError, HTTPException):
-                self.close()
-        try:
-            return self._post(self._open(), body)
-        except (OSError, HTTPException, ValueError) as error:
-            self.close()
-            return Answer(0, problem=f"{type(error).__name__}: {error}")
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def forget(self) -> None:
-        """After a fork: the socket belongs to the parent, so it is left to the garbage collector."""
-        self._connection = None
-
-    def _open(self) -> HTTPConnection:
-        # Imported here, in the exporter's thread: it costs the host's start-up more than all of us.
-        from http.client import HTTPConnection, HTTPSConnection
-
-        kind = HTTPSConnection if self._url.scheme == "https" else HTTPConnection
-        self._connection = kind(self._url.hostname or "", self._url.port, timeout=self._timeout)
-        return self._connection
-
-    def _post(self, connection: HTTPConnection, body: bytes) -> Answer:
-        connection.request("POST", self._path, body=body, headers=self._headers)
-        response = connection.getresponse()
-        content = response.read()
-        if 200 <= response.status < 300:
-            return Answer(response.status, rejected=rejected_spans(content))
-        retry_after = _seconds(response.headers.get("Retry-After"))
-        return Answer(response.status, retry_after=retry_after, problem=f"HTTP {response.status}")
-
-
-def _seconds(header: str | None) -> float | None:
-    """Retry-After in seconds; its other form, a date, is treated as absent (own back-off then)."""
-    try:
-        return min(max(float(header or ""), 0.0), LONGEST_RETRY_AFTER)
-    except ValueError:
-        return None
 
 
 class Exporter:
@@ -179,7 +93,8 @@ class Exporter:
         deadline = time.monotonic() + (self._settings.exit_timeout if timeout is None else timeout)
         if not self._waiting():
             return True
-        self._start()
+        if not self._start():
+            return self._send_from_here(deadline)
         self._hurry.set()
         self._wake.set()
         with self._drained:
@@ -235,13 +150,34 @@ class Exporter:
     def _waiting(self) -> int:
         return len(self._queue) + self._in_flight
 
-    def _start(self) -> None:
+    def _start(self) -> bool:
+        """Whether the thread runs. Python may refuse one (limits, a program that ends): then later."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
-                return
-            self._thread = threading.Thread(target=self._work, name="pdoctor_trace exporter", daemon=True)
-            start_untraced(self._thread)
+                return True
+            thread = threading.Thread(target=self._work, name="pdoctor_trace exporter", daemon=True)
+            try:
+                start_untraced(thread)
+            except RuntimeError as error:
+                self._idle = True
+                self._warn(f"{error}; spans wait")
+                return False
+            self._thread = thread
         _flush_when_a_worker_process_ends(self)
+        return True
+
+    def _send_from_here(self, deadline: float) -> bool:
+        """Without a thread of our own: each batch once, from the thread that asks for it."""
+        with self._lock:
+            while self._queue and time.monotonic() < deadline:
+                batch = self._take()
+                answer = self._send(batch)
+                if answer.delivered:
+                    self._count_delivered(len(batch), answer)
+                else:
+                    self._tell(answer)
+                    self._refused(len(batch))
+        return not self._waiting()
 
     # -- the exporter's side
 
@@ -253,7 +189,7 @@ class Exporter:
             self._hurry.wait(self._settings.batch_delay)
             batch = self._take()
             if batch:
-                self._deliver(batch)
+                self._deliver_or_count(batch)
             with self._drained:
                 self._drained.notify_all()
 
@@ -289,6 +225,14 @@ class Exporter:
         self._in_flight = spans
         self._room = self._most_spans - spans
 
+    def _deliver_or_count(self, spans: list[bytes]) -> None:
+        """Whatever goes wrong with one batch, the thread goes on and nothing is forgotten."""
+        try:
+            self._deliver(spans)
+        except Exception as error:
+            note(self._deliver, error)
+            self._refused(self._in_flight)
+
     def _deliver(self, spans: list[bytes]) -> None:
         """Until it is delivered or refused for good; the time between attempts grows."""
         back_off = FIRST_BACK_OFF
@@ -300,27 +244,14 @@ class Exporter:
             self._tell(answer)
             if answer.status == 413 and len(spans) > 1:
                 half = len(spans) // 2
-                self._deliver_encoded(spans[:half])
-                self._deliver_encoded(spans[half:])
+                self._deliver(spans[:half])
+                self._deliver(spans[half:])
                 return
             if not answer.worth_a_retry:
                 self._refused(len(spans))
                 return
             self._pause(answer.retry_after if answer.retry_after is not None else back_off)
             back_off = min(back_off * 2, LAST_BACK_OFF)
-
-    def _deliver_encoded(self, spans: list[bytes]) -> None:
-        """Half of a batch that was too large, once; a span that is too large alone is refused."""
-        answer = self._send(spans)
-        if answer.delivered:
-            self._count_delivered(len(spans), answer)
-        elif answer.status == 413 and len(spans) > 1:
-            half = len(spans) // 2
-            self._deliver_encoded(spans[:half])
-            self._deliver_encoded(spans[half:])
-        else:
-            self._tell(answer)
-            self._refused(len(spans))
 
     def _send(self, spans: list[bytes]) -> Answer:
         """Connection and resource are made for the first batch, not for the host's start-up."""
@@ -389,7 +320,7 @@ def resource_attributes(environ: Mapping[str, str] = os.environ) -> dict[str, At
     from urllib.parse import unquote
 
     found: dict[str, AttributeValue] = {
-        "service.name": f"unknown_service:{os.path.basename(sys.argv[0] or 'python')}",
+        "service.name": f"unknown_service:{_program()}",
         "telemetry.sdk.name": semconv.SCOPE_NAME,
         "telemetry.sdk.language": "python",
         "process.pid": os.getpid(),
@@ -401,6 +332,12 @@ def resource_attributes(environ: Mapping[str, str] = os.environ) -> dict[str, At
     if environ.get("OTEL_SERVICE_NAME"):
         found["service.name"] = environ["OTEL_SERVICE_NAME"]
     return found
+
+
+def _program() -> str:
+    """Its file name; an embedded interpreter has no arguments."""
+    arguments = getattr(sys, "argv", None)
+    return os.path.basename(arguments[0]) if arguments and arguments[0] else "python"
 
 
 def start_untraced(thread: threading.Thread) -> None:

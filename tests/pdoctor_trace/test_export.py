@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import pytest
 from otlp_sink import OtlpSink
 
-from pdoctor_trace.export import Exporter, Sender, resource_attributes
+from pdoctor_trace.export import Exporter, resource_attributes
+from pdoctor_trace.sender import Sender
 from pdoctor_trace.settings import Settings
 from pdoctor_trace.wire import span_bytes
 
@@ -206,9 +207,9 @@ def test_many_threads_may_put_at_once(sink: OtlpSink) -> None:
 
 
 def test_an_endpoint_may_name_the_path_itself() -> None:
-    assert Sender("http://h:1/v1/traces")._path == "/v1/traces"
-    assert Sender("http://h:1/base/")._path == "/base/v1/traces"
-    assert Sender("h:1")._path == "/v1/traces"
+    assert Sender("http://h:1/v1/traces").path == "/v1/traces"
+    assert Sender("http://h:1/base/").path == "/base/v1/traces"
+    assert Sender("h:1").path == "/v1/traces"
 
 
 def test_an_unusable_endpoint_is_a_problem_not_an_exception() -> None:
