@@ -155,7 +155,6 @@ def policy_versions(connection: Connection, project: int, name: str) -> list[dic
 def policy_state(connection: Connection) -> tuple[int, int]:
     """Changes whenever any policy does; cheap to compare."""
     table = schema.policies
-    row = connection.execute(
-        select(func.count(), func.coalesce(func.sum(table.c.version * table.c.active), 0))
-    ).one()
+    active = case((table.c.active, table.c.version), else_=0)
+    row = connection.execute(select(func.count(), func.coalesce(func.sum(active), 0))).one()
     return int(row[0]), int(row[1])

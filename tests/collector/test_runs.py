@@ -10,6 +10,8 @@ from traces import MS, T0, Client, agent_request, agent_spans, case_json, new_id
 
 from collector.app import running
 
+pytestmark = pytest.mark.both_engines
+
 
 def test_a_run_in_the_right_order_passes_and_z3_agrees(shared: Client) -> None:
     case, run = new_id(), new_id()
@@ -121,9 +123,9 @@ def test_dropped_records_are_a_problem(shared: Client) -> None:
     assert shared.judged(run)["problems"] == ["the sender has dropped 7 records because its queue was full"]
 
 
-def test_a_run_without_a_root_ends_when_nothing_comes_any_more(tmp_path: Path) -> None:
+def test_a_run_without_a_root_ends_when_nothing_comes_any_more(tmp_path: Path, store_url: str) -> None:
     run = new_id()
-    with running(settings(tmp_path, idle_seconds=1.0)) as url, Client(url) as client:
+    with running(settings(tmp_path, store_url=store_url, idle_seconds=1.0)) as url, Client(url) as client:
         began = time.monotonic()
         client.send(request(*agent_spans(run, ["a", "b"], root=False)).SerializeToString())
         found = client.judged(run)
@@ -205,13 +207,13 @@ def test_spans_of_an_ordinary_service_are_stored_but_are_no_run(shared: Client) 
     assert len(shared.get(f"/runs/{trace}/spans")["items"]) == 1
 
 
-def test_work_left_by_a_stopped_collector_is_done_by_the_next(tmp_path: Path) -> None:
+def test_work_left_by_a_stopped_collector_is_done_by_the_next(tmp_path: Path, store_url: str) -> None:
     case, run = new_id(), new_id()
-    with running(settings(tmp_path, checkers=0)) as url, Client(url) as client:
+    with running(settings(tmp_path, store_url=store_url, checkers=0)) as url, Client(url) as client:
         client.post("/cases", case_json(case, "a < b"))
         client.send(agent_request(run, ["do_b", "do_a"], case=case))
         assert client.run(run)["judged"] is False
-    with running(settings(tmp_path)) as url, Client(url) as client:
+    with running(settings(tmp_path, store_url=store_url)) as url, Client(url) as client:
         assert client.judged(run)["error_type"] == "order_error"
 
 
