@@ -2,7 +2,9 @@
 
 A case comes from `pdoctor.case.id` or from a registered trace id. A run has ended when its root span
 and every announced call are here; without an announcement, after a grace time; without a root, after
-an idle time. All waiting counts from arrival, never from the times in the spans.
+an idle time. A conversation without a run span has ended when its newest model call asks for no tool
+and a grace time passed; while it asks, an idle time. All waiting counts from arrival, never from the
+times in the spans.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ def ending(rebuilt: Rebuilt, binding: Binding | None, arrival: Arrival, settings
     if binding is not None and binding.status is not None:
         wait, problem = settings.grace_seconds, _missing(rebuilt, rootless_is_gap=binding.status == "ok")
         quiet_since = max(quiet_since, binding.at)
+    elif rebuilt.pending is not None:
+        wait, problem = settings.idle_seconds if rebuilt.pending else settings.grace_seconds, None
     elif rebuilt.has_root:
         wait, problem = settings.grace_seconds, _missing(rebuilt, rootless_is_gap=False)
     else:

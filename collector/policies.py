@@ -25,6 +25,12 @@ class Policies:
     def __bool__(self) -> bool:
         return bool(self.run_files or self.session_files)
 
+    @property
+    def need_turns(self) -> bool:
+        """Does any of them ask which calls belong to one model message?"""
+        files = (*self.run_files, *self.session_files)
+        return any(policy.rule.kind == "turn" for found in files for policy in found.policies)
+
 
 def read_policies(name: str, text: str) -> PolicySet:
     """A policy file from its text; raises BadInput with `name` and line.

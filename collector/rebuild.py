@@ -11,16 +11,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from collector.dialects import SeenAgent, SeenCall, SeenModel, readers
-from collector.dialects.names import CASE_ID, DROPPED_SPANS, SCOPE_NAME, SERVICE_NAME
-from collector.dialects.reading import Request, text, whole
+from collector.dialects.names import CASE_ID, DROPPED_SPANS, RUN_ID, SCOPE_NAME, SERVICE_NAME
+from collector.dialects.reading import Request, loaded, text, whole
+from collector.join import piece_of, session_of
 from collector.model import Rebuilt, Run, Span, ToolCall
+from collector.usage import model_call
 
 
-def rebuild(run_id: str, spans: Sequence[Span]) -> Rebuilt:
-    """The run that `spans` tell of; its status is `running`, since spans alone cannot say it has ended."""
+def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebuilt:
+    """The run that `spans` tell of; its status is `running`, since spans alone cannot say it has ended.
+
+    Without `details`, model calls are read only where calls lack id or arguments: what else they tell
+    (which calls share a message, tokens) needs their long attributes, and most verdicts do without.
+    """
     calls, agents, others = read(spans)
-    models = [] if _complete(calls) else read_models(others)
-    calls = sorted(with_requests(once_each(calls), models), key=_order)
+    ours = any(seen.span.scope == SCOPE_NAME for seen in calls)
+    bare = not agents and not ours and _is_bare(spans, calls)
+    models = read_models(others) if details or bare or not (ours or _complete(calls)) else []
+    piece = piece_of(run_id, spans, calls, models) if bare else None
+    calls = sorted(once_each(calls) if ours else with_requests(once_each(calls), models), key=_order)
     announced = [agent.announced_calls for agent in agents if agent.announced_calls is not None]
     expected = max(announced, default=None)
     run = Run(
@@ -48,7 +57,27 @@ def rebuild(run_id: str, spans: Sequence[Span]) -> Rebuilt:
         spans=len(spans),
         is_agent=bool(calls or agents),
         service=_first(text(span.resource.get(SERVICE_NAME)) for span in spans[:1]),
-        session=_first([*(seen.session for seen in agents), *(seen.session for seen in models)]),
+        session=_first([*(seen.session for seen in agents), *(seen.session for seen in models)])
+        or _first(session_of(span) for span in _telling(agents, calls)),
+        piece=piece,
+        pending=None if piece is None else not models or bool(models[-1].requests),
+        models=tuple(model_call(seen.span) for seen in models),
+    )
+
+
+def _telling(agents: Sequence[SeenAgent], calls: Sequence[SeenCall]) -> list[Span]:
+    """The outermost agent's span and the first call's: where a conversation's id stands if anywhere."""
+    return [*(seen.span for seen in agents[:1]), *(seen.span for seen in calls[:1])]
+
+
+def _is_bare(spans: Sequence[Span], calls: Sequence[SeenCall]) -> bool:
+    """Every root is itself a model or tool call, without a run id: one trace of a conversation."""
+    roots = [span for span in spans if span.parent_id is None]
+    own = {id(seen.span) for seen in calls}
+    return bool(roots) and all(
+        RUN_ID not in loaded(span)
+        and (id(span) in own or any(dialect.model(span) for dialect in readers(span)))
+        for span in roots
     )
 
 
@@ -98,9 +127,7 @@ def read_models(spans: Iterable[Span]) -> list[SeenModel]:
 
 
 def _complete(calls: Sequence[SeenCall]) -> bool:
-    """Nothing that model calls could add: our own tracer was there, or every call has id and arguments."""
-    if any(seen.span.scope == SCOPE_NAME for seen in calls):
-        return True
+    """Every call has id and arguments: model calls could only tell which calls share a message."""
     return bool(calls) and all(
         seen.call.id is not None and isinstance(seen.call.arguments, Mapping) for seen in calls
     )

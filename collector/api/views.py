@@ -35,6 +35,7 @@ def run_item(row: Row) -> dict[str, Any]:
         "duration_ms": None if start is None or end is None else (end - start) / 1e6,
         "first_seen": iso(row["first_seen"]),
         "last_seen": iso(row["last_seen"]),
+        "joined_into": row["joined"] if row["joined"] != row["key"] else None,
     }
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import IO
 
-from collector.model import Batch, Run
+from collector.join import conversations
+from collector.model import Batch, Piece, Rebuilt, Run
 from collector.otlp.errors import ExportError
 from collector.otlp.json_in import from_json
 from collector.otlp.segments import from_protobuf
@@ -22,7 +23,7 @@ FILE_LIMITS = Limits(spans=10_000_000)
 def runs_from_otlp(stream: IO[bytes], *, file: str) -> Iterator[Run]:
     """Every agent run in the file, in order of first appearance; raises BadInput with file and line.
 
-    A run from a file has ended: nothing more can come.
+    A run from a file has ended: nothing more can come. Runs without a run span come last.
     """
     payloads: dict[str, list[bytes]] = {}
     for line, batch in _batches(stream, file):
@@ -31,10 +32,23 @@ def runs_from_otlp(stream: IO[bytes], *, file: str) -> Iterator[Run]:
             raise BadInput(f"{first.span}: {first.reason}", file=file, line=line)
         for segment in batch.segments:
             payloads.setdefault(segment.run_id, []).append(segment.payload)
-    for run_id, parts in payloads.items():
-        rebuilt = rebuild(run_id, list(spans_of(parts)))
+    for rebuilt in _joined(payloads):
         if rebuilt.is_agent:
             yield replace(rebuilt.run, status="ok")
+
+
+def _joined(payloads: dict[str, list[bytes]]) -> Iterator[Rebuilt]:
+    """One rebuilt run each; traces of one conversation, which have no run span, together at the end."""
+    pieces: list[Piece] = []
+    for run_id, parts in payloads.items():
+        rebuilt = rebuild(run_id, list(spans_of(parts)))
+        if rebuilt.piece is None:
+            yield rebuilt
+        else:
+            pieces.append(rebuilt.piece)
+    for group in conversations(pieces):
+        parts = [part for piece in group for part in payloads[piece.trace_id]]
+        yield rebuild(group[0].trace_id, list(spans_of(parts)))
 
 
 def _batches(stream: IO[bytes], file: str) -> Iterator[tuple[int | None, Batch]]:

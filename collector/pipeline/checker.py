@@ -26,11 +26,12 @@ from collector.model import Assessment, Rebuilt, Run, Span
 from collector.otlp.spans import spans_of
 from collector.pipeline.board import Board
 from collector.pipeline.conclude import Known, conclude, conclusion
+from collector.pipeline.joining import join
 from collector.pipeline.protocol import settings_from_json
 from collector.policies import Policies, load_all, readable
 from collector.rebuild import inside, rebuild
 from collector.settings import Settings
-from collector.store import Store, catalog, open_store, work
+from collector.store import Store, catalog, open_store, reads, work
 from collector.store.work import Claim, Conclusion, Stored
 from synth import solver
 from synth.case import Case, case_from_json
@@ -48,9 +49,9 @@ HOLD_SECONDS = 0.05
 """Conclusions of fast runs are recorded together, but never held longer than this."""
 SESSION_RUNS = 50
 """So many earlier runs of a conversation are judged together with the newest."""
-ATTEMPTS = 3
 GARBAGE_THRESHOLD = 20_000
 """New objects between two looks for cycles among them."""
+ATTEMPTS = 3
 """A run whose judging killed so many checkers is given up as undecided."""
 
 
@@ -82,20 +83,25 @@ class Checker:
     def _judge(self, claims: Sequence[Claim]) -> None:
         self.board.reading(claims[0].key)
         with self.store.read() as connection:
+            self._refresh_policies(connection, {claim.project for claim in claims})
             ids = [claim.run for claim in claims]
             guests, hosts = work.guests(connection, ids), work.hosts(connection, ids)
             payloads = work.payloads(connection, [*ids, *(g for some in guests.values() for g in some)])
             rebuilt = {
                 claim.run: rebuilt_run(
-                    claim.key, payloads[claim.run], [payloads[g] for g in guests.get(claim.run, ())]
+                    claim.key,
+                    payloads[claim.run],
+                    [payloads[g] for g in guests.get(claim.run, ())],
+                    details=self._policies[claim.project].need_turns,
                 )
                 for claim in claims
             }
+        joined = join(self.store, claims, rebuilt, hosts, rebuilt_run)
+        with self.store.read() as connection:
             traces = [claim.key for claim in claims] + [t for _, ids in rebuilt.values() for t in ids]
             bindings = work.bindings(connection, traces)
             cases = self._cases(connection, claims, rebuilt, bindings)
-            self._refresh_policies(connection, {claim.project for claim in claims})
-        known = Known(bindings, cases, hosts, guests, self.rules, self.policy_rules, self.settings)
+        known = Known(bindings, cases, hosts, guests, self.rules, self.policy_rules, self.settings, joined)
         done: list[Conclusion] = []
         began = renewed = time.monotonic()
         for claim in claims:
@@ -148,8 +154,11 @@ class Checker:
             return []
         with self.store.read() as connection:
             before = work.session_runs(connection, claim, rebuilt.session, limit=SESSION_RUNS)
-            payloads = work.payloads(connection, [run for run, _ in before])
-        return [replace(rebuilt_run(key, payloads[run])[0].run, status="ok") for run, key in before]
+            stored = [reads.whole_payloads(connection, run) for run, _ in before]
+        return [
+            replace(rebuilt_run(key, parts)[0].run, status="ok")
+            for (_, key), parts in zip(before, stored, strict=True)
+        ]
 
     def _refresh_policies(self, connection: Any, projects: set[int]) -> None:
         state = catalog.policy_state(connection)
@@ -174,17 +183,20 @@ def parts_of(claims: Sequence[Claim], counts: Mapping[int, int]) -> Iterator[lis
     yield part
 
 
-def rebuilt_run(key: str, stored: Stored, guests: Sequence[Stored] = ()) -> tuple[Rebuilt, tuple[str, ...]]:
+def rebuilt_run(
+    key: str, stored: Stored, guests: Sequence[Stored] = (), *, details: bool = True
+) -> tuple[Rebuilt, tuple[str, ...]]:
     """The run of a claim, and the traces its spans belong to; what cannot be read becomes a problem of it.
 
     `guests` are spans of the same trace that carry no run id: another library's view of the same calls.
+    `details` as for `rebuild`.
     """
     problems = [f"{stored.damaged} stored segments are damaged and were left out"] if stored.damaged else []
     spans: list[Span] = []
     try:
         spans = list(spans_of(stored.payloads))
         spans += inside(spans, [span for guest in guests for span in spans_of(guest.payloads)])
-        rebuilt = rebuild(key, spans)
+        rebuilt = rebuild(key, spans, details=details)
     except Exception as failure:
         log.exception("run %s could not be rebuilt", key)
         problems.append(f"the spans could not be read: {type(failure).__name__}: {failure}")
@@ -250,6 +262,7 @@ def main() -> None:
         if not warmed:
             warmed = True
             warm_up(settings)
+            calm_garbage_collection()
             continue
         due = work.next_due(store)
         wait = POLL_SECONDS if due is None else min(POLL_SECONDS, max(0.0, due - time.time()))
@@ -262,17 +275,6 @@ def warm_up(settings: Settings) -> None:
         solver.z3()
 
 
-            calm_garbage_collection()
-def read_line() -> bytes:
-    """The first line of standard input, byte by byte: what follows belongs to `listen`."""
-    line = bytearray()
-    while (byte := os.read(0, 1)) and byte != b"\n":
-        line += byte
-    return bytes(line)
-
-
-if __name__ == "__main__":
-    main()
 def calm_garbage_collection() -> None:
     """What is loaded now stays; judging makes next to no cycles, so looking for them less often is safe.
 
@@ -283,3 +285,13 @@ def calm_garbage_collection() -> None:
     gc.set_threshold(GARBAGE_THRESHOLD, 20, 20)
 
 
+def read_line() -> bytes:
+    """The first line of standard input, byte by byte: what follows belongs to `listen`."""
+    line = bytearray()
+    while (byte := os.read(0, 1)) and byte != b"\n":
+        line += byte
+    return bytes(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -12,8 +12,10 @@ import orjson
 from collector.assess import assess, outcome_of
 from collector.bind import Arrival, binding_of, bound_run, ending
 from collector.model import Assessment, Binding, Rebuilt, Run
+from collector.pipeline.joining import Joined
 from collector.policies import Policies
 from collector.settings import Settings
+from collector.store.joins import Thread
 from collector.store.work import Claim, Conclusion, Host
 from synth.case import Case
 from synth.rules import Rules
@@ -37,6 +39,8 @@ class Known:
     rules: Rules
     policy_rules: Rules
     settings: Settings
+    joined: Joined
+    """The conversations that come as many traces."""
 
 
 def conclude(
@@ -51,7 +55,11 @@ def conclude(
 ) -> Conclusion:
     """Judge one run as far as it has come; `earlier` are the runs of its conversation before it."""
     binding = binding_of(claim.key, traces, claim.project, known.bindings)
-    end = ending(rebuilt, binding, Arrival(now, claim.last_seen, claim.root_seen), known.settings)
+    thread = known.joined.threads.get(claim.run)
+    if thread is not None and thread.head.run != claim.run:
+        return part_of(thread, claim, rebuilt, binding)
+    last_seen = max(member.last_seen for member in thread.members) if thread else claim.last_seen
+    end = ending(rebuilt, binding, Arrival(now, last_seen, claim.root_seen), known.settings)
     run = bound_run(rebuilt, binding, end)
     case = known.cases.get((claim.project, run.case_id)) if run.case_id else None
     problems = list(run.problems)
@@ -62,11 +70,27 @@ def conclude(
     found = conclusion(
         claim, rebuilt, run, assessment, problems, end.complete, end.look_again, binding is not None
     )
+    woken = thread.unsettled if thread else known.joined.left.get(claim.run, ())
+    found = replace(found, summary={**found.summary, "joined": claim.key if thread else None})
     if not hosts:
-        return replace(found, wakes=tuple(guests)) if guests else found
+        return replace(found, wakes=(*guests, *woken)) if guests or woken else found
     hidden = any(within(rebuilt, host) for host in hosts)
     summary = {**found.summary, "listed": found.summary["listed"] and not hidden}
-    return replace(found, summary=summary, wakes=tuple(host.run for host in hosts))
+    return replace(found, summary=summary, wakes=(*(host.run for host in hosts), *woken))
+
+
+def part_of(thread: Thread, claim: Claim, rebuilt: Rebuilt, binding: Binding | None) -> Conclusion:
+    """A trace whose calls the run of its conversation shows: it is not listed, and wakes that run."""
+    found = conclusion(
+        claim, rebuilt, rebuilt.run, Assessment(claim.key, None), [], True, None, binding is not None
+    )
+    body = {"joined_into": thread.head.key, "binding": binding and [binding.case_id, binding.status]}
+    return replace(
+        found,
+        summary={**found.summary, "listed": False, "joined": thread.head.key},
+        digest=_digest({"verdict": None, **body}, rebuilt.spans),
+        wakes=(thread.head.run,),
+    )
 
 
 def within(rebuilt: Rebuilt, host: Host) -> bool:

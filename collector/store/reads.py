@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,8 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.engine import RowMapping as Row
 
 from collector.store import schema
-from collector.store.work import guests, payloads
+from collector.store.joins import members_of
+from collector.store.work import Stored, guests, payloads
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +81,38 @@ def one_run(connection: Connection, project: int, key: str) -> Row | None:
 
 def payloads_of(connection: Connection, run: int) -> list[bytes]:
     """Readable segments of one run, in order of arrival."""
-    return payloads(connection, [run])[run].payloads
+    return whole_payloads(connection, run).payloads
+
+
+def whole_payloads(connection: Connection, run: int) -> Stored:
+    """What is stored of a run, with the traces that it shows."""
+    return together(connection, own_runs(connection, run))
+
+
+def together(connection: Connection, runs: Sequence[int]) -> Stored:
+    """What is stored of several rows as if it were one's."""
+    found = payloads(connection, runs)
+    return Stored(
+        [payload for run in runs for payload in found[run].payloads], sum(found[run].damaged for run in runs)
+    )
 
 
 def spans_with_guests(connection: Connection, run: int) -> tuple[list[bytes], list[bytes]]:
     """Segments of a run, and of the spans without a run id in its traces."""
+    own = own_runs(connection, run)
     ids = guests(connection, [run]).get(run, [])
-    found = payloads(connection, [run, *ids])
-    return found[run].payloads, [payload for guest in ids for payload in found[guest].payloads]
+    found = payloads(connection, [*own, *ids])
+    return (
+        [payload for one in own for payload in found[one].payloads],
+        [payload for guest in ids for payload in found[guest].payloads],
+    )
+
+
+def own_runs(connection: Connection, run: int) -> list[int]:
+    """The row of a run, and of the traces that it shows because they are one conversation."""
+    runs = schema.runs
+    row = connection.execute(select(runs.c.project, runs.c.key, runs.c.joined).where(runs.c.id == run)).one()
+    return members_of(connection, row.project, row.key) if row.joined == row.key else [run]
 
 
 def history(connection: Connection, run: int) -> list[Row]:

@@ -41,7 +41,7 @@ def prune(store: Store, *, now: float) -> int:
     with store.write() as connection:
         for table in (
             schema.segments, schema.verdicts, schema.findings, schema.run_tools, schema.policy_results,
-            schema.run_traces, schema.deliveries,
+            schema.run_traces, schema.deliveries, schema.pieces, schema.piece_links,
         ):  # fmt: skip
             connection.execute(delete(table).where(table.c.run.in_(ids)))
         connection.execute(delete(runs).where(runs.c.id.in_(ids)))

@@ -133,6 +133,8 @@ runs = Table(
     Column("ended_ns", BigInteger),
     Column("findings", Integer),
     Column("digest", String),
+    # A trace of a conversation (collector.join): the key of the run that shows it, which may be its own.
+    Column("joined", String),
     UniqueConstraint("project", "key"),
     Index("runs_due", "due", sqlite_where=text("due IS NOT NULL"), postgresql_where=text("due IS NOT NULL")),
     Index("runs_outcome", "project", "outcome", "id"),
@@ -140,6 +142,13 @@ runs = Table(
     Index("runs_case", "project", "case_id", "id"),
     Index("runs_session", "project", "session", "id"),
     Index("runs_seen", "project", "first_seen"),
+    Index(
+        "runs_joined",
+        "project",
+        "joined",
+        sqlite_where=text("joined IS NOT NULL"),
+        postgresql_where=text("joined IS NOT NULL"),
+    ),
 )
 
 segments = Table(
@@ -160,6 +169,22 @@ run_traces = Table(
     Column("trace_id", String, primary_key=True),
     Column("run", Big, primary_key=True),
     Index("run_traces_run", "run"),
+)
+
+pieces = Table(
+    "pieces",
+    metadata,
+    Column("run", Big, primary_key=True),
+    Column("body", Text, nullable=False),
+)
+
+piece_links = Table(
+    "piece_links",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("link", String, primary_key=True),
+    Column("run", Big, primary_key=True),
+    Index("piece_links_run", "run"),
 )
 
 verdicts = Table(

@@ -35,6 +35,8 @@ class Claim:
     case_id: str | None
     digest: str | None
     """Of the last conclusion; equal = nothing new to record."""
+    joined: str | None = None
+    """Key of the run that shows this trace of a conversation; None = it is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def claim(store: Store, worker: str, *, now: float, lease: float, limit: int) ->
         .values(lease=now + lease, worker=worker, attempts=runs.c.attempts + 1)
         .returning(
             runs.c.id, runs.c.project, runs.c.key, runs.c.version, runs.c.first_seen, runs.c.last_seen,
-            runs.c.root_seen, runs.c.attempts, runs.c.case_id, runs.c.digest,
+            runs.c.root_seen, runs.c.attempts, runs.c.case_id, runs.c.digest, runs.c.joined,
         )
     )  # fmt: skip
     with store.write() as connection:
@@ -194,6 +196,7 @@ def session_runs(connection: Connection, claim: Claim, session: str, *, limit: i
     query = (
         select(runs.c.id, runs.c.key)
         .where(runs.c.project == claim.project, runs.c.session == session, runs.c.id < claim.run)
+        .where(runs.c.listed.is_not(False))
         .order_by(runs.c.id.desc())
         .limit(limit)
     )

@@ -1,0 +1,156 @@
+"""Traces of conversations: what each says, and which others it may belong with (see `collector.join`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.engine import Connection
+
+from collector.join import conversations, links, piece_from_json, piece_to_json
+from collector.model import Piece
+from collector.store import schema
+from collector.store.engine import Store
+from collector.store.work import Claim
+
+MEMBERS = 500
+"""Traces in one conversation at most, the newest: one that never ends must not be read without end."""
+PARAMETERS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A trace of a conversation, as the store knows it."""
+
+    run: int
+    key: str
+    last_seen: float
+    root_seen: float | None
+    joined: str | None
+    listed: bool | None
+    piece: Piece
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A conversation; its run has the key of the first member."""
+
+    members: tuple[Member, ...]
+    """In order of time."""
+
+    @property
+    def head(self) -> Member:
+        return self.members[0]
+
+    @property
+    def unsettled(self) -> tuple[int, ...]:
+        """Members other than the head that do not know yet that the head shows them."""
+        return tuple(
+            member.run
+            for member in self.members[1:]
+            if member.joined != self.head.key or member.listed is not False
+        )
+
+
+def threads(
+    store: Store, pieces: Sequence[tuple[Claim, Piece | None]]
+) -> tuple[dict[int, Thread], dict[int, tuple[int, ...]]]:
+    """(run -> its conversation; run that takes no part any more -> the others, who must look again).
+
+    The pieces are stored before anything is read: of two that are judged at once, one sees the other.
+    """
+    left = {claim.run: _others(store, claim) for claim, piece in pieces if piece is None}
+    _put(store, pieces)
+    found: dict[int, Thread] = {}
+    with store.read() as connection:
+        for claim, piece in pieces:
+            if piece is not None and claim.run not in found:
+                for thread in _threads_around(connection, claim.project, piece):
+                    found.update((member.run, thread) for member in thread.members)
+    return found, left
+
+
+def _put(store: Store, pieces: Sequence[tuple[Claim, Piece | None]]) -> None:
+    bodies = {claim.run: piece_to_json(piece) for claim, piece in pieces if piece is not None}
+    table = schema.pieces
+    with store.read() as connection:
+        query = select(table.c.run, table.c.body).where(table.c.run.in_([claim.run for claim, _ in pieces]))
+        known: dict[int, str] = {row.run: row.body for row in connection.execute(query)}
+    changed = [(claim, piece) for claim, piece in pieces if known.get(claim.run) != bodies.get(claim.run)]
+    if not changed:
+        return
+    ids = [claim.run for claim, _ in changed]
+    rows = [
+        {"project": claim.project, "link": link, "run": claim.run}
+        for claim, piece in changed
+        if piece is not None
+        for link in sorted(links(piece))
+    ]
+    with store.write() as connection:
+        connection.execute(delete(schema.piece_links).where(schema.piece_links.c.run.in_(ids)))
+        connection.execute(delete(table).where(table.c.run.in_(ids)))
+        new = [{"run": run, "body": bodies[run]} for run in ids if run in bodies]
+        if new:
+            connection.execute(insert(table), new)
+            connection.execute(insert(schema.piece_links), rows)
+
+
+def _others(store: Store, claim: Claim) -> tuple[int, ...]:
+    """Who shared a conversation with a trace, as far as that was recorded."""
+    runs = schema.runs
+    query = select(runs.c.id).where(runs.c.project == claim.project, runs.c.id != claim.run)
+    with store.read() as connection:
+        near = (runs.c.joined == claim.joined) | (runs.c.key == claim.joined)
+        return tuple(run for (run,) in connection.execute(query.where(near).limit(MEMBERS)))
+
+
+def _threads_around(connection: Connection, project: int, piece: Piece) -> list[Thread]:
+    """The conversations among all traces that can be reached from one over their links."""
+    known: dict[int, Piece] = {}
+    seen: set[str] = set()
+    wanted = links(piece)
+    while wanted and len(known) < MEMBERS:
+        seen |= wanted
+        fresh = _linked(connection, project, wanted) - known.keys()
+        known.update(_pieces(connection, sorted(fresh, reverse=True)[: MEMBERS - len(known)]))
+        wanted = {link for run in fresh & known.keys() for link in links(known[run])} - seen
+    members = {member.key: member for member in _members(connection, known)}
+    groups = conversations(piece for piece in known.values() if piece.trace_id in members)
+    return [Thread(tuple(members[piece.trace_id] for piece in group)) for group in groups]
+
+
+def _linked(connection: Connection, project: int, wanted: Iterable[str]) -> set[int]:
+    table = schema.piece_links
+    listed = sorted(wanted)
+    found: set[int] = set()
+    for at in range(0, len(listed), PARAMETERS):
+        query = (
+            select(table.c.run)
+            .where(table.c.project == project, table.c.link.in_(listed[at : at + PARAMETERS]))
+            .order_by(table.c.run.desc())
+            .limit(MEMBERS)
+        )
+        found.update(run for (run,) in connection.execute(query))
+    return found
+
+
+def _pieces(connection: Connection, ids: Sequence[int]) -> dict[int, Piece]:
+    table = schema.pieces
+    query = select(table.c.run, table.c.body).where(table.c.run.in_(ids))
+    return {run: piece_from_json(body) for run, body in connection.execute(query)}
+
+
+def _members(connection: Connection, pieces: Mapping[int, Piece]) -> list[Member]:
+    runs = schema.runs
+    query = select(
+        runs.c.id, runs.c.key, runs.c.last_seen, runs.c.root_seen, runs.c.joined, runs.c.listed
+    ).where(runs.c.id.in_(sorted(pieces)))
+    return [Member(*row, pieces[row.id]) for row in connection.execute(query)]
+
+
+def members_of(connection: Connection, project: int, key: str) -> list[int]:
+    """Row ids of the traces that the run `key` shows, as last judged."""
+    runs = schema.runs
+    query = select(runs.c.id).where(runs.c.project == project, runs.c.joined == key).order_by(runs.c.id)
+    return [run for (run,) in connection.execute(query.limit(MEMBERS))]
