@@ -8,6 +8,7 @@ is told on the resource of the next batch.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import functools
 import os
@@ -106,9 +107,9 @@ class Exporter:
         self._hurry.clear()
         return not self._waiting()
 
-    def close(self) -> None:
-        """Flush at exit; where no collector ever answered, one attempt is enough."""
-        limit = self._settings.exit_timeout
+    def close(self, limit: float | None = None) -> None:
+        """Flush for at most `limit` seconds; where no collector ever answered, one attempt is enough."""
+        limit = self._settings.exit_timeout if limit is None else limit
         deadline = time.monotonic() + limit
         if not self.flush(limit if self._ever_delivered else min(limit, 0.5)) and not self._hopeless():
             self.flush(max(deadline - time.monotonic(), 0))
@@ -163,7 +164,7 @@ class Exporter:
                 self._warn(f"{error}; spans wait")
                 return False
             self._thread = thread
-        _flush_when_a_worker_process_ends(self)
+        _also_when_a_worker_process_ends()
         return True
 
     def _send_from_here(self, deadline: float) -> bool:
@@ -192,6 +193,9 @@ class Exporter:
                 self._deliver_or_count(batch)
             with self._drained:
                 self._drained.notify_all()
+        self._idle = True  # a span that comes late starts another thread
+        if self._sender is not None:
+            self._sender.close()
 
     def _sleep_until_there_is_work(self) -> None:
         """The flag is set before the last look at the queue, so no record can slip in between unseen."""
@@ -346,18 +350,33 @@ def start_untraced(thread: threading.Thread) -> None:
     getattr(start, "__wrapped__", start)(thread)
 
 
-def _flush_when_a_worker_process_ends(exporter: Exporter) -> None:
-    """Worker processes of multiprocessing leave without running atexit, but run its finalizers."""
+_ends: list[Callable[[], object]] = []
+"""What to do when the process ends."""
+
+
+def at_exit(end: Callable[[], object]) -> None:
+    """Run `end` when the interpreter ends, or the worker process of multiprocessing."""
+    _ends.append(end)
+    atexit.register(end)
+
+
+def _also_when_a_worker_process_ends() -> None:
+    """Worker processes leave without running atexit, but run the finalizers of multiprocessing."""
     util = sys.modules.get("multiprocessing.util")
     if util is not None:
-        util.Finalize(None, exporter.close, exitpriority=0)
+        util.Finalize(None, _run_ends, exitpriority=0)
 
 
-def flush_on_sigterm(flush: Callable[[], object]) -> bool:
+def _run_ends() -> None:
+    for end in reversed(_ends):
+        guarded(end)
+
+
+def flush_on_sigterm(flush: Callable[[], object], limit: float) -> bool:
     """Send what is queued before SIGTERM ends the process, then let it end as it would have.
 
     Only where the host has no handler of its own and only from the main thread; a handler that the
-    host installs later simply replaces this one.
+    host installs later simply replaces this one. A second SIGTERM ends the process at once.
     """
     if threading.current_thread() is not threading.main_thread():
         return False
@@ -368,13 +387,24 @@ def flush_on_sigterm(flush: Callable[[], object]) -> bool:
 
     def end(number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
-        flush()
+        _in_another_thread(flush, limit)
         os.kill(os.getpid(), number)
 
     signal.signal(signal.SIGTERM, end)
     return True
 
 
-def at_exit(close: Callable[[], object]) -> None:
-    """Run `close` when the interpreter ends."""
-    atexit.register(close)
+def _in_another_thread(action: Callable[[], object], limit: float) -> None:
+    """Wait for an action for at most `limit` seconds.
+
+    Not in the thread that a signal has interrupted: that may hold a lock which the action needs.
+    """
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def act() -> None:
+        guarded(action)
+        done.release()
+
+    _thread.start_new_thread(act, ())
+    done.acquire(timeout=limit)

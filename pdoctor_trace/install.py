@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -77,9 +78,8 @@ def flush(timeout: float | None = None) -> bool:
     never answered are reported as not executed.
     """
     guarded(raw_loops.end_here)
-    pending = [*_replaced, *([runtime.ACTIVE.exporter] if runtime.ACTIVE.exporter is not None else [])]
-    done = [exporter.flush(timeout) for exporter in pending]
-    _replaced[:] = [exporter for exporter in _replaced if exporter.counters()["queued"]]
+    done = [exporter.flush(timeout) for exporter in _exporters()]
+    _forget_what_has_delivered()
     return all(done)
 
 
@@ -139,34 +139,47 @@ def _replace_exporter(settings: Settings) -> None:
     if runtime.ACTIVE.exporter is not None:
         _replaced.append(runtime.ACTIVE.exporter)
         runtime.ACTIVE.exporter.retire()
-    exporter = export.Exporter(settings) if settings.records else None
-    runtime.ACTIVE.exporter = exporter
-    if exporter is not None:
-        export.at_exit(exporter.close)
+    _forget_what_has_delivered()
+    runtime.ACTIVE.exporter = export.Exporter(settings) if settings.records else None
     _register_once("exit", _at_process_end)
 
 
+def _exporters() -> list[export.Exporter]:
+    """All that may hold spans."""
+    active = runtime.ACTIVE.exporter
+    return [*_replaced, *([] if active is None else [active])]
+
+
+def _forget_what_has_delivered() -> None:
+    _replaced[:] = [exporter for exporter in _replaced if exporter.counters()["queued"]]
+
+
 def _at_process_end() -> None:
-    export.at_exit(lambda: guarded(raw_loops.end))
+    export.at_exit(_deliver_what_is_left)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_after_fork)
-    if runtime.ACTIVE.settings.sigterm_flush:
-        guarded(export.flush_on_sigterm, _flush_before_the_end)
+    settings = runtime.ACTIVE.settings
+    if settings.sigterm_flush:
+        guarded(export.flush_on_sigterm, _deliver_what_is_left, settings.exit_timeout + 1)
 
 
-def _flush_before_the_end() -> None:
+def _deliver_what_is_left() -> None:
+    """One time limit for everything."""
+    deadline = time.monotonic() + runtime.ACTIVE.settings.exit_timeout
     guarded(raw_loops.end)
-    exporter = runtime.ACTIVE.exporter
-    if exporter is not None:
-        exporter.close()
+    for exporter in _exporters():
+        guarded(exporter.close, max(deadline - time.monotonic(), 0))
 
 
 def _after_fork() -> None:
+    """The child has one thread and none of the parent's records; a lock may have been held by another."""
+    global _lock
+    _lock = threading.RLock()
     runs.reseed()
     raw_loops.forget_everything()
-    exporter = runtime.ACTIVE.exporter
-    if exporter is not None:
-        exporter.forget_parent()
+    _replaced.clear()
+    if runtime.ACTIVE.exporter is not None:
+        runtime.ACTIVE.exporter.forget_parent()
 
 
 def _register_hooks() -> None:

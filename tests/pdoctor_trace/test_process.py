@@ -226,3 +226,101 @@ def test_pdoctor_status_finds_a_running_collector(receiver: OtlpSink, tmp_path: 
     assert done.returncode in (0, 2)
     assert receiver.url in done.stdout
     assert "langchain" in done.stdout
+
+
+def test_a_forked_child_leaves_alone_what_waits_since_before_settings_changed(receiver: OtlpSink) -> None:
+    code = (
+        TWO_CALLS
+        + """
+import os, sys
+pdoctor_trace.install(batch_delay=2.5)
+add(10, 10)
+pid = os.fork()
+add(20, 20) if pid else add(30, 30)
+if pid:
+    assert os.waitpid(pid, 0)[1] == 0
+"""
+    )
+    done = python(code, endpoint=receiver.url, PDOCTOR_BATCH_DELAY="3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(call.result for call in receiver.calls) == [3, 7, 20, 40, 60]
+
+
+def test_changing_settings_again_and_again_keeps_neither_exporters_nor_threads(receiver: OtlpSink) -> None:
+    code = (
+        TWO_CALLS
+        + """
+import gc, threading
+from pdoctor_trace.export import Exporter
+for size in range(100, 160):
+    pdoctor_trace.install(queue_size=size)
+    add(size, 0)
+assert pdoctor_trace.flush()
+pdoctor_trace.install(queue_size=1_000)
+gc.collect()
+print(sum(isinstance(one, Exporter) for one in gc.get_objects()) <= 3)
+"""
+    )
+    done = python(code, endpoint=receiver.url, PDOCTOR_BATCH_DELAY="0")
+    assert (done.stdout.strip(), done.returncode) == ("True", 0)
+    assert len(receiver.calls) == 62
+
+
+def test_exit_takes_one_time_limit_however_often_settings_changed() -> None:
+    code = (
+        TWO_CALLS
+        + """
+import socket, time, atexit
+listener = socket.create_server(("127.0.0.1", 0))
+for size in range(100, 106):
+    pdoctor_trace.install(queue_size=size, endpoint=f"http://127.0.0.1:{listener.getsockname()[1]}")
+    add(size, 0)
+start = time.monotonic()
+import sys
+sys.modules["pdoctor_trace.install"]._deliver_what_is_left()
+print(time.monotonic() - start < 3)
+"""
+    )
+    assert python(code, PDOCTOR_EXIT_TIMEOUT="1").stdout.strip() == "True"
+
+
+def test_a_signal_never_waits_for_a_lock_that_the_interrupted_code_holds(receiver: OtlpSink) -> None:
+    """The handler runs between two instructions of the main thread, which may be inside our own locks."""
+    code = (
+        TWO_CALLS
+        + """
+import os, signal
+from pdoctor_trace import runtime
+exporter = runtime.ACTIVE.exporter
+with exporter._wake._cond, exporter._drained:
+    os.kill(os.getpid(), signal.SIGTERM)
+    import time
+    time.sleep(30)
+"""
+    )
+    start = time.monotonic()
+    done = python(code, endpoint=receiver.url, PDOCTOR_BATCH_DELAY="30", PDOCTOR_EXIT_TIMEOUT="1")
+    assert done.returncode == -signal.SIGTERM
+    assert time.monotonic() - start < 10
+
+
+def test_what_happens_at_exit_happens_in_worker_processes_too(receiver: OtlpSink, tmp_path: Path) -> None:
+    """They run no atexit: open conversations must end with them as they do with a program."""
+    script = tmp_path / "worker.py"
+    script.write_text(
+        """
+import multiprocessing, pdoctor_trace
+from pdoctor_trace import export
+def work(n):
+    pdoctor_trace.tool(lambda: n)()
+    export.at_exit(lambda: pdoctor_trace.tool(lambda: "last")())
+    pdoctor_trace.flush()
+if __name__ == "__main__":
+    process = multiprocessing.get_context("fork").Process(target=work, args=(1,))
+    process.start()
+    process.join()
+"""
+    )
+    environment = {**os.environ, "PDOCTOR_ENDPOINT": receiver.url}
+    subprocess.run([sys.executable, "-W", "ignore", str(script)], env=environment, check=True, timeout=60)
+    assert {call.result for call in receiver.calls} == {1, "last"}
