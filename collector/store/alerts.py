@@ -80,20 +80,15 @@ def enqueue(
 def take(store: Store, *, now: float, lease: float, limit: int = 20) -> list[Delivery]:
     """Due deliveries, held until `now + lease`."""
     deliveries, hooks = schema.deliveries, schema.webhooks
-    due = (
-        select(deliveries.c.id)
-        .where(deliveries.c.due <= now)
-        .order_by(deliveries.c.due)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
+    due = select(deliveries.c.id).where(deliveries.c.due <= now).order_by(deliveries.c.due)
     with store.read() as connection:  # looking costs nothing, a write transaction would wake the disk
-        if connection.execute(due.with_only_columns(deliveries.c.id).limit(1)).first() is None:
+        if connection.execute(due.limit(1)).first() is None:
             return []
+    mine = due.limit(limit).with_for_update(skip_locked=True).cte("mine")  # as a subquery it may run twice
     with store.write() as connection:
         held = connection.execute(
             update(deliveries)
-            .where(deliveries.c.id.in_(due.scalar_subquery()))
+            .where(deliveries.c.id.in_(select(mine.c.id)))
             .values(due=now + lease, attempts=deliveries.c.attempts + 1)
             .returning(deliveries.c.id)
         )

@@ -6,6 +6,7 @@ into a new schema would corrupt it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,11 +14,13 @@ from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import Connection, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.engine import URL, Connection, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as NoConnection
 
-from collector.errors import BadStore, Overloaded
+from collector.errors import BadStore, CollectorError, Overloaded
 from collector.store import schema
+from synth.errors import MissingExtra
 
 REVISIONS = ("0001",)
 """Every schema revision this code knows, oldest first; the last is `schema.HEAD`."""
@@ -32,9 +35,16 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection for reading one consistent state."""
-        with self.engine.connect() as connection:
-            yield connection
+        """A connection for reading one consistent state. Raises Overloaded where the database is away."""
+        try:
+            with self.engine.connect() as connection:
+                if not self.sqlite:
+                    connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+                yield connection
+        except ProgrammingError:
+            raise
+        except (DBAPIError, NoConnection) as failure:
+            raise refusal("cannot be read", failure) from failure
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -45,12 +55,8 @@ class Store:
                     connection.exec_driver_sql("BEGIN IMMEDIATE")
                 yield connection
                 connection.commit()
-        except DBAPIError as failure:
-            raise Overloaded(
-                f"the store refuses to write: {failure.orig}",
-                "free disk space or check the database",
-                retry_after=5,
-            ) from failure
+        except (DBAPIError, NoConnection) as failure:
+            raise refusal("refuses to write", failure) from failure
 
     def upsert(self, table: Any) -> Any:
         """`INSERT` with `on_conflict_*` in the dialect of this store."""
@@ -58,6 +64,13 @@ class Store:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+def refusal(what: str, failure: DBAPIError | NoConnection) -> Overloaded:
+    """What the sender is told; one line, without the statement and its values."""
+    reason = failure.orig if isinstance(failure, DBAPIError) else "all its connections are busy"
+    said = " ".join(str(reason).split())
+    return Overloaded(f"the store {what}: {said}", "free disk space or check the database", retry_after=5)
 
 
 def open_store(url: str, *, durable: bool = True) -> Store:
@@ -70,9 +83,12 @@ def open_store(url: str, *, durable: bool = True) -> Store:
     try:
         _prepare(store, url)
     except DBAPIError as failure:
-        raise BadStore(
-            f"cannot open the store {_shown(url)}: {failure.orig}", "check the address"
-        ) from failure
+        store.close()
+        said = " ".join(str(failure.orig).split())
+        raise BadStore(f"cannot open the store {_shown(url)}: {said}", "check the address") from failure
+    except CollectorError:
+        store.close()
+        raise
     return store
 
 
@@ -88,19 +104,34 @@ def project_id(store: Store, name: str) -> int:
         return int(connection.scalar(select(projects.c.id).where(projects.c.name == name)) or 0)
 
 
+EXPECTED = "use sqlite:///FILE or postgresql://USER@HOST/DB"
+LOST_CONNECTION = {"connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
+"""Of libpq: a database that is gone without a word is noticed within half a minute."""
+
+
 def _engine(url: str, durable: bool) -> Engine:
     try:
         parsed = make_url(url)
-    except ArgumentError:
-        raise BadStore(
-            f"{url!r} is no store address", "use sqlite:///FILE or postgresql://USER@HOST/DB"
-        ) from None
-    if parsed.get_backend_name() == "postgresql":
-        return create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
-    if parsed.get_backend_name() != "sqlite" or not parsed.database or parsed.database == ":memory:":
-        raise BadStore(
-            f"{_shown(url)} is no store address", "use sqlite:///FILE or postgresql://USER@HOST/DB"
+    except (ArgumentError, ValueError):
+        raise BadStore(f"{_shown(url)} is no store address", EXPECTED) from None
+    if parsed.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
+        return _postgresql(parsed)
+    if parsed.drivername != "sqlite" or not parsed.database or parsed.database == ":memory:":
+        raise BadStore(f"{_shown(url)} is no store address", EXPECTED)
+    return _sqlite(parsed, durable)
+
+
+def _postgresql(parsed: URL) -> Engine:
+    try:
+        return create_engine(
+            parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True, connect_args=LOST_CONNECTION
         )
+    except ImportError:
+        raise MissingExtra("a PostgreSQL store", "scale") from None
+
+
+def _sqlite(parsed: URL, durable: bool) -> Engine:
+    assert parsed.database
     folder = Path(parsed.database).parent
     if not folder.is_dir():
         raise BadStore(f"the folder {folder} of the store does not exist", "create it first")
@@ -164,5 +195,8 @@ def _create(store: Store) -> None:
 
 
 def _shown(url: str) -> str:
-    """The address without its password."""
-    return make_url(url).render_as_string(hide_password=True)
+    """The address without its password, also where it is none."""
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):
+        return repr(re.sub(r"//[^/@]*@", "//...@", url))

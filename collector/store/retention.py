@@ -34,11 +34,12 @@ def prune(store: Store, *, now: float) -> int:
         .where(runs.c.last_seen < now - projects.c.retention_days * 86_400)
         .limit(BATCH)
     )
-    with store.read() as connection:
-        ids = [row[0] for row in connection.execute(expired)]
-    if not ids:
-        return 0
+    with store.read() as connection:  # looking costs nothing, a write transaction would hold up arrivals
+        if connection.execute(expired.limit(1)).first() is None:
+            return 0
     with store.write() as connection:
+        held = expired.with_for_update(of=runs, skip_locked=True)  # spans may arrive for a run meanwhile
+        ids = [row[0] for row in connection.execute(held)]
         for table in (
             schema.segments, schema.verdicts, schema.findings, schema.run_tools, schema.policy_results,
             schema.run_traces, schema.deliveries, schema.pieces, schema.piece_links,
