@@ -133,9 +133,8 @@ class Writer:
         try:
             with self._store.write() as connection:
                 spans = put(
-                    self._store, connection, arrivals, self._known, without,
-                    now=self._clock(), open_check=self._open_check,
-                )  # fmt: skip
+                    connection, arrivals, self._known, without, now=self._clock(), open_check=self._open_check
+                )
         except CollectorError as failure:
             self._forget()
             return failure

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import case, func, insert, null, select
+from sqlalchemy import bindparam, case, func, null, select
 from sqlalchemy.engine import Connection
 
 from collector.model import SPAN_KEY_BYTES, Segment
 from collector.store import schema
-from collector.store.engine import Store
 from collector.store.packing import pack
+from collector.store.prepared import Prepared, among, insertion, several
 
 LATE_SECONDS = 0.05
 """Spans that follow their root are collected this long before the run is looked at again."""
-PARAMETERS = 500
-"""Values in one IN list."""
 
 Without = Callable[[Segment, Collection[bytes]], Segment]
 
@@ -51,7 +48,6 @@ class KnownKeys:
 
 
 def put(
-    store: Store,
     connection: Connection,
     arrivals: Sequence[tuple[int, Segment]],
     known: KnownKeys,
@@ -64,7 +60,7 @@ def put(
     by_run: dict[tuple[int, str], list[Segment]] = {}
     for project, segment in arrivals:
         by_run.setdefault((project, segment.run_id), []).append(segment)
-    _touch(store, connection, by_run, now, open_check)
+    _touch(connection, by_run, now, open_check)
     rows = _rows(connection, by_run)
     stored = _stored_keys(connection, rows, known)
     fresh: list[dict[str, object]] = []
@@ -88,15 +84,12 @@ def put(
                 )
             links += ({"project": run_key[0], "trace_id": t, "run": run} for t in segment.trace_ids)
         known.put(run, version, keys)
-    if fresh:
-        connection.execute(insert(schema.segments), fresh)
-    if links:
-        connection.execute(store.upsert(schema.run_traces).on_conflict_do_nothing(), links)
+    ADD_SEGMENTS.run(connection, fresh)
+    ADD_TRACES.run(connection, links)
     return spans
 
 
 def _touch(
-    store: Store,
     connection: Connection,
     by_run: dict[tuple[int, str], list[Segment]],
     now: float,
@@ -117,14 +110,14 @@ def _touch(
                 "due": now if rooted_now else now + open_check,
             }
         )
-    connection.execute(_touch_statement(store), values)
+    TOUCH.run(connection, values)
 
 
-@lru_cache(maxsize=8)
-def _touch_statement(store: Store) -> Any:
-    """Built once: building costs more than running it for a small group."""
+def _touch_statement(on_sqlite: bool) -> Any:
     runs = schema.runs
-    statement = store.upsert(runs)
+    statement = insertion(
+        on_sqlite, runs, "project", "key", "first_seen", "last_seen", "root_seen", "version", "due"
+    )
     new = statement.excluded
     rooted = runs.c.root_seen.is_not(null())
     late = new.last_seen + LATE_SECONDS
@@ -139,21 +132,39 @@ def _touch_statement(store: Store) -> Any:
     )
 
 
+TOUCH = Prepared(_touch_statement)
+ADD_SEGMENTS = Prepared(
+    lambda on_sqlite: insertion(on_sqlite, schema.segments, "run", "spans", "span_keys", "payload")
+)
+ADD_TRACES = Prepared(
+    lambda on_sqlite: insertion(
+        on_sqlite, schema.run_traces, "project", "trace_id", "run"
+    ).on_conflict_do_nothing()
+)
+RUN_ROWS = Prepared(
+    lambda on_sqlite: select(schema.runs.c.key, schema.runs.c.id, schema.runs.c.version).where(
+        schema.runs.c.project == bindparam("project"), among(on_sqlite, schema.runs.c.key, "keys")
+    )
+)
+SPAN_KEYS = Prepared(
+    lambda on_sqlite: select(schema.segments.c.run, schema.segments.c.span_keys).where(
+        among(on_sqlite, schema.segments.c.run, "runs")
+    )
+)
+
+
 def _rows(
     connection: Connection, by_run: Iterable[tuple[int, str]]
 ) -> dict[tuple[int, str], tuple[int, int]]:
     """(project, key) -> (row id, version)."""
-    runs = schema.runs
-    keys = sorted({key for _, key in by_run})
-    found: dict[tuple[int, str], tuple[int, int]] = {}
-    for at in range(0, len(keys), PARAMETERS):
-        query = select(runs.c.project, runs.c.key, runs.c.id, runs.c.version).where(
-            runs.c.key.in_(keys[at : at + PARAMETERS])
-        )
-        found.update(
-            {(project, key): (run, version) for project, key, run, version in connection.execute(query)}
-        )
-    return found
+    keys: dict[int, list[str]] = {}
+    for project, key in by_run:
+        keys.setdefault(project, []).append(key)
+    return {
+        (project, key): (run, version)
+        for project, own in keys.items()
+        for key, run, version in RUN_ROWS.ask(connection, project=project, keys=several(connection, own))
+    }
 
 
 def _stored_keys(
@@ -167,11 +178,7 @@ def _stored_keys(
         result[run] = cached if cached is not None else set()
         if cached is None and version > 1:
             unknown.append(run)
-    segments = schema.segments
-    for at in range(0, len(unknown), PARAMETERS):
-        query = select(segments.c.run, segments.c.span_keys).where(
-            segments.c.run.in_(unknown[at : at + PARAMETERS])
-        )
-        for run, joined in connection.execute(query):
+    if unknown:
+        for run, joined in SPAN_KEYS.ask(connection, runs=several(connection, unknown)):
             result[run].update(joined[i : i + SPAN_KEY_BYTES] for i in range(0, len(joined), SPAN_KEY_BYTES))
     return result

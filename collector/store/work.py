@@ -8,15 +8,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import bindparam, case, delete, func, insert, or_, select, update
+from sqlalchemy import Float, Integer, bindparam, case, delete, func, null, or_, select, update
 from sqlalchemy.engine import Connection
 
 from collector.model import Binding
 from collector.store import alerts, schema
 from collector.store.engine import Store
 from collector.store.packing import unpack
+from collector.store.prepared import Prepared, among, insertion, several
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,25 +65,33 @@ class Conclusion:
 
 def claim(store: Store, worker: str, *, now: float, lease: float, limit: int) -> list[Claim]:
     """Up to `limit` due runs, held by `worker` until `now + lease`."""
+    with store.write() as connection:
+        found = CLAIM.ask(connection, now=now, until=now + lease, worker=worker, limit=limit)
+        return [Claim(*row) for row in found]
+
+
+def _claim(_on_sqlite: bool) -> Any:
     runs = schema.runs
+    now = bindparam("now", type_=Float)
     due = (
         select(runs.c.id)
         .where(runs.c.due <= now, or_(runs.c.lease.is_(None), runs.c.lease < now))
         .order_by(runs.c.due)
-        .limit(limit)
+        .limit(bindparam("limit", type_=Integer))
         .with_for_update(skip_locked=True)
     )
-    statement = (
+    return (
         update(runs)
         .where(runs.c.id.in_(due.scalar_subquery()))
-        .values(lease=now + lease, worker=worker, attempts=runs.c.attempts + 1)
+        .values(lease=bindparam("until"), worker=bindparam("worker"), attempts=runs.c.attempts + 1)
         .returning(
             runs.c.id, runs.c.project, runs.c.key, runs.c.version, runs.c.first_seen, runs.c.last_seen,
             runs.c.root_seen, runs.c.attempts, runs.c.case_id, runs.c.digest, runs.c.joined,
         )
     )  # fmt: skip
-    with store.write() as connection:
-        return [Claim(*row) for row in connection.execute(statement)]
+
+
+CLAIM = Prepared(_claim)
 
 
 def next_due(store: Store) -> float | None:
@@ -129,15 +139,22 @@ class Stored:
 
 def payloads(connection: Connection, runs: Sequence[int]) -> dict[int, Stored]:
     """Unpacked segments of each run; a damaged one is counted: the others still tell something."""
-    segments = schema.segments
-    query = select(segments.c.run, segments.c.payload).where(segments.c.run.in_(runs)).order_by(segments.c.id)
     found = {run: Stored() for run in runs}
-    for run, payload in connection.execute(query):
+    for run, payload in PAYLOADS.ask(connection, runs=several(connection, runs)):
         try:
             found[run].payloads.append(unpack(payload))
         except ValueError:
             found[run].damaged += 1
     return found
+
+
+PAYLOADS = Prepared(
+    lambda on_sqlite: (
+        select(schema.segments.c.run, schema.segments.c.payload)
+        .where(among(on_sqlite, schema.segments.c.run, "runs"))
+        .order_by(schema.segments.c.id)
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,42 +169,57 @@ class Host:
 
 def guests(connection: Connection, runs_: Sequence[int]) -> dict[int, list[int]]:
     """run -> the groups of spans without a run id that share a trace with it."""
-    traces, other = schema.run_traces, schema.runs.alias()
-    query = (
-        select(traces.c.run, other.c.id)
-        .join(other, (other.c.project == traces.c.project) & (other.c.key == traces.c.trace_id))
-        .where(traces.c.run.in_(runs_), other.c.id != traces.c.run)
-    )
     found: dict[int, list[int]] = {}
-    for run, guest in connection.execute(query):
+    for run, guest in GUESTS.ask(connection, runs=several(connection, runs_)):
         found.setdefault(run, []).append(guest)
     return found
 
 
+def _guests(on_sqlite: bool) -> Any:
+    traces, other = schema.run_traces, schema.runs.alias()
+    return (
+        select(traces.c.run, other.c.id)
+        .join(other, (other.c.project == traces.c.project) & (other.c.key == traces.c.trace_id))
+        .where(among(on_sqlite, traces.c.run, "runs"), other.c.id != traces.c.run)
+    )
+
+
+GUESTS = Prepared(_guests)
+
+
 def hosts(connection: Connection, runs_: Sequence[int]) -> dict[int, list[Host]]:
     """The reverse: group of spans without a run id -> the runs in its trace."""
-    traces, own, host = schema.run_traces, schema.runs.alias(), schema.runs.alias()
-    query = (
-        select(own.c.id, host.c.id, host.c.started_ns, host.c.ended_ns)
-        .join(traces, (own.c.project == traces.c.project) & (own.c.key == traces.c.trace_id))
-        .join(host, host.c.id == traces.c.run)
-        .where(own.c.id.in_(runs_), host.c.id != own.c.id)
-    )
     found: dict[int, list[Host]] = {}
-    for run, *rest in connection.execute(query):
+    for run, *rest in HOSTS.ask(connection, runs=several(connection, runs_)):
         found.setdefault(run, []).append(Host(*rest))
     return found
 
 
+def _hosts(on_sqlite: bool) -> Any:
+    traces, own, host = schema.run_traces, schema.runs.alias(), schema.runs.alias()
+    return (
+        select(own.c.id, host.c.id, host.c.started_ns, host.c.ended_ns)
+        .join(traces, (own.c.project == traces.c.project) & (own.c.key == traces.c.trace_id))
+        .join(host, host.c.id == traces.c.run)
+        .where(among(on_sqlite, own.c.id, "runs"), host.c.id != own.c.id)
+    )
+
+
+HOSTS = Prepared(_hosts)
+
+
 def span_counts(connection: Connection, runs_: Sequence[int]) -> dict[int, int]:
     """Stored spans of each run."""
-    segments = schema.segments
-    query = (
-        select(segments.c.run, func.sum(segments.c.spans))
-        .where(segments.c.run.in_(runs_))
-        .group_by(segments.c.run)
+    return {run: int(count) for run, count in SPAN_COUNTS.ask(connection, runs=several(connection, runs_))}
+
+
+SPAN_COUNTS = Prepared(
+    lambda on_sqlite: (
+        select(schema.segments.c.run, func.sum(schema.segments.c.spans))
+        .where(among(on_sqlite, schema.segments.c.run, "runs"))
+        .group_by(schema.segments.c.run)
     )
-    return {run: int(count) for run, count in connection.execute(query)}
+)
 
 
 def session_runs(connection: Connection, claim: Claim, session: str, *, limit: int) -> list[tuple[int, str]]:
@@ -205,14 +237,25 @@ def session_runs(connection: Connection, claim: Claim, session: str, *, limit: i
 
 def bindings(connection: Connection, traces: Iterable[str]) -> dict[tuple[int, str], Binding]:
     """(project, trace id) -> what a harness registered."""
-    table = schema.bindings
-    query = select(table).where(table.c.trace_id.in_(sorted(set(traces))))
+    wanted = several(connection, sorted(set(traces)))
     return {
-        (row.project, row.trace_id): Binding(
-            row.trace_id, row.case_id, row.status, row.wall_seconds, row.iterations, row.at
-        )
-        for row in connection.execute(query)
+        (project, trace_id): Binding(trace_id, *rest)
+        for project, trace_id, *rest in BINDINGS.ask(connection, traces=wanted)
     }
+
+
+def _bindings(on_sqlite: bool) -> Any:
+    table, projects = schema.bindings, schema.projects
+    return select(
+        table.c.project, table.c.trace_id, table.c.case_id, table.c.status, table.c.wall_seconds,
+        table.c.iterations, table.c.at,
+    ).where(
+        table.c.project.in_(select(projects.c.id)),  # the key begins with the project
+        among(on_sqlite, table.c.trace_id, "traces"),
+    )  # fmt: skip
+
+
+BINDINGS = Prepared(_bindings)
 
 
 def finish(store: Store, conclusions: Sequence[Conclusion], *, now: float) -> None:
@@ -260,8 +303,8 @@ def _record(connection: Connection, news: Sequence[Conclusion], now: float) -> N
     if again:
         for table in (schema.findings, schema.run_tools, schema.policy_results):
             connection.execute(delete(table).where(table.c.run.in_(again)))
-    connection.execute(
-        insert(schema.verdicts),
+    ADD_VERDICTS.run(
+        connection,
         [
             {
                 "run": conclusion.claim.run,
@@ -273,51 +316,38 @@ def _record(connection: Connection, news: Sequence[Conclusion], now: float) -> N
             for conclusion in news
         ],
     )
-    _insert(connection, schema.run_tools, ({"run": c.claim.run, "tool": t} for c in news for t in c.tools))
-    _insert(
+    ADD_TOOLS.run(connection, [{"run": c.claim.run, "tool": tool} for c in news for tool in c.tools])
+    ADD_FINDINGS.run(
         connection,
-        schema.findings,
-        ({"run": c.claim.run, "project": c.claim.project, **f} for c in news for f in c.findings),
+        [{"run": c.claim.run, "project": c.claim.project, **found} for c in news for found in c.findings],
     )
-    _insert(
+    ADD_RESULTS.run(
         connection,
-        schema.policy_results,
-        (
+        [
             {"run": c.claim.run, "policy": name, "verdict": verdict}
             for c in news
             for name, verdict in (c.policies or {}).items()
-        ),
+        ],
     )
 
 
-def _insert(connection: Connection, table: Any, rows: Any) -> None:
-    listed = list(rows)
-    if listed:
-        connection.execute(insert(table), listed)
+def _add(table: Any, *columns: str) -> Prepared:
+    return Prepared(lambda on_sqlite: insertion(on_sqlite, table, *columns))
+
+
+ADD_VERDICTS = _add(schema.verdicts, "run", "at", "outcome", "error_type", "body")
+ADD_TOOLS = _add(schema.run_tools, "run", "tool")
+ADD_RESULTS = _add(schema.policy_results, "run", "policy", "verdict")
+ADD_FINDINGS = _add(
+    schema.findings,
+    "run", "project", "rule", "type", "code", "tool", "sentence", "calls", "explanation",
+)  # fmt: skip
 
 
 def _close(connection: Connection, conclusions: Sequence[Conclusion]) -> None:
-    runs = schema.runs
-    columns = {name for conclusion in conclusions for name in conclusion.summary}
-    statement = (
-        update(runs)
-        .where(runs.c.id == bindparam("run_"), runs.c.checked <= bindparam("version_"))
-        .values(
-            {
-                **{name: bindparam(f"{name}_") for name in sorted(columns)},
-                "lease": None,
-                "worker": None,
-                "attempts": 0,
-                "checked": bindparam("version_"),
-                "digest": bindparam("digest_"),
-                "due": case(
-                    (runs.c.version == bindparam("version_"), bindparam("next_due_")), else_=runs.c.due
-                ),
-            }
-        )
-    )
-    connection.execute(
-        statement,
+    columns = tuple(sorted({name for conclusion in conclusions for name in conclusion.summary}))
+    _closing(columns).run(
+        connection,
         [
             {
                 **{f"{name}_": conclusion.summary.get(name) for name in columns},
@@ -329,3 +359,26 @@ def _close(connection: Connection, conclusions: Sequence[Conclusion]) -> None:
             for conclusion in conclusions
         ],
     )
+
+
+@lru_cache(maxsize=16)
+def _closing(columns: tuple[str, ...]) -> Prepared:
+    """Sets these columns, and says that the run has been looked at; one that grew in between stays due."""
+    runs = schema.runs
+    version, next_due = bindparam("version_", type_=Integer), bindparam("next_due_", type_=Float)
+    statement = (
+        update(runs)
+        .where(runs.c.id == bindparam("run_"), runs.c.checked <= version)
+        .values(
+            {
+                **{name: bindparam(f"{name}_") for name in columns},
+                "lease": null(),
+                "worker": null(),
+                "attempts": 0,
+                "checked": version,
+                "digest": bindparam("digest_"),
+                "due": case((runs.c.version == version, next_due), else_=runs.c.due),
+            }
+        )
+    )
+    return Prepared(lambda _: statement)

@@ -34,7 +34,7 @@ def ingest(store: object, *runs: str, calls: int = 3, now: float = 0.0) -> int:
         batch = from_protobuf(agent_request(run, ["a"] * calls), Limits())
         with store.write() as connection:  # type: ignore[attr-defined]
             arrivals = [(1, segment) for segment in batch.segments]
-            new += put(store, connection, arrivals, KnownKeys(), without, now=now, open_check=1)  # type: ignore[arg-type]
+            new += put(connection, arrivals, KnownKeys(), without, now=now, open_check=1)  # type: ignore[arg-type]
     return new
 
 
@@ -115,7 +115,7 @@ def test_every_span_is_stored_once_whatever_the_batches(tmp_path: Path) -> None:
         batch = from_protobuf(request(*(spans[i] for i in part)).SerializeToString(), Limits())
         with store.write() as connection:
             arrivals = [(1, segment) for segment in batch.segments]
-            new += put(store, connection, arrivals, KnownKeys(), without, now=0, open_check=1)
+            new += put(connection, arrivals, KnownKeys(), without, now=0, open_check=1)
     assert new == 4
     with store.read() as connection:
         assert connection.scalar(text("SELECT sum(spans) FROM segments")) == 4
