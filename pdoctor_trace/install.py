@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from .framework import Target
 
 WAITING, PATCHED, MISSING = "waiting", "patched", "missing"
-AWAKE, LEFT_ALONE = "awake", "disabled"
+AWAKE, LEFT_ALONE, BROKEN = "awake", "disabled", "broken"
+_MOST_LAYERS = 50
 
 
 class Row:
@@ -44,7 +45,9 @@ _AS_IT_IS = "as it is"
 _lock = threading.RLock()
 _rows: list[Row] = []
 _states: dict[str, str] = {}
-"""Framework -> waiting, awake or disabled."""
+"""Framework -> waiting, awake, disabled or broken."""
+_broken: dict[str, str] = {}
+"""Framework -> why its adapter cannot be loaded."""
 _once: set[str] = set()
 _replaced: list[export.Exporter] = []
 """Exporters of earlier settings that may still hold spans."""
@@ -94,7 +97,7 @@ def status() -> dict[str, Any]:
         "last_problem": exporter.last_problem if exporter is not None else "",
         "internal_errors": dict(FAILURES),
         "frameworks": dict(_states),
-        "targets": [_row(row) for row in _rows],
+        "targets": [*map(_row, _rows), *(_broken_row(*pair) for pair in _broken.items())],
     }
 
 
@@ -209,8 +212,15 @@ def _wake(entry: Entry) -> None:
         if _states[entry.name] == AWAKE:
             return
         _states[entry.name] = AWAKE
+    try:
+        targets = entry.load().targets
+    except Exception as error:
+        _states[entry.name] = BROKEN
+        _broken[entry.name] = f"{type(error).__name__}: {error}"
+        LOG.warning("the adapter %s cannot be loaded: %s", entry.name, _broken[entry.name])
+        return
     modules: dict[str, list[Row]] = {}
-    for target in entry.load().targets:
+    for target in targets:
         row = Row(entry.name, target)
         _rows.append(row)
         modules.setdefault(target.module, []).append(row)
@@ -224,9 +234,10 @@ def _patch_all(rows: list[Row], module: Any) -> None:
 
 
 def _patch(row: Row, module: Any) -> None:
-    """Wrap one target; a second call finds our wrapper and leaves it."""
-    if row.state == PATCHED:
-        return
+    """Wrap one target; where our wrapper is already, below others or not, it stays as it is.
+
+    Also called when a module is reloaded or imported anew: its functions are new then.
+    """
     holder, name = module, row.target.attribute
     if "." in name:
         class_name, _, name = name.partition(".")
@@ -237,12 +248,20 @@ def _patch(row: Row, module: Any) -> None:
         return
     import wrapt
 
-    existing = getattr(holder, name)
-    if isinstance(existing, wrapt.FunctionWrapper) and existing._self_wrapper is row.target.wrapper:
-        row.state = PATCHED  # imported by name from a module that is patched already
-        return
-    wrapt.wrap_function_wrapper(holder, name, row.target.wrapper)
-    row.state = PATCHED
+    if not _wrapped_by(row.target.wrapper, getattr(holder, name)):
+        wrapt.wrap_function_wrapper(holder, name, row.target.wrapper)
+    row.state, row.problem = PATCHED, ""
+
+
+def _wrapped_by(wrapper: Any, function: Any) -> bool:
+    """Whether one of the function's layers is ours."""
+    for _ in range(_MOST_LAYERS):
+        if getattr(function, "_self_wrapper", None) is wrapper:
+            return True
+        function = getattr(function, "__wrapped__", None)
+        if function is None:
+            break
+    return False
 
 
 def _row(row: Row) -> dict[str, Any]:
@@ -252,4 +271,14 @@ def _row(row: Row) -> dict[str, Any]:
         "state": row.state,
         "optional": row.target.optional,
         "problem": row.problem,
+    }
+
+
+def _broken_row(framework: str, problem: str) -> dict[str, Any]:
+    return {
+        "framework": framework,
+        "target": "",
+        "state": BROKEN,
+        "optional": False,
+        "problem": problem,
     }
