@@ -149,6 +149,8 @@ class Rebuilt:
     """Without a run span: does the newest model call wait for answers? None = something else says the end."""
     models: tuple[ModelCall, ...] = ()
     """Model calls in order; empty where nothing needed them."""
+    error_kinds: Mapping[int, str] = field(default_factory=dict)
+    """Position of a failed call -> what its span calls the failure (`timeout`, `ValueError`, ...)."""
 
     @property
     def all_calls_arrived(self) -> bool:
@@ -167,4 +169,3 @@ class Assessment:
     """None where the run is bound to no case."""
     policies: tuple[Any, ...] = ()
     """Policy results, one per policy that applies."""
-    metrics: Mapping[str, float | None] = field(default_factory=dict)

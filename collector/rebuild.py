@@ -11,7 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from collector.dialects import SeenAgent, SeenCall, SeenModel, readers
-from collector.dialects.names import CASE_ID, DROPPED_SPANS, RUN_ID, SCOPE_NAME, SERVICE_NAME
+from collector.dialects.names import (
+    CASE_ID,
+    DROPPED_SPANS,
+    ERROR_KIND,
+    ERROR_TYPE,
+    RUN_ID,
+    SCOPE_NAME,
+    SERVICE_NAME,
+)
 from collector.dialects.reading import Request, loaded, text, whole
 from collector.join import piece_of, session_of
 from collector.model import Rebuilt, Run, Span, ToolCall
@@ -62,7 +70,20 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         piece=piece,
         pending=None if piece is None else not models or bool(models[-1].requests),
         models=tuple(model_call(seen.span) for seen in models),
+        error_kinds=dict(_error_kinds(calls)),
     )
+
+
+def _error_kinds(calls: Sequence[SeenCall]) -> Iterable[tuple[int, str]]:
+    for index, seen in enumerate(calls):
+        if seen.call.error is not None:
+            attributes = loaded(seen.span)
+            kind = text(attributes.get(ERROR_KIND)) or text(attributes.get(ERROR_TYPE))
+            yield index, kind or _raised(seen.span) or "error"
+
+
+def _raised(span: Span) -> str | None:
+    return _first(text(said.get("exception.type")) for name, said in span.events if name == "exception")
 
 
 def _telling(agents: Sequence[SeenAgent], calls: Sequence[SeenCall]) -> list[Span]:

@@ -14,6 +14,7 @@ from collector.api.access import Access, reader
 from collector.api.bodies import json_object
 from collector.assess import assess, outcome_of
 from collector.errors import BadRequest, NotFound
+from collector.metrics import Observed, measured
 from collector.model import Rebuilt
 from collector.otlp.spans import spans_of
 from collector.policies import load_all
@@ -133,7 +134,7 @@ def _check(access: Access, said: dict[str, Any]) -> dict[str, Any]:
         "outcome": outcome_of(assessment, complete=run.ended),
         "verdict": assessment.verdict.to_json() if assessment.verdict else None,
         "policies": [result.to_json() for result in assessment.policies],
-        "metrics": dict(assessment.metrics),
+        "metrics": measured(Observed(run)),
     }
 
 

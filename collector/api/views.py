@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from collector.errors import BadRequest
+from collector.metrics import measured, observed
 from collector.model import Rebuilt, Span
 
 Row = Any
@@ -59,7 +60,7 @@ def run_detail(row: Row, rebuilt: Rebuilt, history: Sequence[Row]) -> dict[str, 
         "verdict": verdict,
         "policies": policies,
         "verdicts": ([verdict] if verdict else []) + list(policies),
-        "metrics": current.get("metrics", {}),
+        "metrics": measured(observed(rebuilt)),
         "problems": current.get("problems", []),
         "history": [history_item(entry) for entry in history],
         "record": record,

@@ -28,6 +28,9 @@ class Collector:
         self.http = httpx.Client(
             base_url=f"{self.url}/api/v1", headers=headers, timeout=30.0, trust_env=False
         )
+        verb = click.get_current_context(silent=True)
+        if verb is not None:
+            verb.call_on_close(self.http.close)
 
     def get(self, path: str, **parameters: Any) -> Any:
         """The JSON answer; anything else is `BadInput` with what the collector said and what to do."""

@@ -103,7 +103,21 @@ def run_text(run: dict[str, Any]) -> str:
     said = [finding["explanation"] for finding in findings(run)]
     said += [f"[{policy['policy']}] {policy['explanation']}" for policy in violated(run)]
     parts = [f"run {run['id']}: {headline(run)}", table(["call", "tool", "id", "result"], rows)]
+    parts += [metrics_text(run["metrics"])]
+    parts += [f"note: {plain(problem)}" for problem in run.get("problems", ())]
     return "\n".join([*parts, *(f"- {plain(line)}" for line in said)])
+
+
+def metrics_text(metrics: dict[str, Any]) -> str:
+    """The numbers that are known, on one line."""
+    known = {name: value for name, value in metrics.items() if value not in (None, {})}
+    return "metrics: " + ", ".join(f"{name} {metric_value(value)}" for name, value in known.items())
+
+
+def metric_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "(" + ", ".join(f"{plain(name)} {count}" for name, count in value.items()) + ")"
+    return f"{value:.3g}" if isinstance(value, float) and value < 1000 else f"{value:.0f}"
 
 
 def headline(run: dict[str, Any]) -> str:

@@ -120,7 +120,6 @@ def conclusion(
     body: dict[str, Any] = {
         "verdict": verdict.to_json() if verdict else None,
         "policies": [result.to_json() for result in assessment.policies],
-        "metrics": dict(assessment.metrics),
         "problems": problems,
         "status": run.status,
         "complete": complete,

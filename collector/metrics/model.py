@@ -1,0 +1,44 @@
+"""What a metric is, and what it is measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from collector.model import ModelCall, Rebuilt, Run
+
+Value = int | float | Mapping[str, int] | None
+"""A number, counts by name, or None where the spans do not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A run with what else its spans told."""
+
+    run: Run
+    models: tuple[ModelCall, ...] = ()
+    error_kinds: Mapping[int, str] = field(default_factory=dict)
+    """Position of a failed call -> what its span calls the failure."""
+    started_ns: int | None = None
+    ended_ns: int | None = None
+
+
+def observed(rebuilt: Rebuilt) -> Observed:
+    """A rebuilt run as metrics see it."""
+    return Observed(rebuilt.run, rebuilt.models, rebuilt.error_kinds, rebuilt.started_ns, rebuilt.ended_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number about a run."""
+
+    name: str
+    about: str
+    """What it is, for people; says when it is None."""
+    measure: Callable[[Observed], Value]
+    unit: str = ""
+    highest: float | None = None
+    """The upper end of its range; every range begins at 0. None = open."""
+    better: Literal["low", "high", None] = None
+    """Which direction is good news, where one is."""
