@@ -154,27 +154,30 @@ def list_findings(
 
 
 def stats(connection: Connection, project: int) -> dict[str, Any]:
-    """Counts of what is stored, and what waits."""
+    """Counts of what is stored, and what waits; read from an index that holds nothing else."""
     runs = schema.runs
-    mine = (runs.c.project == project) & runs.c.listed.is_not(False)
-    outcomes = connection.execute(
-        select(runs.c.outcome, runs.c.error_type, func.count())
-        .where(mine)
-        .group_by(runs.c.outcome, runs.c.error_type)
+    groups = connection.execute(
+        select(runs.c.listed, runs.c.outcome, runs.c.error_type, func.count(), func.sum(runs.c.spans))
+        .where(runs.c.project == project)
+        .group_by(runs.c.listed, runs.c.outcome, runs.c.error_type)
     ).all()
     by_outcome: dict[str, int] = {}
     by_error: dict[str, int] = {}
-    for outcome, error_type, count in outcomes:
-        by_outcome[outcome or "unbound"] = by_outcome.get(outcome or "unbound", 0) + count
-        if error_type:
-            by_error[error_type] = by_error.get(error_type, 0) + count
-    spans = connection.scalar(select(func.sum(runs.c.spans)).where(runs.c.project == project))
+    for listed, outcome, error_type, count, _ in groups:
+        if listed is not False:
+            by_outcome[outcome or "unbound"] = by_outcome.get(outcome or "unbound", 0) + count
+            if error_type:
+                by_error[error_type] = by_error.get(error_type, 0) + count
     waiting = connection.scalar(
-        select(func.count()).where(runs.c.project == project, runs.c.checked < runs.c.version)
+        select(func.count()).where(
+            runs.c.due.is_not(None),  # true of every run that waits, and few are due
+            runs.c.project == project,
+            runs.c.checked < runs.c.version,
+        )
     )
     return {
         "runs": sum(by_outcome.values()),
-        "spans": int(spans or 0),
+        "spans": sum(int(spans or 0) for *_, spans in groups),
         "outcomes": by_outcome,
         "error_types": by_error,
         "unchecked": int(waiting or 0),

@@ -30,6 +30,12 @@ HEAD = "0001"
 metadata = MetaData()
 Big = BigInteger().with_variant(Integer(), "sqlite")
 
+
+def partial(name: str, *columns: str, where: str) -> Index:
+    """An index of the rows that fulfil `where` only: a run that is just arriving costs nothing in it."""
+    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+
+
 meta = Table(
     "meta",
     metadata,
@@ -93,12 +99,7 @@ deliveries = Table(
     Column("attempts", Integer, nullable=False, server_default=text("0")),
     Column("status", String),
     UniqueConstraint("webhook", "run", "digest"),
-    Index(
-        "deliveries_due",
-        "due",
-        sqlite_where=text("due IS NOT NULL"),
-        postgresql_where=text("due IS NOT NULL"),
-    ),
+    partial("deliveries_due", "due", where="due IS NOT NULL"),
 )
 
 runs = Table(
@@ -136,19 +137,16 @@ runs = Table(
     # A trace of a conversation (collector.join): the key of the run that shows it, which may be its own.
     Column("joined", String),
     UniqueConstraint("project", "key"),
-    Index("runs_due", "due", sqlite_where=text("due IS NOT NULL"), postgresql_where=text("due IS NOT NULL")),
-    Index("runs_outcome", "project", "outcome", "id"),
-    Index("runs_agent", "project", "agent", "id"),
-    Index("runs_case", "project", "case_id", "id"),
-    Index("runs_session", "project", "session", "id"),
+    partial("runs_due", "due", where="due IS NOT NULL"),
+    partial("runs_outcome", "project", "outcome", "id", where="outcome IS NOT NULL"),
+    partial("runs_error", "project", "error_type", "id", where="error_type IS NOT NULL"),
+    partial("runs_agent", "project", "agent", "id", where="agent IS NOT NULL"),
+    partial("runs_service", "project", "service", "id", where="service IS NOT NULL"),
+    partial("runs_case", "project", "case_id", "id", where="case_id IS NOT NULL"),
+    partial("runs_session", "project", "session", "id", where="session IS NOT NULL"),
+    partial("runs_joined", "project", "joined", where="joined IS NOT NULL"),
+    Index("runs_counts", "project", "listed", "outcome", "error_type", "spans"),
     Index("runs_seen", "project", "first_seen"),
-    Index(
-        "runs_joined",
-        "project",
-        "joined",
-        sqlite_where=text("joined IS NOT NULL"),
-        postgresql_where=text("joined IS NOT NULL"),
-    ),
 )
 
 segments = Table(
@@ -169,6 +167,7 @@ run_traces = Table(
     Column("trace_id", String, primary_key=True),
     Column("run", Big, primary_key=True),
     Index("run_traces_run", "run"),
+    sqlite_with_rowid=False,
 )
 
 pieces = Table(
@@ -222,6 +221,7 @@ run_tools = Table(
     Column("run", Big, primary_key=True),
     Column("tool", String, primary_key=True),
     Index("run_tools_tool", "tool", "run"),
+    sqlite_with_rowid=False,
 )
 
 policy_results = Table(
@@ -231,6 +231,7 @@ policy_results = Table(
     Column("policy", String, primary_key=True),
     Column("verdict", String, nullable=False),
     Index("policy_results_policy", "policy", "run"),
+    sqlite_with_rowid=False,
 )
 
 cases = Table(
