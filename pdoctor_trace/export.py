@@ -347,7 +347,9 @@ def _program() -> str:
 def start_untraced(thread: threading.Thread) -> None:
     """Start our own thread with the original method, so that it does not inherit the host's run."""
     start: Any = threading.Thread.start
-    getattr(start, "__wrapped__", start)(thread)
+    while hasattr(start, "__wrapped__"):  # ours, and what other vendors have put around it
+        start = start.__wrapped__
+    start(thread)
 
 
 _ends: list[Callable[[], object]] = []

@@ -1,4 +1,4 @@
-"""The active run follows into threads and executors that are started while it is active.
+"""The active run follows into threads, executors and thread pools that get work while it is active.
 
 Only our own frame is carried, not the host's other context variables, so nothing changes for the host.
 Worker threads of an executor live longer than the run that happened to start them: they get no frame
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import runtime
+from .guard import guarded
 from .importing import when_imported
 from .runs import CURRENT, Frame, current
 
@@ -23,37 +24,80 @@ _POOL_WORKERS = (
 )
 
 
+_POOL_METHODS = ("apply_async", "_map_async", "imap", "imap_unordered")
+"""What all ways of giving work to a `multiprocessing.pool.ThreadPool` come through."""
+
+
 def patch_threads() -> None:
-    """Wrap `Thread.start` and `ThreadPoolExecutor.submit`."""
+    """Wrap `Thread.start`, `ThreadPoolExecutor.submit` and their like in `ThreadPool`."""
     threading.Thread.start = _starting(threading.Thread.start)  # type: ignore[method-assign]
-    when_imported("concurrent.futures.thread", _patch_pool)
+    when_imported("concurrent.futures.thread", _patch_executor)
+    when_imported("multiprocessing.pool", _patch_pool)
+
+
+def _patch_executor(module: Any) -> None:
+    executor = module.ThreadPoolExecutor
+    executor.submit = _giving(executor.submit)
 
 
 def _patch_pool(module: Any) -> None:
-    pool = module.ThreadPoolExecutor
-    pool.submit = _submitting(pool.submit)
+    for name in _POOL_METHODS:
+        setattr(module.ThreadPool, name, _giving(getattr(module.ThreadPool, name)))
 
 
 def _starting(start: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(start)
     def started(self: threading.Thread) -> None:
         frame = current() if runtime.recording() else None
-        if frame is not None and not _is_pool_worker(self):
-            self.run = _in_frame_once(frame, self)  # type: ignore[method-assign]
-        start(self)
+        if frame is None:
+            start(self)
+            return
+        guarded(_carry, frame, self)
+        try:
+            start(self)
+        except BaseException:
+            vars(self).pop("run", None)  # the host may try again
+            raise
 
     return started
 
 
-def _submitting(submit: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(submit)
-    def submitted(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        frame = current() if runtime.recording() else None
-        if frame is None or not args:
-            return submit(self, *args, **kwargs)
-        return submit(self, _InFrame(frame, args[0]), *args[1:], **kwargs)
+def _carry(frame: Frame, thread: threading.Thread) -> None:
+    """Replace `run` on the thread for its one run, so subclasses with a `run` of their own work.
 
-    return submitted
+    Not on a thread that runs already or was started before, nor where `run` is not ours to replace.
+    """
+    own = getattr(type(thread), "run", None)
+    if thread.ident is None and callable(own) and not _is_pool_worker(thread):
+        vars(thread).setdefault("run", _in_frame_once(frame, thread))
+
+
+def _in_frame_once(frame: Frame, thread: threading.Thread) -> Callable[[], None]:
+    original = thread.run
+
+    def run() -> None:
+        vars(thread).pop("run", None)
+        CURRENT.set(frame)
+        original()
+
+    return run
+
+
+def _giving(give: Callable[..., Any]) -> Callable[..., Any]:
+    """A method whose first argument is a function that another thread will call."""
+
+    @functools.wraps(give)
+    def given(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        frame = current() if runtime.recording() else None
+        if frame is None:
+            return give(self, *args, **kwargs)
+        if args:
+            return give(self, _InFrame(frame, args[0]), *args[1:], **kwargs)
+        if "func" in kwargs:
+            kwargs["func"] = _InFrame(frame, kwargs["func"])
+        return give(self, **kwargs)
+
+    return given
 
 
 class _InFrame:
@@ -70,18 +114,6 @@ class _InFrame:
             return self.function(*args, **kwargs)
         finally:
             CURRENT.reset(token)
-
-
-def _in_frame_once(frame: Frame, thread: threading.Thread) -> Callable[[], None]:
-    """Replaces `thread.run` on the instance for its one run, so subclasses with a `run` of their own work."""
-    original = thread.run
-
-    def run() -> None:
-        del thread.run
-        CURRENT.set(frame)
-        original()
-
-    return run
 
 
 def _is_pool_worker(thread: threading.Thread) -> bool:
