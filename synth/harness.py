@@ -16,6 +16,7 @@ import secrets
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,8 +28,8 @@ from urllib.parse import quote
 
 import httpx
 
-from synth.agents import Settings
-from synth.agents.process import Worker
+from synth.agents import AGENTS, Settings
+from synth.agents.process import Ended, Worker
 from synth.case import Case
 from synth.errors import BadInput, SynthError
 from synth.simulated_model import Planted, SimulatedModel
@@ -308,8 +309,12 @@ class Harness:
     ) -> None:
         """One worker's share: runs trials until there are no more, then says so with None."""
         try:
-            for trial in source:
-                begun.put(judging.submit(self._judged_part, *self._agent_part(trial, judging)))
+            with _Lane(self._workers, self.options.timeout) as lane:
+                for trial in source:
+                    for ended in lane.give(self._given(trial, judging)):
+                        begun.put(judging.submit(self._judged_part, *ended))
+                for ended in lane.rest():
+                    begun.put(judging.submit(self._judged_part, *ended))
         except BaseException as error:
             source.stop()
             failed: Future[Result] = Future()
@@ -317,6 +322,17 @@ class Harness:
             begun.put(failed)
         finally:
             begun.put(None)
+
+    def _given(self, trial: Trial, beside: ThreadPoolExecutor | None = None) -> _Given:
+        """A trial with a trace of its own, of which the collector is told, `beside` the work if given."""
+        trace_id = secrets.token_hex(16)
+        request = self._request(trial, trace_id)
+        if trial.case is None:
+            return _Given(trial, trace_id, request)
+        if beside is None:
+            self._announce(trial.case, trace_id)
+            return _Given(trial, trace_id, request)
+        return _Given(trial, trace_id, request, beside.submit(self._announce, trial.case, trace_id))
 
     def _announce(self, case: Case, trace_id: str) -> None:
         """Tell the collector of the case, once, and that this trace is about it."""
@@ -326,18 +342,11 @@ class Harness:
                 self._registered.add(case.id)
         self.collector.bind(trace_id, case.id)
 
-    def _agent_part(
-        self, trial: Trial, beside: ThreadPoolExecutor
-    ) -> tuple[Trial, str, Future[None] | None, dict[str, Any], Path]:
-        """Run the agent: (trial, trace id, its announcement, the worker's answer, the tools' own log)."""
-        trace_id = secrets.token_hex(16)
-        log = Path(self._folder.name) / f"{trace_id}.jsonl"
-        announced = None if trial.case is None else beside.submit(self._announce, trial.case, trace_id)
-        with self._workers.borrow(trial.agent) as worker:
-            answer = worker.run(self._request(trial, trace_id, log), self.options.timeout)
-        return trial, trace_id, announced, answer, log
+    def _log(self, trace_id: str) -> Path:
+        """The tools' own log of a run."""
+        return Path(self._folder.name) / f"{trace_id}.jsonl"
 
-    def _request(self, trial: Trial, trace_id: str, log: Path) -> dict[str, Any]:
+    def _request(self, trial: Trial, trace_id: str) -> dict[str, Any]:
         what: dict[str, Any]
         if trial.record is not None:
             what = {"record": dict(trial.record)}
@@ -346,7 +355,9 @@ class Harness:
         else:
             raise BadInput("a trial needs a case or a recorded run")
         settings = asdict(self._settings(trial.model, trace_id))
-        head = {"job": trial.key, "trace_id": trace_id, "case_id": trial.case_id, "tool_log": str(log)}
+        head: dict[str, Any]
+        head = {"agent": trial.agent, "trace_id": trace_id, "case_id": trial.case_id}
+        head["tool_log"] = str(self._log(trace_id))
         return {**head, **what, "settings": settings}
 
     def _settings(self, model: str, trace_id: str) -> Settings:
@@ -360,21 +371,36 @@ class Harness:
             )
         return Settings(model, options.base_url, options.api_key, options.temperature, options.max_iterations)
 
-    def _judged_part(
-        self,
-        trial: Trial,
-        trace_id: str,
-        announced: Future[None] | None,
-        answer: Mapping[str, Any],
-        log: Path,
-    ) -> Result:
-        if trial.case is not None and announced is not None:
-            announced.result()
+    def _judged_part(self, given: _Given, ended: Ended) -> Result:
+        """The result, once the collector has the run's spans and has judged them."""
+        trial, trace_id, answer = given.trial, given.trace_id, ended.answer
+        if given.announced is not None:
+            given.announced.result()
+        if trial.case is not None:
             ending = {name: answer[name] for name in ("status", "wall_seconds")}
             self.collector.bind(trace_id, trial.case.id, iterations=answer["iterations"] or None, **ending)
         began = time.perf_counter()
+        sent = ended.flushed.result()
         run = self._await(trial, trace_id, answer["status"])
-        waited = time.perf_counter() - began
+        if not sent and (run is None or run["outcome"] not in ("pass", "fail")):
+            return self._once_more(trial)
+        return self._result(trial, trace_id, answer, run, time.perf_counter() - began)
+
+    def _once_more(self, trial: Trial) -> Result:
+        """The worker died in the next trial before all spans of this one were out, and they are missed."""
+        given = self._given(trial)
+        with self._workers.borrow(trial.agent) as worker:
+            ended = worker.run(given.request, self.options.timeout)
+        return self._judged_part(given, ended)
+
+    def _result(
+        self,
+        trial: Trial,
+        trace_id: str,
+        answer: Mapping[str, Any],
+        run: Mapping[str, Any] | None,
+        waited: float,
+    ) -> Result:
         planted = self._planted(trace_id)
         return Result(
             trial=trial.key,
@@ -389,7 +415,7 @@ class Harness:
             tokens=answer["tokens"],
             wall_seconds=answer["wall_seconds"] or 0.0,
             run=None if run is None else {name: run[name] for name in KEPT},
-            tool_log=_read_log(log),
+            tool_log=_read_log(self._log(trace_id)),
             planted=None if planted is None else planted.to_json(),
             verdict_seconds=waited,
             synthesis_seconds=trial.synthesis_seconds,
@@ -436,8 +462,12 @@ class _Source:
             yield trial
 
 
+SHARED = frozenset({REPLAY, *(agent.name for agent in AGENTS)})
+"""Agents that take turns in one process, so that their libraries are loaded once."""
+
+
 class _Workers:
-    """Idle worker processes by agent; at most as many are busy as there are running threads."""
+    """Idle worker processes; at most as many are busy as there are running threads."""
 
     def __init__(self, endpoint: str, options: Options) -> None:
         self._endpoint, self._options = endpoint, options
@@ -447,24 +477,91 @@ class _Workers:
 
     @contextmanager
     def borrow(self, agent: str) -> Iterator[Worker]:
-        worker = self._take(agent)
-        worker.start()
+        worker = self.take(agent)
         yield worker
-        with self._lock:
-            self._idle.setdefault(agent, []).append(worker)
+        self.give_back(agent, worker)
 
-    def _take(self, agent: str) -> Worker:
+    def take(self, agent: str) -> Worker:
         with self._lock:
-            idle = self._idle.get(agent)
+            idle = self._idle.get(_kind(agent))
             if idle:
                 return idle.pop()
             worker = Worker(agent, self._endpoint, self._options.environment)
             self._all.append(worker)
             return worker
 
+    def give_back(self, agent: str, worker: Worker) -> None:
+        with self._lock:
+            self._idle.setdefault(_kind(agent), []).append(worker)
+
     def close(self) -> None:
         for worker in self._all:
             worker.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A trial on its way."""
+
+    trial: Trial
+    trace_id: str
+    request: Mapping[str, Any]
+    announced: Future[None] | None = None
+    """When the collector knows which case the trace is about."""
+
+
+SHORT = 2.0
+"""Seconds; where runs are shorter, a worker gets its next trial before the one at hand has ended, since
+handing over would take a good part of its time. Of longer runs none waits for a worker that is busy."""
+
+
+class _Lane:
+    """One worker at a time and what it has been given; use with `with`, which gives the worker back."""
+
+    def __init__(self, workers: _Workers, timeout: float) -> None:
+        self._workers, self._timeout = workers, timeout
+        self._given: deque[_Given] = deque()
+        self._worker: Worker | None = None
+        self._agent = ""
+        self._short = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._worker is not None and exception == (None, None, None):
+            self._workers.give_back(self._agent, self._worker)
+
+    def give(self, given: _Given) -> Iterator[tuple[_Given, Ended]]:
+        """Hand a trial over; gives the trials that ended meanwhile."""
+        if self._worker is None or _kind(given.trial.agent) != _kind(self._agent):
+            yield from self.rest()
+            self._change(given.trial.agent)
+        assert self._worker is not None
+        self._worker.give(given.request)
+        self._given.append(given)
+        while len(self._given) > (1 if self._short else 0):
+            yield self._next_end()
+
+    def rest(self) -> Iterator[tuple[_Given, Ended]]:
+        while self._given:
+            yield self._next_end()
+
+    def _change(self, agent: str) -> None:
+        if self._worker is not None:
+            self._workers.give_back(self._agent, self._worker)
+        self._agent, self._worker = agent, self._workers.take(agent)
+
+    def _next_end(self) -> tuple[_Given, Ended]:
+        assert self._worker is not None
+        ended = self._worker.next_end(self._timeout)
+        self._short = (ended.answer["wall_seconds"] or SHORT) < SHORT
+        return self._given.popleft(), ended
+
+
+def _kind(agent: str) -> str:
+    """What kind of process an agent runs in: agents of the user have one each."""
+    return "shipped" if agent in SHARED else agent
 
 
 def _read_log(path: Path) -> tuple[Mapping[str, Any], ...]:

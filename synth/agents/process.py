@@ -7,11 +7,15 @@ import json
 import os
 import queue
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,7 +26,9 @@ GRACE = 2.0
 START_LIMIT = 120.0
 """Seconds that a worker gets to import its framework."""
 TAIL = 2_000
-"""Characters of standard error kept when a worker dies."""
+"""Bytes of standard error kept when a worker dies."""
+MOST_WORDS = 1 << 20
+"""Bytes of standard error that are let lie between two jobs."""
 
 
 def command(agent: str, endpoint: str | None) -> list[str]:
@@ -43,24 +49,45 @@ def pdoctor_command() -> Sequence[str]:
     return [found]
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An agent's run that is over."""
+
+    answer: Mapping[str, Any]
+    """As the worker gave it; made here: `timeout` after the limit, `crash` if the process died."""
+    flushed: Future[bool]
+    """Done when the run's spans were sent; False when the process died before it could tell."""
+
+
 class Worker:
     """One worker process at a time; a new one replaces one that died or was killed."""
 
     def __init__(
         self, agent: str, endpoint: str | None, environment: Mapping[str, str] | None = None
     ) -> None:
+        self._agent = agent
         self._command = command(agent, endpoint)
         self._environment = {"OTEL_SERVICE_NAME": agent, **os.environ, **(environment or {})}
         self._process: subprocess.Popen[str] | None = None
-        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._given: deque[dict[str, Any]] = deque()
+        """Jobs that have not ended, the oldest first; it alone may have begun."""
+        self._flushing: dict[str, Future[bool]] = {}
         self._stderr: IO[bytes] | None = None
         self._pump: threading.Thread | None = None
 
+    @property
+    def pid(self) -> int | None:
+        """Of the process, None while there is none."""
+        return None if self._process is None else self._process.pid
+
     def start(self) -> None:
         """Start the process unless it runs; raises BadInput when its agent cannot be loaded."""
+        if self._process is not None and not self._given and self._process.poll() is not None:
+            self.close()  # it died after its last job, by something that job left running
         if self._process is not None:
             return
-        self._lines = queue.Queue()
+        self._messages, self._flushing = queue.SimpleQueue(), {}
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
             self._command,
@@ -70,45 +97,79 @@ class Worker:
             env=self._environment,
             text=True,
             encoding="utf-8",
+            # A group of its own: an interrupt at the terminal is for us, and what it starts ends with it.
+            start_new_session=True,
         )
         assert self._process.stdout is not None
-        self._pump = threading.Thread(target=_pump, args=(self._process.stdout, self._lines), daemon=True)
+        pumped = (self._process.stdout, self._messages, self._flushing)
+        self._pump = threading.Thread(target=_pump, args=pumped, daemon=True)
         self._pump.start()
-        self._await_ready()
-
-    def _await_ready(self) -> None:
-        try:
-            line = self._lines.get(timeout=START_LIMIT)
-        except queue.Empty:
-            line = None
-        ready = {} if line is None else json.loads(line)
+        ready = self._next(START_LIMIT) or {}
         if not ready.get("ready"):
-            why = ready.get("error") or self._last_words()
-            self.close()
-            raise BadInput(f"the agent cannot be started: {why}", field="agent")
+            self._refuse(ready.get("error") or self._last_words())
 
-    def run(self, request: Mapping[str, Any], limit: float) -> dict[str, Any]:
-        """The worker's answer; made here: `timeout` after `limit` seconds, `crash` if it died."""
+    def run(self, request: Mapping[str, Any], limit: float) -> Ended:
+        """Run one job until its agent has ended; its spans may still be on their way to the collector."""
+        self.give(request)
+        return self.next_end(limit)
+
+    def give(self, request: Mapping[str, Any]) -> None:
+        """Hand over a job; it runs when those given before it have ended."""
         self.start()
+        self._given.append({"agent": self._agent, **request})
+        self._send(self._given[-1])
+
+    def next_end(self, limit: float) -> Ended:
+        """The end of the oldest job given, made here where it takes longer than `limit` seconds or dies."""
+        if not self._has_begun():
+            return self._ended(_made_here("crash", f"the agent's process died: {self._last_words()}", None))
+        try:
+            answer = self._messages.get(timeout=limit)
+        except queue.Empty:
+            return self._ended(_made_here("timeout", f"stopped after {limit:g} s", limit))
+        if answer is None:
+            return self._ended(_made_here("crash", f"the agent's process died: {self._last_words()}", None))
+        self._given.popleft()
+        self._forget_old_words()
+        return Ended(answer, self._flushing[answer["trace_id"]])
+
+    def _has_begun(self) -> bool:
+        """Wait for the oldest job to begin; a process that dies before gets a successor, once."""
+        for last_try in (False, True):
+            begun = self._next(START_LIMIT)
+            if begun is not None and "refused" in begun:
+                self._refuse(begun["refused"])
+            if begun is not None or last_try:
+                break
+            self._again()
+        return begun is not None
+
+    def _ended(self, answer: Mapping[str, Any]) -> Ended:
+        """The oldest job ended with its process; those given after it go to a new one."""
+        self._given.popleft()
+        self._again()
+        told: Future[bool] = Future()
+        told.set_result(True)  # no report will follow: what could get out has got out
+        return Ended(answer, told)
+
+    def _again(self) -> None:
+        """End the process, and give what it has not begun to a new one."""
+        self.close()
+        if self._given:
+            self.start()
+        for request in self._given:
+            self._send(request)
+
+    def _send(self, request: Mapping[str, Any]) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
+        self._flushing[request["trace_id"]] = Future()
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
-        try:
-            line = self._lines.get(timeout=limit)
-        except queue.Empty:
-            self.close()
-            return _made_here("timeout", f"stopped after {limit:g} s", limit)
-        if line is None:
-            words = self._last_words()
-            self.close()
-            return _made_here("crash", f"the agent's process died: {words}", None)
-        answer: dict[str, Any] = json.loads(line)
-        return answer
 
     def close(self) -> None:
-        """End the process: end of input if it is idle, SIGTERM so that spans get out, then SIGKILL."""
+        """End the process: SIGTERM so that spans get out, then SIGKILL for it and all that it started."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -118,28 +179,65 @@ class Worker:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
         if self._pump is not None:
-            # A grandchild may hold the pipe open; then its reader outlives the worker.
+            # A grandchild that left the group may hold the pipe open; then its reader outlives the worker.
             self._pump.join(GRACE)
+        for flushed in self._flushing.values():
+            _settle(flushed, False)
         for pipe in (process.stdin, self._stderr):
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
 
+    def _next(self, limit: float) -> dict[str, Any] | None:
+        """The next message, None when the process is gone or silent for too long."""
+        try:
+            return self._messages.get(timeout=limit)
+        except queue.Empty:
+            return None
+
+    def _refuse(self, why: str) -> None:
+        self.close()
+        raise BadInput(f"the agent cannot be started: {why}", field="agent")
+
     def _last_words(self) -> str:
         """The end of what the process wrote to standard error."""
         if self._stderr is None:
             return ""
-        self._stderr.seek(0)
-        return self._stderr.read().decode("utf-8", "replace")[-TAIL:].strip()
+        size = self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, size - TAIL))
+        return self._stderr.read().decode("utf-8", "replace").strip("\0 \n")
+
+    def _forget_old_words(self) -> None:
+        """Keep what chatty agents print from filling the disk."""
+        if self._stderr is not None and self._stderr.seek(0, os.SEEK_END) > MOST_WORDS:
+            self._stderr.truncate(0)
 
 
-def _pump(pipe: IO[str], lines: queue.Queue[str | None]) -> None:
-    """Move lines into the queue; None says that there are no more."""
+def _pump(
+    pipe: IO[str],
+    messages: queue.SimpleQueue[dict[str, Any] | None],
+    flushing: dict[str, Future[bool]],
+) -> None:
+    """Move messages into the queue until there are no more, which None says; reports of flushes go apart."""
     with pipe:
         for line in pipe:
-            lines.put(line)
-    lines.put(None)
+            message = json.loads(line)
+            if "flushed" in message:
+                _settle(flushing[message["trace_id"]], True)
+            else:
+                messages.put(message)
+    messages.put(None)
+    for flushed in list(flushing.values()):
+        _settle(flushed, False)
+
+
+def _settle(flushed: Future[bool], value: bool) -> None:
+    """The first who knows has said it."""
+    with contextlib.suppress(InvalidStateError):
+        flushed.set_result(value)
 
 
 def _made_here(status: str, error: str, wall: float | None) -> dict[str, Any]:

@@ -8,11 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 
-def flush() -> None:
-    """Send every span so far."""
+def flush(timeout: float | None = None) -> bool:
+    """Send every span so far; whether the collector has them all."""
     send = _member("flush")
-    if send is not None:
-        send()
+    return send is None or bool(send(timeout))
 
 
 def announced(agent: str, query: str, conversation: str | None) -> AbstractContextManager[Any]:

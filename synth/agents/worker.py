@@ -4,20 +4,27 @@ Started as `pdoctor run --endpoint URL -- python -m synth.agents.worker AGENT`, 
 installed without this package importing it. Trace id and case id are attached as OpenTelemetry context,
 exactly as a caller in another process would hand them over.
 
-In: `{"job", "trace_id", "case_id", "case" | "record", "settings", "tool_log"}` a line; the mock tools
+In: `{"agent", "trace_id", "case_id", "case" | "record", "settings", "tool_log"}` a line; the mock tools
 write their own log into the file `tool_log`, which so survives a killed process.
 
-Out: `{"ready": true}` or `{"ready": false, "error"}` once, when the agent's framework is loaded; then
-`{"job", "status", "error", "answer", "iterations", "tokens", "wall_seconds", "cpu_seconds"}` for each.
-On SIGTERM the tracer sends the spans so far before the process ends.
+Out: `{"ready": true}` or `{"ready": false, "error"}` once, when the agent is loaded. Then for each job
+`{"trace_id", "begun": true}` (or `{"trace_id", "refused": why}` where its agent cannot be loaded),
+`{"trace_id", "status", "error", "answer", "iterations", "tokens", "wall_seconds", "cpu_seconds"}` as soon as
+the agent has ended, and `{"trace_id", "flushed": whether}` once its spans are with the collector, while
+the next job may already run.
+On SIGTERM the tracer sends the spans so far before the process ends. When stdin ends, whoever started this
+process is gone, so it ends too, in the middle of a job if need be, with all its child processes.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import secrets
+import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -33,22 +40,78 @@ CASE_ID = "pdoctor.case.id"
 """Baggage key of the case id (wire contract)."""
 REPLAY = "replay"
 """Agent name of recorded runs."""
+LONGEST_ANSWER = 20_000
+"""Characters kept of what an agent answers, or of why it failed."""
 
 RunRequest = Callable[[Mapping[str, Any], ToolLog], Outcome]
+Say = Callable[[Mapping[str, Any]], None]
 
 
 def main(agent: str) -> None:
     """Serve jobs until stdin ends."""
     requests, answers = _own_streams()
+    say = _speaker(answers)
+    agents = _Agents()
     try:
-        run = load_any(agent)
+        agents.named(agent)
     except SynthError as error:
-        _say(answers, {"ready": False, "error": str(error)})
+        say({"ready": False, "error": str(error)})
         return
-    _say(answers, {"ready": True})
-    for line in requests:
-        request = json.loads(line)
-        _say(answers, {"job": request["job"], **run_job(agent, run, request)})
+    say({"ready": True})
+    flushing = _Flushing(say)
+    for request in _jobs(requests):
+        serve(request, agents, say, flushing)
+
+
+def serve(request: Mapping[str, Any], agents: _Agents, say: Say, flushing: _Flushing) -> None:
+    """One job, from its line to the report of its end."""
+    job = {"trace_id": request["trace_id"]}
+    try:
+        run = agents.named(request["agent"])
+    except SynthError as error:
+        say({**job, "refused": str(error)})
+        return
+    say({**job, "begun": True})
+    say({**job, **run_job(request["agent"], run, request)})
+    # Here, where the agent's conversations ran, they end; that they are sent is waited for elsewhere.
+    tracer.flush(0.0)
+    flushing.start(request["trace_id"])
+
+
+class _Agents:
+    """Agents by name, each loaded once."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, RunRequest] = {}
+
+    def named(self, agent: str) -> RunRequest:
+        """Raises SynthError, whatever goes wrong while the agent's code is loaded."""
+        if agent not in self._loaded:
+            try:
+                self._loaded[agent] = load_any(agent)
+            except SynthError:
+                raise
+            except BaseException as error:
+                # A user's module may do anything while it is imported, calling sys.exit included.
+                raise SynthError(f"loading {agent!r} failed: {_in_words(error)}") from error
+        return self._loaded[agent]
+
+
+class _Flushing:
+    """Sends the spans of ended jobs while the next one runs."""
+
+    def __init__(self, say: Say) -> None:
+        self._say = say
+        self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
+        threading.Thread(target=self._work, name="pdoctor flush", daemon=True).start()
+
+    def start(self, trace_id: str) -> None:
+        self._ended.put(trace_id)
+
+    def _work(self) -> None:
+        while True:
+            trace_id = self._ended.get()
+            self._say({"trace_id": trace_id, "flushed": tracer.flush()})
 
 
 def load_any(agent: str) -> RunRequest:
@@ -65,6 +128,9 @@ def load_any(agent: str) -> RunRequest:
     return run_case
 
 
+# ---------------------------------------------------------------- the pipe to whoever started us
+
+
 def _own_streams() -> tuple[TextIO, TextIO]:
     """The real stdin and stdout, for us alone: agents read nothing, and what they print goes to stderr."""
     requests = os.fdopen(os.dup(0), encoding="utf-8")
@@ -77,9 +143,41 @@ def _own_streams() -> tuple[TextIO, TextIO]:
     return requests, answers
 
 
-def _say(answers: TextIO, message: Mapping[str, Any]) -> None:
-    answers.write(json.dumps(message) + "\n")
-    answers.flush()
+def _speaker(answers: TextIO) -> Say:
+    """A function that writes one message a line, for several threads."""
+    lock = threading.Lock()
+
+    def say(message: Mapping[str, Any]) -> None:
+        with lock:
+            answers.write(json.dumps(message) + "\n")
+            answers.flush()
+
+    return say
+
+
+def _jobs(requests: TextIO) -> Iterator[dict[str, Any]]:
+    """Requests as they come, read by a thread, which notices when whoever asks is gone."""
+    waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in requests:
+            waiting.put(json.loads(line))
+        tracer.flush()
+        _end()
+
+    threading.Thread(target=read, name="pdoctor requests", daemon=True).start()
+    while True:
+        yield waiting.get()
+
+
+def _end() -> None:
+    """End this process and, where it leads a group of its own, everything that it started."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(0)
+
+
+# ---------------------------------------------------------------- one job
 
 
 def run_job(agent: str, run: RunRequest, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,8 +188,6 @@ def run_job(agent: str, run: RunRequest, request: Mapping[str, Any]) -> dict[str
         told = _told(run, request, log)
     spent = {"wall_seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
     log.close()
-    # Spans must have left before the answer does.
-    tracer.flush()
     return {**told, **spent}
 
 
@@ -101,15 +197,19 @@ def _told(run: RunRequest, request: Mapping[str, Any], log: ToolLog) -> dict[str
         outcome = run(request, log)
     except OutOfIterations as error:
         return _answer("timeout", str(error), Outcome("", error.iterations))
-    except Exception as error:
-        # An agent may fail in any way; that is a result, not our failure.
-        shown = "".join(traceback.format_exception_only(error)).strip()
-        return _answer("crash", shown, Outcome("", 0))
+    except BaseException as error:
+        # An agent may fail in any way, sys.exit included; that is a result, not our failure.
+        return _answer("crash", _in_words(error), Outcome("", 0))
     return _answer("ok", None, outcome)
 
 
+def _in_words(error: BaseException) -> str:
+    return "".join(traceback.format_exception_only(error)).strip()[:LONGEST_ANSWER]
+
+
 def _answer(status: str, error: str | None, outcome: Outcome) -> dict[str, Any]:
-    said = {"answer": outcome.answer, "iterations": outcome.iterations, "tokens": outcome.tokens}
+    answer = outcome.answer[:LONGEST_ANSWER]
+    said = {"answer": answer, "iterations": outcome.iterations, "tokens": outcome.tokens}
     return {"status": status, "error": error, **said}
 
 

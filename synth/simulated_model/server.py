@@ -36,8 +36,16 @@ class SimulatedModel:
     ...     OpenAI(base_url=model.base_url, api_key="any").models.list()
     """
 
-    def __init__(self, records: Sequence[Record] = (), host: str = "127.0.0.1", port: int = 0) -> None:
-        """`records` are run records to serve as `replay:<run_id>`; port 0 takes a free one."""
+    def __init__(
+        self,
+        records: Sequence[Record] = (),
+        host: str = "127.0.0.1",
+        port: int = 0,
+        thinking: float = 0.0,
+    ) -> None:
+        """`records` are run records to serve as `replay:<run_id>`; port 0 takes a free one; every answer
+        takes `thinking` seconds, as a real model's would."""
+        self.thinking = thinking
         self.brain = Brain(records)
         self.stopping = threading.Event()
         self.assistants = assistants.Assistants(self.think_in_time)
@@ -101,7 +109,8 @@ class SimulatedModel:
 
     def _wait(self, answer: Answer, attempt: int) -> tuple[Answer, int]:
         """Let the answer take as long as its planner wants, but not longer than the server lives."""
-        if answer.delay and self.stopping.wait(None if math.isinf(answer.delay) else answer.delay):
+        delay = answer.delay + self.thinking
+        if delay and self.stopping.wait(None if math.isinf(delay) else delay):
             raise Refused(503, "the simulated model is stopping", "stopping")
         return answer, attempt
 

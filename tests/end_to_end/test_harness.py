@@ -136,6 +136,33 @@ def test_an_agent_that_crashes_is_an_act_error(
     assert len(result.tool_log) == 1
 
 
+DIES_ON_ONE_MODEL = """
+import os
+
+def run(query, tools, model):
+    if model == "simulated-swaps":
+        os._exit(3)
+    for tool in tools:
+        tool()
+"""
+
+
+def test_a_run_whose_spans_were_on_their_way_when_the_next_one_died_is_not_lost(
+    collector: str, model: SimulatedModel, tmp_path: Path
+) -> None:
+    (tmp_path / "dying_agents.py").write_text(DIES_ON_ONE_MODEL)
+    options = Options(environment={"PYTHONPATH": str(tmp_path)}, verdict_limit=30.0)
+    models = ("simulated-perfect", "simulated-swaps")
+    wanted = [Trial("dying_agents:run", m, case=CASES[0], repeat=r) for r in range(3) for m in models]
+    results = {r.key: r for r in results_of(collector, model, wanted, options)}
+    assert [results[trial.key].status for trial in wanted] == ["ok", "crash"] * 3
+    for result in results.values():
+        assert result.outcome != "undecided", result.run
+        assert result.run is not None
+        if result.status == "ok":
+            assert calls_agree(result.run, result.tool_log) == []
+
+
 def test_a_collector_that_is_not_there_is_bad_input(model: SimulatedModel) -> None:
     with pytest.raises(BadInput, match="no collector answers at"):
         results_of("http://127.0.0.1:9", model, trials(["raw-loop"], ["perfect"]))

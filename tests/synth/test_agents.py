@@ -14,7 +14,6 @@ import pytest
 from bench_cases import order_case
 
 from synth.agents import AGENTS, Job, OutOfIterations, Settings, load, run_tool
-from synth.agents.process import Worker
 from synth.agents.replay import run_record
 from synth.agents.user_callable import GIVEN, as_agent, load_callable
 from synth.agents.worker import traced
@@ -250,95 +249,3 @@ def test_a_file_that_holds_no_run_records_names_the_line(tmp_path: Path) -> None
     (tmp_path / "runs.jsonl").write_text('{"run_id": "a", "calls": []}\n{"x": 1}\n')
     with pytest.raises(BadInput, match=r"runs.jsonl:2: not a run record"):
         read_records(tmp_path / "runs.jsonl")
-
-
-# ---------------------------------------------------------------- the worker process
-
-
-def request(model: SimulatedModel, name: str, log: Path, job: str = "j1") -> dict[str, Any]:
-    return {
-        "job": job, "trace_id": "ab" * 16, "case_id": CASE.id, "case": CASE.to_json(), "tool_log": str(log),
-        "settings": {"model": name, "base_url": model.base_url, "api_key": "key", "max_iterations": 6},
-    }  # fmt: skip
-
-
-@pytest.fixture
-def worker() -> Iterator[Worker]:
-    made = Worker("raw-loop", endpoint=None)
-    yield made
-    made.close()
-
-
-def names(log: Path) -> list[str]:
-    return [json.loads(line)["name"] for line in log.read_text().splitlines()]
-
-
-def test_a_worker_runs_case_after_case(worker: Worker, model: SimulatedModel, tmp_path: Path) -> None:
-    for job in ("one", "two"):
-        answer = worker.run(request(model, "simulated-perfect", tmp_path / job, job), limit=60)
-        assert (answer["job"], answer["status"], answer["iterations"]) == (job, "ok", 5)
-        assert names(tmp_path / job) == EXPECTED
-
-
-def test_a_worker_that_takes_too_long_is_replaced(
-    worker: Worker, model: SimulatedModel, tmp_path: Path
-) -> None:
-    worker.start()
-    answer = worker.run(request(model, "simulated-slow", tmp_path / "slow"), limit=0.5)
-    assert (answer["status"], answer["error"]) == ("timeout", "stopped after 0.5 s")
-    again = worker.run(request(model, "simulated-perfect", tmp_path / "again"), limit=60)
-    assert again["status"] == "ok"
-
-
-def test_out_of_iterations_is_a_timeout(worker: Worker, model: SimulatedModel, tmp_path: Path) -> None:
-    answer = worker.run(request(model, "simulated-loops", tmp_path / "log"), limit=60)
-    assert (answer["status"], answer["iterations"]) == ("timeout", 6)
-    assert names(tmp_path / "log") == ["flour_delivery"] * 6
-
-
-AGENTS_OF_A_USER = """
-import os, sys
-
-def raises(query, tools):
-    tools[0]()
-    raise RuntimeError("no more flour")
-
-def dies(query, tools):
-    tools[0]()
-    print("last words", file=sys.stderr, flush=True)
-    os._exit(7)
-
-def chatters(query, tools):
-    print("this must not disturb the worker", sys.stdin.read())
-    os.write(1, b"nor this\\n")
-    return tools[0]()
-"""
-
-
-def user_worker(folder: Path, name: str) -> Worker:
-    (folder / "agents_of_a_user.py").write_text(AGENTS_OF_A_USER)
-    return Worker(f"agents_of_a_user:{name}", None, {"PYTHONPATH": str(folder)})
-
-
-@pytest.mark.parametrize(
-    ("name", "status", "said"),
-    [
-        ("raises", "crash", "RuntimeError: no more flour"),
-        ("dies", "crash", "last words"),
-        ("chatters", "ok", None),
-    ],
-)
-def test_whatever_an_agent_does_its_calls_so_far_are_known(
-    name: str, status: str, said: str | None, model: SimulatedModel, tmp_path: Path
-) -> None:
-    worker = user_worker(tmp_path, name)
-    answer = worker.run(request(model, "simulated-perfect", tmp_path / "log"), limit=60)
-    worker.close()
-    assert answer["status"] == status
-    assert (answer["error"] is None) if said is None else (said in answer["error"])
-    assert names(tmp_path / "log") == ["flour_delivery"]
-
-
-def test_an_agent_that_cannot_be_loaded_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="has no 'missing'"):
-        user_worker(tmp_path, "missing").start()
