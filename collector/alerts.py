@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from collector.errors import BadRequest
+from collector.errors import BadRequest, CollectorError
 from collector.settings import Settings
 from collector.store import Store, alerts
 
@@ -107,6 +107,8 @@ class Courier:
                 for delivery in alerts.take(self._store, now=self._clock(), lease=LEASE):
                     if not self._stop.is_set():
                         self._deliver(delivery)
+            except CollectorError as failure:
+                log.warning("webhooks could not be delivered: %s", failure.message)
             except Exception:
                 log.exception("webhooks could not be delivered")
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
 import socket
-import sys
 import threading
+import time
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +22,12 @@ import orjson
 import uvicorn
 from fastapi import FastAPI
 
+from collector import logs
 from collector.access import is_loopback
 from collector.api import catalog, errors, health, keys, runs
 from collector.api import settings as settings_api
+from collector.heads import BoundedHeads
+from collector.logs import REQUEST_ID, request_id
 from collector.otlp.http import PATHS, receiver
 from collector.service import Service
 from collector.settings import Settings
@@ -48,6 +54,7 @@ def create_app(settings: Settings, service: Service | None = None) -> App:
     def authorize(headers: Any) -> str:
         service: Service = web.state.service
         return service.ingest_project(headers)
+        request_id.set(new_request_id())
 
     web.state.store, web.state.authorize = store, authorize
     otlp = receiver(store, authorize, settings.limits)
@@ -60,14 +67,51 @@ def create_app(settings: Settings, service: Service | None = None) -> App:
             elif scope["path"] in PATHS:
                 await otlp(scope, receive, send)
             else:
-                await web(scope, receive, guarded(send))
-        else:
+                await noted(web, scope, receive, send)
+        elif scope["type"] == "lifespan":
             await web(scope, receive, send)
 
     return app
 
 
 def _web(settings: Settings, service: Service | None) -> FastAPI:
+PREFIX = uuid.uuid4().hex[:8]
+_NUMBERS = count(1)
+
+
+def new_request_id() -> str:
+    """Different in every process, cheap enough for every export request."""
+    return f"{PREFIX}-{next(_NUMBERS)}"
+
+
+async def noted(web: App, scope: Any, receive: Any, send: Any) -> None:
+    """Answer a request for a page or of the API; what changes or fails leaves a line in the log."""
+    given = dict(scope["headers"]).get(b"x-request-id", b"").decode("latin-1")
+    mine = given if REQUEST_ID.fullmatch(given) else new_request_id()
+    request_id.set(mine)
+    status, began = 0, time.perf_counter()
+
+    async def watched(message: Any) -> None:
+        nonlocal status
+        if message["type"] == "http.response.start":
+            status = message["status"]
+        await send(message)
+
+    try:
+        await web(scope, receive, guarded(watched, mine))
+    finally:
+        quiet = status < 400 and scope["method"] in ("GET", "HEAD")
+        said = {
+            "method": scope["method"],
+            "path": scope["path"],
+            "status": status,
+            "ms": round((time.perf_counter() - began) * 1e3, 1),
+            "project": scope.get("project"),
+            "actor": scope.get("actor"),
+        }
+        log.log(logging.DEBUG if quiet else logging.INFO, "request", extra=said)
+
+
     @contextlib.asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         app.state.service = service or await asyncio.to_thread(Service, settings)
@@ -111,12 +155,13 @@ PAGE_HEADERS = (
 """Tool results are hostile input: even one that slips through as markup can load and run nothing."""
 
 
-def guarded(send: Any) -> Any:
-    """`send` with `PAGE_HEADERS` on every answer."""
+def guarded(send: Any, request: str) -> Any:
+    """`send` with `PAGE_HEADERS` and the request's id on every answer."""
+    more = (*PAGE_HEADERS, (b"x-request-id", request.encode()))
 
     async def with_headers(message: Any) -> None:
         if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", ()), *PAGE_HEADERS]}
+            message = {**message, "headers": [*message.get("headers", ()), *more]}
         await send(message)
 
     return with_headers
@@ -167,6 +212,7 @@ def serve(
         store_url=store, host=host, http_port=http_port, policies=policies, cases=cases, **others
     )
     with listening(settings) as sock:
+    logs.configure(settings.log_format, settings.log_level)
         Server(settings, sock).run_here(lambda url: print(f"{READY}{url}", flush=True))  # noqa: T201
 
 
@@ -194,20 +240,29 @@ def listening(settings: Settings) -> Iterator[socket.socket]:
 class Server:
     """One collector in this process, on a socket that is already bound."""
 
+class _Uvicorn(uvicorn.Server):
+    """Ends in good order at a signal, and then does not raise it again: the exit code is 0."""
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
+
     def __init__(self, settings: Settings, sock: socket.socket) -> None:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         self.url = f"http://{host}:{sock.getsockname()[1]}"
         self._sock = sock
         config = uvicorn.Config(
             create_app(settings, Service(settings)),
-            http="httptools" if sys.platform != "win32" else "auto",
+            http=BoundedHeads,
+            ws="none",
             lifespan="on",
-            log_level="warning",
+            log_config=None,
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=10,
         )
-        self._uvicorn = uvicorn.Server(config)
+        self._uvicorn = _Uvicorn(config)
 
     def run_here(self, ready: Callable[[str], None]) -> None:
         """Serve in this thread until a signal or `stop`; calls `ready(url)` once requests are taken."""

@@ -12,9 +12,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 
+from collector.errors import CollectorError
 from collector.store import Store, events
 
 log = logging.getLogger("collector.events")
@@ -75,6 +77,7 @@ class EventExporter:
 
     def __init__(self, store: Store, endpoint: str, *, pause: float = PAUSE) -> None:
         self._store, self._url, self._pause = store, endpoint.rstrip("/") + "/v1/logs", pause
+        self._host = urlsplit(endpoint).hostname
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="pdoctor-events", daemon=True)
         self._thread.start()
@@ -90,8 +93,8 @@ class EventExporter:
                 while self._send() == BATCH and not self._stop.is_set():
                     pass
                 pause = self._pause
-            except (OSError, urllib.error.URLError) as failure:
-                log.warning("verdict events could not be sent to %s: %s", self._url, failure)
+            except (OSError, urllib.error.URLError, CollectorError) as failure:
+                log.warning("verdict events could not be sent: %s", failure, extra={"host": self._host})
                 pause = min(pause * 2, LONGEST_PAUSE)
             except Exception:
                 log.exception("verdict events could not be sent")

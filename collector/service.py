@@ -49,8 +49,6 @@ class Service:
             EventExporter(self.store, settings.events_endpoint) if settings.events_endpoint else None
         )
         self._stop = threading.Event()
-        self._janitor = threading.Thread(target=self._clean, name="pdoctor-janitor", daemon=True)
-        self._janitor.start()
         self.writer = Writer(
             self.store,
             queue_bytes=settings.limits.queue_bytes,
@@ -58,6 +56,9 @@ class Service:
             after_commit=self.wake,
         )
 
+        self._janitor = threading.Thread(target=self._clean, name="pdoctor-janitor", daemon=True)
+        self._janitor.start()
+        log.info("started", extra={"store": "sqlite" if self.store.sqlite else "postgresql"})
     def wake(self) -> None:
         """Tell the checkers that something changed."""
         for supervisor in self.supervisors:
@@ -92,15 +93,34 @@ class Service:
             catalog.put_policy(self.store, self.project(), path.stem, text, now=time.time())
 
     def _clean(self) -> None:
-        """Delete expired runs now and then, in small transactions."""
+        """Now and then: delete expired runs, in small transactions, and say what was done meanwhile."""
+        said: dict[str, int] = {}
         while not self._stop.wait(self.settings.janitor_seconds):
             try:
-                while retention.prune(self.store, now=time.time()) and not self._stop.is_set():
-                    pass
+                deleted = 0
+                while (batch := retention.prune(self.store, now=time.time())) and not self._stop.is_set():
+                    deleted += batch
+                if deleted:
+                    log.info("expired runs deleted", extra={"runs": deleted})
+                    retention.shrink(self.store)
+            except CollectorError as failure:
+                log.warning("old runs could not be deleted: %s", failure.message)
             except Exception:
                 log.exception("old runs could not be deleted")
 
     def problems(self) -> list[str]:
+            if (tally := self._tally()) != said:
+                said = tally
+                log.info("so far", extra=tally)
+
+    def _tally(self) -> dict[str, int]:
+        counters = self.writer.counters
+        return {
+            "requests": counters.batches,
+            "spans": counters.spans,
+            "refused": counters.refused + counters.failures,
+            "judged": sum(supervisor.judged for supervisor in self.supervisors),
+        }
         """Why this collector is not ready, empty if it is."""
         found = []
         try:
@@ -122,9 +142,11 @@ class Service:
         self._janitor.join(10)
         for supervisor in self.supervisors:
             supervisor.close()
+        done = self._tally()
         self.store.close()
 
 
+        log.info("stopped", extra=done)
 def policy_files(place: Path | None) -> list[Path]:
     """The policy files at `place`, a file or a folder of *.yaml and *.yml."""
     if place is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from collector.logs import LogFormat
+
 MIB = 1024 * 1024
 
 
@@ -70,3 +72,6 @@ class Settings:
     limits: Limits = Limits()
     insecure: bool = False
     """Allow a bind beyond loopback without API keys."""
+    log_format: LogFormat | None = None
+    """`json` or `text`; None = text on a terminal, JSON elsewhere."""
+    log_level: str = "info"

@@ -42,4 +42,5 @@ def _access(request: Request, scope: str) -> Access:
     service: Service = request.app.state.service
     token = bearer(request.headers.get("authorization")) or request.cookies.get(COOKIE)
     grant = service.gate.grant(token, scope)
+    request.scope.update(project=grant.project_name, actor=grant.actor)  # for the log
     return Access(service, grant.project, grant.project_name, grant.actor)

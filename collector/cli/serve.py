@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from collector.cli.console import clear_errors, fail
+from collector.logs import FORMATS, LEVELS
 
 PORTS = range(65536)
 SECONDS = click.FloatRange(0)
@@ -54,6 +55,11 @@ def port_or_off(ctx: click.Context, param: click.Parameter, value: str) -> int |
 @click.option("--webhook-host", "webhook_hosts", multiple=True, help="A host that webhooks may be sent to.")
 @click.option("--webhook-private", is_flag=True, help="Also when its address is inside a private network.")
 @click.option("--events-endpoint", metavar="URL", default=None, help="Where verdicts go as OTLP events.")
+@click.option(
+    "--log-format", type=click.Choice(FORMATS), default=None,
+    help="Of the lines on standard error; text on a terminal, json elsewhere.",
+)  # fmt: skip
+@click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True)
 @click.option("--insecure", is_flag=True, help="Allow other machines in without API keys.")
 def command(
     host: str, http_port: int, grpc_port: int | None, store: str, policies: Path | None, cases: Path | None,

@@ -12,7 +12,6 @@ import gc
 import logging
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -236,7 +235,6 @@ def listen(wake: threading.Event) -> None:
 
 def main() -> None:
     """Run until the parent's pipe closes."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(name)s %(levelname)s %(message)s")
     for number in (signal.SIGINT, signal.SIGTERM):  # meant for the parent, which then closes the pipe
         signal.signal(number, signal.SIG_IGN)
     settings, worker, board = settings_from_json(read_line())
@@ -262,6 +260,7 @@ def main() -> None:
         if not warmed:
             warmed = True
             warm_up(settings)
+    logs.configure(settings.log_format, settings.log_level)
             calm_garbage_collection()
             continue
         due = work.next_due(store)

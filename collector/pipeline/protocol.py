@@ -11,7 +11,7 @@ from collector.settings import Limits, Settings
 
 PASSED_ON = (
     "store_url", "open_check_seconds", "grace_seconds", "idle_seconds", "check_seconds", "z3_check",
-    "z3_check_policies",
+    "z3_check_policies", "log_format", "log_level",
 )  # fmt: skip
 
 

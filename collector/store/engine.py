@@ -124,8 +124,9 @@ def _engine(url: str, durable: bool) -> Engine:
 def _postgresql(parsed: URL) -> Engine:
     try:
         return create_engine(
-            parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True, connect_args=LOST_CONNECTION
-        )
+            parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True, connect_args=LOST_CONNECTION,
+            hide_parameters=True,
+        )  # fmt: skip
     except ImportError:
         raise MissingExtra("a PostgreSQL store", "scale") from None
 
@@ -135,12 +136,17 @@ def _sqlite(parsed: URL, durable: bool) -> Engine:
     folder = Path(parsed.database).parent
     if not folder.is_dir():
         raise BadStore(f"the folder {folder} of the store does not exist", "create it first")
-    engine = create_engine(parsed, connect_args={"timeout": 15, "check_same_thread": False})
+    engine = create_engine(
+        parsed,
+        connect_args={"timeout": 15, "check_same_thread": False},
+        hide_parameters=True,  # a failure's text goes to the log, what people sent does not
+    )
 
     @event.listens_for(engine, "connect")
     def _pragmas(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # BEGIN is ours: a write transaction must take its lock at once
         for pragma in (
+            "auto_vacuum = INCREMENTAL",  # has to come first; an older file keeps what it has
             "journal_mode = WAL",
             f"synchronous = {'FULL' if durable else 'NORMAL'}",
             "cache_size = -16000",
