@@ -29,6 +29,7 @@ from collector.api import settings as settings_api
 from collector.heads import BoundedHeads
 from collector.logs import REQUEST_ID, request_id
 from collector.otlp.http import PATHS, receiver
+from collector.pipeline.garbage import calm_garbage_collection
 from collector.service import Service
 from collector.settings import Settings
 from collector.ui import pages
@@ -213,7 +214,10 @@ def serve(
     )
     with listening(settings) as sock:
     logs.configure(settings.log_format, settings.log_level)
-        Server(settings, sock).run_here(lambda url: print(f"{READY}{url}", flush=True))  # noqa: T201
+    with listening(settings) as sock:
+        server = Server(settings, sock)
+        calm_garbage_collection()
+        server.run_here(lambda url: print(f"{READY}{url}", flush=True))  # noqa: T201
 
 
 @contextlib.contextmanager

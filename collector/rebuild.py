@@ -295,7 +295,8 @@ def _gaps(calls: Sequence[SeenCall], spans: Sequence[Span], expected: int | None
     if missing:
         shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
         yield f"{len(missing)} calls are missing: no span has step index {shown}"
-    dropped = max((whole(span.resource.get(DROPPED_SPANS)) or 0 for span in spans), default=0)
+    resources = {id(span.resource): span.resource for span in spans}.values()
+    dropped = max((whole(resource.get(DROPPED_SPANS)) or 0 for resource in resources), default=0)
     everything_came = expected is not None and len(calls) >= expected and not missing
     if dropped and not everything_came:
         yield f"the sender has dropped {dropped} records because its queue was full"

@@ -16,7 +16,7 @@ import orjson
 
 from synth.constraints import Bounded, Bounds, Fixed
 from synth.model import Schedule
-from synth.run import ToolCall
+from synth.run import Interval, ToolCall
 
 NEVER = 1 << 90
 """End of a call that never finished, later than any clock reading (ns or minutes)."""
@@ -76,21 +76,31 @@ def instants(calls: Sequence[ToolCall], *, overlap_counts: bool = True, skew_ns:
     if not has_times(calls):
         return Fixed({i: k for k, i in enumerate(order)}, {i: k + 1 for k, i in enumerate(order)})
     scale = 2 * len(calls) + 2
-    starts, ends = {}, {}
-    exact = True
-    for k, i in enumerate(order):
-        call = calls[i]
-        blur = skew_ns if call.extra.get("clock") != calls[0].extra.get("clock") else 0
-        start = call.start or (0, 0)
-        end = (call.end or (NEVER, NEVER)) if overlap_counts else start
-        if not call.finished and overlap_counts:
-            end = (NEVER, NEVER)
-        starts[i] = Bounds((start[0] - blur) * scale + 2 * k, (start[1] + blur) * scale + 2 * k)
-        ends[i] = Bounds((end[0] - blur) * scale + 2 * k + 1, (end[1] + blur) * scale + 2 * k + 1)
-        exact = exact and not blur and start[0] == start[1] and end[0] == end[1]
-    if not exact:
-        return Bounded(starts, ends, scale)
-    return Fixed({i: at.lo for i, at in starts.items()}, {i: at.lo for i, at in ends.items()}, scale)
+    ends = [_end(call, overlap_counts) for call in calls]
+    blurs = [skew_ns if call.extra.get("clock") != calls[0].extra.get("clock") else 0 for call in calls]
+    starts = [call.start or (0, 0) for call in calls]
+    if not any(blurs) and all(at[0] == at[1] for at in starts) and all(at[0] == at[1] for at in ends):
+        return Fixed(
+            {i: starts[i][0] * scale + 2 * k for k, i in enumerate(order)},
+            {i: ends[i][0] * scale + 2 * k + 1 for k, i in enumerate(order)},
+            scale,
+        )
+    return Bounded(
+        {i: _blurred(starts[i], blurs[i], scale, 2 * k) for k, i in enumerate(order)},
+        {i: _blurred(ends[i], blurs[i], scale, 2 * k + 1) for k, i in enumerate(order)},
+        scale,
+    )
+
+
+def _end(call: ToolCall, overlap_counts: bool) -> Interval:
+    """When a call ends for the constraints: where overlap does not count, as it starts."""
+    if not overlap_counts:
+        return call.start or (0, 0)
+    return call.end if call.finished and call.end is not None else (NEVER, NEVER)
+
+
+def _blurred(at: Interval, blur: int, scale: int, place: int) -> Bounds:
+    return Bounds((at[0] - blur) * scale + place, (at[1] + blur) * scale + place)
 
 
 _CLOCK = re.compile(r"\s*(\d{1,2}):([0-5]\d)(?::00(?:\.0+)?)?\s*(am|pm)?\s*", re.IGNORECASE)

@@ -8,7 +8,6 @@ that overruns can be killed; a killed checker's runs are taken again by the next
 from __future__ import annotations
 
 import contextlib
-import gc
 import logging
 import os
 import signal
@@ -27,6 +26,7 @@ from collector.pipeline.board import Board
 from collector.pipeline.conclude import Known, conclude, conclusion
 from collector.pipeline.joining import join
 from collector.pipeline.protocol import settings_from_json
+from collector.pipeline.garbage import calm_garbage_collection
 from collector.policies import Policies, load_all, readable
 from collector.rebuild import inside, rebuild
 from collector.settings import Settings
@@ -48,8 +48,6 @@ HOLD_SECONDS = 0.05
 """Conclusions of fast runs are recorded together, but never held longer than this."""
 SESSION_RUNS = 50
 """So many earlier runs of a conversation are judged together with the newest."""
-GARBAGE_THRESHOLD = 20_000
-"""New objects between two looks for cycles among them."""
 ATTEMPTS = 3
 """A run whose judging killed so many checkers is given up as undecided."""
 
@@ -272,16 +270,6 @@ def warm_up(settings: Settings) -> None:
     """Load what the first verdict would have to wait for: Z3 takes most of a second."""
     if (settings.z3_check, settings.z3_check_policies) != ("off", "off"):
         solver.z3()
-
-
-def calm_garbage_collection() -> None:
-    """What is loaded now stays; judging makes next to no cycles, so looking for them less often is safe.
-
-    With the defaults every tenth part of a checker's time went into walking over its own modules.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(GARBAGE_THRESHOLD, 20, 20)
 
 
 def read_line() -> bytes:

@@ -243,6 +243,16 @@ cases = Table(
     Column("body", Text, nullable=False),
 )
 
+case_texts = Table(
+    "case_texts",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("digest", String, primary_key=True),
+    Column("case_id", String, primary_key=True),
+    Column("part", String, primary_key=True),
+    Index("case_texts_case", "project", "case_id"),
+)
+
 bindings = Table(
     "bindings",
     metadata,
