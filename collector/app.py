@@ -54,8 +54,8 @@ def create_app(settings: Settings, service: Service | None = None) -> App:
 
     def authorize(headers: Any) -> str:
         service: Service = web.state.service
-        return service.ingest_project(headers)
         request_id.set(new_request_id())
+        return service.ingest_project(headers)
 
     web.state.store, web.state.authorize = store, authorize
     otlp = receiver(store, authorize, settings.limits)
@@ -75,7 +75,6 @@ def create_app(settings: Settings, service: Service | None = None) -> App:
     return app
 
 
-def _web(settings: Settings, service: Service | None) -> FastAPI:
 PREFIX = uuid.uuid4().hex[:8]
 _NUMBERS = count(1)
 
@@ -113,6 +112,7 @@ async def noted(web: App, scope: Any, receive: Any, send: Any) -> None:
         log.log(logging.DEBUG if quiet else logging.INFO, "request", extra=said)
 
 
+def _web(settings: Settings, service: Service | None) -> FastAPI:
     @contextlib.asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         app.state.service = service or await asyncio.to_thread(Service, settings)
@@ -212,7 +212,6 @@ def serve(
     settings = Settings(
         store_url=store, host=host, http_port=http_port, policies=policies, cases=cases, **others
     )
-    with listening(settings) as sock:
     logs.configure(settings.log_format, settings.log_level)
     with listening(settings) as sock:
         server = Server(settings, sock)
@@ -241,9 +240,6 @@ def listening(settings: Settings) -> Iterator[socket.socket]:
         yield sock
 
 
-class Server:
-    """One collector in this process, on a socket that is already bound."""
-
 class _Uvicorn(uvicorn.Server):
     """Ends in good order at a signal, and then does not raise it again: the exit code is 0."""
 
@@ -251,6 +247,9 @@ class _Uvicorn(uvicorn.Server):
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
 
+
+class Server:
+    """One collector in this process, on a socket that is already bound."""
 
     def __init__(self, settings: Settings, sock: socket.socket) -> None:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host

@@ -8,6 +8,8 @@ from collector.model import Assessment, Run
 from collector.policies import Policies, judge_all
 from synth.case import Case
 from synth.judge import judge
+from synth.model import Finding, Verdict
+from synth.policies import PolicyResult, judge_policies, stated_policies
 from synth.rules import Rules
 
 
@@ -18,14 +20,28 @@ def assess(
     rules: Rules,
     policy_rules: Rules,
     earlier: Sequence[Run] = (),
+    *,
+    ambiguous: str | None = None,
 ) -> Assessment:
     """The verdict against the case (None without one) and the result of every policy that is given.
 
-    `earlier` are the runs of the same conversation before this one, oldest first.
+    A run without a case is also judged by what its own query states. `earlier` are the runs of the same
+    conversation before this one, oldest first; `ambiguous` says why the case could not be told.
     """
     verdict = judge(case, run, rules=rules) if case is not None else None
     results = judge_all(policies, run, earlier, policy_rules) if policies else ()
+    if ambiguous is not None:
+        verdict = Verdict(run.id, None, "undecided", None, (Finding("note", "ambiguous_case", ambiguous),))
+    elif run.case_id is None:
+        results += own_results(run, policy_rules)
     return Assessment(run.id, verdict, results)
+
+
+def own_results(run: Run, rules: Rules) -> tuple[PolicyResult, ...]:
+    """What the run's own query demands, and whether it was kept; empty where it demands nothing we read."""
+    tools = run.tools if run.tools is not None else tuple({call.tool for call in run.calls})
+    stated = stated_policies(run.query, tools)
+    return judge_policies(stated, run, rules=rules) if stated is not None else ()
 
 
 def outcome_of(assessment: Assessment, *, complete: bool) -> str | None:

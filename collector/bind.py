@@ -1,6 +1,18 @@
 """Which case a run belongs to, and whether it has ended.
 
-A case comes from `pdoctor.case.id` or from a registered trace id. A run has ended when its root span
+What binds a run to a case, the strongest first; the first that says anything decides alone:
+
+1. a trace id that a harness registered;
+2. `pdoctor.case.id` on its spans;
+3. its query text, where it is the query of a stored case, else where it is the paragraph of one (case,
+   white space and Unicode spelling do not matter). Several cases with this text: the run is undecided,
+   with the reason, never a guess.
+
+A run that is bound to no case is judged by what its own query states in our language (see
+`synth.policies.stated`). Policies apply by their own selectors (service, agent, tools, session), whether
+or not there is a case. A run that nothing of this reaches shows its calls and metrics.
+
+A run has ended when its root span
 and every announced call are here; without an announcement, after a grace time; without a root, after
 an idle time. A conversation without a run span has ended when its newest model call asks for no tool
 and a grace time passed; while it asks, an idle time. All waiting counts from arrival, never from the
@@ -9,11 +21,14 @@ times in the spans.
 
 from __future__ import annotations
 
+import hashlib
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from collector.model import Binding, Rebuilt, Run
 from collector.settings import Settings
+from synth.case import Case
 from synth.run import Status
 
 
@@ -65,7 +80,54 @@ def _missing(rebuilt: Rebuilt, *, rootless_is_gap: bool) -> str | None:
     return None
 
 
-def bound_run(rebuilt: Rebuilt, binding: Binding | None, end: Ending) -> Run:
+MAX_TEXT = 200_000
+"""Code points of a query that is compared with cases."""
+
+Matches = Mapping[str, tuple[int, str, str]]
+"""Part of a case (`query`, `paragraph`) -> (cases with a text there, the first of them, the last)."""
+
+
+def text_key(said: str | None) -> str | None:
+    """Equal for texts that differ only in white space, case and Unicode spelling; None without text."""
+    if not said or len(said) > MAX_TEXT:
+        return None
+    plain = " ".join(unicodedata.normalize("NFKC", said).casefold().split())
+    return hashlib.blake2b(plain.encode("utf-8", "replace"), digest_size=16).hexdigest() if plain else None
+
+
+def case_texts(case: Case) -> dict[str, str]:
+    """The digests by which a case is recognised in a run's query."""
+    parts = {"query": text_key(case.query), "paragraph": text_key(case.paragraph)}
+    return {part: digest for part, digest in parts.items() if digest is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The case of a run, or why it has none although it should."""
+
+    case_id: str | None = None
+    problem: str | None = None
+
+
+def choose(run: Run, binding: Binding | None, matches: Matches) -> Choice:
+    """The case that a run is bound to, by the order of precedence above."""
+    if binding is not None:
+        return Choice(binding.case_id)
+    if run.case_id is not None:
+        return Choice(run.case_id)
+    for part in ("query", "paragraph"):
+        if part in matches:
+            count, first, last = matches[part]
+            if count == 1:
+                return Choice(first)
+            return Choice(
+                problem=f"{count} stored cases have this {part} ({first} ... {last}): "
+                "set pdoctor.case.id, or register the trace, to say which one it is"
+            )
+    return Choice()
+
+
+def bound_run(rebuilt: Rebuilt, binding: Binding | None, end: Ending, case_id: str | None) -> Run:
     """The run as it is judged: with its case, its status and every known gap."""
     run = rebuilt.run
     status: Status = "running"
@@ -73,7 +135,7 @@ def bound_run(rebuilt: Rebuilt, binding: Binding | None, end: Ending) -> Run:
         status = _status(binding)
     return replace(
         run,
-        case_id=binding.case_id if binding is not None else run.case_id,
+        case_id=case_id,
         status=status,
         wall_seconds=binding.wall_seconds if binding is not None else None,
         iterations=binding.iterations if binding is not None else None,

@@ -12,6 +12,7 @@ import orjson
 
 from collector.access import DEFAULT_PROJECT, Gate, bearer, check_bind
 from collector.alerts import Courier
+from collector.bind import case_texts
 from collector.errors import BadRequest, CollectorError
 from collector.events import EventExporter
 from collector.model import Batch
@@ -55,10 +56,10 @@ class Service:
             open_check=settings.open_check_seconds,
             after_commit=self.wake,
         )
-
         self._janitor = threading.Thread(target=self._clean, name="pdoctor-janitor", daemon=True)
         self._janitor.start()
         log.info("started", extra={"store": "sqlite" if self.store.sqlite else "postgresql"})
+
     def wake(self) -> None:
         """Tell the checkers that something changed."""
         for supervisor in self.supervisors:
@@ -86,7 +87,8 @@ class Service:
         if self.settings.cases is not None:
             cases = {case.id: case for case in read_cases(self.settings.cases)}
             bodies = {case_id: orjson.dumps(case.to_json()).decode() for case_id, case in cases.items()}
-            catalog.put_cases(self.store, self.project(), bodies, now=time.time())
+            texts = {case_id: case_texts(case) for case_id, case in cases.items()}
+            catalog.put_cases(self.store, self.project(), bodies, now=time.time(), texts=texts)
         for path in policy_files(self.settings.policies):
             text = path.read_text(encoding="utf-8")
             read_policies(str(path), text)
@@ -107,8 +109,6 @@ class Service:
                 log.warning("old runs could not be deleted: %s", failure.message)
             except Exception:
                 log.exception("old runs could not be deleted")
-
-    def problems(self) -> list[str]:
             if (tally := self._tally()) != said:
                 said = tally
                 log.info("so far", extra=tally)
@@ -121,6 +121,8 @@ class Service:
             "refused": counters.refused + counters.failures,
             "judged": sum(supervisor.judged for supervisor in self.supervisors),
         }
+
+    def problems(self) -> list[str]:
         """Why this collector is not ready, empty if it is."""
         found = []
         try:
@@ -140,13 +142,13 @@ class Service:
         if self.events is not None:
             self.events.close()
         self._janitor.join(10)
+        done = self._tally()
         for supervisor in self.supervisors:
             supervisor.close()
-        done = self._tally()
         self.store.close()
-
-
         log.info("stopped", extra=done)
+
+
 def policy_files(place: Path | None) -> list[Path]:
     """The policy files at `place`, a file or a folder of *.yaml and *.yml."""
     if place is None:

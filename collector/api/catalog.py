@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from collector.api import views
 from collector.api.access import Access, reader, writer
 from collector.api.bodies import documents, json_object, raw_body
+from collector.bind import case_texts
 from collector.errors import BadRequest, NotFound
 from collector.model import Binding
 from collector.policies import read_policies
@@ -40,15 +41,17 @@ async def put_cases(access: Writer, request: Request) -> dict[str, Any]:
 
 def _put_cases(access: Access, found: list[Any]) -> dict[str, Any]:
     bodies: dict[str, str] = {}
+    texts: dict[str, dict[str, str]] = {}
     for number, said in enumerate(found):
         try:
             case = case_from_json(said)
         except BadInput as flaw:
             raise BadInput(f"item {number}: {flaw.message}", field=flaw.field) from None
         bodies[case.id] = orjson.dumps(case.to_json()).decode()
+        texts[case.id] = case_texts(case)
     if not bodies:
         raise BadRequest("no case was sent", "send one object, a list, or JSON lines")
-    catalog.put_cases(access.service.store, access.project, bodies, now=time.time())
+    catalog.put_cases(access.service.store, access.project, bodies, now=time.time(), texts=texts)
     access.service.wake()
     return {"stored": len(bodies), "ids": list(bodies)}
 

@@ -20,13 +20,15 @@ from typing import Any
 
 import orjson
 
+from collector import logs
+from collector.bind import Matches, text_key
 from collector.model import Assessment, Rebuilt, Run, Span
 from collector.otlp.spans import spans_of
 from collector.pipeline.board import Board
 from collector.pipeline.conclude import Known, conclude, conclusion
+from collector.pipeline.garbage import calm_garbage_collection
 from collector.pipeline.joining import join
 from collector.pipeline.protocol import settings_from_json
-from collector.pipeline.garbage import calm_garbage_collection
 from collector.policies import Policies, load_all, readable
 from collector.rebuild import inside, rebuild
 from collector.settings import Settings
@@ -97,8 +99,11 @@ class Checker:
         with self.store.read() as connection:
             traces = [claim.key for claim in claims] + [t for _, ids in rebuilt.values() for t in ids]
             bindings = work.bindings(connection, traces)
-            cases = self._cases(connection, claims, rebuilt, bindings)
-        known = Known(bindings, cases, hosts, guests, self.rules, self.policy_rules, self.settings, joined)
+            texts = matches_of(connection, claims, rebuilt)
+            cases = self._cases(connection, claims, rebuilt, bindings, texts)
+        known = Known(
+            bindings, cases, hosts, guests, self.rules, self.policy_rules, self.settings, joined, texts
+        )
         done: list[Conclusion] = []
         began = renewed = time.monotonic()
         for claim in claims:
@@ -120,6 +125,7 @@ class Checker:
         claims: Sequence[Claim],
         rebuilt: Mapping[int, tuple[Rebuilt, tuple[str, ...]]],
         bindings: Mapping[tuple[int, str], Any],
+        texts: Mapping[tuple[int, str], Matches],
     ) -> dict[tuple[int, str], Case]:
         wanted: dict[int, set[str]] = {}
         for claim in claims:
@@ -127,6 +133,8 @@ class Checker:
                 wanted.setdefault(claim.project, set()).add(case_id)
         for (project, _), binding in bindings.items():
             wanted.setdefault(project, set()).add(binding.case_id)
+        for (project, _), matches in texts.items():
+            wanted.setdefault(project, set()).update(first for _, first, _ in matches.values())
         return {
             (project, case_id): parsed_case(body)
             for project, ids in wanted.items()
@@ -164,6 +172,22 @@ class Checker:
         for project in projects - self._policies.keys():
             files = catalog.active_policies(connection, project)
             self._policies[project] = load_all(readable([(row["name"], row["text"]) for row in files]))
+
+
+def matches_of(
+    connection: Any, claims: Sequence[Claim], rebuilt: Mapping[int, tuple[Rebuilt, tuple[str, ...]]]
+) -> dict[tuple[int, str], Matches]:
+    """Cases with the text of a run's query, for the runs that do not name their case."""
+    keys: dict[int, set[str]] = {}
+    for claim in claims:
+        run = rebuilt[claim.run][0].run
+        if run.case_id is None and (key := text_key(run.query)):
+            keys.setdefault(claim.project, set()).add(key)
+    return {
+        (project, key): matches
+        for project, some in keys.items()
+        for key, matches in catalog.cases_by_text(connection, project, some).items()
+    }
 
 
 def parts_of(claims: Sequence[Claim], counts: Mapping[int, int]) -> Iterator[list[Claim]]:
@@ -236,6 +260,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):  # meant for the parent, which then closes the pipe
         signal.signal(number, signal.SIG_IGN)
     settings, worker, board = settings_from_json(read_line())
+    logs.configure(settings.log_format, settings.log_level)
     store = open_store(settings.store_url, durable=False)
     wake = threading.Event()
     threading.Thread(target=listen, args=(wake,), daemon=True).start()
@@ -258,7 +283,6 @@ def main() -> None:
         if not warmed:
             warmed = True
             warm_up(settings)
-    logs.configure(settings.log_format, settings.log_level)
             calm_garbage_collection()
             continue
         due = work.next_due(store)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
 from collector.assess import assess, outcome_of
-from collector.bind import Arrival, binding_of, bound_run, ending
+from collector.bind import Arrival, Matches, binding_of, bound_run, choose, ending, text_key
 from collector.model import Assessment, Binding, Rebuilt, Run
 from collector.pipeline.joining import Joined
 from collector.policies import Policies
@@ -41,6 +41,8 @@ class Known:
     settings: Settings
     joined: Joined
     """The conversations that come as many traces."""
+    texts: Mapping[tuple[int, str], Matches] = field(default_factory=dict)
+    """(project, digest of a query) -> cases that have this text."""
 
 
 def conclude(
@@ -60,12 +62,18 @@ def conclude(
         return part_of(thread, claim, rebuilt, binding)
     last_seen = max(member.last_seen for member in thread.members) if thread else claim.last_seen
     end = ending(rebuilt, binding, Arrival(now, last_seen, claim.root_seen), known.settings)
-    run = bound_run(rebuilt, binding, end)
+    key = text_key(rebuilt.run.query) if known.texts else None
+    choice = choose(rebuilt.run, binding, known.texts.get((claim.project, key), {}) if key else {})
+    run = bound_run(rebuilt, binding, end, choice.case_id)
     case = known.cases.get((claim.project, run.case_id)) if run.case_id else None
     problems = list(run.problems)
+    if choice.problem:
+        problems.append(choice.problem)
     if run.case_id and case is None:
         problems.append(f"case {run.case_id} is not known here; post it to /api/v1/cases")
-    assessment = assess(run, case, policies, known.rules, known.policy_rules, earlier)
+    assessment = assess(
+        run, case, policies, known.rules, known.policy_rules, earlier, ambiguous=choice.problem
+    )
     hosts, guests = known.hosts.get(claim.run, ()), known.guests.get(claim.run, ())
     found = conclusion(
         claim, rebuilt, run, assessment, problems, end.complete, end.look_again, binding is not None

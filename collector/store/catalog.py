@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import case, func, insert, select, update
+from sqlalchemy import case, delete, func, insert, select, update
 from sqlalchemy.engine import Connection
 
 from collector.errors import NotFound
@@ -14,8 +14,18 @@ from collector.store import schema
 from collector.store.engine import Store
 
 
-def put_cases(store: Store, project: int, bodies: Mapping[str, str], *, now: float) -> None:
-    """Insert or replace cases (id -> JSON) and look again at the runs that wait for them."""
+def put_cases(
+    store: Store,
+    project: int,
+    bodies: Mapping[str, str],
+    *,
+    now: float,
+    texts: Mapping[str, Mapping[str, str]] | None = None,
+) -> None:
+    """Insert or replace cases (id -> JSON) and look again at the runs that wait for them.
+
+    `texts` are the digests by which a run's query is recognised: case id -> {part of the case: digest}.
+    """
     cases, runs = schema.cases, schema.runs
     with store.write() as connection:
         statement = store.upsert(cases)
@@ -27,12 +37,51 @@ def put_cases(store: Store, project: int, bodies: Mapping[str, str], *, now: flo
             statement, [{"project": project, "id": i, "at": now, "body": body} for i, body in bodies.items()]
         )
         ids = list(bodies)
+        _put_texts(connection, project, texts or {})
         for at in range(0, len(ids), 500):
             connection.execute(
                 update(runs)
                 .where(runs.c.project == project, runs.c.case_id.in_(ids[at : at + 500]))
                 .values(due=now, version=runs.c.version + 1)
             )
+
+
+def _put_texts(connection: Connection, project: int, texts: Mapping[str, Mapping[str, str]]) -> None:
+    table = schema.case_texts
+    ids = sorted(texts)
+    for at in range(0, len(ids), 500):
+        some = ids[at : at + 500]
+        connection.execute(delete(table).where(table.c.project == project, table.c.case_id.in_(some)))
+        connection.execute(
+            insert(table),
+            [
+                {"project": project, "digest": digest, "case_id": case_id, "part": part}
+                for case_id in some
+                for part, digest in texts[case_id].items()
+            ],
+        )
+
+
+def cases_by_text(
+    connection: Connection, project: int, digests: Collection[str]
+) -> dict[str, dict[str, tuple[int, str, str]]]:
+    """digest -> part of a case -> (how many cases have this text there, the first id, the last)."""
+    table = schema.case_texts
+    query = (
+        select(
+            table.c.digest,
+            table.c.part,
+            func.count(),
+            func.min(table.c.case_id),
+            func.max(table.c.case_id),
+        )
+        .where(table.c.project == project, table.c.digest.in_(sorted(digests)))
+        .group_by(table.c.digest, table.c.part)
+    )
+    found: dict[str, dict[str, tuple[int, str, str]]] = {}
+    for digest, part, count, first, last in connection.execute(query):
+        found.setdefault(digest, {})[part] = (int(count), first, last)
+    return found
 
 
 def cases(connection: Connection, project: int, ids: Collection[str]) -> dict[str, str]:

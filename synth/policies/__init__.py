@@ -22,12 +22,14 @@ from synth.policies.model import (
     policy_result_from_json,
 )
 from synth.policies.session import join_runs
+from synth.policies.stated import stated_policies
 from synth.rules import Rules
 from synth.run import Run
 
 __all__ = [
     "Applies", "Policy", "PolicyResult", "PolicySet", "PolicyVerdict", "Problem", "Rules", "Tools",
     "join_runs", "judge_policies", "judge_session", "lint", "load_policies", "policy_result_from_json",
+    "stated_policies",
 ]  # fmt: skip
 
 
