@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from typing import Any, cast
 
 from . import runtime, sdkspans, semconv
@@ -426,59 +426,82 @@ async def _async_watched(
 
 
 def _steps(
-    steps: Iterator[Any], enter: Enter, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Iterator[Any]:
+    steps: Any, enter: Enter, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Generator[Any, Any, Any]:
+    """What `yield from` does, with the frame set while the host's generator runs."""
     visit = guarded(enter, instance, args, kwargs)
     if visit is None:
-        yield from steps
-        return
+        return (yield from steps)
+    frame = visit.frame
     try:
+        item = _in_frame(frame, next, steps)
         while True:
-            token = enter_frame(visit.frame)
             try:
-                item = next(steps)
-            except StopIteration:
-                break
-            finally:
-                leave(token)
-            yield item
+                sent = yield item
+            except GeneratorExit:
+                if hasattr(steps, "close"):
+                    _in_frame(frame, steps.close)
+                raise
+            except BaseException as error:
+                if not hasattr(steps, "throw"):
+                    raise
+                item = _in_frame(frame, steps.throw, error)
+            else:
+                item = _in_frame(frame, next, steps) if sent is None else _in_frame(frame, steps.send, sent)
+    except StopIteration as end:
+        result = end.value
     except BaseException as error:
-        _close_quietly_if_left_early(steps, error)
         guarded(visit.raised, error)
         raise
     guarded(visit.returned, None)
+    return result
 
 
 async def _async_steps(
-    steps: AsyncIterator[Any], enter: Enter, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> AsyncIterator[Any]:
+    steps: Any, enter: Enter, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> AsyncGenerator[Any, Any]:
+    """The same for an async generator, for which there is no `yield from`."""
     visit = guarded(enter, instance, args, kwargs)
-    if visit is None:
-        async for item in steps:
-            yield item
-        return
     try:
+        step = anext(steps)
         while True:
-            token = enter_frame(visit.frame)
+            item = await (step if visit is None else _awaited_in_frame(visit.frame, step))
             try:
-                item = await anext(steps)
-            except StopAsyncIteration:
-                break
-            finally:
-                leave(token)
-            yield item
+                sent = yield item
+            except GeneratorExit:
+                if hasattr(steps, "aclose"):
+                    await steps.aclose()
+                raise
+            except BaseException as error:
+                if not hasattr(steps, "athrow"):
+                    raise
+                step = steps.athrow(error)
+            else:
+                step = anext(steps) if sent is None else steps.asend(sent)
+    except StopAsyncIteration:
+        pass
     except BaseException as error:
-        if isinstance(error, GeneratorExit):
-            await steps.aclose()  # type: ignore[attr-defined]
-        guarded(visit.raised, error)
+        if visit is not None:
+            guarded(visit.raised, error)
         raise
-    guarded(visit.returned, None)
+    if visit is not None:
+        guarded(visit.returned, None)
 
 
-def _close_quietly_if_left_early(steps: Any, error: BaseException) -> None:
-    """The reader broke off: the host's generator is closed as it would have been without us."""
-    if isinstance(error, GeneratorExit):
-        steps.close()
+def _in_frame(frame: Frame | None, step: Callable[..., Any], *arguments: Any) -> Any:
+    token = enter_frame(frame)
+    try:
+        return step(*arguments)
+    finally:
+        leave(token)
+
+
+async def _awaited_in_frame(frame: Frame | None, step: Awaitable[Any]) -> Any:
+    token = enter_frame(frame)
+    try:
+        return await step
+    finally:
+        leave(token)
 
 
 def enter_frame(frame: Frame | None) -> Any:
