@@ -95,24 +95,29 @@ class Bench:
         options = Options(
             timeout=config.getoption("--pdoctor-timeout"),
             base_url=config.getoption("--pdoctor-base-url"),
-            environment={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            environment={"PDOCTOR_AGENT_PATH": os.pathsep.join(filter(None, sys.path))},
         )
         self.harness: Harness = Harness(url, options, self.simulated)
 
     def _judge(self, url: str | None) -> tuple[subprocess.Popen[str] | None, str]:
         """The collector that was named, or one of our own on a free port."""
-        from synth.agents.process import pdoctor_command
-
         if url is not None:
             return None, url
         store = f"sqlite:///{Path(self._folder.name) / 'runs.db'}"
-        command = [*pdoctor_command(), "serve", "--http-port", "0", "--store", store]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        # -P: a folder named `collector` in the project under test is not ours.
+        serve = ("-P", "-m", "collector.cli.embedded", "--http-port", "0", "--grpc-port", "off")
+        process = subprocess.Popen(
+            [sys.executable, *serve, "--store", store],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
         assert process.stdout is not None
         for line in process.stdout:
             if line.startswith(READY):
                 return process, line.removeprefix(READY).strip()
-        raise pytest.UsageError(f"the collector did not start: {' '.join(command)}")
+        raise pytest.UsageError(
+            f"the collector did not start (exit code {process.wait()}); its complaint is above. "
+            "Is it installed? pip install 'pdoctor-trace[all]'"
+        )
 
     def close(self) -> None:
         self.harness.__exit__(None, None, None)

@@ -1,11 +1,18 @@
-"""A collector of one's own for the length of a command: `pdoctor serve` in a child process."""
+"""A collector of one's own for the length of a command: `pdoctor serve` in a child process.
+
+Run as a module it is that child: it serves until its standard input ends, so that it never outlives
+whoever started it, however that one ended.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -19,11 +26,14 @@ STOP_LIMIT = 15.0
 @contextlib.contextmanager
 def collector_process(store: Path, *options: str) -> Iterator[str]:
     """Run `pdoctor serve` on a free loopback port with its data in the file `store`; gives its URL."""
-    serve = ["serve", "--http-port", "0", "--grpc-port", "off", "--store", f"sqlite:///{store}", *options]
+    serve = ["--http-port", "0", "--grpc-port", "off", "--store", f"sqlite:///{store}", *options]
     with tempfile.TemporaryFile() as complaints:
+        # -P: a folder named `collector` where the user stands is not ours. A session of its own: an
+        # interrupt at the terminal is for us, who end it when the last runs are in.
         process = subprocess.Popen(
-            [sys.executable, "-m", "pdoctor_trace", *serve], stdout=subprocess.PIPE, stderr=complaints
-        )
+            [sys.executable, "-P", "-m", "collector.cli.embedded", *serve],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, start_new_session=True,
+        )  # fmt: skip
         try:
             yield address(process, complaints)
         finally:
@@ -51,5 +61,24 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    if process.stdout:
-        process.stdout.close()
+    for pipe in (process.stdin, process.stdout):
+        if pipe:
+            pipe.close()
+
+
+def end_with_parent() -> None:
+    """Ask this process to end as soon as nobody holds the other end of its standard input."""
+
+    def wait() -> None:
+        while os.read(0, 4096):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="pdoctor parent", daemon=True).start()
+
+
+if __name__ == "__main__":
+    from collector.cli.serve import command
+
+    end_with_parent()
+    command.main(sys.argv[1:], prog_name="pdoctor serve")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +91,8 @@ def drive(
         results_journal(Path(journal) if journal else None, campaign) as kept,
         progress((), label="testing", length=len(trials)) as bar,
     ):
-        spent = run_campaign(harness.run, trials, kept, budget, on_result=lambda _: bar.update(1))
+        with resumable(journal):
+            spent = run_campaign(harness.run, trials, kept, budget, on_result=lambda _: bar.update(1))
         results = [result for result in kept.records if result.key in place]
     if not results:
         raise BadInput(f"no run was made: the budget ({spent}) was spent before the first")
@@ -99,6 +101,19 @@ def drive(
             f"pdoctor: stopped by the budget ({spent}) after {len(results)} of {len(trials)} runs", err=True
         )
     return sorted(results, key=lambda result: place[result.key])
+
+
+@contextlib.contextmanager
+def resumable(journal: str | None) -> Iterator[None]:
+    """Say at an interruption how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if journal:
+            click.echo(
+                f"\npdoctor: interrupted; the same command goes on where it stopped ({journal})", err=True
+            )
+        raise
 
 
 def baseline_rate(file: str | None) -> float:

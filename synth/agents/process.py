@@ -33,7 +33,8 @@ MOST_WORDS = 1 << 20
 
 def command(agent: str, endpoint: str | None) -> list[str]:
     """How a worker is started: through `pdoctor run` when its spans shall go to a collector."""
-    worker = [sys.executable, "-m", "synth.agents.worker", agent]
+    # -P: a folder named `synth` where the user stands is not ours; the worker adds that place later.
+    worker = [sys.executable, "-P", "-m", "synth.agents.worker", agent]
     if endpoint is None:
         return worker
     return [*pdoctor_command(), "run", "--endpoint", endpoint, "--", *worker]

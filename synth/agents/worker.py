@@ -40,6 +40,9 @@ CASE_ID = "pdoctor.case.id"
 """Baggage key of the case id (wire contract)."""
 REPLAY = "replay"
 """Agent name of recorded runs."""
+AGENT_PATH = "PDOCTOR_AGENT_PATH"
+"""Environment variable: folders in which agents of the user are looked for, like PYTHONPATH. They come onto
+the path when our own packages, whose names are not rare, are loaded."""
 LONGEST_ANSWER = 20_000
 """Characters kept of what an agent answers, or of why it failed."""
 
@@ -50,6 +53,7 @@ Say = Callable[[Mapping[str, Any]], None]
 def main(agent: str) -> None:
     """Serve jobs until stdin ends."""
     requests, answers = _own_streams()
+    sys.path[:0] = [os.getcwd(), *filter(None, os.environ.get(AGENT_PATH, "").split(os.pathsep))]
     say = _speaker(answers)
     agents = _Agents()
     try:

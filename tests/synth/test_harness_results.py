@@ -117,7 +117,7 @@ def test_a_run_that_never_arrived_is_undecided() -> None:
 
 
 def test_workers_are_instrumented_only_when_spans_have_somewhere_to_go() -> None:
-    assert command("raw-loop", None)[1:] == ["-m", "synth.agents.worker", "raw-loop"]
+    assert command("raw-loop", None)[1:] == ["-P", "-m", "synth.agents.worker", "raw-loop"]
     traced = command("raw-loop", "http://127.0.0.1:4318")
     assert traced[1:4] == ["run", "--endpoint", "http://127.0.0.1:4318"]
     assert traced[-1] == "raw-loop"
