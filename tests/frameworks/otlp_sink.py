@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import threading
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -144,8 +146,10 @@ class OtlpSink:
             self.headers.clear()
 
     def close(self) -> None:
+        """Gone as a process is that was killed: kept-alive connections end, too."""
         self._server.shutdown()
         self._server.server_close()
+        self._server.end_connections()
         self._thread.join()
 
     def __enter__(self) -> OtlpSink:
@@ -157,6 +161,24 @@ class OtlpSink:
 
 class _Server(ThreadingHTTPServer):
     allow_reuse_address = True
+    request_queue_size = 128
+
+    def __init__(self, *arguments: Any) -> None:
+        self._connections: set[socket.socket] = set()
+        super().__init__(*arguments)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self._connections.discard(request)
+        super().shutdown_request(request)
+
+    def end_connections(self) -> None:
+        for connection in list(self._connections):
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients that vanish are part of the tests."""
