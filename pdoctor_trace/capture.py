@@ -46,11 +46,21 @@ _qualname_of = type.__dict__["__qualname__"].__get__
 _mro_of = type.__dict__["__mro__"].__get__
 _namespace_of = type.__dict__["__dict__"].__get__
 _SMALL_INT = 1 << 63
-_joined = b"".join
+_joined, _dumps = b"".join, orjson.dumps
 
 
 class Truncated(bytes):
     """JSON text of a value of which something was left out."""
+
+
+def _read(text: str) -> Any:
+    """What Python's own reader makes of JSON text, which also takes NaN and half surrogates."""
+    try:
+        return orjson.loads(text)
+    except ValueError:
+        import json  # late: hosts that only ever see plain JSON need not load it
+
+        return json.loads(text)
 
 
 class Capture:
@@ -69,8 +79,7 @@ class Capture:
         self.mode, self.limit, self.redactor = mode, limit, redactor
         self._key = hash_key.encode() if hash_key else os.urandom(32)
         if mode == "full" and redactor is None:
-            # The usual case, and called twice per tool call: no step in between.
-            self.arguments = self.result = functools.partial(json_text, limit=limit)
+            self.arguments = self.result = json_writer(limit)
         else:
             self.arguments = functools.partial(self._kept, "arguments")
             self.result = functools.partial(self._kept, "result")
@@ -80,8 +89,8 @@ class Capture:
         if type(text) is not str:
             return self.arguments(text), True
         try:
-            value = orjson.loads(text) if text.strip() else {}
-        except ValueError:
+            value = _read(text) if text.strip() else {}
+        except (ValueError, RecursionError):
             return self.arguments(text), False
         return self.arguments(value), True
 
@@ -147,15 +156,24 @@ class Capture:
         return f"{type(value).__name__}{length}:{digest}"
 
 
+def json_writer(limit: int) -> Callable[[Any], bytes]:
+    """`json_text` with this limit, in one function: it runs twice per tool call."""
+
+    def write(value: Any) -> bytes:
+        try:
+            text = _dumps(value, None, _STRICT)
+        except Exception:
+            # Not an error: the value is no plain JSON (or runs too deep), so it takes the long way.
+            return _walked(value, limit)
+        # The copy: orjson's own object keeps its whole buffer of at least a kilobyte alive.
+        return _joined((text, b"")) if len(text) <= limit else _walked(value, limit)
+
+    return write
+
+
 def json_text(value: Any, limit: int = 65_536) -> bytes:
     """Valid JSON text of any value whatever it does, at most about `limit` bytes long."""
-    try:
-        text = orjson.dumps(value, option=_STRICT)
-    except Exception:
-        # Not an error: the value is no plain JSON (or runs too deep), so it takes the long way.
-        return _walked(value, limit)
-    # The copy: orjson's own object keeps its whole buffer of at least a kilobyte alive.
-    return _joined((text, b"")) if len(text) <= limit else _walked(value, limit)
+    return json_writer(limit)(value)
 
 
 def error_text(error: BaseException) -> str:

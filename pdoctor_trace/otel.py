@@ -7,6 +7,7 @@ span, no baggage and no suppression, and importing it would cost more than impor
 from __future__ import annotations
 
 import sys
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from . import semconv
@@ -25,23 +26,19 @@ class Ambient(NamedTuple):
 
 
 NOTHING = Ambient(0, 0, None)
-_get_current: Any = None
 
 
 def ambient() -> Ambient:
     """Parent span and case of the current context; all empty where there is none."""
-    context = _current()
+    context = current()
     if not context:
         return NOTHING
     trace_id, span_id = _parent(context)
     return Ambient(trace_id, span_id, _case(context))
 
 
-def suppressed() -> bool:
-    """Whether the host asked instrumentation to be silent here (either of the two keys)."""
-    context = _current()
-    if not context:
-        return False
+def asks_for_silence(context: Any) -> bool:
+    """Whether this context of the host asks instrumentation to be silent (either of the two keys)."""
     if context.get(_PLAIN_SUPPRESS_KEY):
         return True
     key = getattr(sys.modules["opentelemetry.context"], "_SUPPRESS_INSTRUMENTATION_KEY", None)
@@ -57,18 +54,21 @@ def suppress_for_this_thread() -> None:
         module.attach(context if key is None else module.set_value(key, True, context))
 
 
-def _current() -> Any:
-    if _get_current is None:
-        return _first_current()
-    return _get_current()
-
-
 def _first_current() -> Any:
-    """Nothing until the host has imported OpenTelemetry completely; then its function is kept."""
-    global _get_current
+    """Nothing until the host has imported OpenTelemetry completely; then its own way is kept."""
+    global current
     module = sys.modules.get("opentelemetry.context")
-    _get_current = getattr(module, "get_current", None)
-    return _get_current() if _get_current is not None else None
+    get_current = getattr(module, "get_current", None)
+    if get_current is None:
+        return None
+    # Behind two functions of OpenTelemetry stands a context variable; every call of every tool asks it.
+    variable = getattr(getattr(module, "_RUNTIME_CONTEXT", None), "_current_context", None)
+    current = variable.get if type(variable) is ContextVar else get_current
+    return current()
+
+
+current: Any = _first_current
+"""Gives the host's current OpenTelemetry context, or something false. Read it here: it is replaced."""
 
 
 def _parent(context: Any) -> tuple[int, int]:

@@ -19,17 +19,19 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
+from operator import length_hint
 from typing import Any
 
 import orjson
 
 from . import otel, runtime, sdkspans, semconv
-from .wire import Pairs, as_dict, attribute_bytes, span_bytes
+from .wire import Pairs, as_dict, run_bytes, span_bytes
 
 ids = random.Random(os.urandom(16))
 """Our own generator: the host's `random.seed(7)` must not make ids repeat, nor we disturb its numbers."""
 
 MAX_SHARED_STATES = 1_024
+_NUMBERS = range(1 << 62)
 
 
 def new_trace_id() -> int:
@@ -48,33 +50,33 @@ def reseed() -> None:
 class RunState:
     """What all spans of one root run share."""
 
-    __slots__ = ("_lock", "attributes", "calls", "case_id", "ended", "run_id", "trace_id", "turns")
+    __slots__ = ("_turns", "case_id", "encoded", "ended", "run_id", "steps", "trace_id")
 
     def __init__(self, trace_id: int, run_id: str, case_id: str | None = None) -> None:
         self.trace_id, self.run_id, self.case_id = trace_id, run_id, case_id
-        self.attributes = attribute_bytes((semconv.RUN_ID, run_id, semconv.CASE_ID, case_id))
-        """Attributes of every span of the run, encoded."""
-        self.calls = 0
-        """Step numbers handed out so far, which is the number of calls the collector must see."""
-        self.turns = 0
+        self.encoded = run_bytes(trace_id, (semconv.RUN_ID, run_id, semconv.CASE_ID, case_id))
+        """What every span of the run has in common, encoded."""
+        self.steps = iter(_NUMBERS)
+        """Step numbers to take with `next`, which threads can do at once without a lock."""
+        self._turns = iter(_NUMBERS)
         self.ended = False
-        self._lock = threading.Lock()
+
+    @property
+    def calls(self) -> int:
+        """Step numbers handed out so far, which is the number of calls the collector must see."""
+        return len(_NUMBERS) - length_hint(self.steps)
+
+    @property
+    def turns(self) -> int:
+        """Turn numbers handed out so far."""
+        return len(_NUMBERS) - length_hint(self._turns)
 
     def pairs(self) -> dict[str, str | None]:
         """Attributes of every span of the run."""
         return {semconv.RUN_ID: self.run_id, semconv.CASE_ID: self.case_id}
 
-    def next_step(self) -> int:
-        with self._lock:
-            step = self.calls
-            self.calls = step + 1
-        return step
-
     def next_turn(self) -> int:
-        with self._lock:
-            turn = self.turns
-            self.turns = turn + 1
-        return turn
+        return next(self._turns)
 
 
 class Request:
@@ -148,16 +150,12 @@ def current() -> Frame | None:
     return None if frame is None or frame.state.ended else frame
 
 
-def place() -> tuple[RunState, int, Frame | None]:
-    """(state, parent span id, frame or None) for a span that is about to open here."""
-    frame = current()
-    if frame is not None:
-        return frame.state, frame.span_id, frame
+def state_outside() -> tuple[RunState, int]:
+    """State and parent span id of a tool call that stands in no run of ours."""
     around = otel.ambient()
     if around.trace_id:
-        return _shared_state(around.trace_id, around.case_id), around.span_id, None
-    state, parent = root_state()
-    return state, parent, None
+        return _shared_state(around.trace_id, around.case_id), around.span_id
+    return root_state()
 
 
 def root_state(case_id: str | None = None, trace_id: int = 0) -> tuple[RunState, int]:
@@ -290,8 +288,8 @@ class OpenRun(Frame):
         end = max(time.time_ns() if end_ns is None else end_ns, self.start_ns)
         message = None if error is None else runtime.ACTIVE.capture.message(error)
         pairs = self._attributes(error)
-        ids = (state.trace_id, self.span_id, self.parent_id)
-        span = span_bytes(*ids, _run_name(self.agent), self.start_ns, end, message, state.attributes, pairs)
+        ids = (self.span_id, self.parent_id)
+        span = span_bytes(state.encoded, *ids, _run_name(self.agent), self.start_ns, end, message, pairs)
         runtime.emit(span, len(span))
         if self.sdk is not None:
             sdkspans.finish(self.sdk, {**state.pairs(), **as_dict(pairs)}, message, end)

@@ -26,7 +26,10 @@ ACTIVE = Runtime()
 
 def recording() -> bool:
     """Whether what the host does now is to be recorded."""
-    return ACTIVE.on and not otel.suppressed()
+    if not ACTIVE.on:
+        return False
+    context = otel.current()
+    return not context or not otel.asks_for_silence(context)
 
 
 def emit(span: bytes | CallRecord, content_bytes: int) -> None:

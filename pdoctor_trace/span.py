@@ -7,18 +7,32 @@ inside a `try` that could swallow something of its own: exceptions leave by a ba
 
 from __future__ import annotations
 
-import functools
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
-from typing import Any, cast
+from time import time_ns
+from typing import Any
 
-from . import runtime, sdkspans, semconv
+from . import sdkspans, semconv
 from .capture import type_name
-from .guard import guarded
-from .runs import CURRENT, Frame, OpenRun, Request, RunState, ids, new_span_id, place, sdk_above
+from .guard import guarded, note
+from .runs import (
+    CURRENT,
+    Frame,
+    OpenRun,
+    Request,
+    RunState,
+    current,
+    ids,
+    new_span_id,
+    sdk_above,
+    state_outside,
+)
+from .runtime import ACTIVE, recording
 from .wire import CallRecord, Head, as_dict
 
 _random_bits = ids.getrandbits
+_set_current = CURRENT.set
+new_call: Any = object.__new__
+"""A call without its `__init__`; the caller goes on with `begin`."""
 EXACT, INFERRED = "exact", "inferred"
 UNKNOWN_TOOL, BAD_ARGUMENTS, TOOL_RAISED = "unknown_tool", "bad_arguments", "tool_raised"
 TIMED_OUT, CANCELLED = "timeout", "cancelled"
@@ -50,18 +64,30 @@ class Call(Frame):
     """One requested tool call that is running, and the frame of its body; `close` writes its span."""
 
     __slots__ = (
-        "__dict__",
         "arguments",
+        "attempts",
         "call_id",
         "description",
+        "error",
+        "executed",
+        "has_text",
+        "inner_error",
+        "kind",
         "parent_id",
         "run",
         "sdk",
         "source",
         "start_ns",
         "step",
+        "timing",
         "tool",
+        "turn",
     )
+
+    error: BaseException | str | None
+    """The error of the latest attempt."""
+    inner_error: str | None
+    """What a layer below (MCP) said about the same call; counts where nobody above says more."""
 
     def __init__(
         self,
@@ -72,37 +98,49 @@ class Call(Frame):
         call_id: Any = None,
         description: Any = None,
         start_ns: int | None = None,
-        where: tuple[RunState, int, Frame | None] | None = None,
+        inside: Frame | None = None,
     ) -> None:
-        state, self.parent_id, above = place() if where is None else where
-        self.start_ns = time.time_ns() if start_ns is None else start_ns
+        self.begin(source, tool, arguments, call_id, description, start_ns, inside)
+
+    def begin(
+        self,
+        source: str,
+        tool: Any,
+        arguments: bytes | None,
+        call_id: Any,
+        description: Any,
+        start_ns: int | None,
+        inside: Frame | None,
+    ) -> None:
+        """What `__init__` does; hot paths call this on a bare object, which Python 3.11 does much faster.
+
+        `inside` is the frame it stands in, None = wherever the running code stands.
+        """
+        above = current() if inside is None else inside
+        if above is None:
+            self.run = None
+            state, self.parent_id = state_outside()
+        else:
+            self.run = above if type(above) is OpenRun else above.run
+            state, self.parent_id = above.state, above.span_id
+        self.start_ns = time_ns() if start_ns is None else start_ns
         self.sdk = None
         if sdkspans.wanted():
             state = self._start_sdk_span(state, above, tool)
         else:
             self.span_id = _random_bits(64)
-        self.source = source
-        self.arguments = arguments
-        self.state = state
+        self.state, self.step = state, next(state.steps)
+        self.source, self.arguments = source, arguments
         self.tool = tool if type(tool) is str else type_name(tool)
         self.call_id = call_id if type(call_id) is str else None
         self.description = description if type(description) is str else None
-        self.run = None if above is None else above.run
-        self.step = state.next_step()
+        self.turn: int | None = None
+        self.has_text: bool | None = None
+        self.timing, self.executed, self.attempts = EXACT, True, 1
+        self.error = self.inner_error = None
+        self.kind: str | None = None
 
     in_body = True
-
-    # Defaults on the class: most calls keep them, and what is not set costs nothing.
-    turn: int | None = None
-    has_text: bool | None = None
-    timing = EXACT
-    executed = True
-    attempts = 1
-    error: BaseException | str | None = None
-    """The error of the latest attempt."""
-    inner_error: str | None = None
-    """What a layer below (MCP) said about the same call; counts where nobody above says more."""
-    kind: str | None = None
 
     @property
     def call(self) -> Call:
@@ -114,7 +152,7 @@ class Call(Frame):
 
     def returned(self, result: Any) -> None:
         """The tool's own function returned."""
-        self.close(runtime.ACTIVE.capture.result(result))
+        self.close(ACTIVE.capture.result(result))
 
     def raised(self, error: BaseException) -> None:
         """The tool's own function raised."""
@@ -138,30 +176,25 @@ class Call(Frame):
 
     def close(self, result: bytes | None = None, *, end_ns: int | None = None) -> None:
         """Write the span, with the error that was set, if any."""
-        end = time.time_ns() if end_ns is None else end_ns
-        error = self.inner_error if self.error is None else self.error
-        if error is not None:
-            self.kind, result = self.kind or TOOL_RAISED, None
-        state = self.state
-        head = _head(
+        end = time_ns() if end_ns is None else end_ns
+        message = error_type = None
+        if self.error is not None or self.inner_error is not None:
+            result = None
+            message, error_type = self._what_failed()
+        run, start, arguments = self.run, self.start_ns, self.arguments
+        description = (
             self.tool,
             self.description,
-            None if self.run is None else self.run.agent,
+            None if run is None else run.agent,
             self.source,
             self.timing,
             self.executed,
-            max(self.attempts, 1),
+            self.attempts,
             self.kind,
         )
-        message = error_type = None
-        if error is not None:
-            message = runtime.ACTIVE.capture.message(error)
-            error_type = type_name(error) if isinstance(error, BaseException) else self.kind
-        start, arguments = self.start_ns, self.arguments
-        record = (
-            head,
-            state.trace_id,
-            state.attributes,
+        record: Any = (  # a CallRecord; naming its fields would cost a call
+            _HEADS.get(description) or _head(description),
+            self.state.encoded,
             self.span_id,
             self.parent_id,
             start,
@@ -175,10 +208,19 @@ class Call(Frame):
             self.turn,
             self.has_text,
         )
-        size = (len(arguments) if arguments else 0) + (len(result) if result else 0)
-        runtime.emit(cast(CallRecord, record), size)
+        exporter = ACTIVE.exporter
+        if exporter is not None:
+            exporter.put(record, (len(arguments) if arguments else 0) + (len(result) if result else 0))
         if self.sdk is not None:
-            sdkspans.finish(self.sdk, self._sdk_attributes(CallRecord._make(record)), message, record[6])
+            found = CallRecord._make(record)
+            sdkspans.finish(self.sdk, self._sdk_attributes(found), message, found.end_ns)
+
+    def _what_failed(self) -> tuple[str, str | None]:
+        """(status message, error type); also settles the kind."""
+        error = self.inner_error if self.error is None else self.error
+        self.kind = self.kind or TOOL_RAISED
+        error_type = type_name(error) if isinstance(error, BaseException) else self.kind
+        return ACTIVE.capture.message(error), error_type
 
     def _sdk_attributes(self, record: CallRecord) -> dict[str, Any]:
         return {
@@ -199,18 +241,16 @@ class Call(Frame):
         self.kind = kind or (kind_of(error) if isinstance(error, BaseException) else TOOL_RAISED)
 
 
-@functools.lru_cache(maxsize=4_096)
-def _head(
-    tool: str,
-    description: str | None,
-    agent: str | None,
-    source: str,
-    timing: str,
-    executed: bool,
-    attempts: int,
-    kind: str | None,
-) -> Head:
+Description = tuple[str, str | None, str | None, str, str, bool, int, str | None]
+"""(tool, its description, agent, source, timing, executed, attempts, error kind)."""
+
+_HEADS: dict[Description, Head] = {}
+_MAX_HEADS = 4_096
+
+
+def _head(described: Description) -> Head:
     """Span name and the attributes that repeat; shared by all spans that have them alike."""
+    tool, description, agent, source, timing, executed, attempts, kind = described
     pairs = (
         semconv.OPERATION_NAME,
         "execute_tool",
@@ -229,11 +269,15 @@ def _head(
         semconv.EXECUTED,
         executed,
         semconv.ATTEMPTS,
-        attempts,
+        max(attempts, 1),
         semconv.ERROR_KIND,
         kind,
     )
-    return Head(f"execute_tool {tool}", pairs)
+    head = Head(f"execute_tool {tool}", pairs)
+    if len(_HEADS) >= _MAX_HEADS:
+        _HEADS.clear()
+    _HEADS[described] = head
+    return head
 
 
 def kind_of(error: BaseException) -> str:
@@ -254,7 +298,7 @@ def not_executed(request: Request, source: str, run: OpenRun) -> None:
         request.arguments,
         call_id=request.call_id,
         start_ns=request.time_ns,
-        where=(run.state, run.span_id, run),
+        inside=run,
     )
     call.asked_by(request)
     call.executed = False
@@ -294,7 +338,7 @@ def observe(read: Callable[[Any, tuple[Any, ...], dict[str, Any]], object]) -> W
     """Look at the arguments of a host function before it runs."""
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if runtime.recording():
+        if recording():
             guarded(read, instance, args, kwargs)
         return wrapped(*args, **kwargs)
 
@@ -302,13 +346,22 @@ def observe(read: Callable[[Any, tuple[Any, ...], dict[str, Any]], object]) -> W
 
 
 def around(enter: Enter) -> Wrapper:
-    """Record a plain function."""
+    """Record a plain function.
+
+    This is the hot path of the whole package, hence `guarded` and `enter_frame` written out.
+    """
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        visit = guarded(enter, instance, args, kwargs) if runtime.recording() else None
+        visit = None
+        if recording():
+            try:
+                visit = enter(instance, args, kwargs)
+            except Exception as error:
+                note(enter, error)
         if visit is None:
             return wrapped(*args, **kwargs)
-        token = enter_frame(visit.frame)
+        frame = visit if isinstance(visit, Call) else visit.frame
+        token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
         try:
             result = wrapped(*args, **kwargs)
         except BaseException as error:
@@ -316,20 +369,29 @@ def around(enter: Enter) -> Wrapper:
             guarded(visit.raised, error)
             raise
         leave(token)
-        guarded(visit.returned, result)
+        try:
+            visit.returned(result)
+        except Exception as error:
+            note(visit.returned, error)
         return result
 
     return wrapper
 
 
 def around_async(enter: Enter) -> Wrapper:
-    """Record a coroutine function."""
+    """Record a coroutine function, likewise."""
 
     async def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        visit = guarded(enter, instance, args, kwargs) if runtime.recording() else None
+        visit = None
+        if recording():
+            try:
+                visit = enter(instance, args, kwargs)
+            except Exception as error:
+                note(enter, error)
         if visit is None:
             return await wrapped(*args, **kwargs)
-        token = enter_frame(visit.frame)
+        frame = visit if isinstance(visit, Call) else visit.frame
+        token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
         try:
             result = await wrapped(*args, **kwargs)
         except BaseException as error:
@@ -337,7 +399,10 @@ def around_async(enter: Enter) -> Wrapper:
             guarded(visit.raised, error)
             raise
         leave(token)
-        guarded(visit.returned, result)
+        try:
+            visit.returned(result)
+        except Exception as error:
+            note(visit.returned, error)
         return result
 
     return wrapper
@@ -348,7 +413,7 @@ def around_generator(enter: Enter) -> Wrapper:
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         steps = wrapped(*args, **kwargs)
-        return _steps(steps, enter, instance, args, kwargs) if runtime.recording() else steps
+        return _steps(steps, enter, instance, args, kwargs) if recording() else steps
 
     return wrapper
 
@@ -358,7 +423,7 @@ def around_async_generator(enter: Enter) -> Wrapper:
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         steps = wrapped(*args, **kwargs)
-        return _async_steps(steps, enter, instance, args, kwargs) if runtime.recording() else steps
+        return _async_steps(steps, enter, instance, args, kwargs) if recording() else steps
 
     return wrapper
 
@@ -380,7 +445,7 @@ def watch_generator(begin: Callable[[Any], Watcher | None]) -> Wrapper:
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         items = wrapped(*args, **kwargs)
-        return _watched(items, begin, instance) if runtime.recording() else items
+        return _watched(items, begin, instance) if recording() else items
 
     return wrapper
 
@@ -390,7 +455,7 @@ def watch_async_generator(begin: Callable[[Any], Watcher | None]) -> Wrapper:
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         items = wrapped(*args, **kwargs)
-        return _async_watched(items, begin, instance) if runtime.recording() else items
+        return _async_watched(items, begin, instance) if recording() else items
 
     return wrapper
 

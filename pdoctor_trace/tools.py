@@ -11,10 +11,20 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-from . import raw_loops, runtime
-from .guard import guarded
+from . import raw_loops
 from .runs import USER, current
-from .span import Call, Visit, around_async_generator, around_generator, enter_frame, leave
+from .runtime import ACTIVE
+from .span import (
+    Call,
+    Enter,
+    Visit,
+    Wrapper,
+    around,
+    around_async,
+    around_async_generator,
+    around_generator,
+    new_call,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -59,82 +69,51 @@ def _wrapped(function: Any, *, name: str | None = None) -> Any:
     return made
 
 
-def _entrance(
-    tool_name: str, parameters: tuple[str, ...], doc: str | None
-) -> Callable[..., Visit | Call | None]:
+def _entrance(tool_name: str, parameters: tuple[str, ...], doc: str | None) -> Enter:
     description = doc.strip().partition("\n")[0] if doc else None
 
-    def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
+    def enter(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
         frame = current()
         if frame is not None and frame.call is not None and frame.call.tool == tool_name:
             return None
-        given = _named(parameters, args, kwargs)
+        given = _named(parameters, args, kwargs) if args else kwargs
         if raw_loops.in_use():
             claimed = raw_loops.claim(None, tool_name, given)
             if claimed is not None:
                 return claimed
-        arguments = runtime.ACTIVE.capture.arguments(given)
-        where = None if frame is None else (frame.state, frame.span_id, frame)
-        return Call(USER, tool_name, arguments, description=description, where=where)
+        to_json = ACTIVE.capture.arguments
+        call: Call = new_call(Call)
+        call.begin(USER, tool_name, to_json(given), None, description, None, frame)
+        return call
 
     return enter
 
 
-def _recording(function: Any, enter: Callable[..., Visit | Call | None]) -> Any:
+def _recording(function: Any, enter: Enter) -> Any:
+    """A function of the same kind, so that whoever inspects it sees what the original is."""
     import inspect
 
     if inspect.iscoroutinefunction(function):
-        return _recording_coroutine(function, enter)
+        return _awaiting(function, around_async(enter))
     if inspect.isgeneratorfunction(function):
-        return _recording_generator(function, enter, around_generator)
+        return _calling(function, around_generator(enter))
     if inspect.isasyncgenfunction(function):
-        return _recording_generator(function, enter, around_async_generator)
-
-    @functools.wraps(function)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
-        visit = guarded(enter, args, kwargs) if runtime.recording() else None
-        if visit is None:
-            return function(*args, **kwargs)
-        token = enter_frame(visit.frame)
-        try:
-            result = function(*args, **kwargs)
-        except BaseException as error:
-            leave(token)
-            guarded(visit.raised, error)
-            raise
-        leave(token)
-        guarded(visit.returned, result)
-        return result
-
-    return recorded
+        return _calling(function, around_async_generator(enter))
+    return _calling(function, around(enter))
 
 
-def _recording_coroutine(function: Any, enter: Callable[..., Visit | Call | None]) -> Any:
-    @functools.wraps(function)
-    async def recorded(*args: Any, **kwargs: Any) -> Any:
-        visit = guarded(enter, args, kwargs) if runtime.recording() else None
-        if visit is None:
-            return await function(*args, **kwargs)
-        token = enter_frame(visit.frame)
-        try:
-            result = await function(*args, **kwargs)
-        except BaseException as error:
-            leave(token)
-            guarded(visit.raised, error)
-            raise
-        leave(token)
-        guarded(visit.returned, result)
-        return result
-
-    return recorded
-
-
-def _recording_generator(function: Any, enter: Callable[..., Visit | Call | None], around: Any) -> Any:
-    wrapper = around(lambda instance, args, kwargs: enter(args, kwargs))
-
+def _calling(function: Any, wrapper: Wrapper) -> Any:
     @functools.wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:
         return wrapper(function, None, args, kwargs)
+
+    return recorded
+
+
+def _awaiting(function: Any, wrapper: Wrapper) -> Any:
+    @functools.wraps(function)
+    async def recorded(*args: Any, **kwargs: Any) -> Any:
+        return await wrapper(function, None, args, kwargs)
 
     return recorded
 
@@ -149,8 +128,6 @@ def _parameters(function: Any) -> tuple[str, ...]:
 
 def _named(parameters: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Arguments by parameter name, without the method's own object; extra positional ones under `args`."""
-    if not args:
-        return kwargs
     named = dict(zip(parameters, args, strict=False))
     for own in ("self", "cls"):
         if parameters[:1] == (own,):

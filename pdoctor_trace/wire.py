@@ -6,7 +6,8 @@ decodes the bytes with the official protobuf classes and compares field by field
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from struct import Struct
 from typing import NamedTuple
 
 from . import semconv
@@ -23,8 +24,6 @@ Pairs = tuple[AttributeValue | None, ...]
 _KIND_INTERNAL = b"\x30\x01"
 _KEYS: dict[str, bytes] = {}
 _MAX_MEMO = 4_096
-_SHORT = 16_000
-"""Values up to here, with their key, have lengths in the table below."""
 
 
 def _varint(number: int) -> bytes:
@@ -36,12 +35,8 @@ def _varint(number: int) -> bytes:
     return bytes(out)
 
 
-_SMALL = tuple(_varint(number) for number in range(16_384))
-
-
 def _sized(tag: bytes, content: bytes) -> bytes:
-    size = len(content)
-    return tag + (_SMALL[size] if size < 16_384 else _varint(size)) + content
+    return tag + _varint(len(content)) + content
 
 
 def _text(text: str) -> bytes:
@@ -90,24 +85,27 @@ def attribute_bytes(pairs: Pairs) -> bytes:
     return _attributes(pairs, b"\x4a")
 
 
+def run_bytes(trace_id: int, pairs: Pairs) -> bytes:
+    """What all spans of a run share: the trace id and attributes, encoded."""
+    return b"\x0a\x10" + trace_id.to_bytes(16, "big") + attribute_bytes(pairs)
+
+
 class Head:
     """What repeats from call to call: the span's name and the attributes of the tool; encoded once."""
 
-    __slots__ = ("attributes", "name", "name_field", "pairs")
+    __slots__ = ("encoded", "name", "pairs")
 
     def __init__(self, name: str, pairs: Pairs) -> None:
         self.name, self.pairs = name, pairs
-        self.name_field = _sized(b"\x2a", _text(name)) + _KIND_INTERNAL + b"\x39"
-        self.attributes = attribute_bytes(pairs)
+        self.encoded = _name(name) + attribute_bytes(pairs)
 
 
 class CallRecord(NamedTuple):
     """One finished tool call, kept small because thousands may wait for the collector."""
 
     head: Head
-    trace_id: int
     run: bytes
-    """Attributes that all spans of the run share, from `attribute_bytes`."""
+    """From `run_bytes`."""
     span_id: int
     parent_id: int
     """0 = none."""
@@ -124,97 +122,111 @@ class CallRecord(NamedTuple):
     has_text: bool | None
 
 
+class _Memo(dict[int, bytes]):
+    """A function of a small number, remembered; of a large one, computed each time."""
+
+    __slots__ = ("_compute",)
+
+    def __init__(self, compute: Callable[[int], bytes]) -> None:
+        super().__init__()
+        self._compute = compute
+
+    def __missing__(self, number: int) -> bytes:
+        computed = self._compute(number)
+        if 0 <= number < _MAX_MEMO:
+            self[number] = computed
+        return computed
+
+
+def _numbers(key: str) -> _Memo:
+    """Value of an integer attribute -> the attribute."""
+    return _Memo(lambda number: _attribute(b"\x4a", key, number))
+
+
+def _text_heads(key: str) -> _Memo:
+    """Length of a text attribute's value -> all of the attribute that comes before that value."""
+
+    def head(size: int) -> bytes:
+        length = b"\x0a" + _varint(size)
+        value = b"\x12" + _varint(len(length) + size) + length
+        field = _key(key) + value
+        return b"\x4a" + _varint(len(field) + size) + field
+
+    return _Memo(head)
+
+
+_SPANS = _Memo(lambda size: b"\x12" + _varint(size))
+_STEPS, _TURNS = _numbers(semconv.STEP_INDEX), _numbers(semconv.TURN_INDEX)
+_CALL_IDS, _ERROR_TYPES = _text_heads(semconv.TOOL_CALL_ID), _text_heads(semconv.ERROR_TYPE)
+_ARGUMENTS, _RESULTS = _text_heads(semconv.TOOL_ARGUMENTS), _text_heads(semconv.TOOL_RESULT)
+_HAS_TEXT = _attribute(b"\x4a", semconv.TURN_HAS_TEXT, True)
+_HAS_NO_TEXT = _attribute(b"\x4a", semconv.TURN_HAS_TEXT, False)
+_TRUNCATED = _attribute(b"\x4a", semconv.TRUNCATED, True)
+_ROOT_IDS = Struct(">2sQ").pack
+_IDS = Struct(">2sQ2sQ").pack
+_TIMES = Struct("<cQcQ").pack
+_joined = b"".join
+
+
 def call_bytes(record: CallRecord) -> bytes:
-    """The call as the `spans` field of a ScopeSpans message."""
-    head, trace_id, run, span_id, parent_id = record[:5]
-    start, end, error, error_type, step = record[5:10]
-    call_id, arguments, result, turn, has_text = record[10:]
+    """The call as the `spans` field of a ScopeSpans message.
+
+    The order of fields is free in protobuf, so what repeats stands in front, encoded already.
+    """
+    head, run, span_id, parent_id, start, end, error, error_type, step = record[:9]
+    call_id, arguments, result, turn, has_text = record[9:]
     parts = [
-        *_frame(trace_id, span_id, parent_id, head.name_field, start, end),
-        head.attributes,
         run,
-        _number(_STEP, step),
+        head.encoded,
+        _IDS(b"\x12\x08", span_id, b"\x22\x08", parent_id) if parent_id else _ROOT_IDS(b"\x12\x08", span_id),
+        _TIMES(b"\x39", start, b"\x41", end),
+        _STEPS[step],
     ]
     if call_id is not None:
-        parts.append(_string(_CALL_ID, _text(call_id)))
+        encoded = _text(call_id)
+        parts += (_CALL_IDS[len(encoded)], encoded)
     if arguments is not None:
-        parts.append(_string(_ARGUMENTS, arguments))
+        parts += (_ARGUMENTS[len(arguments)], arguments)
     if result is not None:
-        parts.append(_string(_RESULT, result))
+        parts += (_RESULTS[len(result)], result)
     if turn is not None:
-        parts.append(_number(_TURN, turn))
+        parts.append(_TURNS[turn])
         if has_text is not None:
             parts.append(_HAS_TEXT if has_text else _HAS_NO_TEXT)
     if type(arguments) is Truncated or type(result) is Truncated:
         parts.append(_TRUNCATED)
     if error is not None:
-        parts.append(_string(_ERROR_TYPE, _text(error_type or "_OTHER")))
-        parts.append(_failed(error))
-    return _sized(b"\x12", b"".join(parts))
+        encoded = _text(error_type or "_OTHER")
+        parts += (_ERROR_TYPES[len(encoded)], encoded, _failed(error))
+    body = _joined(parts)
+    return _SPANS[len(body)] + body
 
 
 def span_bytes(
-    trace_id: int,
+    run: bytes,
     span_id: int,
     parent_id: int,
     name: str,
     start_ns: int,
     end_ns: int,
     error: str | None,
-    run: bytes,
     pairs: Pairs,
 ) -> bytes:
-    """Any other finished span (of an agent run), likewise."""
-    name_field = _sized(b"\x2a", _text(name)) + _KIND_INTERNAL + b"\x39"
-    parts = [*_frame(trace_id, span_id, parent_id, name_field, start_ns, end_ns), run, attribute_bytes(pairs)]
-    if error is not None:
-        parts.append(_failed(error))
-    return _sized(b"\x12", b"".join(parts))
+    """Any other finished span (of an agent run), likewise; `run` is from `run_bytes`."""
+    ids = _ROOT_IDS(b"\x12\x08", span_id)
+    if parent_id:
+        ids = _IDS(b"\x12\x08", span_id, b"\x22\x08", parent_id)
+    times = _TIMES(b"\x39", start_ns, b"\x41", end_ns)
+    failed = b"" if error is None else _failed(error)
+    return _sized(b"\x12", _joined((run, _name(name), ids, times, attribute_bytes(pairs), failed)))
 
 
-def _frame(
-    trace_id: int, span_id: int, parent_id: int, name_field: bytes, start_ns: int, end_ns: int
-) -> tuple[bytes, ...]:
-    return (
-        b"\x0a\x10",
-        trace_id.to_bytes(16, "big"),
-        b"\x12\x08",
-        span_id.to_bytes(8, "big"),
-        b"\x22\x08" + parent_id.to_bytes(8, "big") if parent_id else b"",
-        name_field,
-        start_ns.to_bytes(8, "little"),
-        b"\x41",
-        end_ns.to_bytes(8, "little"),
-    )
+def _name(name: str) -> bytes:
+    return _sized(b"\x2a", _text(name)) + _KIND_INTERNAL
 
 
 def _failed(message: str) -> bytes:
     return _sized(b"\x7a", _sized(b"\x12", _text(message)) + b"\x18\x02")
-
-
-def _number(key: bytes, value: int) -> bytes:
-    """An integer attribute under an encoded key."""
-    number = b"\x18" + (_SMALL[value] if 0 <= value < 16_384 else _varint(value & 0xFFFF_FFFF_FFFF_FFFF))
-    return _sized(b"\x4a", key + _sized(b"\x12", number))
-
-
-def _string(key: bytes, text: bytes) -> bytes:
-    """A string attribute under an encoded key; one copy of the text instead of three."""
-    size = len(text)
-    if size > _SHORT:
-        return _sized(b"\x4a", key + _sized(b"\x12", _sized(b"\x0a", text)))
-    length = _SMALL[size]
-    inner = size + 1 + len(length)
-    outer = len(key) + 1 + len(_SMALL[inner]) + inner
-    return b"".join((b"\x4a", _SMALL[outer], key, b"\x12", _SMALL[inner], b"\x0a", length, text))
-
-
-_STEP, _TURN = _key(semconv.STEP_INDEX), _key(semconv.TURN_INDEX)
-_CALL_ID, _ERROR_TYPE = _key(semconv.TOOL_CALL_ID), _key(semconv.ERROR_TYPE)
-_ARGUMENTS, _RESULT = _key(semconv.TOOL_ARGUMENTS), _key(semconv.TOOL_RESULT)
-_HAS_TEXT = _attribute(b"\x4a", semconv.TURN_HAS_TEXT, True)
-_HAS_NO_TEXT = _attribute(b"\x4a", semconv.TURN_HAS_TEXT, False)
-_TRUNCATED = _attribute(b"\x4a", semconv.TRUNCATED, True)
 
 
 def request_bytes(

@@ -30,6 +30,7 @@ from pdoctor_trace.span import (
     around_async,
     around_async_generator,
     around_generator,
+    new_call,
     not_executed,
     observe,
 )
@@ -151,10 +152,8 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
         if claimed is not None:
             return claimed
     arguments = runtime.ACTIVE.capture.arguments(given)
-    where = None if frame is None else (frame.state, frame.span_id, frame)
-    call = _DirectCall(
-        SOURCE, tool.name, arguments, call_id=call_id, description=tool.description, where=where
-    )
+    call: _DirectCall = new_call(_DirectCall)
+    call.begin(SOURCE, tool.name, arguments, call_id, tool.description, None, frame)
     _match_request(call)
     return call
 

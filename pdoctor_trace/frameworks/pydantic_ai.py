@@ -34,7 +34,7 @@ SOURCE = "pydantic_ai"
 class _ToolCall(Call):
     """One requested call; the framework wraps what went wrong into its own retry error."""
 
-    __slots__ = ()
+    __slots__ = ("__dict__",)
 
     refused: str | None = None
     """Why no tool can run: unknown tool, bad arguments."""

@@ -337,7 +337,7 @@ class Tracker:
             call_id=asked.call_id,
             description=run.tools.get(asked.tool),
             start_ns=now,
-            where=(run.state, run.span_id, run),
+            inside=run,
         )
         call.asked_by(Request(asked.call_id, asked.tool, None, turn, bool(has_text), now))
         call.timing = INFERRED

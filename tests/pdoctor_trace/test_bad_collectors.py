@@ -15,11 +15,11 @@ from otlp_sink import OtlpSink
 
 from pdoctor_trace.export import Exporter
 from pdoctor_trace.settings import Settings
-from pdoctor_trace.wire import span_bytes
+from pdoctor_trace.wire import run_bytes, span_bytes
 
 
 def record(number: int) -> bytes:
-    return span_bytes(1, number, 0, f"span {number}", 10, 20, None, b"", ())
+    return span_bytes(run_bytes(1, ()), number, 0, f"span {number}", 10, 20, None, ())
 
 
 def exporter(url: str, **changes: object) -> Exporter:
@@ -157,6 +157,6 @@ def test_the_timeout_also_bounds_a_collector_that_does_not_read() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         out = exporter(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=0.3)
         for number in range(1, 400):
-            out.put(span_bytes(1, number, 0, "big", 10, 20, None, b"", ("k", "x" * 10_000)), 10_000)
+            out.put(span_bytes(run_bytes(1, ()), number, 0, "big", 10, 20, None, ("k", "x" * 10_000)), 10_000)
         assert not out.flush(1.0)
         assert "imeout" in out.last_problem

@@ -13,11 +13,11 @@ from otlp_sink import OtlpSink
 from pdoctor_trace.export import Exporter, resource_attributes
 from pdoctor_trace.sender import Sender
 from pdoctor_trace.settings import Settings
-from pdoctor_trace.wire import span_bytes
+from pdoctor_trace.wire import run_bytes, span_bytes
 
 
 def record(number: int = 1, body: tuple[object, ...] = ()) -> bytes:
-    return span_bytes(1, number, 0, f"span {number}", 10, 20, None, b"", body)  # type: ignore[arg-type]
+    return span_bytes(run_bytes(1, ()), number, 0, f"span {number}", 10, 20, None, body)  # type: ignore[arg-type]
 
 
 def exporter(url: str, **changes: object) -> Exporter:

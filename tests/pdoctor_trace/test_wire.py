@@ -15,10 +15,10 @@ from pdoctor_trace.capture import Truncated
 from pdoctor_trace.wire import (
     CallRecord,
     Head,
-    attribute_bytes,
     call_bytes,
     rejected_spans,
     request_bytes,
+    run_bytes,
     span_bytes,
 )
 
@@ -27,6 +27,7 @@ values = st.one_of(texts, st.booleans(), st.integers(-(2**63), 2**63 - 1), texts
 pairs = st.lists(st.tuples(texts, values), max_size=6, unique_by=lambda pair: pair[0])
 
 
+TRACE_ID = 0xFEDCBA98765432100123456789ABCDEF
 uint64 = st.integers(0, 2**64 - 1)
 maybe_text = st.none() | texts
 maybe_json = st.none() | texts.map(str.encode) | texts.map(lambda text: Truncated(text.encode()))
@@ -98,8 +99,8 @@ def test_a_decoded_span_holds_what_was_encoded(
     run: Any,
     own: Any,
 ) -> None:
-    shared = attribute_bytes(flat(run))  # type: ignore[arg-type]
-    span = only(span_bytes(trace_id, span_id, parent_id, name, start, end, error, shared, flat(own)))  # type: ignore[arg-type]
+    shared = run_bytes(trace_id, flat(run))  # type: ignore[arg-type]
+    span = only(span_bytes(shared, span_id, parent_id, name, start, end, error, flat(own)))  # type: ignore[arg-type]
     assert same_frame(span, trace_id, span_id, parent_id, name, start, end)
     assert status(span) == error
     expected = [(key, as_python(value)) for key, value in [*run, *own] if value is not None]
@@ -110,8 +111,7 @@ def test_a_decoded_span_holds_what_was_encoded(
     st.builds(
         CallRecord,
         head=st.builds(lambda name, items: Head(name, flat(items)), texts, pairs),  # type: ignore[arg-type]
-        trace_id=st.integers(1, 2**128 - 1),
-        run=pairs.map(lambda items: attribute_bytes(flat([(f"run.{k}", v) for k, v in items]))),  # type: ignore[arg-type]
+        run=pairs.map(lambda items: run_bytes(TRACE_ID, flat([(f"run.{k}", v) for k, v in items]))),  # type: ignore[arg-type]
         span_id=st.integers(1, 2**64 - 1),
         parent_id=uint64,
         start_ns=uint64,
@@ -130,7 +130,7 @@ def test_a_decoded_call_holds_what_was_recorded(record: CallRecord) -> None:
     span = only(call_bytes(record))
     assert same_frame(
         span,
-        record.trace_id,
+        TRACE_ID,
         record.span_id,
         record.parent_id,
         record.head.name,
@@ -165,18 +165,16 @@ def test_the_resource_and_the_scope(resource: list[tuple[str, object]]) -> None:
 
 
 def test_values_of_every_length_are_encoded() -> None:
-    for size in (0, 1, 100, 127, 128, 15_999, 16_000, 16_001, 16_383, 16_384, 70_000, 2_100_000):
-        head = Head("n", ())
-        record = CallRecord(
-            head, 1, b"", 2, 0, 1, 2, None, None, 0, "c" * size, b"a" * size, None, None, None
-        )
+    for size in (0, 1, 100, 127, 128, 2_047, 2_048, 16_383, 16_384, 70_000, 2_100_000):
+        head, run = Head("n", ()), run_bytes(TRACE_ID, ())
+        record = CallRecord(head, run, 2, 0, 1, 2, None, None, 0, "c" * size, b"a" * size, None, None, None)
         found = decoded(only(call_bytes(record)).attributes)
         assert found["gen_ai.tool.call.arguments"] == "a" * size
         assert found["gen_ai.tool.call.id"] == "c" * size
 
 
 def test_lone_surrogates_become_question_marks() -> None:
-    span = only(span_bytes(1, 2, 0, "n\ud800", 1, 2, "\udfff", b"", ("k", "\ud800x")))
+    span = only(span_bytes(run_bytes(1, ()), 2, 0, "n\ud800", 1, 2, "\udfff", ("k", "\ud800x")))
     assert (span.name, span.status.message, decoded(span.attributes)) == ("n?", "?", {"k": "?x"})
 
 
