@@ -26,7 +26,7 @@ SCOPES = ("ingest", "read", "write", "admin")
 """ingest: send spans; read: look; write: cases, bindings, policies; admin: all of it, and keys."""
 DEFAULT_PROJECT = "default"
 TOKEN = re.compile(r"pdk_([A-Za-z0-9]{12})_([A-Za-z0-9_-]{43})")
-REMEMBER_SECONDS = 5.0
+REMEMBER_SECONDS = 1.0
 """A revoked key may work this long elsewhere; in the collector that revoked it, it ends at once."""
 NOBODY = bytes(32)
 
@@ -76,6 +76,7 @@ class Gate:
         self._store, self._clock = store, clock
         self._known: dict[str, tuple[float, keys.StoredKey | None]] = {}
         self._needs_key: tuple[float, bool] | None = None
+        self._changes = 0
         self._lock = threading.Lock()
 
     @property
@@ -92,6 +93,7 @@ class Gate:
         with self._lock:
             self._known.clear()
             self._needs_key = None
+            self._changes += 1
 
     def grant(self, token: str | None, scope: str) -> Grant:
         """What a request with this key may do; raises Unauthorized or Forbidden if not `scope`."""
@@ -119,12 +121,14 @@ class Gate:
         found = self._known.get(key_id)
         if found is not None and now - found[0] <= REMEMBER_SECONDS:
             return found[1]
+        changes = self._changes
         with self._store.read() as connection:
             stored = keys.find_key(connection, key_id)
         with self._lock:
             if len(self._known) > 10_000:
                 self._known.clear()
-            self._known[key_id] = (now, stored)
+            if changes == self._changes:  # else it may have been revoked since it was read
+                self._known[key_id] = (now, stored)
         return stored
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import signal
 import socket
 import threading
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -174,18 +176,27 @@ def foreign(scope: Any, settings: Settings) -> str | None:
     A page elsewhere can make a browser send requests here: under a name that resolves to loopback
     (DNS rebinding), or across origins.
     """
-    headers = dict(scope["headers"])
-    host = headers.get(b"host", b"").decode("latin-1")
-    if is_loopback(settings.host) and host and not is_loopback(_hostname(host)):
-        return f"Host is {host[:80]!r}, this collector listens on loopback only"
-    origin = headers.get(b"origin", b"").decode("latin-1")
-    if origin and scope["method"] not in ("GET", "HEAD", "OPTIONS") and origin.partition("://")[2] != host:
-        return f"Origin is {origin[:80]!r}, requests from other sites are refused"
+    hosts = [value for name, value in scope["headers"] if name == b"host"]
+    if is_loopback(settings.host) and any(not own_name(host) for host in hosts):
+        return f"Host is {hosts[0].decode('latin-1')[:80]!r}, this collector listens on loopback only"
+    if len(hosts) > 1:
+        return "there is more than one Host"
+    if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        return None
+    origins = [value for name, value in scope["headers"] if name == b"origin"]
+    if any(origin.partition(b"://")[2] != b"".join(hosts) for origin in origins):
+        return f"Origin is {origins[0].decode('latin-1')[:80]!r}, requests from other sites are refused"
     return None
 
 
-def _hostname(host: str) -> str:
-    return host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+HOST = re.compile(rb"(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:[0-9]{1,5})?", re.IGNORECASE)
+
+
+@lru_cache(maxsize=256)
+def own_name(host: bytes) -> bool:
+    """Whether a Host header names this machine itself."""
+    found = HOST.fullmatch(host)
+    return found is not None and is_loopback(found[1].decode().lower())
 
 
 async def _refuse(send: Any, problem: str) -> None:

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
 
-from collector.access import SCOPES, new_key
+from collector.access import DEFAULT_PROJECT, SCOPES, new_key
 from collector.api import views
 from collector.api.access import Access, admin
 from collector.api.bodies import json_object
-from collector.errors import BadRequest, NotFound
+from collector.errors import BadRequest, Forbidden, NotFound
 from collector.service import reject_unknown
 from collector.store import keys
 
@@ -25,6 +25,7 @@ async def make_key(access: Admin, request: Request) -> dict[str, Any]:
     """Make a key from `{"name", "scopes": [...], "project"?}`; `key` in the answer is never shown again.
 
     The first key closes the collector: from then on every request needs one, so it must be an admin's.
+    Admins of the project `default` run the collector: only they make keys of other projects.
     """
     said = await json_object(request)
     reject_unknown(said, {"name", "scopes", "project"}, "the key")
@@ -40,6 +41,11 @@ def _make_key(access: Access, said: dict[str, Any]) -> dict[str, Any]:
         raise BadRequest("`scopes` must be a list", f"expected some of {', '.join(SCOPES)}")
     if not isinstance(project, str) or not project or len(project) > 100:
         raise BadRequest("`project` must be text of 1 to 100 characters")
+    if project != access.project_name and access.project_name != DEFAULT_PROJECT:
+        raise Forbidden(
+            f"a key of the project {access.project_name!r} makes keys of that project only",
+            f"use an admin key of the project {DEFAULT_PROJECT!r}",
+        )
     service = access.service
     if not service.gate.needs_key and "admin" not in scopes:
         raise BadRequest("the first key must have the scope admin", "otherwise nobody could make another one")
