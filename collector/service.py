@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
@@ -16,9 +17,11 @@ from collector.bind import case_texts
 from collector.errors import BadRequest, CollectorError
 from collector.events import EventExporter
 from collector.model import Batch
+from collector.otlp.redact import redacted
 from collector.pipeline.supervisor import Supervisor
 from collector.pipeline.writer import Writer
 from collector.policies import read_policies
+from collector.redact import read_redaction
 from collector.settings import Settings
 from collector.store import Store, catalog, open_store, retention, work
 from collector.store.engine import project_id
@@ -34,6 +37,7 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.started = time.time()
+        self.redactor = read_redaction(settings.redact) if settings.redact else None
         self.store: Store = open_store(settings.store_url)
         check_bind(settings, self.store)
         self.gate = Gate(self.store)
@@ -73,6 +77,8 @@ class Service:
 
     async def put_spans(self, project: str, batch: Batch) -> None:
         """Returns once the spans are durable and visible; raises Overloaded."""
+        if self.redactor is not None:
+            batch = await asyncio.to_thread(redacted, batch, self.redactor)
         await self.writer.store(self.project(project), batch)
 
     def ingest_project(self, headers: Mapping[bytes, bytes]) -> str:

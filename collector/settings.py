@@ -47,6 +47,8 @@ class Settings:
     """Folder of policy files (*.yaml), or one file, loaded at start."""
     cases: Path | None = None
     """File of cases, one JSON document a line, loaded at start."""
+    redact: Path | None = None
+    """File of names and patterns that are replaced in spans before they are stored."""
     checkers: int = 1
     """Checker processes; 0 = this collector only stores (another one checks)."""
     open_check_seconds: float = 1.0

@@ -39,6 +39,7 @@ def port_or_off(ctx: click.Context, param: click.Parameter, value: str) -> int |
 )
 @click.option("--policies", type=PATH, default=None, help="A policy file or a folder of them.")
 @click.option("--cases", type=PATH, default=None, help="Cases as JSON lines.")
+@click.option("--redact", type=PATH, default=None, help="Names and patterns (YAML) that are never stored.")
 @click.option(
     "--checkers", type=click.IntRange(0, 64), default=1, show_default=True, help="Judging processes."
 )

@@ -45,14 +45,19 @@ def load_policies(source: str | Path) -> PolicySet:
     if isinstance(source, str) and "\n" in source:
         return policies_from_text(source)
     path = Path(source)
+    return policies_from_text(_text_of(path), str(path))
+
+
+def read_yaml(path: str | Path) -> Node:
+    """The top of a YAML 1.2 file of ours; BadInput names file and line."""
+    return Node.of(_yaml(_text_of(Path(path)), str(path)), str(path))
+
+
+def _text_of(path: Path) -> str:
     try:
-        raw = path.read_bytes()
+        return path.read_bytes().decode("utf-8")
     except OSError as problem:
-        raise BadInput(
-            f"cannot read the policies: {problem.strerror or problem}", file=str(path)
-        ) from problem
-    try:
-        return policies_from_text(raw.decode("utf-8"), str(path))
+        raise BadInput(f"cannot be read: {problem.strerror or problem}", file=str(path)) from problem
     except UnicodeDecodeError as problem:
         raise BadInput(f"not UTF-8 text: {problem.reason}", file=str(path)) from problem
 
