@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .span import Wrapper
 
@@ -19,6 +20,14 @@ class Target:
     """True where only some of the supported versions have it: then its absence is no problem."""
 
 
+class Limit(NamedTuple):
+    """Something that is not recorded as in other frameworks; a test of its name shows it."""
+
+    name: str
+    reason: str
+    """What is not recorded and why; a clause of the README table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Framework:
     """One supported framework; a row of the README table."""
@@ -33,5 +42,5 @@ class Framework:
     targets: tuple[Target, ...]
     covers: str
     """What is recorded, in a few words."""
-    limits: str = ""
+    limits: tuple[Limit, ...] = ()
     """What is known not to be recorded, and why."""

@@ -25,7 +25,12 @@ def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 def framework_table() -> str:
     rows = [
-        (f.title, f"`{f.distribution}` {f.versions}", f.covers, f.limits or "-")
+        (
+            f.title,
+            f"`{f.distribution}` {f.versions}",
+            f.covers,
+            "; ".join(limit.reason for limit in f.limits) or "-",
+        )
         for f in (entry.load() for entry in FRAMEWORKS)
     ]
     return markdown(("framework", "versions", "what is recorded", "known limits"), rows)

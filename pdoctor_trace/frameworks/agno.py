@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
 from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
 from pdoctor_trace.span import (
@@ -283,5 +283,5 @@ AGNO = Framework(
         Target("agno.team.team", "Team.arun", _traced_run()),
     ),
     covers="agents and teams, run, arun and both streamed, tools that yield, unknown tools, bad arguments",
-    limits="tools that wait for a person are seen as requested only",
+    limits=(Limit("waiting tools", "tools that wait for a person are seen as requested only"),),
 )

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.runs import CURRENT, CallFrame, OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
@@ -259,6 +259,11 @@ AUTOGEN = Framework(
         ),
     ),
     covers="AssistantAgent, teams, hand-overs, agents as tools, streaming, ToolAgent of autogen-core",
-    limits="a team on a runtime that was started before the run: its calls have a run of their own; "
-    "autogen-core alone has no run and no query",
+    limits=(
+        Limit(
+            "a runtime started before",
+            "a team on a runtime that was started before the run: its calls have a run of their own",
+        ),
+        Limit("core alone", "autogen-core alone has no run and no query"),
+    ),
 )

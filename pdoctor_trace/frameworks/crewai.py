@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
 from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
 from pdoctor_trace.span import (
@@ -273,5 +273,8 @@ CREWAI = Framework(
         Target("crewai.agent.core", "Agent.kickoff_async", around_async(_opened)),
     ),
     covers="crews, single agents, native and textual calls, parallel calls, retries, caching, async kickoffs",
-    limits="whether a message with calls also held text is not known; textual calls have no ids",
+    limits=(
+        Limit("text beside calls", "whether a message with calls also held text is not known"),
+        Limit("no call ids", "textual calls have no ids"),
+    ),
 )

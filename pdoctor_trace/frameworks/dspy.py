@@ -19,7 +19,7 @@ import orjson
 
 from pdoctor_trace import raw_loops, runtime
 from pdoctor_trace.capture import field
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
@@ -31,6 +31,7 @@ from pdoctor_trace.span import (
     not_executed,
     observe,
 )
+from pdoctor_trace.tracebacks import without_our_frames
 
 SOURCE = "dspy"
 _ANSWERS = {"ReAct": "finish", "ReActV2": "submit"}
@@ -238,6 +239,11 @@ def _never_reached(error: BaseException) -> bool:
     return isinstance(error, TypeError) and last is not None and last.f_globals["__name__"] == _TOOL_MODULE
 
 
+def _on_told_error(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The model is about to be told of an exception, by the first lines of its traceback."""
+    without_our_frames(args[0])
+
+
 def _named_in(reply: Any) -> tuple[str | None, Any]:
     """(tool, arguments) in the text of a reply that an adapter gave up on: marked fields or JSON."""
     if type(reply) is not str:
@@ -263,6 +269,9 @@ DSPY = Framework(
         Target(_TOOL_MODULE, "Tool.__call__", around(_enter_tool)),
         Target(_TOOL_MODULE, "Tool.acall", around_async(_enter_tool)),
         Target("dspy.adapters.base", "Adapter._call_postprocess", observe(_on_reply), optional=True),
+        Target(_REACT, "format_error_for_lm", observe(_on_told_error), optional=True),
+        Target(_REACT_V2, "format_error_for_lm", observe(_on_told_error), optional=True),
+        Target(_REACT, "_fmt_exc", observe(_on_told_error), optional=True),
         Target(_REACT, f"ReAct._{_STEP}", around(_enter_step)),
         Target(_REACT, f"ReAct._async_{_STEP}", around_async(_enter_step)),
         Target(_REACT, "ReAct.forward", around(_enter_run)),
@@ -273,5 +282,11 @@ DSPY = Framework(
         Target(_REACT_V2, "ReActV2.aforward", around_async(_enter_run), optional=True),
     ),
     covers="ReAct and ReActV2, sync and async, unknown tools, refused arguments, nested agents, tools alone",
-    limits="ReAct gives calls no ids; malformed arguments in its text are repaired before anyone sees them",
+    limits=(
+        Limit("no call ids", "ReAct gives calls no ids"),
+        Limit("one call a turn", "all of a ReAct reply is text, its calls come one at a time"),
+        Limit(
+            "repaired arguments", "malformed arguments in ReAct's text are repaired before anyone sees them"
+        ),
+    ),
 )

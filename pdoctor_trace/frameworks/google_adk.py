@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.runs import CURRENT, CallFrame, OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
@@ -247,5 +247,11 @@ GOOGLE_ADK = Framework(
         Target("google.adk.runners", "Runner.run_async", around_async_generator(_enter_run)),
     ),
     covers="run, run_async, streaming, callbacks, unknown tools, refused arguments, nested agents, transfers",
-    limits="malformed arguments of a streamed LiteLLM reply are lost before anyone can see them",
+    limits=(
+        Limit(
+            "streamed malformed arguments",
+            "malformed arguments of a streamed LiteLLM reply are lost before anyone can see them",
+        ),
+        Limit("unchecked types", "argument types are not checked: the tool itself runs and fails"),
+    ),
 )

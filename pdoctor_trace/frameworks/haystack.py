@@ -14,7 +14,7 @@ from collections import deque
 from typing import Any
 
 from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
 from pdoctor_trace.runs import CURRENT, Frame, OpenRun, Request, current
 from pdoctor_trace.span import (
@@ -203,7 +203,9 @@ def _on_chunks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
 def _report_malformed(calls: list[Any], has_text: bool) -> None:
     run = _run()
     read = [(call_id, tool, *runtime.ACTIVE.capture.argument_text(text)) for call_id, tool, text in calls]
-    malformed = [(call_id, tool, text) for call_id, tool, text, well_formed in read if not well_formed]
+    # Nothing at all means no arguments; blanks do not, to Haystack.
+    blank = [bool(text) and not text.strip() for _, _, text in calls]
+    malformed = [tuple(one[:3]) for one, blanks in zip(read, blank, strict=True) if blanks or not one[3]]
     if run is None or not malformed:
         return
     # Well-formed calls beside them are still to come, and they belong to the same turn.
@@ -258,7 +260,12 @@ def _never_reached(error: BaseException) -> bool:
     return isinstance(error, TypeError) and module in _CALLERS
 
 
-_CALLERS = ("haystack.tools.tool", "concurrent.futures.thread", "pdoctor_trace.propagate")
+_CALLERS = (
+    "haystack.tools.tool",
+    "concurrent.futures.thread",
+    "pdoctor_trace.propagate",
+    "pdoctor_trace.span",
+)
 """Modules that call a tool's function."""
 _TOOL, _CALLING = "haystack.tools.tool", "haystack.components.agents.tool_calling"
 _INVOKER, _AGENT = "haystack.components.tools.tool_invoker", "haystack.components.agents.agent"
@@ -283,5 +290,9 @@ HAYSTACK = Framework(
         Target(_AGENT, "Agent.run_async", around_async(_enter_run)),
     ),
     covers="agents, run and run_async, streaming, parallel calls, unknown tools, tools alone, nested agents",
-    limits="malformed arguments are seen with OpenAI generators only; argument types are not checked",
+    limits=(
+        Limit("other generators", "malformed arguments are seen with OpenAI generators only"),
+        Limit("unchecked types", "argument types are not checked: the tool itself runs and fails"),
+        Limit("no coroutines", "version 2 has no tools of coroutine functions"),
+    ),
 )

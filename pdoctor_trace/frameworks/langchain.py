@@ -17,7 +17,7 @@ import time
 from typing import Any
 
 from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
@@ -334,5 +334,10 @@ LANGCHAIN = Framework(
         ),
     ),
     covers="agents, graphs, tools, parallel calls, retries, streaming, structured output, nested agents",
-    limits="malformed arguments of a streamed reply are repaired by LangChain before anyone can see them",
+    limits=(
+        Limit(
+            "streamed malformed arguments",
+            "malformed arguments of a streamed reply are repaired by LangChain before anyone can see them",
+        ),
+    ),
 )

@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
 from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
 from pdoctor_trace.span import (
@@ -214,6 +214,11 @@ LLAMA_INDEX = Framework(
         Target(_CALLING, "acall_tool", around_async(_enter_direct)),
     ),
     covers="FunctionAgent, ReActAgent, AgentWorkflow, hand-overs, streaming, predict_and_call, nested agents",
-    limits="malformed arguments are repaired by LlamaIndex before anyone can see them; wrong types are not "
-    "checked, the tool runs; code of a CodeActAgent is one call",
+    limits=(
+        Limit(
+            "repaired arguments", "malformed arguments are repaired by LlamaIndex before anyone can see them"
+        ),
+        Limit("unchecked types", "argument types are not checked: the tool itself runs and fails"),
+        Limit("code as a call", "code of a CodeActAgent is one call"),
+    ),
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.runs import CURRENT, current
 from pdoctor_trace.span import TOOL_RAISED, Call, Visit, around_async
 
@@ -112,5 +112,5 @@ MCP = Framework(
         Target("mcp.client.session_group", "ClientSessionGroup.call_tool", _CALL, optional=True),
     ),
     covers="tool calls of every transport, errors reported as results, timeouts",
-    limits="no call id, run or query at this layer; tools that run at the model provider never come here",
+    limits=(Limit("no model", "no call id, run or query at this layer"),),
 )

@@ -14,7 +14,7 @@ import time
 from typing import Any
 
 from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
 from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
 from pdoctor_trace.span import BAD_ARGUMENTS, Call, RunVisit, Visit, around, around_async, observe
@@ -175,5 +175,11 @@ OPENAI_AGENTS = Framework(
         Target("agents.run", "AgentRunner.run_streamed", around(_enter_streamed)),
     ),
     covers="function tools, run, run_sync, run_streamed, agents as tools, hand-overs, handled errors",
-    limits="computer, shell and patch tools; tools that run on the provider's side",
+    limits=(
+        Limit(
+            "built-in tools",
+            "computer, shell and patch tools are not seen, nor those that run on the provider's side",
+        ),
+        Limit("reused call ids", "a call id that comes twice is run once by the SDK, and seen once"),
+    ),
 )

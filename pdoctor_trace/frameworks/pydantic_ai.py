@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
 from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
 from pdoctor_trace.span import (
@@ -177,5 +177,11 @@ PYDANTIC_AI = Framework(
         Target("pydantic_ai.agent", "Agent.iter", _traced_iter()),
     ),
     covers="run, run_sync, run_stream, iter, unknown tools, failed validation, output tools, nested agents",
-    limits="deferred and approval-required tools are seen as requested only",
+    limits=(
+        Limit("deferred tools", "deferred and approval-required tools are seen as requested only"),
+        Limit(
+            "streamed text",
+            "`run_stream` takes text beside calls for the output, and whose text it was is not known",
+        ),
+    ),
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.runs import CallFrame, OpenRun, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
@@ -247,5 +247,10 @@ SEMANTIC_KERNEL = Framework(
         ),
     ),
     covers="chat completion agents, chat services with a kernel, streaming, nested agents, direct invocation",
-    limits="agents that run at a provider (Assistants, Bedrock) have calls but no run of their own",
+    limits=(
+        Limit(
+            "provider agents",
+            "agents that run at a provider (Assistants, Bedrock) have calls but no run of their own",
+        ),
+    ),
 )

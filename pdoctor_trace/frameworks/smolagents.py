@@ -15,7 +15,7 @@ import time
 from typing import Any
 
 from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
@@ -224,6 +224,10 @@ SMOLAGENTS = Framework(
         Target("smolagents.local_python_executor", "LocalPythonExecutor.__call__", around(_enter_block)),
     ),
     covers="ToolCallingAgent, CodeAgent with the local executor, streaming, managed agents, unknown tools",
-    limits="code agents give no call ids; remote executors (Docker, E2B, ...) run tools in another process; "
-    "tools that override `__call__` (PipelineTool) are not seen in code agents",
+    limits=(
+        Limit("no call ids", "code agents give no call ids"),
+        Limit("remote executors", "remote executors (Docker, E2B, ...) run tools in another process"),
+        Limit("own __call__", "tools that override `__call__` (PipelineTool) are not seen in code agents"),
+        Limit("no coroutines", "smolagents has no coroutine tools"),
+    ),
 )

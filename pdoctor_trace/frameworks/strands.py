@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.runs import OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
@@ -234,5 +234,5 @@ STRANDS = Framework(
         Target("strands.agent.agent", "Agent.stream_async", around_async_generator(_enter_run)),
     ),
     covers="sync, invoke_async, stream_async, both executors, direct and cancelled calls, nested agents",
-    limits="a tool sent to the background is a call until it is dispatched",
+    limits=(Limit("background tools", "a tool sent to the background is a call until it is dispatched"),),
 )

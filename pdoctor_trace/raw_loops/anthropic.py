@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pdoctor_trace.capture import field
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.span import Visit, around, around_async
 
 from .sdk import Sink, chain, items, name, offered_tools, sdk_targets, text_of
@@ -180,5 +180,10 @@ ANTHROPIC = Framework(
         Target(_RUNNER, "BaseAsyncToolRunner._run_tool", around_async(_enter_runner), optional=True),
     ),
     covers="Messages: sync, async, streaming, beta, raw responses; the SDK's tool runner with exact times",
-    limits="exact times of own loops need @pdoctor_trace.tool or wrap_tools",
+    limits=(
+        Limit(
+            "bounds", "exact times, errors and nesting of own loops need @pdoctor_trace.tool or wrap_tools"
+        ),
+        Limit("parsed arguments", "arguments come parsed: malformed ones do not exist here"),
+    ),
 )

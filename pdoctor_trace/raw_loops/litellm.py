@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdoctor_trace.framework import Framework, Target
+from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.runs import CURRENT, Frame, OpenRun, current
 from pdoctor_trace.span import Visit, around, around_async
 
@@ -92,5 +92,8 @@ LITELLM = Framework(
         Target(_STREAM, "CustomStreamWrapper.__anext__", around_async(_enter_chunk)),
     ),
     covers="completion, acompletion and Router: sync, async, streaming, every provider",
-    limits="exact times need @pdoctor_trace.tool or wrap_tools; litellm.responses and the proxy are not seen",
+    limits=(
+        Limit("bounds", "exact times, errors and nesting need @pdoctor_trace.tool or wrap_tools"),
+        Limit("other surfaces", "litellm.responses and the proxy are not seen"),
+    ),
 )

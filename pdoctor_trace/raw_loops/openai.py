@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pdoctor_trace.capture import field
-from pdoctor_trace.framework import Framework
+from pdoctor_trace.framework import Framework, Limit
 
 from .openai_assistants import open_run
 from .openai_responses import open_responses
@@ -141,5 +141,8 @@ OPENAI = Framework(
     versions=">=1.66,<4",
     targets=sdk_targets("openai", open_sink),
     covers="Chat Completions, Responses, Assistants: sync, async, streaming, parse, raw responses",
-    limits="exact times need @pdoctor_trace.tool or wrap_tools; websocket and realtime sessions are not seen",
+    limits=(
+        Limit("bounds", "exact times, errors and nesting need @pdoctor_trace.tool or wrap_tools"),
+        Limit("sockets", "websocket and realtime sessions are not seen"),
+    ),
 )

@@ -330,6 +330,7 @@ class Tracker:
         run = conversation.run
         assert run is not None, "calls are opened inside a run only"
         arguments, well_formed = runtime.ACTIVE.capture.argument_text(asked.arguments)
+        well_formed = well_formed and _may_be_an_object(asked.arguments)
         call = Call(
             run.source,
             asked.tool,
@@ -389,7 +390,7 @@ class Tracker:
         if answer is None:
             call.executed = False
             if not opened.well_formed:
-                call.fail("the arguments are not valid JSON", BAD_ARGUMENTS)
+                call.fail("the arguments are not a JSON object", BAD_ARGUMENTS)
             elif _unknown(conversation.run, call.tool):
                 call.fail(f"no tool {call.tool!r} was offered", UNKNOWN_TOOL)
             call.close(end_ns=now)
@@ -401,7 +402,7 @@ class Tracker:
         text = answer.content if type(answer.content) is str else ""
         if not opened.well_formed:
             call.executed = False
-            call.fail(text or "the arguments are not valid JSON", BAD_ARGUMENTS)
+            call.fail(text or "the arguments are not a JSON object", BAD_ARGUMENTS)
         elif _unknown(opened.conversation.run, call.tool):
             call.executed = False
             call.fail(text or f"no tool {call.tool!r} was offered", UNKNOWN_TOOL)
@@ -516,6 +517,12 @@ def _belongs() -> Any:
 
 def _unknown(run: OpenRun | None, tool: str) -> bool:
     return run is not None and bool(run.tools) and tool not in run.tools
+
+
+def _may_be_an_object(arguments: Any) -> bool:
+    """False for JSON text of a list, a text or a number, which no tool can be called with."""
+    text = arguments.strip() if type(arguments) is str else ""
+    return not text or text.startswith("{") or text == "null"
 
 
 def _same_json(one: bytes | None, other: bytes | None) -> bool:

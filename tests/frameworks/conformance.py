@@ -1,25 +1,78 @@
 """The conformance suite: what every adapter must record, whatever the framework.
 
 A framework's test file subclasses `Driver` (how to run the real agent loop of that framework against the
-scripted models) and `Conformance` (the claims), and says in `limits` which claim cannot hold and why.
-Everything recorded is received by a real OTLP sink and compared with the tools' own log, which knows
-nothing of the tracer.
+scripted models) and `Conformance` (the claims). Everything recorded is received by a real OTLP sink and
+compared with the tools' own log, which knows nothing of the tracer.
+
+`CELLS` is the one list of what is claimed: a column of the matrix in the README each. Where a framework
+makes a claim impossible, its class overrides the claim's test, marks it with `limit(framework, name)` and
+shows there what happens instead; `FRAMEWORKS` states the limit under the same name.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any
 
 import pytest
-from fake_models import FINAL, FakeModels
-from hostile import HOSTILE, OUTLAWS
+from fake_models import FINAL, STEPS, FakeModels
+from hostile import ARGUMENTS, HOSTILE, OUTLAWS, TOUCHED
 from otlp_sink import OtlpSink, Span
 
 import pdoctor_trace
+
+CELLS: dict[str, tuple[str, ...]] = {
+    "sync": ("test_each_call_is_one_span_and_agrees_with_the_tools_own_log",),
+    "async": ("test_tools_of_coroutine_functions", "test_runs_in_one_event_loop_stay_apart"),
+    "parallel": (
+        "test_times_hold_the_tools_own_times",
+        "test_reused_call_ids_still_give_one_span_per_call",
+    ),
+    "streaming": (),
+    "run": (
+        "test_the_run_has_the_query_the_tools_and_the_number_of_calls",
+        "test_text_beside_calls_is_noted",
+        "test_a_case_gives_the_run_its_trace_id",
+    ),
+    "raising tool": ("test_a_raising_tool",),
+    "unknown tool": ("test_an_unknown_tool",),
+    "wrong arguments": ("test_wrong_arguments",),
+    "malformed arguments": ("test_malformed_arguments",),
+    "nested agent": ("test_a_nested_agent_belongs_to_its_callers_run",),
+    "concurrent runs": ("test_concurrent_runs_stay_apart",),
+    "threads": ("test_threads_that_a_tool_starts_stay_in_the_run",),
+    "uninstall": (
+        "test_uninstall_records_nothing_and_the_agent_works",
+        "test_the_host_gets_the_same_with_and_without_us",
+    ),
+    "hostile results": ("test_a_hostile_result_harms_nobody",),
+    "hostile exceptions": ("test_a_hostile_exception_leaves_as_it_came",),
+    "hostile arguments": ("test_hostile_arguments_reach_the_tool_as_they_would",),
+}
+"""Cell of the matrix -> the claims that fill it. `streaming` is `sync` in the modes that stream."""
+
+
+def cells_of(test: str, streaming: bool) -> list[str]:
+    """The cells that a test of this name fills."""
+    cells = [cell for cell, tests in CELLS.items() if test in tests]
+    return ["streaming" if cell == "sync" and streaming else cell for cell in cells]
+
+
+def limit(framework: str, name: str) -> pytest.MarkDecorator:
+    """Marks the test that shows a limit which `FRAMEWORKS` states under that name."""
+    return pytest.mark.limit(framework, name)
+
 
 QUERY = "Please do it."
 FIVE_IDS = ["call_0_0", "call_0_1", "call_1_0", "call_2_0", "call_2_1"]
@@ -96,6 +149,29 @@ class ToolLog:
 
         return hostile
 
+    def taking(self) -> Callable[..., Any]:
+        def take(text: str) -> str:
+            """Take a text."""
+            return str(self.record("take", {"text": text}, lambda: "taken"))
+
+        return take
+
+    def coroutines(self) -> list[Callable[..., Awaitable[Any]]]:
+        """The tools `add` and `slow_echo` as coroutine functions."""
+        plain_add, plain_echo, _ = self.functions()
+
+        async def add(a: int, b: int) -> int:
+            """Add two integers."""
+            await asyncio.sleep(0)
+            return int(plain_add(a, b))
+
+        async def slow_echo(text: str) -> str:
+            """Echo a text slowly."""
+            await asyncio.sleep(0.03)
+            return str(plain_echo(text))
+
+        return [add, slow_echo]
+
     @property
     def names(self) -> list[str]:
         return [entry.tool for entry in self.entries]
@@ -109,11 +185,55 @@ class Outcome:
     error: BaseException | None = None
 
     def alike(self) -> tuple[Any, ...]:
-        """Comparable across two executions; exceptions by class and message arguments."""
-        if self.error is None:
-            return self.text, None, None
-        told = tuple(a for a in self.error.args if isinstance(a, int) or (isinstance(a, str) and len(a) < 99))
-        return self.text, type(self.error), told if not isinstance(self.error, UnicodeError) else ()
+        """Comparable across two executions; exceptions by class, arguments and what they came from."""
+        return self.text, [_error(error) for error in _chain(self.error)]
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    """The exception, what it came from, what that came from, ..."""
+    found: list[BaseException] = []
+    while error is not None and not any(error is known for known in found):
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found
+
+
+def _error(error: BaseException) -> tuple[Any, ...]:
+    told = tuple(a for a in error.args if isinstance(a, int) or (isinstance(a, str) and len(a) < 99))
+    return type(error), bool(error.__cause__), () if isinstance(error, UnicodeError) else plain(repr(told))
+
+
+def plain(text: str) -> str:
+    """The text without what differs between any two executions: addresses, unique ids, times."""
+    text = re.sub(r"0x[0-9a-fA-F]+", "0x", text)
+    text = re.sub(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}", "uuid", text)
+    text = re.sub(r"\b(resp|msg|fc_resp|chatcmpl|fc)_?-?\d+", r"\1", text)
+    return re.sub(r"\d\d:\d\d(:\d\d(\.\d+)?)?", "time", text)
+
+
+@dataclass(frozen=True)
+class Witness:
+    """All that one execution did to the host."""
+
+    outcome: Outcome
+    log: ToolLog
+    sent: list[str]
+    """What the models were asked, as text."""
+    touched: list[str]
+    """What was done to a lazy object."""
+
+    def alike(self) -> tuple[Any, ...]:
+        """Comparable across two executions."""
+        ran = sorted(
+            (e.tool, repr(sorted(e.arguments.items())), str(type(e.error))) for e in self.log.entries
+        )
+        own = any(entry.error is self.outcome.error for entry in self.log.entries)
+        return self.outcome.alike(), ran, own, self.sent, self.touched
+
+
+LEAVES_ASYNCIO_BROKEN = ("carries a hostile value",)
+"""Python's `asyncio.run` shows a task's exception while it restores the handling of signals; where that
+raises, every later `asyncio.run` of the process raises it again. For drivers whose tools run in a loop."""
 
 
 class Driver:
@@ -124,10 +244,19 @@ class Driver:
     """Entry points of the framework: sync, async, streaming, ..."""
     heavy_modes: tuple[str, ...] = ()
     """Those of the modes that only `make test-heavy` and CI run."""
+    streaming: tuple[str, ...] = ()
+    """Those of the modes that stream the model's replies."""
     sync_mode = ""
     """One that runs tools synchronously in the calling process."""
+    fatal: tuple[str, ...] = ()
+    """Hostile exceptions that stall or end the process with or without us: run in one of their own."""
+    server: type[FakeModels] = FakeModels
     exact = True
     """Whether times and errors are the tool's own, not bounds."""
+    unreadable: tuple[str, ...] = ()
+    """Hostile arguments that the framework cannot read: it ends with an exception before there is a call."""
+    refusals_are_seen = True
+    """Whether a call whose arguments the tool cannot take is known not to have run."""
     raising_tool_is_seen = True
     """Whether a tool's exception is visible as such."""
     wrong_arguments_are_seen = True
@@ -139,6 +268,10 @@ class Driver:
         """Run the agent with QUERY on the model `fake.<script>`, with plain functions as tools."""
         raise NotImplementedError
 
+    async def arun(self, models: FakeModels, script: str, tools: Sequence[Callable[..., Any]]) -> Outcome:
+        """The same inside a running event loop, with coroutine functions as tools."""
+        raise NotImplementedError
+
     def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
         """Run an agent on script `nest` whose tool `ask_sub` runs another agent on script `par`."""
         raise NotImplementedError
@@ -148,6 +281,7 @@ class Driver:
 
 
 ALWAYS = {"circular", "str raises", "lies about its class", "tuple keys", "2 MB", "generator", "SystemExit"}
+ALWAYS |= {"lazy", "surrogate", "huge int", "a list", "deep"}
 
 
 def some_of(names: Iterable[str]) -> list[Any]:
@@ -155,19 +289,14 @@ def some_of(names: Iterable[str]) -> list[Any]:
     return [name if name in ALWAYS else pytest.param(name, marks=pytest.mark.heavy) for name in names]
 
 
+for _number, _text in enumerate(ARGUMENTS.values()):
+    STEPS[f"args{_number}"] = [("take", _text)]
+
+
 class Conformance:
     """The claims; `driver` is set by the framework's test class, `mode` runs over its modes."""
 
     driver: Driver
-    limits: ClassVar[dict[str, str]] = {}
-    """Test name -> reason why it cannot hold for this framework."""
-
-    @pytest.fixture(autouse=True)
-    def _limit(self, request: pytest.FixtureRequest) -> None:
-        reason = self.limits.get(request.node.originalname)
-        if reason is not None:
-            # Run all the same: parts of a claim may hold, and a limit that is gone shows as XPASS.
-            request.applymarker(pytest.mark.xfail(reason=f"documented limit: {reason}", strict=False))
 
     @pytest.fixture
     def log(self) -> ToolLog:
@@ -177,6 +306,23 @@ class Conformance:
         outcome = self.driver.run(models, f"fake.{script}", tools or log.functions(), mode)
         pdoctor_trace.flush()
         return outcome
+
+    def _both(
+        self, models: FakeModels, script: str, mode: str, tools: Callable[[ToolLog], Any]
+    ) -> tuple[Witness, Witness]:
+        """The same execution with us and without us."""
+        with_us = self._witness(models, script, mode, tools)
+        pdoctor_trace.uninstall()
+        return with_us, self._witness(models, script, mode, tools)
+
+    def _witness(
+        self, models: FakeModels, script: str, mode: str, tools: Callable[[ToolLog], Any]
+    ) -> Witness:
+        log, before = ToolLog(), len(models.requests)
+        TOUCHED.clear()
+        outcome = self._run(models, script, log, mode, tools(log))
+        sent = [plain(json.dumps(body, sort_keys=True)) for _, body in models.requests[before:]]
+        return Witness(outcome, log, sent, list(TOUCHED))
 
     # -- what is recorded
 
@@ -197,13 +343,14 @@ class Conformance:
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
     ) -> None:
         self._run(models, "one.sleepy", log, mode)
-        calls = sorted(sink.calls, key=lambda call: (call["pdoctor.turn.index"], call.start))
+        calls = sorted(sink.calls, key=lambda call: str(call.arguments))
         timing = "exact" if self.driver.exact else "inferred"
         assert [call["pdoctor.tool.timing"] for call in calls] == [timing] * 3
-        for call, entry in zip(calls, sorted(log.entries, key=lambda entry: entry.start), strict=True):
+        for call, entry in zip(calls, sorted(log.entries, key=lambda e: str(e.arguments)), strict=True):
+            assert call.arguments == entry.arguments
             assert call.start <= entry.start <= entry.end <= call.end
         if self.driver.exact:
-            assert all(20e6 < call.end - call.start < 2e9 for call in calls[1:])
+            assert all(20e6 < call.end - call.start < 4e9 for call in calls[1:])
 
     def test_the_run_has_the_query_the_tools_and_the_number_of_calls(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
@@ -233,6 +380,15 @@ class Conformance:
         assert [call.call_id for call in calls] == ["call_0_0", *["call_0_0", "call_0_1"] * 2]
         assert [call["pdoctor.turn.index"] for call in calls] == [0, 1, 1, 2, 2]
         assert sorted(_said(call) for call in calls) == sorted(_did(entry) for entry in log.entries)
+
+    def test_tools_of_coroutine_functions(self, models: FakeModels, sink: OtlpSink, log: ToolLog) -> None:
+        outcome = asyncio.run(self.driver.arun(models, "fake.par.one.same", log.coroutines()))
+        pdoctor_trace.flush()
+        assert outcome.text == FINAL
+        calls = by_turn(sink.calls)
+        assert [call.call_id for call in calls] == FIVE_IDS
+        assert sorted(_said(call) for call in calls) == sorted(_did(entry) for entry in log.entries)
+        assert all(call.executed and not call.failed for call in calls)
 
     # -- what goes wrong
 
@@ -308,6 +464,43 @@ class Conformance:
             assert run["pdoctor.run.calls"] == 5
         assert [own.names.count("add") for own in logs] == [4] * 4
 
+    def test_runs_in_one_event_loop_stay_apart(self, models: FakeModels, sink: OtlpSink) -> None:
+        logs, script = [ToolLog() for _ in range(4)], "fake.par.one.same"
+
+        async def main() -> None:
+            await asyncio.gather(*(self.driver.arun(models, script, own.coroutines()) for own in logs))
+
+        asyncio.run(main())
+        pdoctor_trace.flush()
+        assert len({run.run_id for run in sink.runs}) == 4
+        for run in sink.runs:
+            calls = by_turn([call for call in sink.calls if call.run_id == run.run_id])
+            assert [call.call_id for call in calls] == FIVE_IDS
+        assert [own.names.count("add") for own in logs] == [4] * 4
+
+    def test_threads_that_a_tool_starts_stay_in_the_run(self, models: FakeModels, sink: OtlpSink) -> None:
+        @pdoctor_trace.tool
+        def look_up(key: str) -> str:
+            return key
+
+        def add(a: int, b: int) -> int:
+            """Add two integers, with helpers in threads."""
+            thread = threading.Thread(target=look_up, args=("thread",))
+            thread.start()
+            thread.join()
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(look_up, "pool").result()
+            return a + b
+
+        self._run(models, "one", ToolLog(), self.driver.sync_mode, [add])
+        (run,) = sink.runs
+        assert sorted(str(call.arguments) for call in sink.calls if call.tool == "look_up") == [
+            "{'key': 'pool'}",
+            "{'key': 'thread'}",
+        ]
+        assert {call.run_id for call in sink.calls} == {run.run_id}
+        assert run["pdoctor.run.calls"] == len(sink.calls) == 3
+
     def test_a_case_gives_the_run_its_trace_id(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
     ) -> None:
@@ -335,38 +528,134 @@ class Conformance:
     def test_the_host_gets_the_same_with_and_without_us(
         self, models: FakeModels, sink: OtlpSink, mode: str, script: str
     ) -> None:
-        traced, untraced = ToolLog(), ToolLog()
-        with_us = self._run(models, script, traced, mode)
-        pdoctor_trace.uninstall()
-        without_us = self._run(models, script, untraced, mode)
+        with_us, without_us = self._both(models, script, mode, ToolLog.functions)
         assert with_us.alike() == without_us.alike()
-        assert sorted(traced.names) == sorted(untraced.names)
 
     @pytest.mark.parametrize("name", some_of(HOSTILE))
     def test_a_hostile_result_harms_nobody(self, models: FakeModels, sink: OtlpSink, name: str) -> None:
-        mode = self.driver.sync_mode
-        traced, untraced = ToolLog(), ToolLog()
-        with_us = self._run(models, "hostile", traced, mode, [traced.returning(HOSTILE[name]())])
+        with_us, without_us = self._both(
+            models, "hostile", self.driver.sync_mode, lambda log: [log.returning(HOSTILE[name]())]
+        )
         (call,) = sink.calls
         assert call.tool == "hostile"
-        pdoctor_trace.uninstall()
-        without_us = self._run(models, "hostile", untraced, mode, [untraced.returning(HOSTILE[name]())])
         assert with_us.alike() == without_us.alike()
-        assert traced.names == untraced.names == ["hostile"]
+        assert with_us.log.names == ["hostile"]
 
     @pytest.mark.parametrize("name", some_of(OUTLAWS))
     def test_a_hostile_exception_leaves_as_it_came(
         self, models: FakeModels, sink: OtlpSink, name: str
     ) -> None:
-        mode = self.driver.sync_mode
-        traced, untraced = ToolLog(), ToolLog()
-        with_us = self._run(models, "hostile", traced, mode, [traced.raising(OUTLAWS[name]())])
+        if name in self.driver.fatal:
+            self._apart(name)
+            return
+        with_us, without_us = self._both(
+            models, "hostile", self.driver.sync_mode, lambda log: [log.raising(OUTLAWS[name]())]
+        )
         (call,) = sink.calls
         assert call.executed
-        pdoctor_trace.uninstall()
-        without_us = self._run(models, "hostile", untraced, mode, [untraced.raising(OUTLAWS[name]())])
         assert with_us.alike() == without_us.alike()
-        assert traced.names == untraced.names == ["hostile"]
+        assert with_us.log.names == ["hostile"]
+
+    def _apart(self, name: str) -> None:
+        """In processes of their own, which the framework itself may leave stuck."""
+        traced, untraced = apart(type(self), name, "traced"), apart(type(self), name, "untraced")
+        with_us, without_us = _told(traced), _told(untraced)
+        assert with_us["ending"] == without_us["ending"]
+        assert with_us["ran"] == without_us["ran"] == ["hostile"]
+        assert [(tool, executed) for tool, executed, _ in with_us["calls"]] == [("hostile", True)]
+        assert (with_us["failures"], without_us["calls"]) == ({}, [])
+
+    @pytest.mark.parametrize("name", some_of(ARGUMENTS))
+    def test_hostile_arguments_reach_the_tool_as_they_would(
+        self, models: FakeModels, sink: OtlpSink, name: str
+    ) -> None:
+        with_us, without_us = self._both(
+            models, f"args{list(ARGUMENTS).index(name)}", self.driver.sync_mode, lambda log: [log.taking()]
+        )
+        assert with_us.alike() == without_us.alike()
+        if name in self.driver.unreadable:
+            assert (with_us.outcome.error is None, with_us.log.names, sink.calls) == (False, [], [])
+            return
+        assert [call.tool for call in sink.calls] == ["take"]
+        if with_us.log.names or self.driver.refusals_are_seen:
+            assert sink.calls[0].executed == bool(with_us.log.names)
+
+
+class RawLoop(Conformance):
+    """What the traffic of a loop tells whose tools are not wrapped: requests and answers, not the tools."""
+
+    def test_a_nested_agent_belongs_to_its_callers_run(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog
+    ) -> None:
+        """Which tool is running does not show: the inner loop is a run of its own, and nothing is lost."""
+        self.driver.nested(models, log)
+        pdoctor_trace.flush()
+        outer, inner = sink.runs
+        assert (inner.parent_id, outer.run_id == inner.run_id) == ("", False)
+        assert [(call.tool, call.parent_id) for call in sorted(sink.calls, key=lambda c: c.start)] == [
+            ("ask_sub", outer.span_id),
+            ("add", inner.span_id),
+            ("slow_echo", inner.span_id),
+        ]
+        assert (outer["pdoctor.run.calls"], inner["pdoctor.run.calls"]) == (1, 2)
+
+    def test_threads_that_a_tool_starts_stay_in_the_run(self, models: FakeModels, sink: OtlpSink) -> None:
+        """With the loop's tool unwrapped, what it calls is not known to belong to it, but is recorded."""
+
+        @pdoctor_trace.tool
+        def look_up(key: str) -> str:
+            return key
+
+        def add(a: int, b: int) -> int:
+            thread = threading.Thread(target=look_up, args=("thread",))
+            thread.start()
+            thread.join()
+            return a + b
+
+        self._run(models, "one", ToolLog(), self.driver.sync_mode, [add])
+        assert sorted(call.tool for call in sink.calls) == ["add", "look_up"]
+
+    @pytest.mark.parametrize("name", some_of(OUTLAWS))
+    def test_a_hostile_exception_leaves_as_it_came(
+        self, models: FakeModels, sink: OtlpSink, name: str
+    ) -> None:
+        """An exception that ends the loop leaves the call as requested: no answer to it was ever seen."""
+        with_us, without_us = self._both(
+            models, "hostile", self.driver.sync_mode, lambda log: [log.raising(OUTLAWS[name]())]
+        )
+        (call,) = sink.calls
+        assert (call.tool, call.executed) == ("hostile", with_us.outcome.error is None)
+        assert with_us.alike() == without_us.alike()
+        assert with_us.log.names == ["hostile"]
+
+
+APART = Path(__file__).with_name("apart.py")
+
+
+def apart(tests: type, outlaw: str, traced: str) -> subprocess.Popen[str]:
+    """Start the scenario of one hostile exception in a process of its own."""
+    command = [
+        sys.executable,
+        str(APART),
+        tests.__module__.rpartition(".")[2],
+        tests.__name__,
+        outlaw,
+        traced,
+    ]
+    env = {**os.environ, "PDOCTOR_TRACE_DISABLED": "" if traced == "traced" else "1"}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+def _told(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """What it reported; it watches itself, so it ends."""
+    try:
+        output, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    lines = [line for line in output.splitlines() if line.startswith('{"ending"')]
+    assert lines, errors[-2_000:]
+    told: dict[str, Any] = json.loads(lines[-1])
+    return told
 
 
 def by_turn(calls: list[Span]) -> list[Span]:

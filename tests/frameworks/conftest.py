@@ -15,6 +15,7 @@ import pdoctor_trace
 from pdoctor_trace.guard import FAILURES
 
 pytest.register_assert_rewrite("conformance")
+
 # Frameworks exclude each other's dependencies: `environments.py` runs each in an environment of its own.
 collect_ignore = [
     path.name
@@ -22,6 +23,26 @@ collect_ignore = [
     if path.name not in tests_here() and (CHOICE in os.environ or path.name != "test_environments.py")
 ]
 os.environ.setdefault("LANGSMITH_TRACING", "false")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "limit(framework, name): shows a limit that FRAMEWORKS states")
+    config.addinivalue_line("markers", "cell(name): fills a cell of the conformance matrix")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say in the report which cell of the matrix a test fills and which limit it shows."""
+    from conformance import cells_of
+
+    for item in items:
+        if not isinstance(item, pytest.Function) or Path(__file__).parent not in item.path.parents:
+            continue
+        driver = getattr(item.cls, "driver", None)
+        mode = item.callspec.params.get("mode") if hasattr(item, "callspec") else None
+        own = cells_of(item.originalname, mode in driver.streaming) if driver is not None else []
+        cells = own + [mark.args[0] for mark in item.iter_markers("cell")]
+        item.user_properties += [("cell", cell) for cell in cells]
+        item.user_properties += [("limit", " ".join(mark.args)) for mark in item.iter_markers("limit")]
 
 
 @pytest.fixture(scope="session")

@@ -1,25 +1,44 @@
-"""Run the conformance suite of every framework in an environment of its own, at its newest release.
+"""Run the conformance suite of every framework in an environment of its own.
 
 Frameworks exclude each other's dependencies, so each gets a virtual environment below `.environments/`
-(kept between runs). The project itself comes in over PYTHONPATH, so nothing of it is installed there.
+(kept between runs, a few hundred megabytes each). The project itself comes in over PYTHONPATH, so nothing of
+it is installed there.
 
-    python tests/frameworks/environments.py [--list] [NAME...]
+    python tests/frameworks/environments.py [--list] [--previous] [--record] [NAME...]
+
+Without `--previous` each framework is taken at the newest release that installs, which must lie in the range
+that its adapter supports; with it, at the release before (`Environment.previous`). A run fails where an
+environment cannot be built, a test fails, a test file holds no test, or anything was skipped: a limit of a
+framework is a test that shows it, not a test left out. `--record` writes what was found to `results.json`,
+which the README's tables are made from.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import datetime
+import json
 import os
+import signal
 import subprocess
 import sys
 import time
 import venv
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pdoctor_trace.framework import Framework
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".environments"
+RESULTS = Path(__file__).with_name("results.json")
 CHOICE = "PDOCTOR_TEST_ENVIRONMENT"
 """Variable that says which environment the tests run in; not set in the project's main one."""
 MAIN = ("langchain", "openai")
@@ -33,6 +52,8 @@ COMMON = (
     "opentelemetry-sdk",
     "opentelemetry-proto",
 )
+BUILD_SECONDS = TEST_SECONDS = 900
+"""An environment that takes longer than this has failed."""
 
 
 @dataclass(frozen=True)
@@ -41,30 +62,59 @@ class Environment:
 
     name: str
     packages: tuple[str, ...]
+    """The first is the framework's own distribution."""
     tests: tuple[str, ...]
+    previous: str = ""
+    """The release before the newest one that installs."""
+    newest: str = ""
+    """Version specifier, where the environment is for an older line of releases."""
+    framework: str = ""
+    """Name in FRAMEWORKS, where it is not that of the environment."""
+
+    @property
+    def distribution(self) -> str:
+        return self.packages[0].partition("[")[0]
+
+    def requirements(self, previous: bool) -> list[str]:
+        """What pip is asked for; the supported range keeps it from taking an old release to suit another."""
+        first, *others = self.packages
+        adapter = self.adapter()
+        within = f"{adapter.distribution}{adapter.versions}"
+        return [f"{first}=={self.previous}" if previous else first + self.newest, *others, within]
+
+    def adapter(self) -> Framework:
+        """The row of FRAMEWORKS that the environment is for."""
+        from pdoctor_trace.frameworks import FRAMEWORKS
+
+        (entry,) = (entry for entry in FRAMEWORKS if entry.name == (self.framework or self.name))
+        return entry.load()
 
 
+# The slowest first, so that none of them is left for the end.
 ENVIRONMENTS = (
-    Environment("langchain", ("langchain<1.4.8", "langchain-openai"), ("test_langchain.py",)),
-    Environment("openai", ("openai",), ("test_openai_chat.py", "test_openai_responses.py")),
-    Environment("anthropic", ("anthropic",), ("test_anthropic.py",)),
-    Environment("openai_agents", ("openai-agents",), ("test_openai_agents.py", "test_mcp.py")),
-    Environment("pydantic_ai", ("pydantic-ai-slim[openai]",), ("test_pydantic_ai.py",)),
-    Environment("mcp", ("mcp",), ("test_mcp.py",)),
-    Environment("strands", ("strands-agents[openai]",), ("test_strands.py",)),
-    Environment("semantic_kernel", ("semantic-kernel",), ("test_semantic_kernel.py",)),
-    Environment("haystack", ("haystack-ai",), ("test_haystack.py",)),
-    Environment("haystack2", ("haystack-ai<3",), ("test_haystack.py",)),
-    Environment("agno", ("agno", "openai"), ("test_agno.py",)),
-    Environment("google_adk", ("google-adk", "litellm", "mcp"), ("test_google_adk.py",)),
-    Environment("dspy", ("dspy",), ("test_dspy.py",)),
+    Environment("crewai", ("crewai",), ("test_crewai.py",), "1.15.29"),
+    Environment("google_adk", ("google-adk", "litellm", "mcp"), ("test_google_adk.py",), "2.12.0"),
+    Environment("dspy", ("dspy",), ("test_dspy.py",), "3.4.0"),
     Environment(
-        "llama_index", ("llama-index-core", "llama-index-llms-openai-like"), ("test_llama_index.py",)
+        "llama_index",
+        ("llama-index-core", "llama-index-llms-openai-like"),
+        ("test_llama_index.py",),
+        "0.14.24",
     ),
-    Environment("smolagents", ("smolagents[openai]",), ("test_smolagents.py",)),
-    Environment("autogen", ("autogen-agentchat", "autogen-ext[openai]"), ("test_autogen.py",)),
-    Environment("crewai", ("crewai",), ("test_crewai.py",)),
-    Environment("litellm", ("litellm", "mcp"), ("test_litellm.py",)),
+    Environment("langchain", ("langchain", "langchain-openai"), ("test_langchain.py",), "1.4.6"),
+    Environment("openai", ("openai",), ("test_openai_chat.py", "test_openai_responses.py"), "3.51.0"),
+    Environment("litellm", ("litellm", "mcp"), ("test_litellm.py",), "1.105.3"),
+    Environment("semantic_kernel", ("semantic-kernel",), ("test_semantic_kernel.py",), "1.44.1"),
+    Environment("autogen", ("autogen-agentchat", "autogen-ext[openai]"), ("test_autogen.py",), "0.7.4"),
+    Environment("strands", ("strands-agents[openai]",), ("test_strands.py",), "1.61.1"),
+    Environment("openai_agents", ("openai-agents",), ("test_openai_agents.py", "test_mcp.py"), "0.23.1"),
+    Environment("pydantic_ai", ("pydantic-ai-slim[openai]",), ("test_pydantic_ai.py",), "2.66.0"),
+    Environment("haystack", ("haystack-ai",), ("test_haystack.py",), "3.3.0"),
+    Environment("haystack2", ("haystack-ai",), ("test_haystack.py",), newest="<3", framework="haystack"),
+    Environment("agno", ("agno", "openai"), ("test_agno.py",), "3.1.9"),
+    Environment("smolagents", ("smolagents[openai]",), ("test_smolagents.py",), "1.25.0"),
+    Environment("anthropic", ("anthropic",), ("test_anthropic.py",), "2.10.0"),
+    Environment("mcp", ("mcp",), ("test_mcp.py",), "2.2.0"),
 )
 
 
@@ -74,53 +124,220 @@ def tests_here() -> set[str]:
     return {test for environment in ENVIRONMENTS if environment.name in names for test in environment.tests}
 
 
-def run(environment: Environment) -> tuple[Environment, int, str, float]:
-    """(environment, exit code, last lines of output, seconds)."""
-    start = time.monotonic()
-    python = prepared(environment)
-    tests = [str(ROOT / "tests" / "frameworks" / name) for name in environment.tests]
-    done = subprocess.run(
-        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), CHOICE: environment.name},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return environment, done.returncode, (done.stdout + done.stderr)[-3_000:], time.monotonic() - start
+@dataclass
+class Result:
+    """What came of one environment."""
+
+    environment: Environment
+    version: str = "-"
+    tests: Counter[str] = field(default_factory=Counter)
+    """passed, failed, skipped."""
+    cells: dict[str, str] = field(default_factory=dict)
+    """Cell of the conformance matrix -> `passes` or `limit`; failed cells are left out."""
+    limits: list[str] = field(default_factory=list)
+    """Names of the limits that a test showed."""
+    problems: list[str] = field(default_factory=list)
+    output: str = ""
+    build_seconds: float = 0.0
+    test_seconds: float = 0.0
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        counts = [self.tests[kind] for kind in ("passed", "failed", "skipped")]
+        seconds = f"{self.build_seconds:.0f} + {self.test_seconds:.0f} s"
+        verdict = "; ".join(self.problems) or "passed"
+        return self.environment.name, self.environment.distribution, self.version, *counts, seconds, verdict
+
+    def recorded(self) -> dict[str, Any]:
+        return {
+            "version": self.version,
+            "passed": self.tests["passed"],
+            "failed": self.tests["failed"] + len(self.problems) * (not self.tests["failed"]),
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "cells": self.cells,
+            "limits": self.limits,
+        }
 
 
-def prepared(environment: Environment) -> Path:
-    """The interpreter of the environment, made or brought up to date first."""
-    home = HOME / environment.name
+def run(environment: Environment, previous: bool) -> Result:
+    """Build the environment and run its tests there."""
+    result = Result(environment)
+    home = HOME / f"{environment.name}{'-previous' if previous else ''}"
     python = home / "bin" / "python"
+    start = time.monotonic()
+    code, result.output = prepared(python, environment.requirements(previous))
+    result.build_seconds = time.monotonic() - start
+    if code:
+        result.problems.append("the environment could not be built")
+        return result
+    result.version = installed(python, environment.distribution)
+    report = home / "report.xml"
+    report.unlink(missing_ok=True)
+    tests = [str(ROOT / "tests" / "frameworks" / name) for name in environment.tests]
+    start = time.monotonic()
+    code, result.output = bounded(
+        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *tests],
+        TEST_SECONDS,
+        {**os.environ, "PYTHONPATH": str(ROOT), CHOICE: environment.name},
+    )
+    result.test_seconds = time.monotonic() - start
+    if code:
+        result.problems.append("it took too long" if code == TIMED_OUT else f"tests failed (exit {code})")
+    if report.exists():
+        judge(result, ET.parse(report))
+    return result
+
+
+def prepared(python: Path, requirements: Sequence[str]) -> tuple[int, str]:
+    """Make the environment of that interpreter, or bring it up to date; (exit code, output)."""
     if not python.exists():
-        venv.create(home, with_pip=True)
-    install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--upgrade"]
-    subprocess.run([*install, *COMMON, *environment.packages], check=True)
-    return python
+        venv.create(python.parents[1], with_pip=False)
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
+    options = ["install", "-q", "--upgrade", "--no-compile"]
+    return bounded([*pip, *options, *COMMON, *requirements], BUILD_SECONDS, dict(os.environ))
+
+
+def installed(python: Path, distribution: str) -> str:
+    """Version of a distribution in another environment."""
+    code = f"import importlib.metadata as m; print(m.version({distribution!r}))"
+    return subprocess.run(
+        [str(python), "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+TIMED_OUT = -1
+
+
+def bounded(command: Sequence[str], seconds: float, env: dict[str, str]) -> tuple[int, str]:
+    """Run a command and whatever it starts for so long at most; (exit code or TIMED_OUT, output)."""
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=seconds)
+            return process.returncode, output
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            return TIMED_OUT, process.communicate()[0]
+
+
+def judge(result: Result, report: ET.ElementTree[ET.Element[str]]) -> None:
+    """Read pytest's report: counts, skips, files without tests, cells of the conformance matrix."""
+    seen: Counter[str] = Counter()
+    cells: dict[str, set[str]] = {}
+    for case in report.iter("testcase"):
+        outcome = _outcome(case)
+        result.tests[outcome] += 1
+        seen[case.get("classname", "").removeprefix("tests.frameworks.").split(".")[0] + ".py"] += 1
+        told = [(p.get("name"), p.get("value", "")) for p in case.iter("property")]
+        limits = [value for name, value in told if name == "limit"]
+        result.limits += [limit for limit in limits if limit not in result.limits]
+        for cell in (value for name, value in told if name == "cell"):
+            kind = "limit" if limits and outcome == "passed" else outcome
+            cells.setdefault(cell, set()).add(kind)
+    if result.tests["skipped"]:
+        result.problems.append(f"{result.tests['skipped']} skipped")
+    result.problems += [f"{test} holds no test" for test in result.environment.tests if not seen[test]]
+    result.cells = {
+        cell: "limit" if "limit" in kinds else "passes"
+        for cell, kinds in sorted(cells.items())
+        if kinds <= {"passed", "limit"}
+    }
+
+
+def _outcome(case: ET.Element[str]) -> str:
+    """passed, failed or skipped (which an expected failure is too)."""
+    if case.find("failure") is not None or case.find("error") is not None:
+        return "failed"
+    return "skipped" if case.find("skipped") is not None else "passed"
+
+
+def newest_listed(distribution: str) -> str:
+    """The newest release that the package index lists, whether or not it installs; "" where unknown."""
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "index", "versions", distribution]
+    code, output = bounded(command, 120, dict(os.environ))
+    first = next((line for line in output.splitlines() if line.startswith(f"{distribution} (")), "")
+    return "" if code else first.rpartition("(")[2].rstrip(")")
+
+
+def table(rows: Iterable[Sequence[object]]) -> str:
+    head = (
+        "environment",
+        "distribution",
+        "version",
+        "passed",
+        "failed",
+        "skipped",
+        "build + tests",
+        "verdict",
+    )
+    lines = [[str(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def record(results: Iterable[Result], previous: bool) -> None:
+    """Keep what was found, beside what other runs found of other environments."""
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    found = kept.setdefault("previous" if previous else "newest", {})
+    found.update({result.environment.name: result.recorded() for result in results})
+    ordered = {kind: {name: kept[kind][name] for name in sorted(kept[kind])} for kind in sorted(kept)}
+    RESULTS.write_text(json.dumps(ordered, indent=1) + "\n")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--list", action="store_true", help="print the environments and what they hold")
+    parser.add_argument("--previous", action="store_true", help="take the release before the newest")
+    parser.add_argument("--record", action="store_true", help="keep the results for the README's tables")
     parser.add_argument("--parallel", type=int, default=2)
     options = parser.parse_args()
+    unknown = set(options.names) - {one.name for one in ENVIRONMENTS}
+    if unknown:
+        parser.error(f"no environment {', '.join(sorted(unknown))} (--list names them)")
     chosen = [one for one in ENVIRONMENTS if not options.names or one.name in options.names]
+    if options.previous:
+        chosen = [one for one in chosen if one.previous]
     if options.list:
         for one in chosen:
-            sys.stdout.write(f"{one.name:16} {' '.join(one.packages):40} {' '.join(one.tests)}\n")
+            wanted = " ".join(one.requirements(options.previous))
+            sys.stdout.write(f"{one.name:16} {wanted:50} {' '.join(one.tests)}\n")
         return 0
-    failed = 0
+    start = time.monotonic()
+    results: list[Result] = []
     with ThreadPoolExecutor(options.parallel) as pool:
-        for environment, code, output, seconds in pool.map(run, chosen):
-            verdict = "passed" if code == 0 else "FAILED"
-            sys.stdout.write(f"== {environment.name}: {verdict} in {seconds:.0f} s\n")
-            sys.stdout.write(output.splitlines()[-1] + "\n" if code == 0 else output)
-            failed += code != 0
-    return int(failed > 0)
+        for job in as_completed([pool.submit(run, one, options.previous) for one in chosen]):
+            result = job.result()
+            results.append(result)
+            if result.problems:
+                sys.stdout.write(f"== {result.environment.name}\n{result.output[-6_000:]}\n")
+            sys.stdout.write("  ".join(str(cell) for cell in result.row) + "\n")
+            sys.stdout.flush()
+    results.sort(key=lambda result: [one.name for one in chosen].index(result.environment.name))
+    if options.record:
+        record(results, options.previous)
+    sys.stdout.write(f"\n{table(result.row for result in results)}\n\n")
+    for result in results if not options.previous else []:
+        listed = newest_listed(result.environment.distribution)
+        if listed and not result.environment.newest and listed != result.version:
+            sys.stdout.write(f"{result.environment.name}: {listed} is listed but does not install here\n")
+    failed = [result.environment.name for result in results if result.problems]
+    seconds = time.monotonic() - start
+    sys.stdout.write(f"{len(results) - len(failed)} of {len(results)} passed in {seconds:.0f} s\n")
+    return int(bool(failed))
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
     sys.exit(main())

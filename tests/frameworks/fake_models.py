@@ -94,7 +94,7 @@ class FakeModels:
         calls, text = message_at(body["model"], _chat_turn(body["messages"]))
         head = {"id": f"chatcmpl-{next(self.ids)}", "created": int(time.time()), "model": body["model"]}
         if body.get("stream"):
-            return _chat_events(head, calls, text, body)
+            return chat_events(head, calls, text, body)
         message: dict[str, Any] = {"role": "assistant", "content": text}
         if calls:
             message["tool_calls"] = [
@@ -189,6 +189,12 @@ def _responses_turn(given: Any) -> int:
     return turns
 
 
+def pieces(text: str) -> list[str]:
+    """The text as it is streamed: seven characters at a time, long ones in a hundred pieces."""
+    size = max(7, len(text) // 100)
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
 def _object(arguments: str) -> Any:
     try:
         return json.loads(arguments)
@@ -196,7 +202,7 @@ def _object(arguments: str) -> Any:
         return {}
 
 
-def _chat_events(
+def chat_events(
     head: dict[str, Any], calls: list[tuple[str, str, str]], text: str | None, body: dict[str, Any]
 ) -> list[tuple[str | None, Any]]:
     def chunk(delta: dict[str, Any], reason: str | None = None) -> tuple[None, Any]:
@@ -209,9 +215,8 @@ def _chat_events(
         function = {"name": tool, "arguments": ""}
         start = {"index": index, "id": call_id, "type": "function", "function": function}
         events.append(chunk({"tool_calls": [start]}))
-        for at in range(0, len(arguments), 7):
-            fragment = {"index": index, "function": {"arguments": arguments[at : at + 7]}}
-            events.append(chunk({"tool_calls": [fragment]}))
+        for part in pieces(arguments):
+            events.append(chunk({"tool_calls": [{"index": index, "function": {"arguments": part}}]}))
     events.append(chunk({}, "tool_calls" if calls else "stop"))
     if (body.get("stream_options") or {}).get("include_usage"):
         events.append((None, {**head, "object": "chat.completion.chunk", "choices": [], "usage": _USAGE}))
@@ -257,8 +262,7 @@ def _response_events(response: dict[str, Any]) -> list[tuple[str | None, Any]]:
         if item["type"] == "function_call":
             emit("response.output_item.added", **at, item={**item, "arguments": "", "status": "in_progress"})
             done = {"item_id": item["id"], "name": item["name"], "arguments": item["arguments"]}
-            for start in range(0, len(item["arguments"]), 7):
-                delta = item["arguments"][start : start + 7]
+            for delta in pieces(item["arguments"]):
                 emit("response.function_call_arguments.delta", **at, item_id=item["id"], delta=delta)
             emit("response.function_call_arguments.done", **at, **done)
         else:
@@ -284,9 +288,8 @@ def _message_events(message: dict[str, Any], raw: dict[str, str]) -> list[tuple[
     for index, block in enumerate(message["content"]):
         if block["type"] == "tool_use":
             emit("content_block_start", index, content_block={**block, "input": {}})
-            text = raw[block["id"]]
-            for at in range(0, len(text), 7):
-                delta = {"type": "input_json_delta", "partial_json": text[at : at + 7]}
+            for part in pieces(raw[block["id"]]):
+                delta = {"type": "input_json_delta", "partial_json": part}
                 emit("content_block_delta", index, delta=delta)
         else:
             emit("content_block_start", index, content_block={"type": "text", "text": ""})

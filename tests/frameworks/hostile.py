@@ -82,6 +82,60 @@ class RudeStr(str):
     __hash__ = str.__hash__
 
 
+TOUCHED: list[str] = []
+"""What was done to a `Touchy` value, in order: it must be the same with and without the tracer."""
+
+
+class Touchy:
+    """A lazy object: any look at it may cost a query, so each is noted."""
+
+    def __bool__(self) -> bool:
+        TOUCHED.append("bool")
+        return True
+
+    def __len__(self) -> int:
+        TOUCHED.append("len")
+        return 1
+
+    def __iter__(self) -> Iterator[Any]:
+        TOUCHED.append("iter")
+        return iter((1,))
+
+    def __eq__(self, other: object) -> bool:
+        TOUCHED.append("eq")
+        return self is other
+
+    def __hash__(self) -> int:
+        TOUCHED.append("hash")
+        return 1
+
+    def __getattr__(self, name: str) -> Any:
+        TOUCHED.append(name)
+        raise AttributeError(name)
+
+    def __str__(self) -> str:
+        TOUCHED.append("str")
+        return "touchy"
+
+    __repr__ = __str__
+
+
+def _refusing(*methods: str) -> type:
+    """A class whose given special methods raise."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("not allowed")
+
+    own: dict[str, Any] = {"__str__": lambda self: "rude", "__repr__": lambda self: "rude"}
+    return type("Refusing", (), {**own, **dict.fromkeys(methods, refuse)})
+
+
+Truthless = _refusing("__bool__", "__len__")
+Incomparable = _refusing("__eq__", "__hash__", "__lt__")
+Unreachable = _refusing("__getattr__")
+Uncopyable = _refusing("__deepcopy__", "__copy__", "__reduce_ex__", "__reduce__", "__getstate__")
+
+
 class Color(enum.Enum):
     RED = (object(),)
 
@@ -152,8 +206,40 @@ HOSTILE: dict[str, Callable[[], Any]] = {
     "exception": lambda: ValueError("as a value"),
     "class": lambda: int,
     "memoryview": lambda: memoryview(b"abc"),
+    "lazy": Touchy,
+    "bool and len raise": Truthless,
+    "eq and hash raise": Incomparable,
+    "getattr raises": Unreachable,
+    "copy and pickle raise": Uncopyable,
+    "a failing copy inside": lambda: {"inner": [Uncopyable()]},
 }
 """Name -> maker of a value."""
+
+
+ARGUMENTS: dict[str, str] = {
+    "surrogate": r'{"text": "half a pair \ud800"}',
+    "nul and friends": r'{"text": "\u0000\u2028\u202e\ufeff"}',
+    "not a number": '{"text": NaN}',
+    "infinity": '{"text": -Infinity}',
+    "too large a number": '{"text": 1e999}',
+    "huge int": '{"text": ' + "9" * 5_000 + "}",
+    "big int": '{"text": 1180591620717411303424}',
+    "2 MB": '{"text": "' + "x" * 2_000_000 + '"}',
+    "deep": '{"text": ' + "[" * 5_000 + "]" * 5_000 + "}",
+    "a list": '["text"]',
+    "a text": '"text"',
+    "null": "null",
+    "nothing": "",
+    "blank": "  ",
+    "twice the same key": '{"text": "one", "text": "two"}',
+    "an empty key": '{"": 1, "text": "x"}',
+    "a key too many": '{"text": "x", "__class__": {"self": "__init__"}}',
+    "a self": '{"text": "x", "self": 1, "args": [], "kwargs": {}}',
+    "json in text": r'{"text": "{\"a\": [1, \"%s {0} $x\"]}"}',
+    "two objects": '{"text": "x"}{"text": "y"}',
+    "python": "{'text': None}",
+}
+"""Name -> text of a call's arguments, as a model may write them; the tool wants one text."""
 
 
 class BadException(Exception):

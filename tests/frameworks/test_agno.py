@@ -17,7 +17,6 @@ from otlp_sink import OtlpSink
 import pdoctor_trace
 
 os.environ.setdefault("AGNO_TELEMETRY", "false")
-pytest.importorskip("agno")
 from agno.agent import Agent
 from agno.models.openai.like import OpenAILike
 from agno.team import Team
@@ -74,6 +73,7 @@ MODES = {"run": run, "stream": stream, "arun": arun, "arun stream": astream}
 class AgnoDriver(Driver):
     source = "agno"
     modes = tuple(MODES)
+    streaming = ("stream", "arun stream")
     sync_mode = "run"
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
@@ -81,6 +81,9 @@ class AgnoDriver(Driver):
             return Outcome(text=MODES[mode](agent(models, script, tools)))
         except BaseException as error:
             return Outcome(error=error)
+
+    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
+        return Outcome(text=(await agent(models, script, tools).arun(QUERY)).content)
 
     def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
         def ask_sub(text: str) -> str:

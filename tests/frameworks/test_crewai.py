@@ -8,7 +8,7 @@ import tempfile
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
 from fake_models import FakeModels
 from otlp_sink import OtlpSink
 
@@ -18,7 +18,6 @@ os.environ.setdefault("CREWAI_STORAGE_DIR", tempfile.mkdtemp(prefix="crewai-"))
 os.environ.setdefault("CREWAI_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("CREWAI_DISABLE_TRACKING", "true")
 os.environ.setdefault("CREWAI_TRACING_ENABLED", "false")
-pytest.importorskip("crewai")
 from crewai import LLM, Agent, BaseLLM, Crew, Task
 from crewai.tools import tool as crew_tool
 
@@ -30,7 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-MODES = ("crew", "crew async", "agent", "agent async")
+MODES = ("crew", "crew async", "crew stream", "agent", "agent async")
 
 
 def worker(llm: Any, tools: Any, *, cache: bool = False) -> Any:
@@ -39,9 +38,9 @@ def worker(llm: Any, tools: Any, *, cache: bool = False) -> Any:
     return Agent(**who, tools=made, llm=llm, cache=cache, max_retry_limit=0, max_iter=8)
 
 
-def crew(agent: Any) -> Any:
+def crew(agent: Any, **options: Any) -> Any:
     task = Task(description=QUERY, expected_output="text", agent=agent)
-    return Crew(agents=[agent], tasks=[task], cache=agent.cache, tracing=False)
+    return Crew(agents=[agent], tasks=[task], cache=agent.cache, tracing=False, **options)
 
 
 def scripted(models: FakeModels, script: str) -> Any:
@@ -57,6 +56,11 @@ def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> str:
         return str(crew(agent).kickoff())
     if mode == "crew async":
         return str(asyncio.run(crew(agent).akickoff()))
+    if mode == "crew stream":
+        streamed = crew(agent, stream=True).kickoff()
+        for _ in streamed:
+            pass
+        return str(streamed.result)
     if mode == "agent":
         return str(agent.kickoff(QUERY))
     return str(asyncio.run(agent.kickoff_async(QUERY)))
@@ -65,6 +69,7 @@ def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> str:
 class CrewDriver(Driver):
     source = "crewai"
     modes = MODES
+    streaming = ("crew stream",)
     sync_mode = "crew"
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
@@ -72,6 +77,9 @@ class CrewDriver(Driver):
             return Outcome(text=with_agent(models, script, tools, mode))
         except BaseException as error:
             return Outcome(error=error)
+
+    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
+        return Outcome(text=str(await crew(worker(scripted(models, script), tools)).akickoff()))
 
     def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
         def ask_sub(text: str) -> str:
@@ -84,10 +92,11 @@ class CrewDriver(Driver):
 class TestCrewAI(Conformance):
     driver = CrewDriver()
 
+    @limit("crewai", "text beside calls")
     def test_text_beside_calls_is_noted(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
     ) -> None:
-        """Documented limit: CrewAI drops that text; then nothing is said about it."""
+        """CrewAI drops that text; then nothing is said about it."""
         self._run(models, "one.talk.par", log, mode)
         assert [call["pdoctor.turn.has_text"] for call in sink.calls] == [None] * 3
 
@@ -104,6 +113,7 @@ class Writes(BaseLLM):
         return False
 
 
+@limit("crewai", "no call ids")
 def test_calls_written_as_text(sink: OtlpSink) -> None:
     """A failing tool is tried again and again inside one request: one span, with its attempts."""
     log = ToolLog()
@@ -122,6 +132,7 @@ def test_calls_written_as_text(sink: OtlpSink) -> None:
         ("no_such_tool", False, "unknown_tool", 1),
     ]
     assert QUERY in sink.runs[0]["gen_ai.input.messages"]
+    assert [call.call_id for call in sink.calls] == [None] * 3
 
 
 def test_a_cached_result_is_no_execution(models: FakeModels, sink: OtlpSink) -> None:

@@ -8,24 +8,19 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
-from fake_models import FINAL, STEPS, FakeModels, script
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from fake_models import FINAL, STEPS, FakeModels, chat_events, script
 from otlp_sink import OtlpSink
 
 import pdoctor_trace
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("DSPY_CACHEDIR", os.devnull)
-pytest.importorskip("dspy")
 import dspy
-
-try:
-    from dspy.predict.react_v2 import ReActV2
-except ImportError:
-    ReActV2 = None
+from dspy.predict.react_v2 import ReActV2
 
 
 class AnsweringModels(FakeModels):
@@ -35,6 +30,17 @@ class AnsweringModels(FakeModels):
     """
 
     def chat(self, body: dict[str, Any]) -> Any:
+        reply = self.reply({**body, "stream": False})
+        if not body.get("stream"):
+            return reply
+        message = reply["choices"][0]["message"]
+        asked = [
+            (c["id"], c["function"]["name"], c["function"]["arguments"])
+            for c in message.get("tool_calls", ())
+        ]
+        return chat_events(reply, asked, message["content"], body)
+
+    def reply(self, body: dict[str, Any]) -> Any:
         if not body.get("tools"):
             return self.text(body)
         replies = [message for message in body["messages"] if message["role"] == "assistant"]
@@ -53,7 +59,7 @@ class AnsweringModels(FakeModels):
             answer = {"next_thought": "hm", "next_tool_name": tool, "next_tool_args": arguments}
         else:
             answer = {"reasoning": "hm", "answer": FINAL}
-        reply = super().chat({**body, "model": "fake", "stream": False})
+        reply = super().chat({**body, "model": "fake"})
         fields = [f"[[ ## {name} ## ]]\n{value}\n" for name, value in answer.items()]
         reply["choices"][0]["message"]["content"] = "\n".join([*fields, "[[ ## completed ## ]]"])
         return reply
@@ -71,20 +77,40 @@ class ToolCallingLM(dspy.LM):
     supports_function_calling = True
 
 
-def with_agent(kind: Any, models: FakeModels, script: str, tools: Any, mode: str) -> str:
+def settings(kind: Any, models: FakeModels, script: str) -> dict[str, Any]:
     options = {"cache": False, "num_retries": 0, "model_type": "chat"}
     lm = ToolCallingLM(f"openai/{script}", api_base=models.openai, api_key="x", **options)
-    adapter = dspy.ChatAdapter(use_native_function_calling=kind is not dspy.ReAct)
-    with dspy.context(lm=lm, adapter=adapter):
+    return {"lm": lm, "adapter": dspy.ChatAdapter(use_native_function_calling=kind is not dspy.ReAct)}
+
+
+def with_agent(kind: Any, models: FakeModels, script: str, tools: Any, mode: str) -> str:
+    with dspy.context(**settings(kind, models, script)):
         agent = kind("question -> answer", tools=list(tools), max_iters=8)
-        done = agent(question=QUERY) if mode == "sync" else asyncio.run(agent.acall(question=QUERY))
-    return str(done.answer)
+        if mode == "sync":
+            return str(agent(question=QUERY).answer)
+        return str(asyncio.run(streamed(agent) if mode == "streaming" else awaited(agent)).answer)
+
+
+async def awaited(agent: Any) -> Any:
+    return await agent.acall(question=QUERY)
+
+
+async def streamed(agent: Any) -> Any:
+    *_, last = [item async for item in dspy.streamify(agent)(question=QUERY)]
+    return last
+
+
+async def with_async_agent(kind: Any, models: FakeModels, script: str, tools: Any) -> str:
+    with dspy.context(**settings(kind, models, script)):
+        return str((await awaited(kind("question -> answer", tools=list(tools), max_iters=8))).answer)
 
 
 class DspyDriver(Driver):
     source = "dspy"
-    modes = ("sync", "async")
+    modes = ("sync", "async", "streaming")
+    streaming = ("streaming",)
     sync_mode = "sync"
+    server = AnsweringModels
 
     def __init__(self, kind: Any) -> None:
         self.kind = kind
@@ -95,6 +121,9 @@ class DspyDriver(Driver):
         except BaseException as error:
             return Outcome(error=error)
 
+    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
+        return Outcome(text=await with_async_agent(self.kind, models, script, tools))
+
     def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
         def ask_sub(text: str) -> str:
             """Ask another agent."""
@@ -103,7 +132,6 @@ class DspyDriver(Driver):
         return self.run(models, "fake.nest", [ask_sub], "sync")
 
 
-@pytest.mark.skipif(ReActV2 is None, reason="this release has no ReActV2")
 class TestReActV2(Conformance):
     driver = DspyDriver(ReActV2)
 
@@ -112,10 +140,45 @@ class TestReAct(Conformance):
     """One call a turn, without ids."""
 
     driver = DspyDriver(dspy.ReAct)
-    limits: ClassVar[dict[str, str]] = {
-        "test_reused_call_ids_still_give_one_span_per_call": "ReAct has no call ids",
-        "test_text_beside_calls_is_noted": "all of a reply is text here, the thought too",
-    }
+
+    @limit("dspy", "no call ids")
+    def test_reused_call_ids_still_give_one_span_per_call(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
+    ) -> None:
+        self._run(models, "one.par.same.reuse", log, mode)
+        assert [(call.tool, call.call_id) for call in sink.calls] == [(name, None) for name in log.names]
+        assert len(log.names) == 5
+
+    @limit("dspy", "one call a turn")
+    def test_text_beside_calls_is_noted(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
+    ) -> None:
+        """All of a reply is text here, the thought too."""
+        self._run(models, "one.talk.par", log, mode)
+        assert [call["pdoctor.turn.index"] for call in sink.calls] == [0, 1, 2]
+        assert len({call["pdoctor.turn.has_text"] for call in sink.calls}) == 1
+
+    @limit("dspy", "no call ids")
+    def test_tools_of_coroutine_functions(self, models: FakeModels, sink: OtlpSink, log: ToolLog) -> None:
+        outcome = asyncio.run(self.driver.arun(models, "fake.par.one.same", log.coroutines()))
+        pdoctor_trace.flush()
+        assert outcome.text == FINAL
+        assert [(call.tool, call.arguments, call.result) for call in sink.calls] == [
+            (entry.tool, entry.arguments, entry.result) for entry in log.entries
+        ]
+
+    @limit("dspy", "no call ids")
+    def test_runs_in_one_event_loop_stay_apart(self, models: FakeModels, sink: OtlpSink) -> None:
+        logs = [ToolLog() for _ in range(4)]
+
+        async def main() -> None:
+            runs = (self.driver.arun(models, "fake.par.one", own.coroutines()) for own in logs)
+            await asyncio.gather(*runs)
+
+        asyncio.run(main())
+        pdoctor_trace.flush()
+        per_run = [[c.tool for c in sink.calls if c.run_id == run.run_id] for run in sink.runs]
+        assert per_run == [["add", "slow_echo", "add"]] * 4
 
     def test_each_call_is_one_span_and_agrees_with_the_tools_own_log(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
@@ -129,6 +192,7 @@ class TestReAct(Conformance):
             ("dspy", True, False)
         }
 
+    @limit("dspy", "repaired arguments")
     def test_malformed_arguments(self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str) -> None:
         """The text is repaired before anyone sees it, and the repaired value is of the wrong type."""
         self._run(models, "badjson", log, mode)

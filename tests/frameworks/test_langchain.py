@@ -90,7 +90,9 @@ class LangChainDriver(Driver):
     source = "langchain"
     modes = (*SYNC, *ASYNC)
     heavy_modes = ("messages", "aevents")
+    streaming = ("messages", "stream", "astream", "aevents")
     sync_mode = "invoke"
+    unreadable = ("a list", "a text")
     malformed_is_seen_in = ("invoke", "stream", "ainvoke", "astream")
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
@@ -102,6 +104,10 @@ class LangChainDriver(Driver):
         except BaseException as error:
             return Outcome(error=error)
         return Outcome(text=last_text(state))
+
+    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
+        made = [StructuredTool.from_function(coroutine=tool, name=tool.__name__) for tool in tools]
+        return Outcome(text=last_text(await with_async_agent(models, script, made, ASYNC["ainvoke"])))
 
     def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
         def ask_sub(text: str) -> str:

@@ -6,17 +6,17 @@ import asyncio
 import json
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
 from fake_models import FakeModels
 from otlp_sink import OtlpSink
 
 import pdoctor_trace
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or it is fetched from the network
-pytest.importorskip("litellm")
 import litellm
 
 # LiteLLM's own: its loggers outlive event loops, its models drop fields while they are dumped.
@@ -48,6 +48,13 @@ def execute(tools: dict[str, Callable[..., Any]], name: str, raw: str) -> str:
         return f"Error: {type(error).__name__}"
 
 
+async def perform(tools: dict[str, Callable[..., Any]], name: str, raw: str) -> str:
+    """The same; coroutine functions are awaited."""
+    if asyncio.iscoroutinefunction(tools.get(name)):
+        return str(await tools[name](**json.loads(raw)))
+    return execute(tools, name, raw)
+
+
 async def ask(request: dict[str, Any], mode: str) -> Any:
     if mode == "completion":
         reply = litellm.completion(**request)
@@ -73,14 +80,16 @@ async def loop(models: FakeModels, model: str, tools: Sequence[Callable[..., Any
             return str(message.content)
         messages.append(message.model_dump())
         for call in message.tool_calls:
-            content = execute(by_name, call.function.name, call.function.arguments)
+            content = await perform(by_name, call.function.name, call.function.arguments)
             messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
 
 
 class LiteLlmDriver(Driver):
     source = "litellm"
     modes = MODES
+    streaming = ("stream", "astream")
     sync_mode = "completion"
+    refusals_are_seen = False
     exact = False
     raising_tool_is_seen = False
     wrong_arguments_are_seen = False
@@ -91,13 +100,22 @@ class LiteLlmDriver(Driver):
         except BaseException as error:
             return Outcome(error=error)
 
+    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
+        return Outcome(text=await loop(models, script, tools, "acompletion"))
 
-class TestLiteLlm(Conformance):
+    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
+        def ask_sub(text: str) -> str:
+            """Ask another agent, in a thread: its loop of events is its own."""
+            with ThreadPoolExecutor(1) as pool:
+                job = pool.submit(self.run, models, "fake.par", log.functions(), "completion")
+                return str(job.result().text)
+
+        return self.run(models, "fake.nest", [ask_sub], "completion")
+
+
+@limit("litellm", "bounds")
+class TestLiteLlm(RawLoop):
     driver = LiteLlmDriver()
-    limits: ClassVar[dict[str, str]] = {
-        "test_a_nested_agent_belongs_to_its_callers_run": "the traffic does not show which tool is running",
-        "test_a_hostile_exception_leaves_as_it_came": "the loop is the user's own: the traffic ends there",
-    }
 
 
 def test_a_wrapped_tool_gives_exact_times_and_the_error_itself(models: FakeModels, sink: OtlpSink) -> None:

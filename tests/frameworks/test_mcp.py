@@ -12,15 +12,13 @@ from typing import Any
 
 import pytest
 from fake_models import FakeModels
-from otlp_sink import OtlpSink
-
-import pdoctor_trace
-
-pytest.importorskip("mcp.client.client")
 from mcp import ClientSession, MCPError, StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 from mcp_server import server
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
 
 SERVER = [str(Path(__file__).with_name("mcp_server.py"))]
 
@@ -102,7 +100,6 @@ def test_a_framework_above_has_the_span_and_learns_of_the_error(sink: OtlpSink) 
 def test_openai_agents_over_mcp_is_one_span_per_call_with_the_servers_error(
     models: FakeModels, sink: OtlpSink
 ) -> None:
-    pytest.importorskip("agents")
     from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner
     from agents.mcp import MCPServerStdio
     from openai import AsyncOpenAI

@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, ClassVar
+from typing import Any
 
-import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
-from fake_models import FakeModels
-from otlp_sink import OtlpSink
-
-import pdoctor_trace
-
-pytest.importorskip("agents")
 import agents
+import pytest
 from agents import (
     Agent,
     OpenAIChatCompletionsModel,
@@ -22,7 +15,12 @@ from agents import (
     Runner,
     function_tool,
 )
+from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from fake_models import FakeModels
 from openai import AsyncOpenAI
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
 
 
 def config() -> Any:
@@ -55,13 +53,18 @@ async def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> 
 class AgentsDriver(Driver):
     source = "openai_agents"
     modes = tuple(MODES)
+    streaming = ("chat streamed", "responses streamed")
     sync_mode = "chat"
+    fatal = LEAVES_ASYNCIO_BROKEN
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
         try:
             return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
         except BaseException as error:
             return Outcome(error=error)
+
+    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
+        return Outcome(text=await with_agent(models, script, tools, "chat"))
 
     def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
         async def ask_sub(text: str) -> str:
@@ -73,15 +76,13 @@ class AgentsDriver(Driver):
 
 class TestAgents(Conformance):
     driver = AgentsDriver()
-    limits: ClassVar[dict[str, str]] = {
-        "test_a_hostile_exception_leaves_as_it_came": "asyncio itself re-raises SystemExit through the loop",
-        "test_reused_call_ids_still_give_one_span_per_call": "the SDK itself runs a call id only once",
-    }
 
-    def test_the_sdk_runs_a_reused_call_id_once_and_so_do_we(
-        self, models: FakeModels, sink: OtlpSink, log: ToolLog
+    @limit("openai_agents", "reused call ids")
+    def test_reused_call_ids_still_give_one_span_per_call(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
     ) -> None:
-        self._run(models, "one.par.same.reuse", log, "chat")
+        """The SDK itself runs a call id only once."""
+        self._run(models, "one.par.same.reuse", log, mode)
         assert sorted(call.tool for call in sink.calls if call.executed) == sorted(log.names)
 
 

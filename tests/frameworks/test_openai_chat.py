@@ -7,11 +7,11 @@ import gc
 import json
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import openai
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from conformance import QUERY, Conformance, Driver, Outcome, RawLoop, ToolLog, limit
 from fake_models import FakeModels
 from otlp_sink import OtlpSink
 
@@ -44,6 +44,13 @@ def execute(tools: dict[str, Callable[..., Any]], name: str, raw: str) -> str:
         return str(tools[name](**arguments))
     except Exception as error:
         return f"Error: {type(error).__name__}"
+
+
+async def execute_async(tools: dict[str, Callable[..., Any]], name: str, raw: str) -> str:
+    """The same; coroutine functions are awaited, others run in threads."""
+    if asyncio.iscoroutinefunction(tools.get(name)):
+        return str(await tools[name](**json.loads(raw)))
+    return await asyncio.to_thread(execute, tools, name, raw)
 
 
 Call = tuple[str, str, str]
@@ -155,7 +162,7 @@ async def aloop(models: FakeModels, model: str, tools: Sequence[Callable[..., An
             if not calls:
                 return str(text)
             messages.append(assistant(calls, text))
-            jobs = [asyncio.to_thread(execute, by_name, name, arguments) for _, name, arguments in calls]
+            jobs = [execute_async(by_name, name, arguments) for _, name, arguments in calls]
             for (call_id, _, _), content in zip(calls, await asyncio.gather(*jobs), strict=True):
                 messages.append({"role": "tool", "tool_call_id": call_id, "content": content})
 
@@ -168,10 +175,15 @@ class ChatDriver(Driver):
     source = "openai"
     modes = (*SYNC, *ASYNC)
     heavy_modes: tuple[str, ...] = ("raw", "raw_stream", "helper", "araw")
+    streaming = ("stream", "raw_stream", "helper", "astream")
     sync_mode = "create"
     exact = False
+    refusals_are_seen = False
     raising_tool_is_seen = False
     wrong_arguments_are_seen = False
+
+    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
+        return Outcome(text=await aloop(models, script, self.prepared(tools), acreate))
 
     def prepared(self, tools: Sequence[Callable[..., Any]]) -> Sequence[Callable[..., Any]]:
         return tools
@@ -206,15 +218,14 @@ class WrappedChatDriver(ChatDriver):
         return pdoctor_trace.wrap_tools(list(tools))
 
 
-class TestChat(Conformance):
+@limit("openai", "bounds")
+class TestChat(RawLoop):
     driver = ChatDriver()
-    limits: ClassVar[dict[str, str]] = {
-        "test_a_nested_agent_belongs_to_its_callers_run": "the traffic does not show which tool is running",
-        "test_a_hostile_exception_leaves_as_it_came": "see TestWrappedChat: the traffic ends there",
-    }
 
 
 class TestWrappedChat(Conformance):
+    """What the traffic does not tell, the wrapped tools do."""
+
     driver = WrappedChatDriver()
 
 

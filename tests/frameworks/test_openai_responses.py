@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import openai
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
 from fake_models import FakeModels
 from otlp_sink import OtlpSink
-from test_openai_chat import client, execute, offered
+from test_openai_chat import client, execute, execute_async, offered
 
 import pdoctor_trace
 
@@ -67,16 +67,19 @@ class Talk:
 
     def take(self, reply: Any) -> str | None:
         """Run what is asked for; the final text, or None to go on."""
-        calls = [item for item in reply.output if item.type == "function_call"]
-        if not calls:
+        calls = calls_of(reply)
+        return self._answer(reply, [execute(self.by_name, c.name, c.arguments) for c in calls])
+
+    async def atake(self, reply: Any) -> str | None:
+        jobs = [execute_async(self.by_name, call.name, call.arguments) for call in calls_of(reply)]
+        return self._answer(reply, await asyncio.gather(*jobs))
+
+    def _answer(self, reply: Any, results: Sequence[str]) -> str | None:
+        if not results:
             return str(reply.output_text)
         outputs = [
-            {
-                "type": "function_call_output",
-                "call_id": call.call_id,
-                "output": execute(self.by_name, call.name, call.arguments),
-            }
-            for call in calls
+            {"type": "function_call_output", "call_id": call.call_id, "output": result}
+            for call, result in zip(calls_of(reply), results, strict=True)
         ]
         if self.stateful:
             self.previous, self.input = reply.id, outputs
@@ -85,12 +88,18 @@ class Talk:
         return None
 
 
+def calls_of(reply: Any) -> list[Any]:
+    return [item for item in reply.output if item.type == "function_call"]
+
+
 class ResponsesDriver(Driver):
     source = "openai"
     modes = ("create", "raw", "stream", "acreate", "astream", "create+id", "stream+id", "acreate+id")
     heavy_modes = ("raw", "acreate+id", "stream+id")
+    streaming = ("stream", "astream", "stream+id")
     sync_mode = "create"
     exact = False
+    refusals_are_seen = False
     raising_tool_is_seen = False
     wrong_arguments_are_seen = False
 
@@ -107,19 +116,26 @@ class ResponsesDriver(Driver):
         except BaseException as error:
             return Outcome(error=error)
 
+    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
+        return Outcome(text=await self._async(models, Talk(script, tools, False), acreate))
+
+    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
+        def ask_sub(text: str) -> str:
+            """Ask another agent."""
+            return str(self.run(models, "fake.par", log.functions(), "create").text)
+
+        return self.run(models, "fake.nest", [ask_sub], "create")
+
     async def _async(self, models: FakeModels, talk: Talk, ask: Any) -> str:
         async with openai.AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as sdk:
-            while (text := talk.take(await ask(sdk, talk.request()))) is None:
+            while (text := await talk.atake(await ask(sdk, talk.request()))) is None:
                 pass
             return text
 
 
-class TestResponses(Conformance):
+@limit("openai", "bounds")
+class TestResponses(RawLoop):
     driver = ResponsesDriver()
-    limits: ClassVar[dict[str, str]] = {
-        "test_a_nested_agent_belongs_to_its_callers_run": "the traffic does not show which tool is running",
-        "test_a_hostile_exception_leaves_as_it_came": "see TestWrappedChat: the traffic ends there",
-    }
 
 
 def test_the_stream_helper_is_read(models: FakeModels, sink: OtlpSink) -> None:

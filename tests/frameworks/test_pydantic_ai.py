@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, ClassVar
+from typing import Any
 
-import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog, limit
 from fake_models import FakeModels
-from otlp_sink import OtlpSink
-
-import pdoctor_trace
-
-pytest.importorskip("pydantic_ai")
 from openai import AsyncOpenAI
+from otlp_sink import OtlpSink
 from pydantic import BaseModel
 from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
+
+import pdoctor_trace
 
 
 async def run(agent: Any) -> Any:
@@ -49,13 +46,18 @@ async def with_agent(models: FakeModels, script: str, tools: Any, mode: str, **o
 class PydanticDriver(Driver):
     source = "pydantic_ai"
     modes = tuple(MODES)
+    streaming = ("chat stream",)
     sync_mode = "chat"
+    fatal = LEAVES_ASYNCIO_BROKEN
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
         try:
             return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
         except BaseException as error:
             return Outcome(error=error)
+
+    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
+        return Outcome(text=await with_agent(models, script, tools, "chat"))
 
     def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
         async def ask_sub(text: str) -> str:
@@ -67,17 +69,14 @@ class PydanticDriver(Driver):
 
 class TestPydanticAI(Conformance):
     driver = PydanticDriver()
-    limits: ClassVar[dict[str, str]] = {
-        "test_a_hostile_exception_leaves_as_it_came": "asyncio itself re-raises SystemExit through the loop"
-    }
 
     def test_text_beside_calls_is_noted(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
     ) -> None:
-        if mode == "chat stream":
-            pytest.skip("documented limit: run_stream takes the text for the output and runs the tools first")
-        super().test_text_beside_calls_is_noted(models, sink, log, mode)
+        if mode != "chat stream":
+            super().test_text_beside_calls_is_noted(models, sink, log, mode)
 
+    @limit("pydantic_ai", "streamed text")
     def test_a_stream_that_ends_with_text_and_calls_reports_each_call_once(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog
     ) -> None:

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog
 from fake_models import FINAL, STEPS, FakeModels
 from otlp_sink import OtlpSink
 
@@ -16,7 +16,6 @@ import pdoctor_trace
 with warnings.catch_warnings():
     # Semantic Kernel overrides what its pydantic calls deprecated.
     warnings.simplefilter("ignore", DeprecationWarning)
-    pytest.importorskip("semantic_kernel")
     from openai import AsyncOpenAI
     from semantic_kernel import Kernel
     from semantic_kernel.agents import ChatCompletionAgent
@@ -66,13 +65,18 @@ async def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> 
 class KernelDriver(Driver):
     source = "semantic_kernel"
     modes = tuple(MODES)
+    streaming = ("stream",)
     sync_mode = "get_response"
+    fatal = LEAVES_ASYNCIO_BROKEN
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
         try:
             return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
         except BaseException as error:
             return Outcome(error=error)
+
+    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
+        return Outcome(text=await with_agent(models, script, tools, "get_response"))
 
     def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
         async def ask_sub(text: str) -> str:

@@ -6,14 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
 from fake_models import FakeModels
 from otlp_sink import OtlpSink
-
-import pdoctor_trace
-
-pytest.importorskip("smolagents")
 from smolagents import (
     ChatMessage,
     CodeAgent,
@@ -26,6 +21,8 @@ from smolagents import (
     tool,
 )
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
+
+import pdoctor_trace
 
 MODES = ("run", "stream")
 TYPES = {"int": "integer", "str": "string"}
@@ -90,6 +87,7 @@ def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> str:
 class SmolagentsDriver(Driver):
     source = "smolagents"
     modes = MODES
+    streaming = ("stream",)
     sync_mode = "run"
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
@@ -151,6 +149,7 @@ def coder(*blocks: str, **options: Any) -> Any:
     return CodeAgent(model=Coder(*blocks), **given)
 
 
+@limit("smolagents", "no call ids")
 def test_calls_of_a_code_agents_code(sink: OtlpSink) -> None:
     agent = coder("print(add(1, b=2))\nadd(3, 4)", "boom(x='kaput')", "add(1)", "final_answer('done')")
     assert agent.run(QUERY) == "done"
@@ -162,6 +161,7 @@ def test_calls_of_a_code_agents_code(sink: OtlpSink) -> None:
         ("add", {"a": 1}, None, False, "bad_arguments"),
     ]
     assert [call["pdoctor.turn.index"] for call in sink.calls] == [0, 0, 1, 2]
+    assert {call.call_id for call in sink.calls} == {None}
     (run,) = sink.runs
     assert {call.parent_id for call in sink.calls} == {run.span_id}
     assert (run["pdoctor.run.calls"], QUERY in run["gen_ai.input.messages"]) == (4, True)

@@ -1,0 +1,41 @@
+"""The tracer's own frames in a traceback that a framework shows to the model."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+from otlp_sink import OtlpSink
+
+import pdoctor_trace
+from pdoctor_trace.tracebacks import without_our_frames
+
+
+def fails() -> None:
+    raise ValueError("inner")
+
+
+def test_only_the_hosts_frames_stay(sink: OtlpSink) -> None:
+    traced = pdoctor_trace.tool(fails)
+
+    def outer() -> None:
+        try:
+            traced()
+        except ValueError as error:
+            raise KeyError("outer") from error
+
+    with pytest.raises(KeyError) as caught:
+        pdoctor_trace.tool(outer)()
+    error = caught.value
+    assert "pdoctor_trace/tools.py" in "".join(traceback.format_exception(error))
+    without_our_frames(error)
+    text = "".join(traceback.format_exception(error))
+    assert "pdoctor_trace/tools.py" not in text
+    assert [step.name for step in traceback.extract_tb(error.__cause__.__traceback__)] == ["outer", "fails"]
+
+
+def test_exceptions_that_came_from_each_other_come_to_an_end() -> None:
+    one, other = ValueError("one"), ValueError("other")
+    one.__cause__, other.__cause__ = other, one
+    without_our_frames(one)
+    assert one.__traceback__ is None
