@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from collector.cli.client import Collector, collector_option
 from collector.cli.console import Exit, clear_errors, json_option, write_json
+from collector.cli.runfiles import runs_in
+from synth.errors import BadInput
+
+if TYPE_CHECKING:
+    from synth.run import Run
 
 
 @click.group("policies")
 def command() -> None:
-    """Check and load policies for production runs: lint, push."""
+    """Check, load and draft policies for production runs: lint, push, draft."""
 
 
 @command.command("lint")
@@ -56,3 +64,87 @@ def push(file: str, url: str, name: str | None) -> None:
         click.echo(
             f"{len(policies.policies)} policies stored as {stored['name']}, version {stored['version']}"
         )
+
+
+@command.command("draft")
+@click.option(
+    "--from-runs",
+    "sources",
+    multiple=True,
+    required=True,
+    metavar="FILE|URL",
+    help="Good runs: a file as for `pdoctor check`, or a collector (what failed nothing there); repeatable.",
+)
+@click.option(
+    "--min-support",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Runs in which a rule must have mattered.",
+)
+@click.option(
+    "--min-surprise",
+    type=click.FloatRange(0),
+    default=None,
+    metavar="BITS",
+    help="How unlikely by chance; default: beyond the luck of the best of all rules tried.",
+)
+@click.option("--top", type=click.IntRange(1, 1000), default=20, show_default=True, help="Rules at most.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where the policy file goes.")
+@json_option
+def draft(
+    sources: tuple[str, ...],
+    min_support: int,
+    min_surprise: float | None,
+    top: int,
+    output: str,
+    as_json: bool,
+) -> None:
+    """Propose order, answer, absence and count rules that every given run keeps, as a policy file.
+
+    They are hypotheses for a person to review: each says in how many runs it mattered, how unlikely it is
+    by chance, and how many copies with the calls in another order would break it.
+    """
+    with clear_errors():
+        from synth.policies.draft import draft as drafted
+
+        runs = [run for source in sources for run in good_runs(source)]
+        if not runs:
+            raise BadInput(f"no run that ended well in {', '.join(sources)}: there is nothing to learn from")
+        found = drafted(
+            runs, min_support=min_support, min_surprise=min_surprise, top=top, origin=", ".join(sources)
+        )
+        if not found.rules:
+            click.echo(
+                f"pdoctor: no rule stands out in {len(runs)} runs ({found.candidates} tried): "
+                "give more runs, or lower --min-support or --min-surprise",
+                err=True,
+            )
+        if as_json:
+            write_json(found.to_json())
+        elif output == "-":
+            click.echo(found.text, nl=False)
+        else:
+            Path(output).write_text(found.text, encoding="utf-8")
+            click.echo(f"{len(found.rules)} rules written to {output}; review them before use", err=True)
+
+
+MOST_RUNS = 5_000
+"""Runs of one source that are learned from."""
+
+
+def good_runs(source: str) -> Iterator[Run]:
+    """Runs that ended well: those of a file, or of a collector those that failed no case and no policy."""
+    found = collected(source) if source.startswith(("http://", "https://")) else runs_in(source)
+    yield from islice((run for run in found if run.status == "ok" and not run.problems), MOST_RUNS)
+
+
+def collected(url: str) -> Iterator[Run]:
+    from synth.run import run_from_json
+
+    collector = Collector(url)
+    for item in collector.pages("/runs", limit=200):
+        if item["complete"] and item["outcome"] in ("pass", None):
+            said = collector.get(f"/runs/{item['id']}")["record"]
+            yield run_from_json({**said, "status": said.get("status", "ok")})

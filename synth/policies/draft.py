@@ -1,0 +1,500 @@
+"""Policies proposed from good runs: order, answer, absence and count rules that every one of them keeps.
+
+A proposal is a hypothesis for a person to review, so what is shown must be worth reading:
+
+- Our own checker must find the rule kept, beyond doubt, in every run, and applicable in `min_support`.
+- A rule that chance explains is left out. `surprise` is how unlikely it would be, in bits, that the runs
+  keep the rule if their calls had come in random order (for counts: if tools were repeated as often as
+  they are on average), and if the tools that it needs were there only as often as they are over all runs.
+  It must exceed what the best of all candidates that were tried reaches by luck.
+- A rule that follows from others that are shown is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from typing import Any, Literal
+
+from synth.errors import BadInput
+from synth.policies.evidence import Evidence
+from synth.policies.kinds import Rule
+from synth.policies.lint import COPIES, lint
+from synth.policies.load import policies_from_text
+from synth.policies.model import Tools
+from synth.policies.order_kinds import AbsenceAfter, Count, Precedence, Response
+from synth.rules import Rules
+from synth.run import Run
+
+Kind = Literal["precedence", "response", "absence_after", "at_most", "at_least", "exactly"]
+
+ANY = "*"
+MIN_SUPPORT = 3
+TOP = 20
+LUCK_BITS = 3.0
+"""Beyond the logarithm of the number of candidates: one chance rule in eight drafts is expected at most."""
+MAX_TOOLS = 60
+"""The tools called in most runs; rules are looked for among these."""
+MOST_COUNTED = 3
+"""A larger observed maximum is no rule worth stating."""
+SHUFFLES = 5
+"""Copies of each supporting run for the counter-check."""
+DIRECT = Rules(z3="off")
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """One proposed rule."""
+
+    id: str
+    kind: Kind
+    sentence: str
+    tools: tuple[str, ...]
+    """(first, then), (trigger, answer), (trigger, what), or the one tool that is counted; `*` = any tool."""
+    support: int
+    """Runs in which the rule applied, and was kept."""
+    surprise: float
+    """Bits; see the module."""
+    counter: tuple[int, int]
+    """(copies with the calls in another order that break the rule, such copies); counts: calls added."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "rule": self.sentence,
+            "tools": list(self.tools),
+            "support": self.support,
+            "surprise_bits": round(self.surprise, 1),
+            "counter_check": {"broken": self.counter[0], "tried": self.counter[1]},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A policy file to be reviewed."""
+
+    runs: int
+    rules: tuple[Drafted, ...]
+    """The most surprising first."""
+    candidates: int
+    """How many rules were tried."""
+    text: str
+    """The file; it loads, lints clean, and every run passes."""
+
+    def to_json(self) -> dict[str, Any]:
+        said = [rule.to_json() for rule in self.rules]
+        return {"runs": self.runs, "candidates": self.candidates, "rules": said, "file": self.text}
+
+
+def draft(
+    runs: Sequence[Run],
+    *,
+    min_support: int = MIN_SUPPORT,
+    min_surprise: float | None = None,
+    top: int = TOP,
+    origin: str = "the given runs",
+) -> Draft:
+    """Rules that all `runs` keep, at most `top`, each applicable in `min_support` of them; `origin` in words.
+
+    `min_surprise` (bits) replaces the bound that keeps chance out. BadInput where there is no call to
+    learn from.
+    """
+    seen = [_Seen(run) for run in runs]
+    tools = [
+        tool for tool, _ in Counter(tool for one in seen for tool in one.attempts).most_common(MAX_TOOLS)
+    ]
+    if not tools:
+        raise BadInput(f"the {len(runs)} runs have no tool call: there is nothing to learn from")
+    phrases = _phrases(tools)
+    found = list(_candidates(seen, sorted(tools)))
+    luck = math.log2(max(len(found), 2)) + LUCK_BITS if min_surprise is None else min_surprise
+    likely = [c for c in found if c.support >= min_support and c.surprise >= luck and c.holds]
+    kept = [c for c in likely if _kept_by_all(c.rule(phrases), seen, min_support)]
+    shown = _without_implied(sorted(kept, key=lambda c: (-c.surprise, c.kind, c.tools)))[:top]
+    rules = _consistent([_drafted(candidate, phrases, seen) for candidate in shown], phrases, runs)
+    return Draft(len(runs), tuple(rules), len(found), _file(rules, phrases, runs, origin))
+
+
+# ---------------------------------------------------------------- what runs show
+
+
+class _Seen:
+    """One run, as far as candidates need it."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.evidence = Evidence(run)
+        self.attempts: dict[str, list[int]] = {}
+        self.successes: dict[str, list[int]] = {}
+        for i in self.evidence.order:
+            if run.calls[i].executed:
+                self.attempts.setdefault(run.calls[i].tool, []).append(i)
+                if run.calls[i].succeeded:
+                    self.successes.setdefault(run.calls[i].tool, []).append(i)
+        self.total = sum(map(len, self.attempts.values()))
+
+    def rank(self, call: int) -> int:
+        return self.evidence.rank[call]
+
+    def others(self, tool: str) -> list[int]:
+        """Attempts of every other tool."""
+        return [i for name, calls in self.attempts.items() if name != tool for i in calls]
+
+
+@dataclass(slots=True)
+class _Candidate:
+    """A rule that may be worth showing."""
+
+    kind: Kind
+    tools: tuple[str, ...]
+    support: int = 0
+    surprise: float = 0.0
+    holds: bool = True
+    """As far as order alone tells; the checker decides."""
+    limit: int = 0
+
+    def rule(self, phrases: Mapping[str, str]) -> Rule:
+        named = tuple(_tools(tool, phrases) for tool in self.tools)
+        if self.kind == "precedence":
+            return Precedence(((named[0], named[1]),))
+        if self.kind == "response":
+            return Response(((named[0], named[1]),))
+        if self.kind == "absence_after":
+            return AbsenceAfter(((named[0], named[1]),))
+        return Count(
+            named,
+            least=None if self.kind == "at_most" else self.limit,
+            most=None if self.kind == "at_least" else self.limit,
+        )
+
+
+def _tools(tool: str, phrases: Mapping[str, str]) -> Tools:
+    return Tools("any tool", (ANY,)) if tool == ANY else Tools(phrases[tool], (tool,))
+
+
+def _candidates(seen: Sequence[_Seen], tools: Sequence[str]) -> Iterator[_Candidate]:
+    presence = {tool: _share(sum(tool in one.attempts for one in seen), len(seen)) for tool in tools}
+    for first, then in permutations(tools, 2):
+        yield _precedence(seen, first, then, presence[first])
+        yield _response(seen, first, then, presence[then])
+        yield _absence(seen, first, then)
+    for tool in tools:
+        yield _precedence(seen, tool, ANY, presence[tool])
+        yield _response(seen, ANY, tool, presence[tool])
+        yield _absence(seen, tool, ANY)
+    yield from _counts(seen, tools, presence)
+
+
+def _share(count: int, runs: int) -> float:
+    """How often something is there, kept away from 0 and 1: it may be different in the next run."""
+    return (count + 1) / (runs + 2)
+
+
+def _precedence(seen: Sequence[_Seen], first: str, then: str, presence: float) -> _Candidate:
+    """Every attempt at `then` after a success of `first`: of both, a `first` was the first call."""
+    found = _Candidate("precedence", (first, then))
+    for one in seen:
+        later = one.others(first) if then == ANY else one.attempts.get(then, [])
+        if not later:
+            continue
+        earlier = one.successes.get(first, [])
+        if not earlier or min(map(one.rank, earlier)) > min(map(one.rank, later)):
+            found.holds = False
+            return found
+        found.support += 1
+        found.surprise -= math.log2(len(earlier) / (len(earlier) + len(later))) + math.log2(presence)
+    return found
+
+
+def _response(seen: Sequence[_Seen], trigger: str, answer: str, presence: float) -> _Candidate:
+    """Every success of `trigger` before a success of `answer`: of both, an `answer` was the last call."""
+    found = _Candidate("response", (trigger, answer))
+    for one in seen:
+        if trigger == ANY:
+            triggers = [i for name, calls in one.successes.items() if name != answer for i in calls]
+        else:
+            triggers = one.successes.get(trigger, [])
+        if not triggers:
+            continue
+        answers = one.successes.get(answer, [])
+        if not answers or max(map(one.rank, answers)) < max(map(one.rank, triggers)):
+            found.holds = False
+            return found
+        found.support += 1
+        found.surprise -= math.log2(len(answers) / (len(answers) + len(triggers))) + math.log2(presence)
+    return found
+
+
+def _absence(seen: Sequence[_Seen], trigger: str, what: str) -> _Candidate:
+    """No attempt at `what` after a success of `trigger`; only runs that have both tell anything."""
+    found = _Candidate("absence_after", (trigger, what))
+    for one in seen:
+        triggers = one.successes.get(trigger, [])
+        if not triggers:
+            continue
+        others = one.others(trigger) if what == ANY else one.attempts.get(what, [])
+        watched = [*others, *one.attempts[trigger]] if what == ANY else others
+        first = min(map(one.rank, triggers))
+        if any(one.rank(i) > first for i in watched):
+            found.holds = False
+            return found
+        if others:
+            found.support += 1
+            found.surprise += math.log2(math.comb(len(others) + len(triggers), len(triggers)))
+    return found
+
+
+def _counts(
+    seen: Sequence[_Seen], tools: Sequence[str], presence: Mapping[str, float]
+) -> Iterator[_Candidate]:
+    """How often tools are called in a run: at most so often, or in every run."""
+    usual = sum(presence.values()) / len(presence)
+    for tool in tools:
+        counts = [len(one.attempts[tool]) for one in seen if tool in one.attempts]
+        done = [len(one.successes.get(tool, ())) for one in seen]
+        most, least = max(counts), min(done)
+        above = _share_above(seen, most)
+        upper = -len(counts) * math.log2(1 - above)
+        lower = -len(seen) * math.log2(usual)
+        if least == most and most <= COPIES:
+            yield _Candidate("exactly", (tool,), len(seen), lower + upper, limit=most)
+        yield _Candidate("at_most", (tool,), len(counts), upper, most <= MOST_COUNTED, limit=most)
+        yield _Candidate("at_least", (tool,), len(seen), lower, least > 0, limit=1)
+
+
+def _share_above(seen: Sequence[_Seen], limit: int) -> float:
+    """Of the tools called in a run, the share that is called more often than `limit`."""
+    counts = [len(calls) for one in seen for calls in one.attempts.values()]
+    return sum(count > limit for count in counts) / len(counts) if counts else 0.0
+
+
+def _kept_by_all(rule: Rule, seen: Sequence[_Seen], min_support: int) -> bool:
+    """The checker's own word: kept or not applicable in every run, and kept in enough of them."""
+    kept = 0
+    for one in seen:
+        verdict = rule.judge(one.evidence, DIRECT).verdict
+        if verdict not in ("ok", "not_applicable"):
+            return False
+        kept += verdict == "ok"
+    return kept >= min_support
+
+
+# ---------------------------------------------------------------- which are worth reading
+
+
+def _without_implied(ranked: Sequence[_Candidate]) -> list[_Candidate]:
+    """Those that do not follow from the others, the stronger kept."""
+    kept = list(ranked)
+    for candidate in reversed(ranked):
+        rest = [other for other in kept if other is not candidate]
+        if _implied(candidate, rest):
+            kept = rest
+    return kept
+
+
+def _implied(candidate: _Candidate, others: Sequence[_Candidate]) -> bool:
+    known = {(other.kind, other.tools) for other in others}
+    exact = {other.tools[0] for other in others if other.kind == "exactly"}
+    once = {o.tools[0] for o in others if o.kind in ("at_most", "exactly") and o.limit == 1}
+    if candidate.kind in ("at_most", "at_least"):
+        return candidate.tools[0] in exact
+    if candidate.kind == "exactly":
+        return False
+    first, then = candidate.tools
+    if candidate.kind == "precedence":
+        wide = then != ANY and ("precedence", (first, ANY)) in known
+        return wide or _chained("precedence", first, then, known)
+    if candidate.kind == "response":
+        wide = first != ANY and ("response", (ANY, then)) in known
+        return wide or _chained("response", first, then, known)
+    # Never `then` after `first`: nothing may come, or `then` comes once and `first` needs it before.
+    wide = then != ANY and ("absence_after", (first, ANY)) in known
+    needed = ("precedence", (then, first)) in known or ("precedence", (then, ANY)) in known
+    return wide or (then in once and needed)
+
+
+def _chained(kind: str, first: str, then: str, known: set[tuple[Kind, tuple[str, ...]]]) -> bool:
+    """Does a chain of rules of one kind lead from `first` to `then`?"""
+    reached, edge = {first}, [first]
+    while edge:
+        tool = edge.pop()
+        for other_kind, tools in known:
+            if other_kind == kind and tools[0] == tool and tools[1] not in reached:
+                reached.add(tools[1])
+                edge.append(tools[1])
+    return then in reached
+
+
+# ---------------------------------------------------------------- the counter-check
+
+
+def _drafted(candidate: _Candidate, phrases: Mapping[str, str], seen: Sequence[_Seen]) -> Drafted:
+    rule = candidate.rule(phrases)
+    return Drafted(
+        _id(candidate, phrases),
+        candidate.kind,
+        _sentence(candidate, phrases),
+        candidate.tools,
+        candidate.support,
+        candidate.surprise,
+        _counter_check(candidate, rule, seen),
+    )
+
+
+def _counter_check(candidate: _Candidate, rule: Rule, seen: Sequence[_Seen]) -> tuple[int, int]:
+    """Does the rule notice anything? Copies of the supporting runs with the calls in another order."""
+    broken = tried = 0
+    for number, one in enumerate(seen):
+        if rule.judge(one.evidence, DIRECT).verdict != "ok" or not _speaks_of(candidate, one):
+            continue
+        chance = random.Random(number)
+        for _ in range(SHUFFLES):
+            copy = _distorted(one.run, candidate, chance)
+            tried += 1
+            broken += rule.judge(Evidence(copy), DIRECT).verdict == "violated"
+    return broken, tried
+
+
+def _speaks_of(candidate: _Candidate, one: _Seen) -> bool:
+    """Could the run have broken the rule with its own calls? Not where what is forbidden was never called."""
+    if candidate.kind != "absence_after":
+        return True
+    trigger, what = candidate.tools
+    return bool(one.others(trigger)) if what == ANY else what in one.attempts
+
+
+def _distorted(run: Run, candidate: _Candidate, chance: random.Random) -> Run:
+    calls = [replace(call, start=None, end=None, finished=True) for call in run.calls]
+    if candidate.kind in ("at_most", "at_least", "exactly"):
+        own = [call for call in calls if call.tool == candidate.tools[0]]
+        if candidate.kind == "at_least":
+            calls = [call for call in calls if call.tool != candidate.tools[0]]
+        else:
+            calls += own[:1] * (candidate.limit + 1 - len(own))
+    chance.shuffle(calls)
+    return replace(run, calls=tuple(calls))
+
+
+# ---------------------------------------------------------------- the file
+
+
+def _phrases(tools: Iterable[str]) -> dict[str, str]:
+    """Tool -> the words that stand for it: from its name, unless they would be ambiguous."""
+    from synth.query import phrase_from_tool_name  # the language half
+
+    wanted = {tool: phrase_from_tool_name(tool) for tool in tools}
+    common = Counter(wanted.values())
+    taken = {phrase for phrase, count in common.items() if count > 1} | {"any tool", "call any tool"}
+    return {tool: tool if phrase in taken else phrase for tool, phrase in wanted.items()}
+
+
+def _sentence(candidate: _Candidate, phrases: Mapping[str, str]) -> str:
+    from synth.words import spelled
+
+    names = [
+        "any tool" if tool == ANY else spelled(phrases[tool]) if tool in phrases else tool
+        for tool in candidate.tools
+    ]
+    first, then = names[0], names[-1]
+    times = "1 time" if candidate.limit == 1 else f"{candidate.limit} times"
+    said = {
+        "precedence": f"{first} must happen before {then}.",
+        "response": f"{first} must be followed by {then}.",
+        "absence_after": f"{then} must never happen after {first}.",
+        "at_most": f"{first} must happen at most {times}.",
+        "at_least": f"{first} must happen at least {times}.",
+        "exactly": f"{first} must happen exactly {times}.",
+    }[candidate.kind]
+    return said[0].upper() + said[1:]
+
+
+def _id(candidate: _Candidate, phrases: Mapping[str, str]) -> str:
+    words = ["any tool" if tool == ANY else phrases[tool] for tool in candidate.tools]
+    middle = {"precedence": "before", "response": "then", "absence_after": "ends"}.get(candidate.kind)
+    said = f" {middle} ".join(words) if middle else f"{words[0]} {candidate.kind} {candidate.limit}"
+    return re.sub(r"[^a-z0-9]+", "-", said.lower()).strip("-")
+
+
+_BARE = re.compile(r"[A-Za-z][A-Za-z0-9 _-]*[A-Za-z0-9_]\.?")
+_YAML_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+
+
+def _scalar(text: str) -> str:
+    """`text` as a YAML scalar."""
+    bare = _BARE.fullmatch(text) and text.lower() not in _YAML_WORDS
+    return text if bare else json.dumps(text, ensure_ascii=False)
+
+
+def _file(rules: Sequence[Drafted], phrases: Mapping[str, str], runs: Sequence[Run], origin: str) -> str:
+    used = [tool for tool in phrases if any(tool in rule.tools for rule in rules)]
+    lines = [
+        f"# Drafted from {_counted(len(runs), 'run')} ({_comment(origin)}); all of them keep every rule.",
+        "# Review before use: good runs keep rules by habit too. Delete what is not meant, reword the texts.",
+        *_applies(runs),
+    ]
+    if used:
+        lines += ["actions:", *(f"  {_scalar(phrases[tool])}: {_scalar(tool)}" for tool in sorted(used))]
+    lines += ["", "policies:" if rules else "policies: []"]
+    for number, rule in enumerate(rules):
+        lines += [""] if number else []
+        lines += [f"  # {line}" for line in _evidence(rule, len(runs))]
+        lines += [f"  - id: {_scalar(rule.id)}", f"    rule: {_scalar(rule.sentence)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _evidence(rule: Drafted, runs: int) -> Iterator[str]:
+    rest = runs - rule.support
+    others = f"; {_counted(rest, 'other run')} did not need it" if rest else ""
+    yield f"Kept in {_counted(rule.support, 'run')}{others}. Surprise: {rule.surprise:.0f} bits."
+    broken, tried = rule.counter
+    more = "with one call more"
+    how = {"at_most": more, "exactly": more, "at_least": "without the call"}
+    yield f"Counter-check: {broken} of {tried} copies {how.get(rule.kind, 'in another order')} break it."
+
+
+def _applies(runs: Sequence[Run]) -> Iterator[str]:
+    """The selector that these runs share, so that the rules do not reach other agents."""
+    for name in ("service", "agent"):
+        values = {run.agent if name == "agent" else run.extra.get(name) for run in runs}
+        (value,) = values if len(values) == 1 else (None,)
+        if isinstance(value, str) and value.strip() == value and not set(value) & set("*?["):
+            yield f"applies: {{{name}: {json.dumps(value, ensure_ascii=False)}}}"
+            return
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _comment(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def _consistent(rules: Sequence[Drafted], phrases: Mapping[str, str], runs: Sequence[Run]) -> list[Drafted]:
+    """The rules whose file, read again, has no contradiction and is kept by every run.
+
+    Nothing should be lost here; a proposal that its own checker rejects must not be shown, though.
+    """
+    from synth.policies import judge_policies
+
+    kept = list(rules)
+    while kept:
+        policies = policies_from_text(_file(kept, phrases, runs, ""))
+        flawed = {
+            name for problem in lint(policies) if problem.code != "unproved" for name in problem.policies
+        }
+        for run in runs:
+            results = judge_policies(policies, run, rules=DIRECT)
+            flawed |= {r.policy for r in results if r.verdict not in ("ok", "not_applicable")}
+        if not flawed:
+            break
+        last = max(i for i, rule in enumerate(kept) if rule.id in flawed)
+        del kept[last]
+    return kept
