@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, Generic, Protocol, Self, TypeVar
 
@@ -23,7 +25,7 @@ KIND = "pdoctor campaign"
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When to stop early; None = no limit. Trials under way are still finished."""
+    """When to stop early; None = no limit. What is under way, at most two trials a worker, is finished."""
 
     cases: int | None = None
     """Results, those of an earlier part of the campaign included."""
@@ -52,11 +54,16 @@ class Journal(Generic[R]):
     """The file of a campaign; use with `with`. Without a path it only remembers."""
 
     def __init__(
-        self, path: Path | None, campaign: Mapping[str, Any], from_json: Callable[[Mapping[str, Any]], R]
+        self,
+        path: Path | None,
+        campaign: Mapping[str, Any],
+        from_json: Callable[[Mapping[str, Any]], R],
+        remembered: Callable[[R], R] = lambda record: record,
     ) -> None:
-        """`campaign` describes it; raises BadInput when the file belongs to another one."""
+        """`campaign` describes it; raises BadInput when the file belongs to another one. `remembered` is the
+        part of a record that is kept in memory, where whole ones would fill it."""
         self.records: list[R] = []
-        self._from_json = from_json
+        self._from_json, self._remembered = from_json, remembered
         self._file = None if path is None else self._opened(path, {"kind": KIND, **campaign})
 
     def __enter__(self) -> Self:
@@ -72,16 +79,16 @@ class Journal(Generic[R]):
         return frozenset(record.key for record in self.records)
 
     def add(self, record: R) -> None:
-        self.records.append(record)
         if self._file is not None:
             _write(self._file, record.to_json())
+        self.records.append(self._remembered(record))
 
     def _opened(self, path: Path, head: Mapping[str, Any]) -> IO[str]:
         if not path.exists() or path.stat().st_size == 0:
             file = path.open("w", encoding="utf-8")
             _write(file, head)
             return file
-        found, self.records, whole = read_journal(path, self._from_json)
+        found, self.records, whole = read_journal(path, self._from_json, self._remembered)
         if found != json.loads(json.dumps(head)):
             differing = sorted(name for name in {*found, *head} if found.get(name) != head.get(name))
             advice = "use another file, or the options it was started with"
@@ -99,15 +106,36 @@ def _write(file: IO[str], record: Mapping[str, Any]) -> None:
 
 
 def read_journal(
-    path: Path, from_json: Callable[[Mapping[str, Any]], R]
+    path: Path,
+    from_json: Callable[[Mapping[str, Any]], R],
+    remembered: Callable[[R], R] = lambda record: record,
 ) -> tuple[dict[str, Any], list[R], int]:
     """(description, records, bytes of whole lines); a last line without its end is left out."""
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
-    lines = [_record(path, number, line) for number, line in enumerate(whole.splitlines(), 1)]
-    if not lines or lines[0].get("kind") != KIND:
+    head: dict[str, Any] = {}
+    records: list[R] = []
+    whole = 0
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.endswith(b"\n"):
+                break
+            body = _record(path, number, line)
+            if number == 1:
+                head = body
+            else:
+                records.append(remembered(_made(path, number, from_json, body)))
+            whole += len(line)
+    if head.get("kind") != KIND:
         raise BadInput("this is not the file of a campaign", file=str(path), line=1)
-    return lines[0], [from_json(line) for line in lines[1:]], len(whole)
+    return head, records, whole
+
+
+def _made(path: Path, number: int, from_json: Callable[[Mapping[str, Any]], R], body: dict[str, Any]) -> R:
+    try:
+        return from_json(body)
+    except (KeyError, TypeError) as error:
+        raise BadInput(
+            f"not a record of this kind of campaign ({error})", file=str(path), line=number
+        ) from error
 
 
 def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
@@ -117,56 +145,81 @@ def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
         raise BadInput(f"not a JSON object: {error}", file=str(path), line=number) from error
 
 
-def results_journal(path: Path | None, campaign: Mapping[str, Any]) -> Journal[Result]:
+def results_journal(
+    path: Path | None,
+    campaign: Mapping[str, Any],
+    remembered: Callable[[Result], Result] = lambda result: result,
+) -> Journal[Result]:
     """A journal of results."""
-    return Journal(path, campaign, result_from_json)
+    return Journal(path, campaign, result_from_json, remembered)
+
+
+def in_short(result: Result) -> Result:
+    """What tables say about a result: without its calls and logs, and without the text of its case."""
+    case, run = result.case, result.run
+    short_case = None if case is None else {name: case[name] for name in SHORT_CASE if name in case}
+    short_run = None if run is None else {**run, "calls": [], "policies": []}
+    return replace(result, case=short_case, run=short_run, tool_log=(), answer="")
+
+
+SHORT_CASE = ("id", "topic", "mode", "actions", "statistics")
 
 
 RunTrials = Callable[[Iterable[Trial]], Iterator[Result]]
 """`Harness.run`, or something like it."""
 
 
+class Meter:
+    """What has been used of a budget; one meter may serve several campaigns, one after the other."""
+
+    def __init__(self, budget: Budget | None = None, earlier: Iterable[Result] = ()) -> None:
+        """`earlier` are the results of an earlier part."""
+        self._budget = budget or Budget()
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self._cases = self._tokens = 0
+        self.reached: str | None = None
+        """The limit that was reached while something was left to do."""
+        for result in earlier:
+            self._cases += 1
+            self._tokens += result.tokens
+
+    def count(self, result: Result) -> None:
+        """A run was made."""
+        with self._lock:
+            self._tokens += result.tokens
+
+    def allows_one_more(self) -> bool:
+        """Whether one more case may begin, which then counts."""
+        with self._lock:
+            self.reached = self._spent()
+            self._cases += self.reached is None
+            return self.reached is None
+
+    def _spent(self) -> str | None:
+        budget = self._budget
+        limits = (
+            (budget.cases, self._cases, "cases"),
+            (budget.seconds, time.monotonic() - self._began, "seconds"),
+            (budget.tokens, self._tokens, "tokens"),
+            (budget.cost, self._tokens * budget.price / 1e6, "cost"),
+        )
+        return next((name for limit, used, name in limits if limit is not None and used >= limit), None)
+
+
 def run_campaign(
     run: RunTrials,
     trials: Iterable[Trial],
     journal: Journal[Result],
-    budget: Budget | None = None,
+    budget: Budget | Meter | None = None,
     on_result: Callable[[Result], None] = lambda result: None,
 ) -> str | None:
     """Run what the journal does not have yet; returns the budget limit that left trials undone, or None."""
-    meter = _Meter(budget or Budget(), journal)
+    meter = budget if isinstance(budget, Meter) else Meter(budget, journal.records)
     done = journal.done
-    for result in run(meter.pass_on(trial for trial in trials if trial.key not in done)):
+    left = (trial for trial in trials if trial.key not in done)
+    for result in run(takewhile(lambda _: meter.allows_one_more(), left)):
+        meter.count(result)
         journal.add(result)
         on_result(result)
     return meter.reached
-
-
-class _Meter:
-    """Hands trials on until a limit is reached."""
-
-    def __init__(self, budget: Budget, journal: Journal[Result]) -> None:
-        self._budget, self._journal = budget, journal
-        self._began = time.monotonic()
-        self._handed_on = len(journal.records)
-        self.reached: str | None = None
-        """The limit that was reached while there was a trial left."""
-
-    def pass_on(self, trials: Iterable[Trial]) -> Iterator[Trial]:
-        for trial in trials:
-            self.reached = self._spent()
-            if self.reached is not None:
-                return
-            self._handed_on += 1
-            yield trial
-
-    def _spent(self) -> str | None:
-        budget = self._budget
-        tokens = sum(result.tokens for result in list(self._journal.records))
-        limits = (
-            (budget.cases, self._handed_on, "cases"),
-            (budget.seconds, time.monotonic() - self._began, "seconds"),
-            (budget.tokens, tokens, "tokens"),
-            (budget.cost, tokens * budget.price / 1e6, "cost"),
-        )
-        return next((name for limit, used, name in limits if limit is not None and used >= limit), None)

@@ -13,7 +13,7 @@ from math import ceil, comb
 from random import Random
 from typing import Any
 
-from synth.campaign import Budget, Journal, RunTrials, run_campaign
+from synth.campaign import Budget, Journal, Meter, RunTrials, run_campaign
 from synth.case import Case
 from synth.harness import Result, Trial
 from synth.statistics import Rate
@@ -87,18 +87,19 @@ def measure(
     make_cases: MakeCases,
     journal: Journal[Result],
     sampling: Sampling | None = None,
-    budget: Budget | None = None,
+    budget: Budget | Meter | None = None,
     largest: int = LARGEST,
     on_result: Callable[[Result], None] = lambda result: None,
 ) -> Curve:
     """Run size after size until success falls below the limit; results go to the journal."""
     sampling = sampling or Sampling()
+    meter = budget if isinstance(budget, Meter) else Meter(budget, journal.records)
     stopped = None
     for actions in range(FIRST, largest + 1):
         point = _point(actions, ())
         for batch in _batches(sampling, actions, make_cases):
             trials = [Trial(agent, model, case=case) for case in batch]
-            stopped = run_campaign(run, trials, journal, budget, on_result)
+            stopped = run_campaign(run, trials, journal, meter, on_result)
             point = _point(actions, _of(journal.records, agent, model, actions))
             if stopped or (sampling.early_stop and _decided(point)):
                 break

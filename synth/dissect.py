@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from synth.campaign import Journal
+from synth.campaign import Journal, Meter
 from synth.case import Case, case_from_json
 from synth.harness import Harness, Result, Trial
 from synth.mutate import Layer, mutants
@@ -118,10 +118,18 @@ def dissect(
     repeats: int = REPEATS,
     count: int = MUTANTS,
     on_dissection: Callable[[Dissection], None] = lambda dissection: None,
+    meter: Meter | None = None,
 ) -> list[Dissection]:
-    """Look into every failure that the journal does not have yet; `passes` runs (agent, model, case, n)."""
+    """Look into every failure that the journal does not have yet; `passes` runs (agent, model, case, n).
 
-    def look_into(failure: Failure) -> Dissection:
+    Where a meter says that the budget is spent, failures that nobody has begun to look into are left out;
+    each that is looked into counts as a case.
+    """
+
+    def look_into(failure: Failure) -> Dissection | None:
+        if meter is not None and not meter.allows_one_more():
+            return None
+
         def passes_here(case: Case, number: int) -> bool:
             return passes(failure.agent, failure.model, case, number)
 
@@ -134,8 +142,10 @@ def dissect(
     done = journal.done
     with ThreadPoolExecutor(max(1, parallel)) as pool:
         for looked in as_completed([pool.submit(look_into, f) for f in failures if f.key not in done]):
-            journal.add(looked.result())
-            on_dissection(looked.result())
+            dissection = looked.result()
+            if dissection is not None:
+                journal.add(dissection)
+                on_dissection(dissection)
     return journal.records
 
 
@@ -144,11 +154,15 @@ def dissections_journal(path: Path | None, campaign: Mapping[str, Any]) -> Journ
     return Journal(path, campaign, dissection_from_json)
 
 
-def passes_with(harness: Harness) -> Callable[[str, str, Case, int], bool]:
+def passes_with(
+    harness: Harness, on_result: Callable[[Result], None] = lambda result: None
+) -> Callable[[str, str, Case, int], bool]:
     """Whether an agent passes a case, by running it."""
 
     def passes(agent: str, model: str, case: Case, number: int) -> bool:
-        return harness.run_one(Trial(agent, model, case=case, repeat=number)).outcome == "pass"
+        result = harness.run_one(Trial(agent, model, case=case, repeat=number))
+        on_result(result)
+        return result.outcome == "pass"
 
     return passes
 

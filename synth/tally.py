@@ -41,10 +41,11 @@ def tally(results: Iterable[Result]) -> tuple[Row, ...]:
     groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
         groups[result.agent, result.model].append(result)
-    return tuple(_row(agent, model, group) for (agent, model), group in groups.items())
+    return tuple(row_of(agent, model, group) for (agent, model), group in groups.items())
 
 
-def _row(agent: str, model: str, group: Sequence[Result]) -> Row:
+def row_of(agent: str, model: str, group: Sequence[Result]) -> Row:
+    """All these results as one line."""
     outcomes = Counter(result.outcome for result in group)
     failed = Counter(str(result.error_type) for result in group if result.outcome == "fail")
     unsettled = len(group) - outcomes["pass"] - outcomes["fail"]

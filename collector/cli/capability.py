@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from collector.cli.console import clear_errors, json_option, table, write_json
-from collector.cli.driving import POSITIVE, Setup, driving_options
+from collector.cli.driving import (
+    POSITIVE,
+    Setup,
+    Ticker,
+    budget_of,
+    budget_options,
+    driving_options,
+    resumable,
+)
 
 if TYPE_CHECKING:
     from synth.capability import Curve
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
 @click.option("--plot", metavar="FILE.png", default=None, help="Draw the curves of all agents.")
 @click.option("--journal", metavar="FILE", default=None, help="Keep results here; the same file resumes.")
 @driving_options
+@budget_options
 @json_option
 def command(
     agents: tuple[str, ...], mode: str, seed: int, per_pair: int, cap: int, largest: int, early_stop: bool,
@@ -37,24 +46,31 @@ def command(
     20*C(n,2) cases per size, at most 300, as in the paper (sections 5.2 and 5.3).
     """
     with clear_errors():
-        from synth.campaign import results_journal
+        from synth.campaign import Meter, results_journal
         from synth.capability import Sampling, measure
         from synth.generate import Options, generate
 
         def cases(actions: int, count: int) -> Iterable[Case]:
             return generate(count, seed, Options(actions=(actions, actions), mode=mode))  # type: ignore[arg-type]
 
-        setup = Setup.take(settings)
+        setup, budget, ticker = Setup.take(settings), budget_of(settings), Ticker()
         sampling = Sampling(per_pair, cap, early_stop=early_stop)
         campaign = {"mode": mode, "seed": seed, "model": setup.model_name}
         with (
             setup.harness() as harness,
             results_journal(Path(journal) if journal else None, campaign) as kept,
+            resumable(journal),
         ):
+            meter = Meter(budget, kept.records)
             curves = [
-                measure(harness.run, agent, setup.model_name, cases, kept, sampling, largest=largest)
+                measure(harness.run, agent, setup.model_name, cases, kept, sampling, meter, largest, ticker)
                 for agent in agents
             ]
+        ticker.end()
+        if meter.reached:
+            click.echo(
+                f"pdoctor: stopped by the budget ({meter.reached}); curves may be incomplete", err=True
+            )
         if plot:
             draw(curves, Path(plot), mode)
         if as_json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from collector.cli.console import terminal_width
 from collector.cli.embedded import collector_process
 from collector.cli.synth import cases_from
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
+    from synth.campaign import Budget
     from synth.case import Case
-    from synth.harness import Harness
+    from synth.harness import Harness, Result
 
 POSITIVE = click.IntRange(1)
 
@@ -41,6 +44,45 @@ OPTIONS = (
     ),
     click.option("--collector", "url", metavar="URL", default=None, help="Default: a collector of its own."),
 )
+
+
+LIMIT = click.FloatRange(0)
+ALL_SIMULATED = "simulated-*"
+
+
+def several(names: str) -> tuple[str, ...]:
+    """Names with commas between; a command or an address may have commas of its own."""
+    if names.startswith(("exec:", "http://", "https://")):
+        return (names,)
+    return tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+
+
+BUDGET_OPTIONS = (
+    click.option("--max-cases", type=POSITIVE, default=None, help="Budget: begin no more cases than this."),
+    click.option("--max-seconds", type=LIMIT, default=None, help="Budget: begin no case after so long."),
+    click.option("--max-tokens", type=POSITIVE, default=None, help="Budget, as the provider reports them."),
+    click.option("--max-cost", type=LIMIT, default=None, help="Budget, in the currency of --price."),
+    click.option("--price", type=LIMIT, default=0.0, help="Per million tokens."),
+)
+
+
+def budget_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a campaign may use up: `BUDGET_OPTIONS`, taken by `budget_of`."""
+    for option in reversed(BUDGET_OPTIONS):
+        function = option(function)
+    return function
+
+
+def budget_of(settings: dict[str, Any]) -> Budget:
+    """Take the values of `BUDGET_OPTIONS` out of a verb's settings."""
+    from synth.campaign import Budget
+
+    cases, seconds, tokens, cost, price = (
+        settings.pop(name) for name in ("max_cases", "max_seconds", "max_tokens", "max_cost", "price")
+    )
+    if cost is not None and not price:
+        raise BadInput("--max-cost needs --price, the price of a million tokens", field="--price")
+    return Budget(cases, seconds, tokens, cost, price)
 
 
 def driving_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -72,17 +114,29 @@ class Setup:
         real = self.base_url or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
         return self.model or ("gpt-4o-mini" if real else "simulated-perfect")
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The model, or several with commas between; `simulated-*` is every planner that ends by itself."""
+        from synth.simulated_model import PROFILES
+
+        bench = [f"simulated-{profile.name}" for profile in PROFILES if profile.name != "slow"]
+        named = several(self.model_name)
+        return tuple(
+            dict.fromkeys(one for name in named for one in (bench if name == ALL_SIMULATED else [name]))
+        )
+
     def check_model(self) -> None:
         """Raise `BadInput` for a model that nobody serves."""
         from synth.harness import SIMULATED
         from synth.simulated_model import parse_model
 
         served = self.base_url or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
-        if not self.model_name.startswith(SIMULATED) and not served:
-            hint = "without them take simulated-perfect"
-            raise BadInput(f"model {self.model_name!r} needs OPENAI_API_KEY or --base-url; {hint}")
-        if self.model_name.startswith("simulated-") and not self.base_url:
-            parse_model(self.model_name)
+        for model in self.models:
+            if not model.startswith(SIMULATED) and not served:
+                hint = "without them take simulated-perfect"
+                raise BadInput(f"model {model!r} needs OPENAI_API_KEY or --base-url; {hint}")
+            if model.startswith("simulated-") and not self.base_url:
+                parse_model(model)
 
     @contextlib.contextmanager
     def harness(self) -> Iterator[Harness]:
@@ -108,6 +162,43 @@ def own_collector() -> Iterator[str]:
         collector_process(Path(folder) / "runs.db") as url,
     ):
         yield url
+
+
+@contextlib.contextmanager
+def resumable(journal: str | None) -> Iterator[None]:
+    """Say at an interruption how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if journal:
+            hint = f"the same command goes on where it stopped ({journal})"
+            click.echo(f"\npdoctor: interrupted; {hint}", err=True)
+        raise
+
+
+class Ticker:
+    """One line on a terminal's standard error that says how far long work has come; else silent."""
+
+    def __init__(self) -> None:
+        self._runs = 0
+        self._shown = ""
+        self._tty = sys.stderr.isatty()
+
+    def __call__(self, result: Result) -> None:
+        """Another run was made."""
+        self._runs += 1
+        sizes = f" at {result.actions} actions" if result.actions else ""
+        self.say(f"{self._runs} runs, {result.agent} on {result.model}{sizes}")
+
+    def say(self, text: str) -> None:
+        if self._tty:
+            text = text[: terminal_width() - 1]
+            click.echo(f"\r{text.ljust(len(self._shown))}", nl=False, err=True)
+            self._shown = text
+
+    def end(self) -> None:
+        if self._shown:
+            click.echo(err=True)
 
 
 def drawn(cases: str, settings: dict[str, Any]) -> list[Case]:

@@ -24,9 +24,53 @@ def number_range(ctx: click.Context, param: click.Parameter, value: str | None) 
         pair = int(low), int(high if dots else low)
     except ValueError:
         raise click.BadParameter(f"{value!r} is neither a number nor a range such as 3..5") from None
-    if pair[0] < 1 or pair[0] > pair[1]:
-        raise click.BadParameter(f"{value!r}: expected 1 <= LO <= HI")
+    least = 0 if param.name == "replans" else 1
+    if pair[0] < least or pair[0] > pair[1]:
+        raise click.BadParameter(f"{value!r}: expected {least} <= LO <= HI")
     return pair
+
+
+def day(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """`HH:MM..HH:MM` as minutes after midnight."""
+    if value is None:
+        return None
+    try:
+        begin, end = (
+            int(hours) * 60 + int(minutes)
+            for hours, minutes in (time.split(":") for time in value.split(".."))
+        )
+    except ValueError:
+        raise click.BadParameter(f"{value!r}: expected a day such as 09:00..18:00") from None
+    if not 0 <= begin < end <= 24 * 60:
+        raise click.BadParameter(f"{value!r}: expected 00:00 <= begin < end <= 24:00")
+    return begin, end
+
+
+def sizes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Any:
+    """`NAME=VALUE`, several times, as `Sizes`."""
+    from dataclasses import fields, replace
+
+    from synth.expansion import Sizes
+
+    if not values:
+        return None
+    made = Sizes()
+    known = [field.name for field in fields(Sizes)]
+    value: Any
+    for said in values:
+        name, _, text = said.partition("=")
+        if name not in known:
+            raise click.BadParameter(f"{said!r}: expected NAME=VALUE with NAME one of {', '.join(known)}")
+        old = getattr(made, name)
+        try:
+            value = tuple(map(float, text.split(","))) if isinstance(old, tuple) else type(old)(text)
+        except ValueError:
+            raise click.BadParameter(f"{said!r}: expected a number as in {name}={old}") from None
+        numbers = value if isinstance(value, tuple) else (value,)
+        if len(numbers) != (len(old) if isinstance(old, tuple) else 1) or min(numbers) < 0:
+            raise click.BadParameter(f"{said!r}: expected numbers from 0 upward, as many as in {name}={old}")
+        made = replace(made, **{name: value})
+    return made
 
 
 def range_option(name: str, default: str | None, about: str) -> Decorator:
@@ -49,6 +93,17 @@ OPTIONS: tuple[Decorator, ...] = (
     click.option(
         "--decider", type=click.Choice(["closure", "z3"]), default="closure", show_default=True,
         help="What rejects a contradictory candidate.",
+    ),
+    click.option(
+        "--replans", callback=number_range, default=None, metavar="N|LO..HI",
+        help="Timed: keep cases in which a right planner starts over so often.",
+    ),
+    click.option(
+        "--horizon", callback=day, default=None, metavar="HH:MM..HH:MM", help="Timed: the working day.",
+    ),
+    click.option(
+        "--sizes", callback=sizes, multiple=True, metavar="NAME=VALUE",
+        help="Shape of sentences: relative, depth, list_length, parts, join, clock, forms, ...",
     ),
     click.option("--topic", default=None, help="Name of a topic; default: drawn by the seed."),
     click.option("--tools", default=None, help="Draw over your own tools: FILE, module:name or run:ID."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,19 @@ import click
 import orjson
 
 from collector.cli.console import Exit, clear_errors, json_option, progress, table, write_json
-from collector.cli.driving import POSITIVE, Setup, drawn, driving_options
+from collector.cli.driving import (
+    POSITIVE,
+    Setup,
+    budget_of,
+    budget_options,
+    drawn,
+    driving_options,
+    resumable,
+    several,
+)
 from collector.cli.synth import synth_options
 from synth.errors import BadInput
+from synth.model import ERROR_TYPES
 
 if TYPE_CHECKING:
     from synth.campaign import Budget
@@ -25,7 +34,6 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 RATE = click.FloatRange(0, 1)
-LIMIT = click.FloatRange(0)
 
 
 @click.command("test")
@@ -38,28 +46,23 @@ LIMIT = click.FloatRange(0)
 @click.option("--baseline", metavar="FILE", default=None, help="Earlier --json output: fail when worse.")
 @click.option("--junit", metavar="FILE", default=None, help="Also write a JUnit XML report.")
 @click.option("--journal", metavar="FILE", default=None, help="Keep results here; the same file resumes.")
-@click.option("--max-seconds", type=LIMIT, default=None, help="Budget: start no case after so long.")
-@click.option("--max-tokens", type=POSITIVE, default=None, help="Budget, as the provider reports them.")
-@click.option("--max-cost", type=LIMIT, default=None, help="Budget, in the currency of --price.")
-@click.option("--price", type=LIMIT, default=0.0, help="Per million tokens.")
+@budget_options
 @json_option
 def command(
     agent: str, cases: str, repeat: int, min_pass_rate: float, baseline: str | None, junit: str | None,
-    journal: str | None, max_seconds: float | None, max_tokens: int | None, max_cost: float | None,
-    price: float, as_json: bool, **settings: Any,
+    journal: str | None, as_json: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Drive AGENT through planning problems and judge every run.
 
-    AGENT is module:callable, or one of the built-in agents openai-tools, raw-loop, react and responses.
+    AGENT is module:callable, exec:COMMAND, a URL, or one of the built-in agents openai-tools, raw-loop,
+    react, responses and assistants; several with commas between. So may --model be, and simulated-* is
+    every simulated planner but the endlessly slow one.
     Exit code: 0 the pass rate is reached, 1 it is not, 3 nothing failed but something is undecided, 2
     bad input.
     """
     with clear_errors():
         limit = max(min_pass_rate, baseline_rate(baseline))
-        from synth.campaign import Budget
-
-        setup = Setup.take(settings)
-        budget = Budget(seconds=max_seconds, tokens=max_tokens, cost=max_cost, price=price)
+        setup, budget = Setup.take(settings), budget_of(settings)
         results = drive(agent, setup, drawn(cases, settings), repeat, journal, budget)
         report = Report(agent, setup.model_name, results)
         if junit:
@@ -83,7 +86,13 @@ def drive(
     from synth.campaign import results_journal, run_campaign
     from synth.harness import Trial
 
-    trials = [Trial(agent, setup.model_name, case, repeat=r) for case in cases for r in range(repeat)]
+    trials = [
+        Trial(name, model, case, repeat=r)
+        for name in several(agent)
+        for model in setup.models
+        for case in cases
+        for r in range(repeat)
+    ]
     place = {trial.key: index for index, trial in enumerate(trials)}
     campaign = {"agent": agent, "model": setup.model_name}
     with (
@@ -101,19 +110,6 @@ def drive(
             f"pdoctor: stopped by the budget ({spent}) after {len(results)} of {len(trials)} runs", err=True
         )
     return sorted(results, key=lambda result: place[result.key])
-
-
-@contextlib.contextmanager
-def resumable(journal: str | None) -> Iterator[None]:
-    """Say at an interruption how to go on."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if journal:
-            click.echo(
-                f"\npdoctor: interrupted; the same command goes on where it stopped ({journal})", err=True
-            )
-        raise
 
 
 def baseline_rate(file: str | None) -> float:
@@ -135,18 +131,28 @@ class Report:
     results: Sequence[Result]
 
     @property
-    def row(self) -> Row:
+    def rows(self) -> Sequence[Row]:
+        """One per agent and model."""
         from synth.tally import tally
 
-        return tally(self.results)[0]
+        return tally(self.results)
+
+    @property
+    def row(self) -> Row:
+        """All runs together."""
+        from synth.tally import row_of
+
+        return row_of(self.agent, self.model, self.results)
 
     def exit_code(self, limit: float) -> Exit:
-        rate = self.row.success_rate
-        if rate is not None and rate < limit:
+        rates = [row.success_rate for row in self.rows]
+        if any(rate is not None and rate < limit for rate in rates):
             return Exit.FAILED
-        return Exit.UNSETTLED if rate is None or self.row.unsettled else Exit.PASSED
+        return Exit.UNSETTLED if None in rates or self.row.unsettled else Exit.PASSED
 
     def to_json(self) -> dict[str, Any]:
+        from synth.tally import detection
+
         row = self.row
         return {
             "agent": self.agent,
@@ -157,6 +163,8 @@ class Report:
             "unsettled": row.unsettled,
             "pass_rate": row.success_rate,
             "error_types": dict(row.failed),
+            "rows": [one.to_json() for one in self.rows],
+            "detection": [found.to_json() for found in detection(self.results)],
             "results": [
                 {"outcome": result.outcome, "error_type": result.error_type, **result.to_json()}
                 for result in self.results
@@ -164,12 +172,17 @@ class Report:
         }
 
     def text(self) -> str:
-        row = self.row
-        rate = "-" if row.success_rate is None else f"{row.success_rate:.1%}"
-        headers = ["agent", "model", "runs", "pass", "fail", "unsettled", "rate", *row.failed]
-        counts = [row.runs, row.passed, sum(row.failed.values()), row.unsettled, rate]
-        overview = table(headers, [[self.agent, self.model, *counts, *row.failed.values()]])
-        return "\n\n".join([overview, *self.failures()])
+        headers = ["agent", "model", "runs", "pass", "fail", "unsettled", "rate", "errors"]
+        overview = table(headers, [counts(row) for row in self.rows])
+        return "\n\n".join([overview, *self.detected(), *self.failures()])
+
+    def detected(self) -> Iterator[str]:
+        """How the faults that the simulated model planted were judged."""
+        from synth.tables import detection_table
+
+        found = detection_table(self.results, "detection", "Planted faults, and what was found")
+        if found.rows:
+            yield f"{found.title}\n{table(found.headers, found.rows)}"
 
     def failures(self) -> Iterator[str]:
         failed = [result for result in self.results if result.outcome != "pass"]
@@ -190,6 +203,12 @@ class Report:
         ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
 
 
+def counts(row: Row) -> list[object]:
+    rate = "-" if row.success_rate is None else f"{row.success_rate:.1%}"
+    errors = ", ".join(f"{row.failed[type]} {type}" for type in ERROR_TYPES if row.failed.get(type))
+    return [row.agent, row.model, row.runs, row.passed, sum(row.failed.values()), row.unsettled, rate, errors]
+
+
 def junit_case(result: Result) -> ElementTree.Element:
     name = result.key.partition("|")[2]
     case = ElementTree.Element(
@@ -204,7 +223,8 @@ def junit_case(result: Result) -> ElementTree.Element:
 
 def failure_text(result: Result) -> str:
     """Which case failed, why, and the sentences that say so."""
-    head = f"case {result.case_id}: {result.error_type or result.outcome}"
+    who = f"{result.agent} on {result.model}"
+    head = f"{who}, case {result.case_id}: {result.error_type or result.outcome}"
     return "\n".join([head, *(f"  - {line}" for line in reasons(result) or ["no verdict came"])])
 
 
