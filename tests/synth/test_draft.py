@@ -194,22 +194,21 @@ def good_airline_runs() -> list[dict[str, object]]:
     return [r for r in lines if all(e["verdict"] != "violated" for e in r["expected"].values())]
 
 
-@pytest.mark.parametrize(
-    ("policy", "rule"),
-    [
-        ("A1", "Get user details must happen before book reservation."),
-        ("A5", "Any tool must never happen after transfer to human agents."),
-    ],
-)
-def test_rules_that_people_wrote_for_an_airline_are_found_in_runs_that_keep_them(
-    policy: str, rule: str
-) -> None:
+def test_a_rule_that_people_wrote_for_an_airline_is_found_in_the_runs_that_keep_it() -> None:
     runs = list(read_runs(REAL))
-    kept = [run for run in runs if run.extra["expected"][policy]["verdict"] != "violated"]
-    broken = [run for run in runs if run.extra["expected"][policy]["verdict"] == "violated"]
-    assert rule in sentences(kept, min_support=1, min_surprise=1.0, top=100)
-    assert broken
-    assert policy == "A1" or rule not in sentences(runs, min_surprise=0.0, top=500)
+    kept = [run for run in runs if run.extra["expected"]["A1"]["verdict"] != "violated"]
+    assert "Get user details must happen before book reservation." in sentences(
+        kept, min_surprise=3.0, top=50
+    )
+
+
+def test_a_rule_that_one_run_breaks_is_never_drafted() -> None:
+    """By answers that were worked out without this project's checker."""
+    runs = list(read_runs(REAL))
+    assert any(run.extra["expected"]["A5"]["verdict"] == "violated" for run in runs)
+    found = sentences(runs, min_support=1, min_surprise=0.0, top=1000)
+    assert len(found) > 20
+    assert "Any tool must never happen after transfer to human agents." not in found
 
 
 def test_the_verb_writes_a_file_that_loads_lints_and_passes_on_its_runs(tmp_path: Path) -> None:
