@@ -205,10 +205,14 @@ def test_a_rule_that_people_wrote_for_an_airline_is_found_in_the_runs_that_keep_
 def test_a_rule_that_one_run_breaks_is_never_drafted() -> None:
     """By answers that were worked out without this project's checker."""
     runs = list(read_runs(REAL))
-    assert any(run.extra["expected"]["A5"]["verdict"] == "violated" for run in runs)
-    found = sentences(runs, min_support=1, min_surprise=0.0, top=1000)
+    early = {
+        run.calls[index].tool for run in runs for index in run.extra["expected"]["A1"]["violations"]
+    }  # called before any user's profile was fetched
+    found = draft(runs, min_support=1, min_surprise=0.0, top=1000).rules
+    assert early
     assert len(found) > 20
-    assert "Any tool must never happen after transfer to human agents." not in found
+    ordered = {r.tools[1] for r in found if r.kind == "precedence" and r.tools[0] == "get_user_details"}
+    assert not ordered & {*early, "*"}
 
 
 def test_the_verb_writes_a_file_that_loads_lints_and_passes_on_its_runs(tmp_path: Path) -> None:
