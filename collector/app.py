@@ -26,7 +26,7 @@ from fastapi import FastAPI
 
 from collector import logs
 from collector.access import is_loopback
-from collector.api import catalog, errors, health, keys, runs
+from collector.api import catalog, description, errors, health, keys, runs
 from collector.api import settings as settings_api
 from collector.heads import BoundedHeads
 from collector.logs import REQUEST_ID, request_id
@@ -142,6 +142,7 @@ def _web(settings: Settings, service: Service | None) -> FastAPI:
     errors.install(app, pages.login_page)
     for part in (runs, catalog, keys, settings_api, health, pages):
         app.include_router(part.router)
+    description.describe(app)
     return app
 
 

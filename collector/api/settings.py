@@ -1,8 +1,9 @@
-"""Retention and webhooks of a project."""
+"""Projects, their retention and their webhooks."""
 
 from __future__ import annotations
 
 import math
+import re
 import secrets
 import time
 from typing import Annotated, Any
@@ -10,16 +11,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from starlette.concurrency import run_in_threadpool
 
+from collector.access import DEFAULT_PROJECT
 from collector.alerts import check_address
 from collector.api import views
 from collector.api.access import Access, admin
 from collector.api.bodies import json_object
-from collector.errors import BadRequest, NotFound
+from collector.errors import BadRequest, Conflict, Forbidden, NotFound
 from collector.service import reject_unknown
 from collector.store import alerts, keys, retention
 
 router = APIRouter(prefix="/api/v1", tags=["settings"])
 Admin = Annotated[Access, Depends(admin)]
+PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 OUTCOMES = ("fail", "undecided", "pass")
 
 
@@ -35,13 +38,51 @@ async def put_settings(access: Admin, request: Request) -> dict[str, Any]:
     """Change `retention_days` (counted from the last arrival of a run's spans)."""
     said = await json_object(request)
     reject_unknown(said, {"retention_days"}, "the settings")
-    days = said.get("retention_days")
-    known = isinstance(days, int | float) and not isinstance(days, bool) and 0 < days < math.inf
-    if days is not None and not known:
-        raise BadRequest("retention_days must be a number above 0, or null", "null keeps runs for ever")
+    if "retention_days" not in said:
+        raise BadRequest("`retention_days` is missing", "send a number of days, or null for ever")
+    days = _days(said["retention_days"])
     await run_in_threadpool(retention.set_days, access.service.store, access.project, days)
     await run_in_threadpool(_note, access, "settings.retention", str(days))
     return {"project": access.project_name, "retention_days": days}
+
+
+@router.get("/projects")
+def list_projects(access: Admin) -> dict[str, Any]:
+    """Projects in order of name: for admins of the project `default` all of them, for others their own."""
+    with access.service.store.read() as connection:
+        rows = keys.list_projects(connection, None if _runs_all(access) else access.project)
+    return {"items": rows, "cursor": None}
+
+
+@router.post("/projects", status_code=201)
+async def add_project(access: Admin, request: Request) -> dict[str, Any]:
+    """A new project from `{"name", "retention_days"?}`; only for admins of the project `default`."""
+    said = await json_object(request)
+    reject_unknown(said, {"name", "retention_days"}, "the project")
+    return await run_in_threadpool(_add_project, access, said)
+
+
+def _add_project(access: Access, said: dict[str, Any]) -> dict[str, Any]:
+    if not _runs_all(access):
+        raise Forbidden("only admins of the project 'default' make projects", "use such a key")
+    name, days = said.get("name"), _days(said.get("retention_days"))
+    if not isinstance(name, str) or not PROJECT.fullmatch(name):
+        raise BadRequest("`name` is no name of a project", "use letters, digits, dot, dash, underscore")
+    if not keys.add_project(access.service.store, name, days):
+        raise Conflict(f"there is a project {name!r} already", "GET /api/v1/projects lists them")
+    _note(access, "project.create", name)
+    return {"name": name, "retention_days": days, "runs": 0, "keys": 0}
+
+
+def _runs_all(access: Access) -> bool:
+    return access.project_name == DEFAULT_PROJECT
+
+
+def _days(value: Any) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
+    if value is not None and not known:
+        raise BadRequest("retention_days must be a number above 0, or null", "null keeps runs for ever")
+    return None if value is None else float(value)
 
 
 @router.post("/webhooks", status_code=201)

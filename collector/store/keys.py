@@ -88,3 +88,28 @@ def audit_trail(connection: Connection, project: int, *, limit: int, before: int
     if before is not None:
         query = query.where(audit.c.id < before)
     return list(connection.execute(query).mappings())
+
+
+def list_projects(connection: Connection, only: int | None) -> list[dict[str, Any]]:
+    """Name, retention, and how many runs and active keys each has, in order of name."""
+    projects, runs, keys = schema.projects, schema.runs, schema.api_keys
+    counted = select(func.count()).select_from(runs).where(runs.c.project == projects.c.id).scalar_subquery()
+    held = (
+        select(func.count())
+        .select_from(keys)
+        .where(keys.c.project == projects.c.id, keys.c.revoked.is_(None))
+        .scalar_subquery()
+    )
+    query = select(
+        projects.c.name, projects.c.retention_days, counted.label("runs"), held.label("keys")
+    ).order_by(projects.c.name)
+    if only is not None:
+        query = query.where(projects.c.id == only)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def add_project(store: Store, name: str, retention_days: float | None) -> bool:
+    """Whether it was new."""
+    with store.write() as connection:
+        statement = store.upsert(schema.projects).values(name=name, retention_days=retention_days)
+        return bool(connection.execute(statement.on_conflict_do_nothing()).rowcount)

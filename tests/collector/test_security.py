@@ -107,6 +107,8 @@ def test_every_route_needs_a_key_with_its_scope_and_takes_no_other(fleet: Fleet)
         assert fleet.ask(method, path, None).status_code == 401, (method, path)
         assert fleet.ask(method, path, "pdk_wrong").status_code == 401, (method, path)
         allowed = {needed_scope(method, path), "admin"}
+        if (method, path) == ("POST", "/api/v1/projects"):
+            allowed = set()  # for admins of the project `default` only
         for scope, token in fleet.theirs.items():
             status = fleet.ask(method, path, token).status_code
             if (status != 403) != (scope in allowed) and status not in (400, 404):

@@ -1,0 +1,425 @@
+"""The OpenAPI description: what every request takes and answers, with examples.
+
+FastAPI knows addresses and parameters; bodies are read by hand, because they come as JSON, lists, JSON
+lines or YAML. This table says what they are; the tests hold every answer of a running collector against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+FLAG: Schema = {"type": "boolean"}
+TIME: Schema = {"type": "string", "format": "date-time"}
+ANY: Schema = {}
+OPEN: Schema = {"type": "object"}
+HEX32: Schema = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+HEX16: Schema = {"type": "string", "pattern": "^[0-9a-f]{16}$"}
+RUN_ID: Schema = {"type": "string", "example": "0af7651916cd43dd8448eb211c80319c"}
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def maybe(schema: Schema) -> Schema:
+    """The value, or null."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def several(schema: Schema) -> Schema:
+    return {"type": "array", "items": schema}
+
+
+def one_of(*values: str) -> Schema:
+    return {"type": "string", "enum": list(values)}
+
+
+def record(required: Mapping[str, Schema], /, **optional: Schema) -> Schema:
+    """An object; fields may be added in later versions."""
+    return {"type": "object", "properties": {**required, **optional}, "required": list(required)}
+
+
+def described(text: str, schema: Schema) -> Schema:
+    return {"description": text, **schema}
+
+
+def listing(item: Schema, **more: Schema) -> Schema:
+    """One page of a list; `cursor` leads to the next, null on the last."""
+    return record({"items": several(item), "cursor": maybe(TEXT), **more})
+
+
+OUTCOME = one_of("pass", "fail", "open", "undecided")
+CALLS = several(COUNT)
+SCOPE = one_of("ingest", "read", "write", "admin")
+
+SCHEMAS: dict[str, Schema] = {
+    "Error": described("Every failure outside OTLP: a stable word, what is wrong, and what to do.", record(
+        {"error": record({"code": TEXT, "message": TEXT, "hint": maybe(TEXT)}, line=COUNT, field=TEXT)},
+    )),
+    "RpcStatus": described("google.rpc.Status", record({}, code=COUNT, message=TEXT)),
+    "Action": record({"id": TEXT, "phrase": TEXT, "tool": TEXT}, description=TEXT),
+    "Case": described("A planning problem; `query`, the agent's text, contains `paragraph` once.", record(
+        {"id": TEXT, "actions": several(ref("Action")), "constraints": several(record({"kind": TEXT}))},
+        seed=ANY, mode=one_of("order", "timed"), query=TEXT, paragraph=TEXT, topic=TEXT,
+        valid_plans=maybe(COUNT), options=OPEN,
+    )),
+    "Binding": record(
+        {"trace_id": HEX32, "case_id": TEXT},
+        status=maybe(one_of("ok", "timeout", "crash")), wall_seconds=maybe(NUMBER), iterations=maybe(COUNT),
+    ),
+    "RecordedCall": record(
+        {"name": TEXT}, id=maybe(TEXT), arguments=ANY, result=ANY, error=ANY, start=ANY, end=ANY
+    ),
+    "RunRecord": described("A run in the neutral form of files.", record(
+        {"run_id": TEXT, "calls": several(ref("RecordedCall"))},
+        case_id=maybe(TEXT), query=maybe(TEXT), tools=maybe(several(TEXT)), status=TEXT,
+    )),
+    "Finding": described("One violated constraint of a case.", record(
+        {"type": TEXT, "code": TEXT, "sentence": maybe(COUNT), "calls": CALLS, "explanation": TEXT},
+        span=ANY, constraint=ANY,
+    )),
+    "Verdict": record(
+        {"run_id": TEXT, "case_id": maybe(TEXT), "outcome": OUTCOME, "error_type": maybe(TEXT),
+         "findings": several(ref("Finding")), "dead_at": maybe(COUNT), "repair": ANY, "decided_by": ANY},
+        z3_ms=ANY,
+    ),
+    "PolicyResult": record(
+        {"run_id": TEXT, "policy": TEXT,
+         "verdict": one_of("ok", "violated", "not_applicable", "undecided", "unsupported"),
+         "violations": CALLS, "explanation": TEXT},
+    ),
+    "Run": record(
+        {"id": RUN_ID, "agent": maybe(TEXT), "service": maybe(TEXT), "case_id": maybe(TEXT),
+         "outcome": maybe(OUTCOME), "error_type": maybe(TEXT), "complete": FLAG, "judged": FLAG,
+         "spans": maybe(COUNT), "findings": maybe(COUNT), "calls_count": maybe(COUNT),
+         "started_at": maybe(TEXT), "ended_at": maybe(TEXT), "duration_ms": maybe(NUMBER),
+         "first_seen": maybe(TIME), "last_seen": maybe(TIME)},
+        source=maybe(TEXT), model=maybe(TEXT), session=maybe(TEXT), joined_into=maybe(TEXT),
+    ),
+    "Conclusion": record(
+        {"at": maybe(TIME), "outcome": maybe(OUTCOME), "error_type": maybe(TEXT)},
+        verdict=maybe(ref("Verdict")), policies=several(ref("PolicyResult")), problems=several(TEXT),
+    ),
+    "RunDetail": {
+        "allOf": [
+            ref("Run"),
+            record(
+                {"calls": several(record({"name": TEXT, "index": COUNT, "span_id": maybe(TEXT)})),
+                 "query": maybe(TEXT), "tools": maybe(several(TEXT)), "status": TEXT,
+                 "verdict": maybe(ref("Verdict")), "policies": several(ref("PolicyResult")),
+                 "metrics": OPEN, "problems": several(TEXT), "history": several(ref("Conclusion")),
+                 "record": OPEN},
+            ),
+        ]
+    },
+    "Span": record(
+        {"trace_id": HEX32, "span_id": HEX16, "parent_id": maybe(HEX16), "name": TEXT, "start_ns": ANY,
+         "end_ns": ANY, "status": ANY, "attributes": OPEN, "events": several(OPEN), "resource": OPEN},
+        status_message=maybe(TEXT), scope=maybe(TEXT),
+    ),
+    "FindingRow": record(
+        {"id": COUNT, "run_id": RUN_ID, "rule": TEXT, "type": TEXT, "code": TEXT, "tool": maybe(TEXT),
+         "sentence": maybe(COUNT), "calls": CALLS, "explanation": TEXT},
+        agent=maybe(TEXT), case_id=maybe(TEXT),
+    ),
+    "Stats": record(
+        {"runs": COUNT, "spans": COUNT, "unchecked": COUNT, "outcomes": OPEN, "error_types": OPEN}
+    ),
+    "CheckRequest": {
+        "anyOf": [
+            record({"run": ref("RunRecord")}, case=maybe(ref("Case")), policies=maybe(TEXT)),
+            ref("RunRecord"),
+        ]
+    },
+    "CheckAnswer": record(
+        {"run_id": TEXT, "outcome": maybe(OUTCOME), "verdict": maybe(ref("Verdict")),
+         "policies": several(ref("PolicyResult")), "metrics": OPEN},
+    ),
+    "Policy": record({"name": TEXT, "version": COUNT, "active": FLAG, "at": maybe(TIME), "text": TEXT}),
+    "PolicyVersions": {"allOf": [ref("Policy"), record({"versions": several(ref("Policy"))})]},
+    "Key": record(
+        {"id": TEXT, "name": TEXT, "scopes": several(SCOPE), "at": maybe(TIME), "revoked": maybe(TIME)}
+    ),
+    "KeyRequest": record({"name": TEXT, "scopes": several(SCOPE)}, project=TEXT),
+    "NewKey": described("`key` is shown this once.", record(
+        {"id": TEXT, "name": TEXT, "scopes": several(SCOPE), "project": TEXT, "key": TEXT},
+    )),
+    "AuditEntry": record({"id": COUNT, "actor": TEXT, "action": TEXT, "subject": TEXT, "at": maybe(TIME)}),
+    "Settings": record({"project": TEXT, "retention_days": maybe(NUMBER)}),
+    "Project": record({"name": TEXT, "retention_days": maybe(NUMBER), "runs": COUNT, "keys": COUNT}),
+    "Webhook": record({"id": COUNT, "url": TEXT, "outcomes": several(OUTCOME)}, at=maybe(TIME)),
+    "WebhookRequest": record({"url": TEXT}, outcomes=several(OUTCOME)),
+    "NewWebhook": described("`secret` is shown once; it signs every request (X-PDoctor-Signature).", record(
+        {"id": COUNT, "url": TEXT, "outcomes": several(OUTCOME), "secret": TEXT},
+    )),
+    "Delivery": record(
+        {"id": COUNT, "webhook": COUNT, "attempts": COUNT, "status": maybe(TEXT), "run_id": RUN_ID}
+    ),
+    "Ready": record({"status": one_of("ready", "unready"), "problems": several(TEXT)}),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What one request takes and what its success answers; types are media types."""
+
+    answer: Schema
+    example: Any
+    body: Mapping[str, Schema] | None = None
+    body_example: Any = None
+    media: str = "application/json"
+    failures: tuple[int, ...] = (400, 401, 403, 503)
+
+
+def stored(**more: Schema) -> Schema:
+    return record({"stored": COUNT}, **more)
+
+
+def json_of(schema: Schema) -> Mapping[str, Schema]:
+    return {"application/json": schema}
+
+
+def json_lines_of(name: str) -> Mapping[str, Schema]:
+    """One object, a list, `{"items": [...]}`, or one object a line."""
+    many = {"anyOf": [ref(name), several(ref(name)), record({"items": several(ref(name))})]}
+    return {"application/json": many, "application/x-ndjson": TEXT}
+
+
+RUN = "0af7651916cd43dd8448eb211c80319c"
+CASE = {
+    "id": "case-1", "seed": 7, "mode": "order", "query": "Use the tools. A must precede b. Begin.",
+    "paragraph": "A must precede b.", "topic": "test",
+    "actions": [{"id": "a", "phrase": "a", "tool": "do_a", "description": "a"},
+                {"id": "b", "phrase": "b", "tool": "do_b", "description": "b"}],
+    "constraints": [{"kind": "before", "first": "a", "then": "b", "sentence": 0, "span": [0, 17]}],
+    "valid_plans": 1, "stop": "covered", "options": {},
+}  # fmt: skip
+POLICY_TEXT = (
+    "actions: {pay: pay}\npolicies:\n  - {id: once, text: Pay once., rule: Pay must happen at most 1 time.}\n"
+)
+POLICY = {
+    "name": "payments",
+    "version": 1,
+    "active": True,
+    "at": "2026-11-20T10:00:00.000+00:00",
+    "text": POLICY_TEXT,
+}
+FINDING = {
+    "type": "order", "code": "order_error", "sentence": 0, "calls": [0, 1],
+    "explanation": "do_a was called before do_b.", "span": [0, 17], "constraint": None,
+}  # fmt: skip
+VERDICT = {
+    "run_id": RUN, "case_id": "case-1", "outcome": "fail", "error_type": "order_error", "findings": [FINDING],
+    "dead_at": 0, "repair": {"order": [1, 0], "moved": [0]}, "decided_by": "both", "z3_ms": 3.1,
+}  # fmt: skip
+ITEM = {
+    "id": RUN, "agent": "planner", "service": "shop", "source": None, "model": None, "session": None,
+    "case_id": "case-1", "outcome": "fail", "error_type": "order_error", "complete": True, "judged": True,
+    "spans": 3, "findings": 1, "calls_count": 2, "started_at": "2026-11-20T10:00:00.000+00:00",
+    "ended_at": "2026-11-20T10:00:01.000+00:00", "duration_ms": 1000.0,
+    "first_seen": "2026-11-20T10:00:01.100+00:00", "last_seen": "2026-11-20T10:00:01.100+00:00",
+}  # fmt: skip
+RECORD = {"run_id": "r1", "query": "", "tools": ["do_a", "do_b"], "calls": [{"id": "1", "name": "do_b"}]}
+KEY = {"id": "A1b2C3d4E5f6", "name": "ci", "scopes": ["ingest"]}
+WEBHOOK = {"id": 1, "url": "https://hooks.example/pdoctor", "outcomes": ["fail"]}
+OTLP_BODY: Mapping[str, Schema] = {
+    "application/x-protobuf": {"type": "string", "format": "binary"},
+    "application/json": OPEN,
+}
+
+
+def page_of(*items: Any) -> dict[str, Any]:
+    return {"items": list(items), "cursor": None}
+
+
+def otlp(signal: str) -> Route:
+    return Route(
+        described(f"ExportServiceResponse of {signal}; partialSuccess names what was rejected", record({},)),
+        {}, OTLP_BODY, {"resourceSpans": []} if signal == "traces" else {},
+        failures=(400, 401, 403, 413, 415, 503),
+    )  # fmt: skip
+
+
+MISSING = (400, 401, 403, 404, 503)
+CHANGED = record({"name": TEXT, "version": COUNT})
+
+ROUTES: dict[str, Route] = {
+    "GET /api/v1/runs": Route(listing(ref("Run")), page_of(ITEM)),
+    "GET /api/v1/runs/{run_id}": Route(
+        ref("RunDetail"),
+        {**ITEM, "query": "A must precede b.", "tools": ["do_a", "do_b"], "status": "ok", "verdict": VERDICT,
+         "calls": [{"name": "do_b", "index": 0, "span_id": "00f067aa0ba902b7"}], "policies": [],
+         "metrics": {}, "problems": [], "history": [], "record": RECORD},
+        failures=MISSING,
+    ),
+    "GET /api/v1/runs/{run_id}/spans": Route(
+        listing(ref("Span")),
+        page_of({"trace_id": RUN, "span_id": "00f067aa0ba902b7", "parent_id": None,
+                 "name": "execute_tool do_b", "start_ns": 1790000000000000000, "end_ns": 1790000000005000000,
+                 "status": "unset", "attributes": {"gen_ai.tool.name": "do_b"}, "events": [],
+                 "resource": {"service.name": "shop"}}),
+        failures=MISSING,
+    ),
+    "GET /api/v1/findings": Route(
+        listing(ref("FindingRow")),
+        page_of({"id": 1, "run_id": RUN, "agent": "planner", "case_id": "case-1", "rule": "case:case-1",
+                 "type": "order", "code": "order_error", "tool": "do_a", "sentence": 0, "calls": [0, 1],
+                 "explanation": "do_a was called before do_b."}),
+    ),
+    "GET /api/v1/stats": Route(
+        ref("Stats"),
+        {"runs": 2, "spans": 6, "unchecked": 0, "outcomes": {"pass": 1, "fail": 1},
+         "error_types": {"order_error": 1}},
+    ),
+    "POST /api/v1/check": Route(
+        ref("CheckAnswer"),
+        {"run_id": RUN, "outcome": "fail", "verdict": VERDICT, "policies": [], "metrics": {}},
+        json_of(ref("CheckRequest")), {"run": RECORD, "case": CASE},
+    ),
+    "POST /api/v1/cases": Route(
+        stored(ids=several(TEXT)), {"stored": 1, "ids": ["case-1"]}, json_lines_of("Case"), CASE
+    ),
+    "GET /api/v1/cases": Route(listing(ref("Case")), page_of(CASE)),
+    "GET /api/v1/cases/{case_id}": Route(ref("Case"), CASE, failures=MISSING),
+    "POST /api/v1/bindings": Route(
+        stored(), {"stored": 1},
+        json_lines_of("Binding"), {"trace_id": RUN, "case_id": "case-1", "status": "ok"},
+    ),
+    "GET /api/v1/policies": Route(listing(ref("Policy")), page_of(POLICY)),
+    "POST /api/v1/policies": Route(
+        CHANGED, {"name": "payments", "version": 1},
+        json_of(record({"name": TEXT, "text": TEXT})), {"name": "payments", "text": POLICY_TEXT},
+    ),
+    "GET /api/v1/policies/{name}": Route(
+        ref("PolicyVersions"), {**POLICY, "versions": [POLICY]}, failures=MISSING
+    ),
+    "PUT /api/v1/policies/{name}": Route(
+        CHANGED, {"name": "payments", "version": 2}, {"application/yaml": TEXT}, POLICY_TEXT
+    ),
+    "DELETE /api/v1/policies/{name}": Route(
+        record({"name": TEXT, "active": FLAG}), {"name": "payments", "active": False}, failures=MISSING
+    ),
+    "GET /api/v1/keys": Route(
+        listing(ref("Key")), page_of({**KEY, "at": "2026-11-20T10:00:00.000+00:00", "revoked": None})
+    ),
+    "POST /api/v1/keys": Route(
+        ref("NewKey"), {**KEY, "project": "default", "key": "pdk_A1b2C3d4E5f6_..."},
+        json_of(ref("KeyRequest")), {"name": "ci", "scopes": ["ingest"]},
+    ),
+    "DELETE /api/v1/keys/{key_id}": Route(
+        record({"id": TEXT, "revoked": FLAG}), {"id": "A1b2C3d4E5f6", "revoked": True}, failures=MISSING
+    ),
+    "GET /api/v1/audit": Route(
+        listing(ref("AuditEntry")),
+        page_of({"id": 1, "actor": "A1b2C3d4E5f6", "action": "policy.put", "subject": "payments version 1",
+                 "at": "2026-11-20T10:00:00.000+00:00"}),
+    ),
+    "GET /api/v1/projects": Route(
+        listing(ref("Project")), page_of({"name": "default", "retention_days": None, "runs": 2, "keys": 1})
+    ),
+    "POST /api/v1/projects": Route(
+        ref("Project"), {"name": "shop", "retention_days": 30, "runs": 0, "keys": 0},
+        json_of(record({"name": TEXT}, retention_days=maybe(NUMBER))), {"name": "shop", "retention_days": 30},
+        failures=(400, 401, 403, 409, 503),
+    ),
+    "GET /api/v1/settings": Route(ref("Settings"), {"project": "default", "retention_days": None}),
+    "PUT /api/v1/settings": Route(
+        ref("Settings"), {"project": "default", "retention_days": 30},
+        json_of(record({"retention_days": maybe(NUMBER)})), {"retention_days": 30},
+    ),
+    "GET /api/v1/webhooks": Route(
+        listing(ref("Webhook"), deliveries=several(ref("Delivery"))),
+        {**page_of(WEBHOOK), "deliveries": [{"id": 1, "webhook": 1, "attempts": 1, "status": "delivered",
+                                             "run_id": RUN}]},
+    ),
+    "POST /api/v1/webhooks": Route(
+        ref("NewWebhook"), {**WEBHOOK, "secret": "whsec_..."},
+        json_of(ref("WebhookRequest")), {"url": "https://hooks.example/pdoctor", "outcomes": ["fail"]},
+    ),
+    "DELETE /api/v1/webhooks/{webhook}": Route(
+        record({"id": COUNT, "active": FLAG}), {"id": 1, "active": False}, failures=MISSING
+    ),
+    "GET /healthz": Route(record({"status": TEXT}), {"status": "ok"}, failures=()),
+    "GET /readyz": Route(ref("Ready"), {"status": "ready", "problems": []}, failures=(503,)),
+    "GET /metrics": Route(
+        TEXT, "pdoctor_spans_stored_total 3\n", media="text/plain", failures=(401, 403, 503)
+    ),
+    "POST /v1/traces": otlp("traces"),
+    "POST /v1/metrics": otlp("metrics"),
+    "POST /v1/logs": otlp("logs"),
+}  # fmt: skip
+
+FAILURES = {
+    400: "What was sent cannot be used; the message says why.",
+    401: "No key, or one that is not known.",
+    403: "The key does not allow this, or the request comes from another site.",
+    404: "There is no such thing in this project.",
+    409: "There is one of that name already.",
+    413: "Too much at once.",
+    415: "A content type or encoding that is not understood.",
+    503: "Nothing was stored; come back after the seconds of Retry-After.",
+}
+OTLP_ABOUT = {
+    "traces": "Spans; the answer comes when they are durable.",
+    "metrics": "Taken and dropped, so that exporters of all signals work.",
+    "logs": "Taken and dropped, so that exporters of all signals work.",
+}
+
+
+def describe(app: FastAPI) -> None:
+    """Let `app.openapi()` say all of this."""
+    plain = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None or "securitySchemes" not in app.openapi_schema.get("components", {}):
+            app.openapi_schema = complete(plain())
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def complete(found: dict[str, Any]) -> dict[str, Any]:
+    """FastAPI's description with bodies, answers, failures and how to show a key."""
+    paths: dict[str, Any] = found["paths"]
+    for name, about in OTLP_ABOUT.items():
+        paths[f"/v1/{name}"] = {
+            "post": {"tags": ["OTLP"], "summary": f"Export {name}", "description": about,
+                     "operationId": f"export_{name}", "responses": {"200": {}}}
+        }  # fmt: skip
+    for address, methods in paths.items():
+        for method, said in methods.items():
+            fill(said, ROUTES[f"{method.upper()} {address}"], otlp=address.startswith("/v1/"))
+    key = {"type": "http", "scheme": "bearer", "description": "An API key: `Authorization: Bearer pdk_...`."}
+    found["components"] = {"schemas": SCHEMAS, "securitySchemes": {"key": key}}
+    found["security"] = [{"key": []}, {}]
+    return found
+
+
+def fill(said: dict[str, Any], route: Route, *, otlp: bool) -> None:
+    """One operation."""
+    success = next(code for code in said["responses"] if code.startswith("2"))
+    answer = {route.media: {"schema": route.answer, "example": route.example}}
+    if otlp:
+        answer["application/x-protobuf"] = {"schema": {"type": "string", "format": "binary"}}
+    failure = ref("RpcStatus" if otlp else "Error")
+    if route.answer == ref("Ready"):
+        failure = route.answer
+    said["responses"] = {success: {"description": "Done.", "content": answer}}
+    for code in sorted({*route.failures, *((413,) if route.body is not None else ())}):
+        said["responses"][str(code)] = {
+            "description": FAILURES[code], "content": {"application/json": {"schema": failure}}
+        }  # fmt: skip
+    if route.body is not None:
+        content: dict[str, Any] = {media: {"schema": schema} for media, schema in route.body.items()}
+        media = "application/json" if otlp else next(iter(content))
+        content[media]["example"] = route.body_example
+        said["requestBody"] = {"required": True, "content": content}
