@@ -145,11 +145,12 @@ def _sqlite(parsed: URL, durable: bool) -> Engine:
     @event.listens_for(engine, "connect")
     def _pragmas(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # BEGIN is ours: a write transaction must take its lock at once
+        if connection.execute("PRAGMA page_count").fetchone() == (0,):
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # has to come first; writes to the file
         for pragma in (
-            "auto_vacuum = INCREMENTAL",  # has to come first; an older file keeps what it has
             "journal_mode = WAL",
             f"synchronous = {'FULL' if durable else 'NORMAL'}",
-            "cache_size = -16000",
+            "cache_size = -4000",
             "wal_autocheckpoint = 4000",
             "journal_size_limit = 67108864",
         ):

@@ -29,7 +29,7 @@ class KnownKeys:
     been there in between.
     """
 
-    limit: int = 200_000
+    limit: int = 50_000
     """Keys, over all runs."""
     total: int = 0
     entries: OrderedDict[int, tuple[int, set[bytes], int]] = field(default_factory=OrderedDict)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, exists, func, select
+from sqlalchemy import Select, bindparam, func, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine import RowMapping as Row
 
@@ -37,15 +37,16 @@ def list_runs(
     connection: Connection, project: int, wanted: Filter, *, limit: int, before: int | None = None
 ) -> list[Row]:
     """Newest first (by arrival); `before` is the row id where the previous page ended."""
-    runs = schema.runs
-    query = _filtered(select(runs), project, wanted)
+    query, number = _filtered(project, wanted)
     if before is not None:
-        query = query.where(runs.c.id < before)
-    return list(connection.execute(query.order_by(runs.c.id.desc()).limit(limit)).mappings())
+        query = query.where(number < before)
+    return list(connection.execute(query.order_by(number.desc()).limit(limit)).mappings())
 
 
-def _filtered(query: Select[Any], project: int, wanted: Filter) -> Select[Any]:
-    runs, tools, results = schema.runs, schema.run_tools, schema.policy_results
+def _filtered(project: int, wanted: Filter) -> tuple[Select[Any], Any]:
+    """(query, the column with the run's number that some index keeps in order for this filter)."""
+    runs = schema.runs
+    query, number = _using(wanted)
     query = query.where(runs.c.project == project, runs.c.listed.is_not(False))
     for column, value in (
         (runs.c.case_id, wanted.case),
@@ -59,15 +60,24 @@ def _filtered(query: Select[Any], project: int, wanted: Filter) -> Select[Any]:
         query = query.where(runs.c.outcome.is_(None))
     elif wanted.outcome is not None:
         query = query.where(runs.c.outcome == wanted.outcome)
-    if wanted.tool is not None:
-        query = query.where(exists().where(tools.c.run == runs.c.id, tools.c.tool == wanted.tool))
-    if wanted.policy is not None:
-        query = query.where(exists().where(results.c.run == runs.c.id, results.c.policy == wanted.policy))
     if wanted.since is not None:
         query = query.where(runs.c.first_seen >= wanted.since)
     if wanted.until is not None:
         query = query.where(runs.c.first_seen < wanted.until)
-    return query
+    return query, number
+
+
+def _using(wanted: Filter) -> tuple[Select[Any], Any]:
+    """Runs that used a tool and were judged by a policy, where these are asked for."""
+    runs, tools, results = schema.runs, schema.run_tools, schema.policy_results
+    query, number = select(runs), runs.c.id
+    if wanted.policy is not None:
+        query = query.join(results, results.c.run == runs.c.id).where(results.c.policy == wanted.policy)
+        number = results.c.run
+    if wanted.tool is not None:
+        query = query.join(tools, tools.c.run == number).where(tools.c.tool == wanted.tool)
+        number = tools.c.run
+    return query, number
 
 
 def one_run(connection: Connection, project: int, key: str) -> Row | None:
@@ -205,11 +215,11 @@ def backlog(connection: Connection, now: float) -> tuple[int, float]:
 def policy_names(connection: Connection, project: int) -> list[str]:
     """Rules that were ever judged in a project."""
     results, runs = schema.policy_results, schema.runs
-    query = (
-        select(results.c.policy)
+    names = connection.execute(select(results.c.policy).distinct().order_by(results.c.policy).limit(1000))
+    used = (
+        select(results.c.run)
         .join(runs, runs.c.id == results.c.run)
-        .where(runs.c.project == project)
-        .distinct()
-        .order_by(results.c.policy)
+        .where(results.c.policy == bindparam("name"), runs.c.project == project)
+        .limit(1)
     )
-    return [name for (name,) in connection.execute(query.limit(200))]
+    return [name for (name,) in names.all() if connection.execute(used, {"name": name}).first()][:200]

@@ -146,7 +146,7 @@ runs = Table(
     partial("runs_session", "project", "session", "id", where="session IS NOT NULL"),
     partial("runs_joined", "project", "joined", where="joined IS NOT NULL"),
     Index("runs_counts", "project", "listed", "outcome", "error_type", "spans"),
-    Index("runs_seen", "project", "first_seen"),
+    Index("runs_project", "project", "id"),
 )
 
 segments = Table(

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -142,11 +143,9 @@ def send(
                 time.sleep(0.1)
             took.append(time.perf_counter() - began)
 
-    threads = [threading.Thread(target=work) for _ in range(connections)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(connections) as pool:
+        for done in [pool.submit(work) for _ in range(connections)]:
+            done.result()
     return took
 
 
