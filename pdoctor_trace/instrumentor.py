@@ -2,24 +2,33 @@
 
 The loader runs the pre-instrument hooks first and then one instrumentor after the other, and stops at
 the first exception: the pre-instrument hook is why another vendor's failure does not disable us, and
-that nothing here raises is why we never disable them. Installing twice does nothing.
+that nothing here raises is why we never disable them. Installing twice does nothing. The rest of the
+package is imported by the functions: where it cannot be, this module still loads.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
-
-from .guard import guarded
-from .install import start, uninstall
 
 NAME = "pdoctor_trace"
 
 
 def pre_instrument() -> None:
-    """Called before any instrumentor; the list of disabled ones is not applied to hooks, so we read it."""
-    if not _disabled():
-        guarded(start, os.environ)
+    """Called before any instrumentor; the list of disabled ones is not applied to hooks, so we read it.
+
+    Loading this module has turned tracing on already, as importing the package does.
+    """
+    if _disabled():
+        _turn_off()
+        return
+    try:
+        from .install import start
+
+        start(os.environ)
+    except Exception as error:
+        sys.stderr.write(f"pdoctor_trace could not start, this program is not traced: {error!r}\n")
 
 
 class PDoctorInstrumentor:
@@ -31,13 +40,19 @@ class PDoctorInstrumentor:
 
     def uninstrument(self, **kwargs: Any) -> None:
         """Turn tracing off at once."""
-        guarded(uninstall)
+        _turn_off()
 
     def instrumentation_dependencies(self) -> tuple[str, ...]:
         """None: frameworks are optional, each is patched when it is imported."""
         return ()
 
 
+def _turn_off() -> None:
+    install = sys.modules.get("pdoctor_trace.install")
+    if install is not None:
+        install.uninstall()
+
+
 def _disabled() -> bool:
     listed = os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "")
-    return NAME in {name.strip() for name in listed.split(",")}
+    return not {NAME, "*"}.isdisjoint(name.strip() for name in listed.split(","))
