@@ -1,14 +1,8 @@
-"""Spans to the run they tell of: calls in observed order, with every gap in the evidence named.
-
-Two spans are one call only if call id and tool agree, their instrumentation scopes differ and their
-times overlap; ids alone do not identify a call (real runs reuse them), and some libraries know none.
-"""
+"""Spans to the run they tell of: calls in observed order, with every gap in the evidence named."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
 
 from collector.dialects import SeenAgent, SeenCall, SeenModel, readers
 from collector.dialects.names import (
@@ -20,26 +14,29 @@ from collector.dialects.names import (
     SCOPE_NAME,
     SERVICE_NAME,
 )
-from collector.dialects.reading import Request, loaded, text, whole
+from collector.dialects.reading import loaded, text, whole
 from collector.join import piece_of, session_of
-from collector.model import Rebuilt, Run, Span, ToolCall
+from collector.model import Rebuilt, Run, Span
+from collector.requests import with_requests
+from collector.sightings import once_each, once_each_model
 from collector.usage import model_call
 
 
 def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebuilt:
     """The run that `spans` tell of; its status is `running`, since spans alone cannot say it has ended.
 
-    Without `details`, model calls are read only where calls lack id or arguments: what else they tell
-    (which calls share a message, tokens) needs their long attributes, and most verdicts do without.
+    Without `details`, model calls are read only where a sender may have left requests to them: what else
+    they tell (tokens) needs their long attributes, and verdicts do without.
     """
     calls, agents, others = read(spans)
-    ours = any(seen.span.scope == SCOPE_NAME for seen in calls)
-    bare = not agents and not ours and _is_bare(spans, calls)
-    models = read_models(others) if details or bare or not (ours or _complete(calls)) else []
-    piece = piece_of(run_id, spans, calls, models) if bare else None
-    calls = sorted(once_each(calls) if ours else with_requests(once_each(calls), models), key=_order)
     announced = [agent.announced_calls for agent in agents if agent.announced_calls is not None]
     expected = max(announced, default=None)
+    ours = any(seen.span.scope == SCOPE_NAME for seen in calls)
+    bare = not agents and not ours and _is_bare(spans, calls)
+    told = ours or (expected is not None and len(calls) >= expected)
+    models = read_models(others) if details or bare or not told else []
+    piece = piece_of(run_id, spans, calls, models) if bare else None
+    calls = sorted(once_each(calls) if told else with_requests(once_each(calls), models), key=_order)
     run = Run(
         id=run_id,
         calls=tuple(seen.call for seen in calls),
@@ -96,9 +93,7 @@ def _is_bare(spans: Sequence[Span], calls: Sequence[SeenCall]) -> bool:
     roots = [span for span in spans if span.parent_id is None]
     own = {id(seen.span) for seen in calls}
     return bool(roots) and all(
-        RUN_ID not in loaded(span)
-        and (id(span) in own or any(dialect.model(span) for dialect in readers(span)))
-        for span in roots
+        RUN_ID not in loaded(span) and (id(span) in own or _model(span) is not None) for span in roots
     )
 
 
@@ -134,140 +129,13 @@ def read(spans: Iterable[Span]) -> tuple[list[SeenCall], list[SeenAgent], list[S
 
 
 def read_models(spans: Iterable[Span]) -> list[SeenModel]:
-    """Model calls in order; one that runs inside another's span is the same one, seen by a lower layer."""
-    found = [
-        model for span in spans for dialect in readers(span) if (model := dialect.model(span)) is not None
-    ]
-    found.sort(key=lambda seen: (seen.span.start_ns, -seen.span.end_ns))
-    models: list[SeenModel] = []
-    for seen in found:
-        last = models[-1].span if models else None
-        if last is None or seen.span.end_ns > last.end_ns or seen.span.scope == last.scope:
-            models.append(seen)
-    return models
+    """Model calls in order, each once (a framework and the SDK below it may both tell of one)."""
+    found = [model for span in spans if (model := _model(span)) is not None]
+    return once_each_model(sorted(found, key=lambda seen: (seen.span.start_ns, -seen.span.end_ns)))
 
 
-def _complete(calls: Sequence[SeenCall]) -> bool:
-    """Every call has id and arguments: model calls could only tell which calls share a message."""
-    return bool(calls) and all(
-        seen.call.id is not None and isinstance(seen.call.arguments, Mapping) for seen in calls
-    )
-
-
-def with_requests(calls: Sequence[SeenCall], models: Sequence[SeenModel]) -> list[SeenCall]:
-    """Calls completed by what the models asked for.
-
-    A tool span that lacks id or arguments takes them from the request for the same tool. Where nothing
-    recorded the tools themselves (raw SDK loops), a request becomes a call: its times are bounded by
-    the model calls around it, and one that was never answered never ran.
-    """
-    result = list(calls)
-    free = list(range(len(result)))
-    for turn, model in enumerate(models):
-        for request in model.requests:
-            at = next((i for i in free if _answers_request(result[i], request, model)), None)
-            if at is not None:
-                free.remove(at)
-                result[at] = _completed(result[at], request, turn, model)
-            elif (requested := _requested(request, turn, models)) is not None and not calls:
-                result.append(requested)
-    return result
-
-
-def _answers_request(seen: SeenCall, request: Request, model: SeenModel) -> bool:
-    call = seen.call
-    if call.tool != request.tool or (call.id and request.id and call.id != request.id):
-        return False
-    return seen.span.start_ns >= model.span.start_ns
-
-
-def _completed(seen: SeenCall, request: Request, turn: int, model: SeenModel) -> SeenCall:
-    call = seen.call
-    spelled = isinstance(call.arguments, Mapping)
-    return replace(
-        seen,
-        call=replace(
-            call,
-            id=call.id or request.id,
-            arguments=call.arguments if spelled or request.arguments is None else request.arguments,
-            step=turn if call.step is None else call.step,
-            with_text=model.with_text if call.with_text is None else call.with_text,
-        ),
-    )
-
-
-def _requested(request: Request, turn: int, models: Sequence[SeenModel]) -> SeenCall | None:
-    """A request as a call whose times are only bounded."""
-    model = models[turn]
-    if request.id is None:
-        return None
-    answered = next((later for later in models[turn + 1 :] if request.id in later.answers), None)
-    first = model.span.end_ns
-    last = max(first, answered.span.start_ns) if answered else first
-    call = ToolCall(
-        id=request.id,
-        tool=request.tool,
-        arguments=request.arguments,
-        result=answered.answers[request.id] if answered else None,
-        start=(first, last),
-        end=(first, last),
-        step=turn,
-        with_text=model.with_text,
-        executed=answered is not None,
-    )
-    return SeenCall(call, model.span)
-
-
-NEAR = 64
-"""A second sighting is looked for among so many calls of the tool before and after it."""
-
-
-@dataclass(slots=True)
-class _Sighted:
-    """One call and the instrumentation scopes that have seen it."""
-
-    seen: SeenCall
-    scopes: set[str]
-
-
-def once_each(calls: Sequence[SeenCall]) -> list[SeenCall]:
-    """The calls without second sightings; of two, our own tracer's is kept, else one that knows the id."""
-    if len({seen.span.scope for seen in calls}) < 2:
-        return list(calls)
-    by_tool: dict[str, list[_Sighted]] = {}
-    order: list[_Sighted] = []
-    for seen in sorted(calls, key=lambda one: (one.span.scope != SCOPE_NAME, one.call.id is None)):
-        known = by_tool.setdefault(seen.call.tool, [])
-        at = bisect_left(known, seen.span.start_ns, key=_start)
-        twins = [other for other in known[max(0, at - NEAR) : at + NEAR] if _same_call(other, seen)]
-        if twins:
-            best = min(twins, key=lambda other: _distance(other.seen.span, seen.span))
-            best.scopes.add(seen.span.scope)
-        else:
-            order.append(_Sighted(seen, {seen.span.scope}))
-            insort(known, order[-1], key=_start)
-    return [sighted.seen for sighted in order]
-
-
-def _start(sighted: _Sighted) -> int:
-    return sighted.seen.span.start_ns
-
-
-def _same_call(known: _Sighted, seen: SeenCall) -> bool:
-    """Ids agree (an unknown one with any), scopes differ, times overlap; the tool is the same already."""
-    ids = {known.seen.call.id, seen.call.id} - {None}
-    a, b = known.seen.span, seen.span
-    return (
-        len(ids) < 2
-        and seen.span.scope not in known.scopes
-        and a.start_ns <= b.end_ns
-        and b.start_ns <= a.end_ns
-    )
-
-
-def _distance(a: Span, b: Span) -> int:
-    """Of two overlapping spans: parallel calls of one tool are told apart by how well the times agree."""
-    return abs(a.start_ns - b.start_ns) + abs(a.end_ns - b.end_ns)
+def _model(span: Span) -> SeenModel | None:
+    return next((model for dialect in readers(span) if (model := dialect.model(span)) is not None), None)
 
 
 def _order(seen: SeenCall) -> tuple[int, int, int]:

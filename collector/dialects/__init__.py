@@ -6,7 +6,7 @@ before GenAI. Which one recognises a span depends only on its attributes, see `r
 
 from __future__ import annotations
 
-from collector.dialects import genai, langsmith, mcp, mlflow, openinference, openllmetry, vercel
+from collector.dialects import genai, langsmith, logfire, mcp, mlflow, openinference, openllmetry, vercel
 from collector.dialects.names import OPERATION_NAME
 from collector.dialects.reading import Dialect, SeenAgent, SeenCall, SeenModel, first_key
 from collector.model import Span
@@ -17,6 +17,7 @@ DIALECTS: tuple[Dialect, ...] = (
     openinference.DIALECT,
     mlflow.DIALECT,
     vercel.DIALECT,
+    logfire.DIALECT,
     mcp.DIALECT,
     genai.DIALECT,
 )
@@ -30,6 +31,7 @@ def readers(span: Span) -> tuple[Dialect, ...]:
     """The dialects to try for a span.
 
     Who writes the GenAI operation first writes nothing else: true of our tracer and of every recorded
-    GenAI instrumentation. Most spans are told apart by that, without looking at their other attributes.
+    GenAI instrumentation but LangSmith. Most spans are told apart by that, without looking at their other
+    attributes.
     """
-    return GENAI if first_key(span) == OPERATION_NAME else DIALECTS
+    return GENAI if first_key(span) == OPERATION_NAME and span.scope != langsmith.SCOPE else DIALECTS

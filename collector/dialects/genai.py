@@ -12,6 +12,7 @@ from collector.dialects.reading import (
     json_value,
     last_user_text,
     loaded,
+    plain_content,
     requests_and_answers,
     text,
     tool_names,
@@ -19,6 +20,8 @@ from collector.dialects.reading import (
 )
 from collector.model import Span, ToolCall
 
+ANTHROPIC_RESULT = "anthropic.tool_result.content"
+"""Anthropic's SDK has content blocks here, for a failed call the reason."""
 ALL_MESSAGES = "pydantic_ai.all_messages"
 """PydanticAI puts the messages of a whole run here instead of the input messages."""
 
@@ -29,6 +32,10 @@ def read_call(span: Span) -> SeenCall | None:
         return None
     attributes = loaded(span)
     first, last = span.start_ns, max(span.start_ns, span.end_ns)
+    error = error_text(span, attributes.get(names.ERROR_TYPE) or attributes.get(names.ERROR_KIND))
+    blocks = plain_content(json_value(attributes.get(ANTHROPIC_RESULT)))
+    if blocks is not None and error is not None:
+        error, blocks = str(blocks), None
     inferred = attributes.get(names.TIMING) == "inferred"
     call = ToolCall(
         id=text(attributes.get(names.TOOL_CALL_ID)),
@@ -36,8 +43,8 @@ def read_call(span: Span) -> SeenCall | None:
         or span.name.removeprefix("execute_tool").strip()
         or "unknown",
         arguments=json_value(attributes.get(names.TOOL_ARGUMENTS)),
-        result=json_value(attributes.get(names.TOOL_RESULT)),
-        error=error_text(span, attributes.get(names.ERROR_TYPE) or attributes.get(names.ERROR_KIND)),
+        result=json_value(attributes.get(names.TOOL_RESULT)) if blocks is None else blocks,
+        error=error,
         start=(first, last) if inferred else (first, first),
         end=(first, last) if inferred else (last, last),
         step=whole(attributes.get(names.TURN_INDEX)),

@@ -7,9 +7,22 @@ from typing import Any
 
 from collector.dialects import names
 from collector.dialects.openllmetry import query_of, unwrapped
-from collector.dialects.reading import Dialect, SeenAgent, SeenCall, json_value, loaded, plain_call, text
+from collector.dialects.reading import (
+    Dialect,
+    SeenAgent,
+    SeenCall,
+    SeenModel,
+    json_value,
+    last_user_text,
+    loaded,
+    plain_call,
+    requests_and_answers,
+    text,
+    tool_names,
+)
 from collector.model import Span
 
+SCOPE = "langsmith"
 KIND = "langsmith.span.kind"
 METADATA = "langsmith.metadata."
 
@@ -25,7 +38,7 @@ def read_call(span: Span) -> SeenCall | None:
         id=text(attributes.get(names.TOOL_CALL_ID)) or call_id,
         tool=text(attributes.get(names.TOOL_NAME)) or span.name,
         arguments=json_value(attributes.get("gen_ai.prompt")),
-        result=result,
+        result=None if result == {} else result,
     )
 
 
@@ -43,8 +56,38 @@ def read_agent(span: Span) -> SeenAgent | None:
     )
 
 
+def read_model(span: Span) -> SeenModel | None:
+    """A span of kind `llm`, with LangChain's messages in and generations out."""
+    attributes = loaded(span)
+    if attributes.get(KIND) != "llm":
+        return None
+    given = _inner(json_value(attributes.get("gen_ai.prompt")), "messages")
+    requests, _, with_text = requests_and_answers(_generated(json_value(attributes.get("gen_ai.completion"))))
+    return SeenModel(
+        span=span,
+        requests=tuple(requests),
+        with_text=with_text,
+        answers=requests_and_answers(given)[1],
+        query=last_user_text(given),
+        tools=tool_names(attributes.get(names.TOOL_DEFINITIONS)),
+        model=text(attributes.get(names.REQUEST_MODEL)),
+        session=_metadata(attributes, "session_id") or _metadata(attributes, "thread_id"),
+    )
+
+
+def _inner(said: Any, name: str) -> Any:
+    """`said[name]`, which is a list of one list per prompt."""
+    found = said.get(name) if isinstance(said, Mapping) else None
+    return found[0] if isinstance(found, list) and found and isinstance(found[0], list) else found
+
+
+def _generated(completion: Any) -> list[Any]:
+    generations = _inner(completion, "generations")
+    return [one.get("message") for one in generations or () if isinstance(one, Mapping)]
+
+
 def _metadata(attributes: Mapping[str, Any], name: str) -> str | None:
     return text(attributes.get(METADATA + name))
 
 
-DIALECT = Dialect("langsmith", read_call, read_agent)
+DIALECT = Dialect("langsmith", read_call, read_agent, read_model)

@@ -14,6 +14,7 @@ from collector.dialects.reading import (
     json_value,
     loaded,
     plain_call,
+    plain_content,
     text,
     tool_names,
 )
@@ -29,15 +30,21 @@ def read_call(span: Span) -> SeenCall | None:
     attributes = loaded(span)
     if attributes.get(KIND) != "TOOL":
         return None
-    said = attributes.get("input.value")
-    result = _content(json_value(attributes.get("output.value")))
+    result = plain_content(_content(json_value(attributes.get("output.value"))))
     return plain_call(
         span,
         id=text(attributes.get("tool_call.id")) or text(attributes.get("tool.id")) or _call_id(attributes),
         tool=text(attributes.get("tool.name")) or span.name,
-        arguments=json_value(said),
+        arguments=_arguments(json_value(attributes.get("input.value"))),
         result=result,
     )
+
+
+def _arguments(said: Any) -> Any:
+    """The arguments; smolagents' calls are recorded as those of the method that takes them."""
+    if isinstance(said, Mapping) and "sanitize_inputs_outputs" in said:
+        return said.get("kwargs") or said.get("args")
+    return said
 
 
 def read_agent(span: Span) -> SeenAgent | None:
@@ -46,11 +53,16 @@ def read_agent(span: Span) -> SeenAgent | None:
         return None
     return SeenAgent(
         span=span,
-        agent=text(attributes.get("agent.name")) or (span.name if "input.value" in attributes else None),
+        agent=text(attributes.get("agent.name")) or _named(span, attributes),
         query=_flat_query(attributes, "llm.input_messages") or _query(attributes.get("input.value")),
         session=text(attributes.get("session.id")),
         source="openinference",
     )
+
+
+def _named(span: Span, attributes: Mapping[str, Any]) -> str | None:
+    """The agent's name as the name of its span; smolagents' spans add the method."""
+    return span.name.removesuffix(".run") if "input.value" in attributes else None
 
 
 def read_model(span: Span) -> SeenModel | None:
@@ -98,12 +110,23 @@ def _messages(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]
         found.append(
             {
                 "role": attributes.get(f"{base}.role"),
-                "content": attributes.get(f"{base}.content"),
+                "content": attributes.get(f"{base}.content") or _parts(attributes, base),
                 "answers": text(attributes.get(f"{base}.tool_call_id")),
                 "requests": requests,
             }
         )
     return found
+
+
+def _parts(attributes: Mapping[str, Any], base: str) -> str | None:
+    """The texts of a message in parts."""
+    found = []
+    for part in range(MESSAGES_READ):
+        inner = f"{base}.contents.{part}.message_content"
+        if f"{inner}.type" not in attributes:
+            break
+        found.append(text(attributes.get(f"{inner}.text")))
+    return "\n".join(filter(None, found)) or None
 
 
 def _flat_query(attributes: Mapping[str, Any], prefix: str) -> str | None:
@@ -115,7 +138,7 @@ def _query(value: Any) -> str | None:
     """The request in an agent's input: text, or JSON whose messages end with the user's."""
     said = json_value(value)
     if isinstance(said, Mapping):
-        said = said.get("messages") or said.get("input") or said.get("query")
+        said = said.get("messages") or said.get("input") or said.get("query") or said.get("task")
     if isinstance(said, list) and said:
         last = said[-1]
         if isinstance(last, list) and len(last) == 2:

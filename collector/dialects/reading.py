@@ -19,6 +19,8 @@ class SeenCall:
     span: Span
     index: int | None = None
     """Sequence number within the run, where the sender counts."""
+    layer: str | None = None
+    """Set where one scope has spans of several layers for one call; otherwise the scope is the layer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,43 +95,93 @@ def first_key(span: Span) -> str | None:
     return next(iter(span.attributes), None) if quick is None else quick()
 
 
+REQUESTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
+    "tool_call": ("id", "name", ("arguments",)),  # GenAI semantic conventions
+    "tool-call": ("toolCallId", "toolName", ("input", "args")),  # Vercel
+    "tool_use": ("id", "name", ("input",)),  # Anthropic
+    "function_call": ("call_id", "name", ("arguments",)),  # OpenAI Responses
+}
+"""Type of a message's part -> its fields for call id, tool and arguments."""
+ANSWERS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "tool_call_response": ("id", ("response", "result")),
+    "tool-result": ("toolCallId", ("output", "result")),
+    "tool_result": ("tool_use_id", ("content",)),
+    "function_call_output": ("call_id", ("output",)),
+}
+"""Type of a message's part -> its fields for call id and result."""
+
+
 def requests_and_answers(messages: Any) -> tuple[list[Request], dict[str, Any], bool]:
     """Tool calls, tool results, and whether there is text, in a list of messages.
 
-    Understood are parts (`tool_call`, `tool_call_response`) and OpenAI's `tool_calls` and role `tool`.
+    Understood are the parts of the tables above, OpenAI's `tool_calls` with role `tool`, and LangChain's
+    messages. What spells no message is passed over.
     """
     requests: list[Request] = []
     answers: dict[str, Any] = {}
     has_text = False
     listed = json_value(messages)
-    for message in listed if isinstance(listed, list) else []:
-        if not isinstance(message, Mapping):
+    for entry in listed if isinstance(listed, list) else []:
+        if not isinstance(entry, Mapping):
             continue
-        if message.get("role") == "tool" and isinstance(message.get("tool_call_id"), str):
-            answers[message["tool_call_id"]] = message.get("content")
-        for entry in message.get("tool_calls") or ():
-            if isinstance(entry, Mapping):
-                said = entry.get("function") if isinstance(entry.get("function"), Mapping) else entry
-                requests += request_of(entry.get("id"), said)
+        message = unwrapped_message(entry)
+        answered = message.get("tool_call_id") or message.get("id")
+        if "tool" in (message.get("role"), message.get("type")) and isinstance(answered, str):
+            answers[answered] = plain_content(message.get("content"))
+        asked = message.get("tool_calls")
+        for call in asked if isinstance(asked, list) else []:
+            if isinstance(call, Mapping):
+                inner = call.get("function")
+                requests += request_of(call.get("id"), inner if isinstance(inner, Mapping) else call)
         content = message.get("parts") or message.get("content")
         has_text |= isinstance(content, str) and bool(content.strip())
-        for part in content if isinstance(content, list) else []:
-            if not isinstance(part, Mapping):
-                continue
-            if part.get("type") == "tool_call":
-                requests += request_of(part.get("id"), part)
-            elif part.get("type") == "tool_call_response" and isinstance(part.get("id"), str):
-                answers[part["id"]] = json_value(part.get("response", part.get("result")))
-            elif part.get("type") == "text":
-                has_text |= bool(str(part.get("content") or part.get("text") or "").strip())
+        for part in [message, *(content if isinstance(content, list) else [])]:
+            if isinstance(part, Mapping):
+                has_text |= _read_part(part, requests, answers)
     return requests, answers, has_text
+
+
+def _read_part(part: Mapping[str, Any], requests: list[Request], answers: dict[str, Any]) -> bool:
+    """Add what the part asks or answers; whether it is text."""
+    kind = part.get("type")
+    if not isinstance(kind, str):
+        return False
+    if kind in REQUESTS:
+        id_key, name_key, argument_keys = REQUESTS[kind]
+        arguments = next((part[key] for key in argument_keys if key in part), None)
+        requests += request_of(part.get(id_key), {"name": part.get(name_key), "arguments": arguments})
+    elif kind in ANSWERS:
+        id_key, result_keys = ANSWERS[kind]
+        if isinstance(part.get(id_key), str):
+            result = next((part[key] for key in result_keys if key in part), None)
+            answers[part[id_key]] = plain_content(json_value(result))
+    return kind in ("text", "output_text") and bool(
+        str(part.get("content") or part.get("text") or "").strip()
+    )
+
+
+def unwrapped_message(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message inside LangChain's serialized constructor, or the message itself."""
+    inner = entry.get("kwargs")
+    return inner if isinstance(inner, Mapping) else entry
+
+
+def plain_content(value: Any) -> Any:
+    """A result without the wrapping that protocols put around one text."""
+    only = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if isinstance(only, Mapping) and only.get("type") == "text" and text(only.get("text")):
+        return only["text"]
+    if isinstance(value, Mapping) and set(value) == {"type", "value"}:
+        return value["value"]  # Vercel: {"type": "text" or "json" or "error-text", "value": ...}
+    return value
 
 
 def request_of(call_id: Any, said: Any) -> list[Request]:
     name = said.get("name") if isinstance(said, Mapping) else None
     if not isinstance(name, str) or not name:
         return []
-    return [Request(text(call_id), name, json_value(said.get("arguments")))]
+    arguments = said.get("args") if said.get("arguments") is None else said.get("arguments")
+    return [Request(text(call_id), name, json_value(arguments))]
 
 
 def json_value(value: Any) -> Any:
@@ -175,8 +227,9 @@ def last_user_text(messages: Any) -> str | None:
     listed = json_value(messages)
     if isinstance(listed, str):
         return listed or None
-    for message in reversed(listed if isinstance(listed, list) else []):
-        if isinstance(message, Mapping) and message.get("role") in ("user", "human"):
+    for entry in reversed(listed if isinstance(listed, list) else []):
+        message = unwrapped_message(entry) if isinstance(entry, Mapping) else {}
+        if {"user", "human"} & {str(message.get("role")), str(message.get("type"))}:
             said = "\n".join(_texts(message.get("parts") or message.get("content")))
             if said:
                 return said
@@ -195,9 +248,13 @@ def _texts(content: Any) -> Iterable[str]:
                 yield found
 
 
+TRACEBACK = "Traceback (most recent call last)"
+
+
 def error_text(span: Span, kind: Any = None) -> str | None:
-    """Why the span failed, None where it did not."""
+    """Why the span failed, None where it did not: the exception's own words before the status's."""
     if span.status != "error" and not kind:
         return None
     raised = (attributes.get("exception.message") for name, attributes in span.events if name == "exception")
-    return span.status_message or next((said for said in raised if text(said)), None) or text(kind) or "error"
+    said = next((words for words in raised if text(words)), None) or span.status_message
+    return said.partition(TRACEBACK)[0].strip() or said or text(kind) or "error"

@@ -8,11 +8,14 @@ from collector.dialects.reading import (
     Dialect,
     SeenAgent,
     SeenCall,
+    SeenModel,
     json_value,
     last_user_text,
     loaded,
     plain_call,
+    requests_and_answers,
     text,
+    tool_names,
 )
 from collector.model import Span
 
@@ -50,4 +53,25 @@ def read_agent(span: Span) -> SeenAgent | None:
     )
 
 
-DIALECT = Dialect("vercel", read_call, read_agent)
+def read_model(span: Span) -> SeenModel | None:
+    """A step of generating or streaming: messages and tools in, tool calls and text out."""
+    attributes = loaded(span)
+    if not str(attributes.get(OPERATION)).endswith((".doGenerate", ".doStream")):
+        return None
+    calls = json_value(attributes.get("ai.response.toolCalls"))
+    parts = [{**call, "type": "tool-call"} for call in calls or () if isinstance(call, Mapping)]
+    requests, _, _ = requests_and_answers([{"role": "assistant", "content": parts}])
+    given = attributes.get("ai.prompt.messages")
+    return SeenModel(
+        span=span,
+        requests=tuple(requests),
+        with_text=bool(text(attributes.get("ai.response.text"))),
+        answers=requests_and_answers(given)[1],
+        query=last_user_text(given),
+        tools=tool_names(attributes.get("ai.prompt.tools")),
+        model=text(attributes.get("ai.model.id")),
+        session=text(attributes.get("ai.telemetry.metadata.sessionId")),
+    )
+
+
+DIALECT = Dialect("vercel", read_call, read_agent, read_model)

@@ -1,16 +1,22 @@
-"""Every vocabulary against spans that its own library produced (see recorded/README.md)."""
+"""Every vocabulary against spans that its own library produced (see recorded/README.md).
+
+Each recording comes with the log of the tools and of the model server, which knows nothing of spans: the
+run that is rebuilt must tell the same.
+"""
 
 from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from traces import JSON, T0, Client, agent_spans, new_id, request
 
-from collector.model import Run
+from collector.model import Run, Span, ToolCall
 from collector.otlp.files import runs_from_otlp
 from collector.otlp.json_in import from_json
 from collector.otlp.segments import from_protobuf
@@ -20,14 +26,108 @@ from collector.settings import Limits
 from synth.errors import BadInput
 
 RECORDED = Path(__file__).parent / "recorded"
-EXACT = [
-    "langsmith", "openinference_agents", "openinference_langchain", "openllmetry_agents",
-    "openllmetry_langchain", "pydantic_ai",
-]  # fmt: skip
-RAW_LOOPS = ["openinference_raw", "openllmetry_raw"]
-QUERY = "What is the weather in Oslo and Rome? Then book a hotel in Oslo."
+LOGS = ".log.json"
+TICK = 2_000_000
+"""Nanoseconds by which the clock of an instrumentation may differ from that of the tools' own log."""
 
 
+@dataclass(frozen=True)
+class Carried:
+    """What a vocabulary tells; the rest is None, as it must be."""
+
+    agent: str | None = "travel_agent"
+    exact: bool = True
+    """It has a span per execution; otherwise calls are rebuilt from the model's messages, with bounds."""
+    ids: bool = True
+    query: bool = True
+    tools: bool = True
+    content: bool = True
+    """Arguments and results."""
+    unknown: str | None = "refused"
+    """How the request for a tool that does not exist is told: `refused` = it never ran; `answered` = as
+    an answered call, since the vocabulary does not say what was offered; None = not at all."""
+    failure: str = "no room in Oslo"
+    """What is told of the tool that failed."""
+
+
+RAW = Carried(agent=None, exact=False, unknown="answered")
+REDACTED = "Error running tool (non-fatal)"
+"""The OpenAI Agents SDK keeps the reason to itself."""
+AGENTS = Carried(failure=REDACTED)
+TOLD: dict[str, Carried] = {
+    "genai_agents_nested": Carried(ids=False, query=False, tools=False, unknown=None, failure=REDACTED),
+    "genai_agents_plain": Carried(ids=False, query=False, tools=False, unknown=None, failure=REDACTED),
+    "genai_anthropic_messages": RAW,
+    "genai_anthropic_stream": RAW,
+    "genai_langchain_nested": Carried(),
+    "genai_langchain_plain": Carried(),
+    "genai_langchain_stream": Carried(),
+    "genai_openai_chat": RAW,
+    "genai_openai_responses": RAW,
+    "genai_openai_stream": RAW,
+    "langsmith_langchain_nested": Carried(),
+    "langsmith_langchain_plain": Carried(),
+    "logfire_agents_nested": AGENTS,
+    "logfire_agents_plain": AGENTS,
+    "logfire_agents_stream": AGENTS,
+    "logfire_pydantic_ai_nested": Carried(),
+    "logfire_pydantic_ai_plain": Carried(),
+    "native+openinference_anthropic_messages": RAW,
+    "native+openinference_anthropic_stream": RAW,
+    "native_anthropic_messages": Carried(agent=None, exact=False, unknown="answered", tools=False),
+    "native_anthropic_runner": Carried(
+        agent="anthropic.messages.tool_runner", tools=False, unknown="answered"
+    ),
+    "native_anthropic_stream": Carried(agent=None, exact=False, unknown="answered", tools=False),
+    "native_mcp": Carried(
+        agent=None, ids=False, query=False, tools=False, content=False, unknown="failed", failure="tool_error"
+    ),
+    "native_pydantic_ai_nested": Carried(),
+    "native_pydantic_ai_plain": Carried(),
+    "official_google_genai": Carried(agent=None, ids=False),
+    "official_openai_chat": Carried(agent=None, exact=False, unknown="answered", tools=False),
+    "official_openai_stream": Carried(agent=None, exact=False, unknown="answered", tools=False),
+    "openinference+openllmetry_langchain_plain": Carried(),
+    "openinference_agents_mcp": Carried(failure="tool_error"),
+    "openinference_agents_nested": AGENTS,
+    "openinference_agents_plain": AGENTS,
+    "openinference_agents_stream": AGENTS,
+    "openinference_anthropic_messages": RAW,
+    "openinference_anthropic_stream": RAW,
+    "openinference_langchain_nested": Carried(),
+    "openinference_langchain_plain": Carried(),
+    "openinference_langchain_stream": Carried(),
+    "openinference_openai_chat": RAW,
+    "openinference_openai_responses": RAW,
+    "openinference_openai_stream": RAW,
+    "openinference_smolagents": Carried(),
+    "openllmetry_agents_nested": AGENTS,
+    "openllmetry_agents_plain": AGENTS,
+    "openllmetry_agents_stream": AGENTS,
+    "openllmetry_anthropic_messages": RAW,
+    "openllmetry_anthropic_stream": RAW,
+    "openllmetry_langchain_nested": Carried(),
+    "openllmetry_langchain_plain": Carried(),
+    "openllmetry_langchain_stream": Carried(),
+    "openllmetry_openai_chat": RAW,
+    "openllmetry_openai_responses": RAW,
+    "openllmetry_openai_stream": RAW,
+    "pdoctor+openinference_langchain_plain": Carried(),
+    "vercel_generate": Carried(),
+    "vercel_stream": Carried(),
+}
+SILENT = ["official_old_openai_chat", "official_old_openai_stream", "openinference_google_genai"]
+"""Their spans hold no message (the older ones send them as log records): no call can be known."""
+TWICE = ["openinference+genai_langchain_plain", "pdoctor+openllmetry_langchain_plain"]
+"""Each instrumentation opens a trace of its own, so there are two runs."""
+
+
+def recorded_spans(name: str) -> list[tuple[str, list[Span]]]:
+    segments = from_json((RECORDED / f"{name}.json").read_bytes(), Limits()).segments
+    return [(segment.run_id, list(spans_of([segment.payload]))) for segment in segments]
+
+
+@cache
 def recorded_run(name: str) -> Run:
     path = RECORDED / f"{name}.json"
     with path.open("rb") as stream:
@@ -35,52 +135,155 @@ def recorded_run(name: str) -> Run:
     return run
 
 
+def log_of(name: str) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads((RECORDED / f"{name}{LOGS}").read_text())
+    return said
+
+
 def test_every_recording_is_tested() -> None:
-    assert {path.stem for path in RECORDED.glob("*.json")} == {*EXACT, *RAW_LOOPS}
+    names = {path.name.removesuffix(".json") for path in RECORDED.glob("*.json")}
+    recordings = {name for name in names if not name.endswith(".log")}
+    assert recordings == {*TOLD, *SILENT, *TWICE}
+    assert {f"{name}.log" for name in recordings} <= names
 
 
-@pytest.mark.parametrize("name", EXACT + RAW_LOOPS)
-def test_calls_ids_arguments_and_results_are_read(name: str) -> None:
+def split(run: Run) -> tuple[list[ToolCall], list[ToolCall]]:
+    """(the calls that the tools' log can know, the request for a tool that does not exist)."""
+    known = [call for call in run.calls if call.tool not in ("find_flight", "final_answer")]
+    return known, [call for call in run.calls if call.tool == "find_flight"]
+
+
+def differences(run: Run, log: dict[str, Any], told: Carried) -> list[str]:
+    """What the run tells otherwise than the log of its tools and its model server."""
+    calls, _ = split(run)
+    flaws = [f"{len(calls)} calls for {len(log['executed'])} executions"]
+    if len(calls) == len(log["executed"]):
+        flaws = []
+    free = list(calls)
+    found: list[ToolCall] = []
+    for entry in log["executed"]:
+        same = [call for call in free if tells(call, entry, told)]
+        if not same:
+            flaws.append(f"no call tells of {entry}")
+            continue
+        free.remove(same[0])
+        found.append(same[0])
+    for (one, call), (other, later) in zip(
+        zip(log["executed"], found, strict=False),
+        zip(log["executed"][1:], found[1:], strict=False),
+        strict=False,
+    ):
+        if one["end"] < other["start"] and calls.index(call) > calls.index(later):
+            flaws.append(f"{call.tool} comes after {later.tool}")
+    return flaws
+
+
+def tells(call: ToolCall, entry: dict[str, Any], told: Carried) -> bool:
+    """The call is of this execution: tool, arguments, result or error, and times that hold it."""
+    assert call.start is not None
+    assert call.end is not None
+    failed = "error" in entry
+    outcome = str(call.error if told.exact else call.result) if failed else call.result
+    return (
+        call.tool == entry["tool"]
+        and call.executed
+        and call.start[0] - TICK <= entry["start"]
+        and entry["end"] <= call.end[1] + TICK
+        and (call.start[0] == call.start[1]) == told.exact
+        and (not told.content or call.arguments == entry["arguments"])
+        and (call.error is not None) == (failed and told.exact)
+        and (
+            (failed and told.failure in str(outcome))
+            or (not failed and outcome == (entry["result"] if told.content else None))
+        )
+    )
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_the_run_tells_what_the_tools_log_tells(name: str) -> None:
     run = recorded_run(name)
-    assert [(call.id, call.tool, call.arguments) for call in run.calls] == [
-        ("call_1", "get_weather", {"city": "Oslo"}),
-        ("call_2", "get_weather", {"city": "Rome"}),
-        ("call_3", "book_hotel", {"city": "Oslo"}),
-    ]
-    assert [call.result for call in run.calls[:2]] == ["sunny in Oslo", "sunny in Rome"]
-    assert run.query == QUERY
+    assert differences(run, log_of(name), TOLD[name]) == []
     assert run.problems == ()
 
 
-@pytest.mark.parametrize("name", EXACT)
-def test_a_tool_span_is_a_call_with_exact_times_and_its_error(name: str) -> None:
-    run = recorded_run(name)
-    assert [call.error is None for call in run.calls] == [True, True, False]
-    assert all(call.start and call.end and call.start[0] == call.start[1] for call in run.calls)
-    assert run.agent == "travel_agent"
+@pytest.mark.parametrize("name", TOLD)
+def test_call_ids_are_the_ones_the_model_gave(name: str) -> None:
+    log = log_of(name)
+    calls = [call for call in recorded_run(name).calls if call.tool != "final_answer"]
+    if not TOLD[name].ids:
+        assert {call.id for call in calls} == {None}
+        return
+    asked = [(r["id"], r["tool"], r["arguments"]) for r in log["requested"] if r["tool"] != "final_answer"]
+    assert sorted((c.id, c.tool, c.arguments) for c in calls) == sorted(asked, key=lambda one: one[:2])
 
 
-@pytest.mark.parametrize("name", RAW_LOOPS)
-def test_requests_and_answers_of_a_raw_loop_become_calls_with_bounds(name: str) -> None:
-    run = recorded_run(name)
-    assert run.tools == ("get_weather", "book_hotel")
-    assert [call.step for call in run.calls] == [0, 0, 1]
-    first, _, last = run.calls
-    assert first.start is not None
-    assert last.start is not None
-    assert first.start == first.end
-    assert first.start[0] < first.start[1] <= last.start[0]
+@pytest.mark.parametrize("name", TOLD)
+def test_agent_query_and_tools_are_read_where_they_are_told(name: str) -> None:
+    run, log, told = recorded_run(name), log_of(name), TOLD[name]
+    assert run.agent == told.agent
+    assert run.query == (log["query"] if told.query else None)
+    assert run.tools is None or set(log["offered"]) <= set(run.tools)
+    assert (run.tools is not None) == told.tools
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_request_for_a_tool_that_does_not_exist_is_told(name: str) -> None:
+    requested = [r for r in log_of(name)["requested"] if r["tool"] == "find_flight"]
+    _, calls = split(recorded_run(name))
+    how = TOLD[name].unknown
+    assert len(calls) == (len(requested) if how else 0)
+    for call in calls:
+        assert call.executed == (how != "refused")
+        assert (call.error is not None) == (how != "answered") or name == "openinference_smolagents"
+        assert call.result is None or "find_flight" in call.result
+
+
+@pytest.mark.parametrize("name", [name for name, told in TOLD.items() if told.ids])
+def test_calls_of_one_message_share_a_step(name: str) -> None:
+    by_step: dict[int, set[str]] = {}
+    for call in recorded_run(name).calls:
+        assert call.step is not None
+        by_step.setdefault(call.step, set()).add(call.tool)
+    assert all(len(tools) == 1 for tools in by_step.values())
+    assert len(by_step) == len({call.tool for call in recorded_run(name).calls})
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_spans_without_messages_tell_of_no_call(name: str) -> None:
+    ((run_id, spans),) = recorded_spans(name)
+    assert rebuild(run_id, spans).run.calls == ()
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_two_instrumentations_with_a_trace_each_tell_the_same_twice(name: str) -> None:
+    with (RECORDED / f"{name}.json").open("rb") as stream:
+        runs = list(runs_from_otlp(stream, file=name))
+    assert [differences(run, log_of(name), Carried()) for run in runs] == [[], []]
+
+
+def test_the_comparison_with_the_log_finds_planted_defects() -> None:
+    run, log = recorded_run("genai_langchain_plain"), log_of("genai_langchain_plain")
+    first, second, *_ = log["executed"]
+    for planted in (
+        {"executed": [first, second]},
+        {"executed": [*log["executed"], first]},
+        {"executed": [{**first, "arguments": {"city": "Bergen"}}, *log["executed"][1:]]},
+        {"executed": [{**first, "result": "rain"}, *log["executed"][1:]]},
+        {"executed": [{**first, "start": first["start"] - 10**9}, *log["executed"][1:]]},
+        {"executed": [*log["executed"][:2], {**log["executed"][2], "error": "", "tool": "get_weather"}]},
+    ):
+        assert differences(run, {**log, **planted}, Carried()) != []
 
 
 def test_a_request_that_is_never_answered_never_ran() -> None:
-    document = json.loads((RECORDED / "openllmetry_raw.json").read_text())
-    spans = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
-    last = max(range(len(spans)), key=lambda at: int(spans[at]["startTimeUnixNano"]))
-    spans.pop(last)  # the model call that was given the answer to call_3
+    document = json.loads((RECORDED / "openllmetry_openai_chat.json").read_text())
+    lists = [scope["spans"] for said in document["resourceSpans"] for scope in said["scopeSpans"]]
+    last = max(lists, key=lambda spans: int(spans[-1]["startTimeUnixNano"]))
+    last.pop()  # the model call that was given the answer to call_2_0
     (segment,) = from_json(json.dumps(document).encode(), Limits()).segments
     run = rebuild(segment.run_id, list(spans_of([segment.payload]))).run
     assert [(call.id, call.executed) for call in run.calls] == [
-        ("call_1", True), ("call_2", True), ("call_3", False),
+        ("call_0_0", True), ("call_0_1", True), ("call_1_0", True), ("call_2_0", False),
     ]  # fmt: skip
 
 
@@ -88,17 +291,6 @@ def calls_of(*spans: dict[str, Any], scope: str) -> list[tuple[Any, ...]]:
     (segment,) = from_protobuf(request(*spans, scope=scope).SerializeToString(), Limits()).segments
     run = rebuild(segment.run_id, list(spans_of([segment.payload]))).run
     return [(call.id, call.tool, call.arguments, call.result, call.error) for call in run.calls]
-
-
-def test_vercels_tool_calls_are_read() -> None:
-    span = {
-        "trace": new_id(), "id": 2, "parent": 1, "name": "ai.toolCall",
-        "at": {
-            "operation.name": "ai.toolCall", "ai.operationId": "ai.toolCall", "ai.toolCall.name": "search",
-            "ai.toolCall.id": "c1", "ai.toolCall.args": '{"q": 1}', "ai.toolCall.result": '{"hits": []}',
-        },
-    }  # fmt: skip
-    assert calls_of(span, scope="ai") == [("c1", "search", {"q": 1}, {"hits": []}, None)]
 
 
 def test_mlflows_tool_spans_are_read() -> None:
@@ -124,12 +316,16 @@ def test_mcp_client_spans_are_read() -> None:
 @pytest.mark.parametrize("ids", [True, False])
 def test_calls_seen_by_our_tracer_and_by_another_library_count_once(ids: bool) -> None:
     """Ours around theirs, two of them parallel calls of one tool; their failed call knows no id."""
-    (segment,) = from_json((RECORDED / "openinference_langchain.json").read_bytes(), Limits()).segments
+    (segment,) = from_json((RECORDED / "openinference_langchain_plain.json").read_bytes(), Limits()).segments
     theirs = list(spans_of([segment.payload]))
-    tools = [span for span in theirs if span.name in ("get_weather", "book_hotel")]
+    tools = sorted(
+        (span for span in theirs if span.name in ("get_weather", "book_hotel")),
+        key=lambda span: span.start_ns,
+    )
+    known = ["call_0_0", "call_0_1", "call_2_0"]
     ours = agent_spans(
         segment.run_id,
-        [{"name": span.name, "id": f"call_{at + 1}" if ids else ""} for at, span in enumerate(tools)],
+        [{"name": span.name, "id": said if ids else ""} for span, said in zip(tools, known, strict=True)],
         root=False,
     )
     for span, tool in zip(ours, tools, strict=True):
@@ -137,7 +333,7 @@ def test_calls_seen_by_our_tracer_and_by_another_library_count_once(ids: bool) -
     (own,) = from_protobuf(request(*ours).SerializeToString(), Limits()).segments
     run = rebuild(segment.run_id, [*theirs, *spans_of([own.payload])]).run
     assert [call.tool for call in run.calls] == ["get_weather", "get_weather", "book_hotel"]
-    assert [call.id for call in run.calls] == (["call_1", "call_2", "call_3"] if ids else [None] * 3)
+    assert [call.id for call in run.calls] == (known if ids else [None] * 3)
 
 
 def test_a_hostile_mix_of_types_breaks_no_reader() -> None:
@@ -193,7 +389,11 @@ def test_runs_from_files_of_protobuf_and_of_json_lines_are_the_same(tmp_path: Pa
     binary.write_bytes(message.SerializeToString())
     lines = tmp_path / "spans.jsonl"
     lines.write_text(
-        "\n".join((RECORDED / f"{name}.json").read_text() for name in ("pydantic_ai", "langsmith")) + "\n"
+        "\n".join(
+            (RECORDED / f"{name}.json").read_text()
+            for name in ("native_pydantic_ai_plain", "langsmith_langchain_plain")
+        )
+        + "\n"
     )
     with binary.open("rb") as stream:
         runs = list(runs_from_otlp(stream, file="spans.pb"))
@@ -221,9 +421,9 @@ def test_a_broken_file_is_named_with_its_line(tmp_path: Path, content: bytes, pl
 
 def test_an_instrumented_fleet_needs_no_change(shared: Client) -> None:
     """A recording sent as it is, gzipped JSON, becomes a listed run with its calls."""
-    document = (RECORDED / "openinference_langchain.json").read_bytes()
+    document = (RECORDED / "openinference_langchain_plain.json").read_bytes()
     answer = shared.send(gzip.compress(document), {**JSON, "content-encoding": "gzip"})
     assert answer.status_code == 200
     trace = json.loads(document)["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["traceId"]
     found = shared.judged(trace)
-    assert (found["agent"], found["source"], len(found["calls"])) == ("travel_agent", "openinference", 3)
+    assert (found["agent"], found["source"], len(found["calls"])) == ("travel_agent", "openinference", 4)

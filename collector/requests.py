@@ -1,0 +1,130 @@
+"""What models asked for, beside the tool calls that were seen.
+
+Many vocabularies leave the call id, or the arguments, to the spans of the model calls; and a request
+that no tool ever took (its tool does not exist) is to be seen nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from collector.dialects.reading import Request, SeenCall, SeenModel
+from collector.model import ToolCall
+
+HANDOFF = "transfer_to_"
+"""The OpenAI Agents SDK offers other agents as tools of such names; no tool runs for them."""
+
+
+def with_requests(calls: Sequence[SeenCall], models: Sequence[SeenModel]) -> list[SeenCall]:
+    """Calls completed by what the models asked for, and the requests that no span tells of.
+
+    A tool span that lacks id or arguments takes them from the request for the same tool. Where nothing
+    recorded the tools themselves (raw SDK loops), a request becomes a call: its times are bounded by
+    the model calls around it, and one that was never answered never ran. Where tools were recorded, only
+    an answered request can be a call that was missed; one for a tool that was not offered never ran.
+    """
+    models = _with_answered_ids(models)
+    result = sorted(calls, key=lambda seen: seen.span.start_ns)
+    free = list(range(len(result)))
+    recorded = any(seen.layer is None for seen in result)
+    for turn, model in enumerate(models):
+        for request in model.requests:
+            answer = _answer(request, turn, models)
+            taken = [i for i in free if _answers_request(result[i], request, model, answer)]
+            if taken:
+                at = min(taken, key=lambda i: (_differ(result[i], request), i))
+                free.remove(at)
+                result[at] = _completed(result[at], request, turn, model, answer)
+            elif (missed := _requested(request, turn, model, answer, recorded)) is not None:
+                result.append(missed)
+    return result
+
+
+def _with_answered_ids(models: Sequence[SeenModel]) -> list[SeenModel]:
+    """OpenAI's Responses have two ids per call; where only the item's was recorded, the answers to the
+    whole message, in order, tell the call's own.
+    """
+    fixed = list(models)
+    known = {request.id for model in models for request in model.requests}
+    for at, (model, later) in enumerate(pairwise(models)):
+        unknown = [call_id for call_id in later.answers if call_id not in known]
+        if model.requests and len(unknown) == len(later.answers) == len(model.requests):
+            requests = zip(model.requests, unknown, strict=True)
+            fixed[at] = replace(model, requests=tuple(replace(r, id=call_id) for r, call_id in requests))
+    return fixed
+
+
+def _answer(request: Request, turn: int, models: Sequence[SeenModel]) -> SeenModel | None:
+    """The model call that was given the result, in the same conversation (another agent may reuse ids)."""
+    if request.id is None:
+        return None
+    query = models[turn].query
+    return next(
+        (
+            later
+            for later in models[turn + 1 :]
+            if request.id in later.answers and (query is None or later.query is None or later.query == query)
+        ),
+        None,
+    )
+
+
+def _answers_request(seen: SeenCall, request: Request, model: SeenModel, answer: SeenModel | None) -> bool:
+    call = seen.call
+    if call.tool != request.tool or (call.id and request.id and call.id != request.id):
+        return False
+    if answer is not None and seen.span.start_ns > answer.span.start_ns:
+        return False
+    return seen.span.start_ns >= model.span.start_ns
+
+
+def _differ(seen: SeenCall, request: Request) -> bool:
+    """Parallel calls of one tool are told apart by their arguments."""
+    return isinstance(seen.call.arguments, Mapping) and seen.call.arguments != request.arguments
+
+
+def _completed(
+    seen: SeenCall, request: Request, turn: int, model: SeenModel, answer: SeenModel | None
+) -> SeenCall:
+    call = seen.call
+    spelled = isinstance(call.arguments, Mapping)
+    untold = call.arguments is None and call.result is None and call.error is None
+    return replace(
+        seen,
+        call=replace(
+            call,
+            id=call.id or request.id,
+            arguments=call.arguments if spelled or request.arguments is None else request.arguments,
+            result=answer.answers[request.id] if untold and answer and request.id else call.result,
+            step=turn if call.step is None else call.step,
+            with_text=model.with_text if call.with_text is None else call.with_text,
+        ),
+    )
+
+
+def _requested(
+    request: Request, turn: int, model: SeenModel, answer: SeenModel | None, recorded: bool
+) -> SeenCall | None:
+    """A request that no span answers, as a call whose times are only bounded; None: not to be told."""
+    refused = recorded and model.tools is not None and request.tool not in model.tools
+    told = not recorded or refused or (answer is not None and not request.tool.startswith(HANDOFF))
+    if request.id is None or not told:
+        return None
+    said = answer.answers[request.id] if answer else None
+    first = model.span.end_ns
+    last = max(first, answer.span.start_ns) if answer else first
+    call = ToolCall(
+        id=request.id,
+        tool=request.tool,
+        arguments=request.arguments,
+        result=None if refused else said,
+        error=str(said) if refused and said is not None else None,
+        start=(first, last),
+        end=(first, last),
+        step=turn,
+        with_text=model.with_text,
+        executed=answer is not None and not refused,
+    )
+    return SeenCall(call, model.span)
