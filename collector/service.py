@@ -90,15 +90,7 @@ class Service:
 
     def load_files(self) -> None:
         """Cases and policies named in the settings; raises BadInput that names file and line."""
-        if self.settings.cases is not None:
-            cases = {case.id: case for case in read_cases(self.settings.cases)}
-            bodies = {case_id: orjson.dumps(case.to_json()).decode() for case_id, case in cases.items()}
-            texts = {case_id: case_texts(case) for case_id, case in cases.items()}
-            catalog.put_cases(self.store, self.project(), bodies, now=time.time(), texts=texts)
-        for path in policy_files(self.settings.policies):
-            text = path.read_text(encoding="utf-8")
-            read_policies(str(path), text)
-            catalog.put_policy(self.store, self.project(), path.stem, text, now=time.time())
+        load_files(self.store, self.project(), self.settings.cases, self.settings.policies)
 
     def _clean(self) -> None:
         """Now and then: delete expired runs, in small transactions, and say what was done meanwhile."""
@@ -153,6 +145,19 @@ class Service:
             supervisor.close()
         self.store.close()
         log.info("stopped", extra=done)
+
+
+def load_files(store: Store, project: int, cases_file: Path | None, policies: Path | None) -> None:
+    """Store the cases of a file and the policies of a file or folder; raises BadInput with file and line."""
+    if cases_file is not None:
+        cases = {case.id: case for case in read_cases(cases_file)}
+        bodies = {case_id: orjson.dumps(case.to_json()).decode() for case_id, case in cases.items()}
+        texts = {case_id: case_texts(case) for case_id, case in cases.items()}
+        catalog.put_cases(store, project, bodies, now=time.time(), texts=texts)
+    for path in policy_files(policies):
+        text = path.read_text(encoding="utf-8")
+        read_policies(str(path), text)
+        catalog.put_policy(store, project, path.stem, text, now=time.time())
 
 
 def policy_files(place: Path | None) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
 
 from collector.api import views
-from collector.api.access import Access, reader
+from collector.api.access import Access, reader, writer
 from collector.api.bodies import json_object
 from collector.assess import assess, outcome_of
 from collector.errors import BadRequest, NotFound
@@ -20,12 +21,14 @@ from collector.otlp.spans import spans_of
 from collector.policies import load_all
 from collector.rebuild import inside, rebuild
 from collector.store import catalog, reads
+from collector.store.recheck import make_due
 from synth.case import case_from_json
 from synth.rules import Rules
 from synth.run import run_from_json
 
 router = APIRouter(prefix="/api/v1", tags=["runs"])
 Reader = Annotated[Access, Depends(reader)]
+Writer = Annotated[Access, Depends(writer)]
 Limit = Annotated[int, Query(ge=1, le=1000, description="Items on one page.")]
 Cursor = Annotated[str | None, Query(description="`cursor` of the previous page.")]
 OUTCOMES = ("pass", "fail", "open", "undecided", "unbound")
@@ -98,6 +101,32 @@ def show_stats(access: Reader) -> dict[str, Any]:
     """Counts of runs by outcome and error type, of spans, and of what waits to be judged."""
     with access.service.store.read() as connection:
         return reads.stats(connection, access.project)
+
+
+@router.post("/recheck", status_code=202)
+def recheck(
+    access: Writer,
+    case: str | None = None,
+    policy: str | None = None,
+    outcome: str | None = None,
+    error_type: str | None = None,
+    agent: str | None = None,
+    service: str | None = None,
+    tool: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> dict[str, Any]:
+    """Judge stored runs again, by the cases and policies of now; filters as for the list of runs.
+
+    Verdicts so far stay in the history of each run.
+    """
+    wanted = run_filter(
+        case=case, policy=policy, outcome=outcome, error_type=error_type, agent=agent, service=service,
+        tool=tool, since=since, until=until,
+    )  # fmt: skip
+    count = make_due(access.service.store, access.project, wanted, now=time.time())
+    access.service.wake()
+    return {"runs": count}
 
 
 @router.post("/check")

@@ -1,0 +1,183 @@
+"""`pdoctor recheck`: judge stored runs again, after cases or policies changed."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from collector.cli.client import DEFAULT_URL, Collector
+from collector.cli.console import clear_errors, exit_code, json_option, table, write_json
+from collector.cli.runs import FILTERS, filters
+from synth.errors import SynthError
+
+PATH = click.Path(path_type=Path, exists=True)
+COMPARED = 20_000
+"""Runs whose outcomes before and after are compared, the newest."""
+SHOWN = 20
+POLL_SECONDS = 0.1
+
+Outcomes = Mapping[str, str | None]
+"""Run id -> outcome."""
+Wanted = Mapping[str, str | None]
+"""Filters by name."""
+
+
+@click.command("recheck")
+@click.option("--collector", "url", default=None, metavar="URL", help=f"A running collector [{DEFAULT_URL}].")
+@click.option("--store", default=None, metavar="URL", help="A store that no collector serves just now.")
+@click.option("--cases", type=PATH, default=None, help="With --store: cases to load first.")
+@click.option("--policies", type=PATH, default=None, help="With --store: policies to load first.")
+@click.option("--wait", type=click.FloatRange(0), default=600.0, show_default=True, metavar="SECONDS")
+@filters
+@json_option
+def command(
+    url: str | None, store: str | None, cases: Path | None, policies: Path | None, wait: float, as_json: bool,
+    **wanted: str | None,
+) -> None:  # fmt: skip
+    """Judge stored runs again by the cases and policies of now, and say what changed.
+
+    The verdicts so far stay in the history of each run. Exit code as for `pdoctor check`, by the outcomes.
+    """
+    with clear_errors():
+        if store is not None and url is not None:
+            raise click.UsageError("give --collector or --store, not both")
+        if store is None and (cases or policies):
+            raise click.UsageError(
+                "--cases and --policies go with --store; to a running collector push them first"
+            )
+        where = in_store(store, cases, policies) if store else at_collector(url or DEFAULT_URL)
+        with where as place:
+            before = place.outcomes(wanted)
+            count = place.again(wanted)
+            place.settle(wait)
+            after = {run: outcome for run, outcome in place.outcomes({}).items() if run in before}
+        raise SystemExit(report(count, before, after, as_json))
+
+
+class Remote:
+    """The runs of a running collector."""
+
+    def __init__(self, url: str) -> None:
+        self.collector = Collector(url)
+
+    def outcomes(self, wanted: Wanted) -> Outcomes:
+        return outcomes_of(self.collector.pages("/runs", limit=1000, **wanted))
+
+    def again(self, wanted: Wanted) -> int:
+        asked = {name: value for name, value in wanted.items() if value is not None}
+        return int(self.collector.ask("POST", "/recheck", params=asked)["runs"])
+
+    def settle(self, seconds: float) -> None:
+        until_none(lambda: int(self.collector.get("/stats")["unchecked"]), seconds)
+
+
+class Local:
+    """The runs in a store, with a checker process of our own."""
+
+    def __init__(self, store: Any, supervisor: Any, project: int) -> None:
+        self.store, self.supervisor, self.project = store, supervisor, project
+
+    def outcomes(self, wanted: Wanted) -> Outcomes:
+        from collector.store import reads
+
+        with self.store.read() as connection:
+            rows = reads.list_runs(connection, self.project, filter_of(wanted), limit=COMPARED)
+            return {row["key"]: row["outcome"] for row in rows}
+
+    def again(self, wanted: Wanted) -> int:
+        from collector.store.recheck import make_due
+
+        count = make_due(self.store, self.project, filter_of(wanted), now=time.time())
+        self.supervisor.wake()
+        return count
+
+    def settle(self, seconds: float) -> None:
+        from collector.store import reads
+
+        def waiting() -> int:
+            with self.store.read() as connection:
+                return int(reads.stats(connection, self.project)["unchecked"])
+
+        until_none(waiting, seconds)
+
+
+def filter_of(wanted: Wanted) -> Any:
+    """The options as a filter of the store."""
+    from collector.api.runs import run_filter
+
+    all_of = {name: wanted.get(name) for name in FILTERS}
+    return run_filter(service=None, **all_of)
+
+
+@contextmanager
+def at_collector(url: str) -> Iterator[Remote]:
+    yield Remote(url)
+
+
+@contextmanager
+def in_store(url: str, cases: Path | None, policies: Path | None) -> Iterator[Local]:
+    from collector.access import DEFAULT_PROJECT
+    from collector.pipeline.supervisor import Supervisor
+    from collector.service import load_files
+    from collector.settings import Settings
+    from collector.store import open_store
+    from collector.store.engine import project_id
+
+    store = open_store(url)
+    try:
+        project = project_id(store, DEFAULT_PROJECT)
+        load_files(store, project, cases, policies)
+        supervisor = Supervisor(store, Settings(store_url=url))
+        try:
+            yield Local(store, supervisor, project)
+        finally:
+            supervisor.close()
+    finally:
+        store.close()
+
+
+def outcomes_of(items: Iterable[Mapping[str, Any]]) -> Outcomes:
+    found: dict[str, str | None] = {}
+    for item in items:
+        found[item["id"]] = item["outcome"]
+        if len(found) == COMPARED:
+            break
+    return found
+
+
+def until_none(waiting: Any, seconds: float) -> None:
+    """Return once `waiting` counts nothing any more; SynthError when time is up."""
+    end = time.monotonic() + seconds
+    while left := waiting():
+        if time.monotonic() > end:
+            raise SynthError(f"{left} runs are not judged yet after {seconds:g} s; --wait gives more time")
+        time.sleep(POLL_SECONDS)
+
+
+def report(count: int, before: Outcomes, after: Outcomes, as_json: bool) -> int:
+    """Say what changed; the exit code of the outcomes."""
+    changed = [
+        {"run_id": run, "before": before[run], "after": outcome}
+        for run, outcome in after.items()
+        if run in before and before[run] != outcome
+    ]
+    if as_json:
+        write_json({"runs": count, "changed": changed, "outcomes": dict(Counter(map(word, after.values())))})
+    else:
+        click.echo(f"{count} runs judged again, {len(changed)} changed")
+        if changed:
+            rows = [[c["run_id"], word(c["before"]), word(c["after"])] for c in changed[:SHOWN]]
+            click.echo(table(["run", "before", "after"], rows))
+        if len(changed) > SHOWN:
+            click.echo(f"... and {len(changed) - SHOWN} more; --json lists them all.")
+    return exit_code(outcome for outcome in after.values() if outcome)
+
+
+def word(outcome: str | None) -> str:
+    return outcome or "unbound"

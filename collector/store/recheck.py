@@ -1,0 +1,29 @@
+"""Judging again what is stored: runs become due; their verdicts so far stay in the history."""
+
+from __future__ import annotations
+
+from sqlalchemy import update
+
+from collector.store import reads, schema
+from collector.store.engine import Store
+from collector.store.reads import Filter
+
+BATCH = 1000
+"""Runs in one transaction, so that arrivals never wait long."""
+
+
+def make_due(store: Store, project: int, wanted: Filter, *, now: float) -> int:
+    """Have the runs that match looked at again as soon as possible; returns how many."""
+    runs = schema.runs
+    total, before = 0, None
+    while True:
+        with store.read() as connection:
+            rows = reads.list_runs(connection, project, wanted, limit=BATCH, before=before)
+            ids = [row["id"] for row in rows]
+        if not ids:
+            return total
+        with store.write() as connection:
+            connection.execute(
+                update(runs).where(runs.c.id.in_(ids)).values(due=now, version=runs.c.version + 1)
+            )
+        total, before = total + len(ids), ids[-1]
