@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import export, propagate, raw_loops, runs, runtime
+from . import export, outside, propagate, raw_loops, runs, runtime
 from .capture import Capture
 from .frameworks import FRAMEWORKS, Entry
 from .guard import FAILURES, guarded
@@ -199,14 +199,18 @@ def _register_once(what: str, action: Callable[[], None]) -> None:
 
 def _register_all_hooks() -> None:
     disabled = {name.strip() for name in runtime.ACTIVE.settings.disabled_frameworks.split(",")}
-    for entry in FRAMEWORKS:
+    known: list[Entry | outside.Outside] = [*FRAMEWORKS, *(guarded(outside.adapters) or ())]
+    for entry in known:
+        if entry.name in _states:
+            LOG.warning("the adapter %s is not used: there is one of that name", entry.adapter)
+            continue
         _states[entry.name] = LEFT_ALONE if entry.name in disabled else WAITING
         if entry.name not in disabled:
             for package in entry.packages:
                 before_import(package, functools.partial(_wake, entry))
 
 
-def _wake(entry: Entry) -> None:
+def _wake(entry: Entry | outside.Outside) -> None:
     """One of the framework's packages is about to be imported: load the adapter, wait for its modules."""
     with _lock:
         if _states[entry.name] == AWAKE:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from . import runtime, settings
-from .frameworks import FRAMEWORKS, Entry
+from . import outside, runtime, settings
+from .frameworks import FRAMEWORKS
 from .guard import FAILURES
 
 SECRET = ("api_key", "hash_key")
@@ -21,7 +21,7 @@ def report() -> dict[str, Any]:
         "installed": runtime.ACTIVE.on,
         "collector": _collector(chosen.endpoint),
         "settings": {name: _shown(name, getattr(chosen, name)) for name, *_ in settings.table()},
-        "frameworks": [_framework(entry) for entry in FRAMEWORKS],
+        "frameworks": [_framework(entry) for entry in (*FRAMEWORKS, *outside.adapters())],
         "internal_errors": dict(FAILURES),
     }
 
@@ -37,12 +37,23 @@ def text(found: dict[str, Any]) -> str:
     lines.append(f"content     {found['settings']['content']}")
     for framework in found["frameworks"]:
         version = framework["version"]
-        lines.append(f"{framework['name']:<15} {version or 'not installed here'}")
+        broken = framework.get("problem")
+        lines.append(f"{framework['name']:<15} {broken or version or 'not installed here'}")
     return "\n".join(lines)
 
 
-def _framework(entry: Entry) -> dict[str, Any]:
-    framework = entry.load()
+def _framework(entry: Any) -> dict[str, Any]:
+    try:
+        framework = entry.load()
+    except Exception as error:  # an adapter of somebody else
+        problem = f"{type(error).__name__}: {error}"
+        return {
+            "name": entry.name,
+            "distribution": None,
+            "version": None,
+            "supported": None,
+            "problem": problem,
+        }
     return {
         "name": entry.name,
         "distribution": framework.distribution,
