@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import IO, Any, Generic, Protocol, Self, TypeVar
+from typing import IO, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from synth.errors import BadInput
 from synth.harness import Result, Trial, result_from_json
 
 KIND = "pdoctor campaign"
+DONE = "done"
+"""Kind of the line that ends a campaign for good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Journal(Generic[R]):
         """`campaign` describes it; raises BadInput when the file belongs to another one. `remembered` is the
         part of a record that is kept in memory, where whole ones would fill it."""
         self.records: list[R] = []
+        self.finished = False
+        """Whether the campaign was said to be over."""
         self._from_json, self._remembered = from_json, remembered
         self._file = None if path is None else self._opened(path, {"kind": KIND, **campaign})
 
@@ -83,12 +87,18 @@ class Journal(Generic[R]):
             _write(self._file, record.to_json())
         self.records.append(self._remembered(record))
 
+    def finish(self) -> None:
+        """Say that the campaign is over, where only a clock could tell and another start would go on."""
+        if self._file is not None and not self.finished:
+            _write(self._file, {"kind": DONE})
+        self.finished = True
+
     def _opened(self, path: Path, head: Mapping[str, Any]) -> IO[str]:
         if not path.exists() or path.stat().st_size == 0:
             file = path.open("w", encoding="utf-8")
             _write(file, head)
             return file
-        found, self.records, whole = read_journal(path, self._from_json, self._remembered)
+        found, self.records, whole, self.finished = read_journal(path, self._from_json, self._remembered)
         if found != json.loads(json.dumps(head)):
             differing = sorted(name for name in {*found, *head} if found.get(name) != head.get(name))
             advice = "use another file, or the options it was started with"
@@ -105,15 +115,26 @@ def _write(file: IO[str], record: Mapping[str, Any]) -> None:
     os.fsync(file.fileno())
 
 
+class Contents(NamedTuple, Generic[R]):
+    """What the file of a campaign holds."""
+
+    head: dict[str, Any]
+    """What campaign it is."""
+    records: list[R]
+    size: int
+    """Bytes of whole lines."""
+    finished: bool
+
+
 def read_journal(
     path: Path,
     from_json: Callable[[Mapping[str, Any]], R],
     remembered: Callable[[R], R] = lambda record: record,
-) -> tuple[dict[str, Any], list[R], int]:
-    """(description, records, bytes of whole lines); a last line without its end is left out."""
+) -> Contents[R]:
+    """The file's contents; a last line without its end is left out."""
     head: dict[str, Any] = {}
     records: list[R] = []
-    whole = 0
+    whole, finished = 0, False
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if not line.endswith(b"\n"):
@@ -121,12 +142,14 @@ def read_journal(
             body = _record(path, number, line)
             if number == 1:
                 head = body
+            elif body.get("kind") == DONE:
+                finished = True
             else:
                 records.append(remembered(_made(path, number, from_json, body)))
             whole += len(line)
     if head.get("kind") != KIND:
         raise BadInput("this is not the file of a campaign", file=str(path), line=1)
-    return head, records, whole
+    return Contents(head, records, whole, finished)
 
 
 def _made(path: Path, number: int, from_json: Callable[[Mapping[str, Any]], R], body: dict[str, Any]) -> R:

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from synth.campaign import Budget, RunTrials, results_journal, run_campaign
-from synth.capability import LARGEST, Curve, Sampling, curve, errors_within, measure
+from synth.campaign import Budget, RunTrials, in_short, results_journal, run_campaign
+from synth.capability import FIRST, LARGEST, Curve, Sampling, curve, errors_within, measure
 from synth.case import Case
-from synth.dissect import MUTANTS, REPEATS, Dissection, dissect, dissections_journal, failures_of
+from synth.dissect import LAYERS, MUTANTS, REPEATS, Dissection, dissect, dissections_journal, failures_of
 from synth.generate import Options as CaseOptions
 from synth.generate import generate
 from synth.harness import Result, Trial
@@ -98,6 +98,74 @@ class Bench:
     parallel: int = 1
     on_result: Callable[[Result], None] = lambda result: None
     on_dissection: Callable[[Dissection], None] = lambda dissection: None
+    on_part: Callable[[Part], None] = lambda part: None
+    """Told when a part begins, in the order of `parts_of`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the experiments, and how much it can be at most."""
+
+    name: str
+    """`RQ1`, `capability order`, `causes timed`, ..."""
+    subject: Subject | None = None
+    """None: all of them."""
+    seconds: float | None = None
+    """Where a part ends by the clock."""
+    runs: int = 0
+
+    def __str__(self) -> str:
+        return self.name if self.subject is None else f"{self.name}, {self.subject[0]} on {self.subject[1]}"
+
+
+def parts_of(sizes: Sizes, subjects: Sequence[Subject], modes: Sequence[Mode] = MODES) -> tuple[Part, ...]:
+    """Everything to do, in order."""
+    curve_runs = sum(sizes.sampling.count(size) for size in range(FIRST, sizes.largest + 1))
+    cause_runs = len(subjects) * sizes.errors * (sizes.repeats + len(LAYERS) * sizes.mutants)
+    made = [Part("RQ1", one, sizes.rq1_seconds, sizes.rq1_cases or 0) for one in subjects]
+    for mode in modes:
+        made += [Part(f"capability {mode}", one, None, curve_runs) for one in subjects]
+        made.append(Part(f"causes {mode}", None, None, cause_runs))
+    return tuple(made)
+
+
+class Forecast:
+    """How much longer the experiments can take: an upper bound, since most parts end early."""
+
+    def __init__(self, parts: Sequence[Part], parallel: int) -> None:
+        self._left = list(parts)
+        self._parallel = parallel
+        self._runs = 0
+        self._agent_seconds = 0.0
+        self._here_runs = 0
+        self._here_since = time.monotonic()
+
+    def begin(self, part: Part) -> None:
+        while self._left and self._left[0] != part:
+            del self._left[0]
+        self._here_runs, self._here_since = 0, time.monotonic()
+
+    def count(self, result: Result) -> None:
+        self._runs += 1
+        self._here_runs += 1
+        self._agent_seconds += result.wall_seconds
+
+    @property
+    def seconds(self) -> float:
+        """At most so many are left, if runs go on taking what they took so far."""
+        bound = sum(self._whole(part) for part in self._left)
+        if not self._left:
+            return bound
+        here = self._left[0]
+        spent = time.monotonic() - self._here_since if here.seconds else self._here_runs * self._each
+        return bound - min(spent, self._whole(here))
+
+    @property
+    def _each(self) -> float:
+        return self._agent_seconds / max(1, self._runs) / self._parallel
+
+    def _whole(self, part: Part) -> float:
+        return part.runs * self._each if part.seconds is None else part.seconds
 
 
 def reproduce(
@@ -105,8 +173,12 @@ def reproduce(
 ) -> Reproduction:
     """Run what the folder does not have yet, and give everything."""
     folder.mkdir(parents=True, exist_ok=True)
-    rq1 = [result for subject in subjects for result in _errors_found(bench, subject, sizes, folder)]
-    chapters = tuple(_chapter(bench, subjects, sizes, folder, mode) for mode in modes)
+    parts = iter(parts_of(sizes, subjects, modes))
+    rq1: list[Result] = []
+    for subject in subjects:
+        bench.on_part(next(parts))
+        rq1 += _errors_found(bench, subject, sizes, folder)
+    chapters = tuple(_chapter(bench, subjects, sizes, folder, mode, parts) for mode in modes)
     return Reproduction(sizes, tuple(rq1), chapters)
 
 
@@ -127,17 +199,25 @@ def _errors_found(bench: Bench, subject: Subject, sizes: Sizes, folder: Path) ->
     options = CaseOptions(actions=sizes.rq1_actions)
     cases = timed(generate(sys.maxsize, sizes.seed, options))
     trials = (Trial(agent, model, case=case, synthesis_seconds=took) for case, took in cases)
-    with results_journal(folder / f"rq1-{_file_name(subject)}.jsonl", _head(sizes, "rq1")) as journal:
-        used = sum(result.wall_seconds for result in journal.records) / max(1, bench.parallel)
-        left = None if sizes.rq1_seconds is None else max(0.0, sizes.rq1_seconds - used)
-        run_campaign(bench.run, trials, journal, Budget(cases=sizes.rq1_cases, seconds=left), bench.on_result)
+    path = folder / f"rq1-{_file_name(subject)}.jsonl"
+    with results_journal(path, _head(sizes, "rq1"), remembered=in_short) as journal:
+        if not journal.finished:
+            used = sum(result.wall_seconds for result in journal.records) / max(1, bench.parallel)
+            left = None if sizes.rq1_seconds is None else max(0.0, sizes.rq1_seconds - used)
+            budget = Budget(cases=sizes.rq1_cases, seconds=left)
+            run_campaign(bench.run, trials, journal, budget, bench.on_result)
+            journal.finish()
         return journal.records
 
 
-def _chapter(bench: Bench, subjects: Sequence[Subject], sizes: Sizes, folder: Path, mode: Mode) -> Chapter:
+def _chapter(
+    bench: Bench, subjects: Sequence[Subject], sizes: Sizes, folder: Path, mode: Mode, parts: Iterator[Part]
+) -> Chapter:
     """RQ2 and RQ3 in one mode."""
-    with results_journal(folder / f"capability-{mode}.jsonl", _head(sizes, mode)) as journal:
+    path = folder / f"capability-{mode}.jsonl"
+    with results_journal(path, _head(sizes, mode), remembered=_only_failures_whole) as journal:
         for agent, model in subjects:
+            bench.on_part(next(parts))
             measure(
                 bench.run, agent, model, _cases_of(sizes, mode), journal, sizes.sampling,
                 largest=sizes.largest, on_result=bench.on_result,
@@ -145,12 +225,18 @@ def _chapter(bench: Bench, subjects: Sequence[Subject], sizes: Sizes, folder: Pa
         results = tuple(journal.records)
     curves = tuple(curve(agent, model, results) for agent, model in subjects)
     errors = tuple(error for one in curves for error in _sampled(results, one, sizes))
+    bench.on_part(next(parts))
     with dissections_journal(folder / f"dissections-{mode}.jsonl", _head(sizes, mode)) as causes:
         found = dissect(
             failures_of(errors), bench.passes, causes, parallel=bench.parallel, repeats=sizes.repeats,
             count=sizes.mutants, on_dissection=bench.on_dissection,
         )  # fmt: skip
         return Chapter(mode, results, curves, errors, tuple(found))
+
+
+def _only_failures_whole(result: Result) -> Result:
+    """Dissection needs the case of a failure; of a pass nothing but that it was one."""
+    return result if result.outcome == "fail" else in_short(result)
 
 
 def _cases_of(sizes: Sizes, mode: Mode) -> Callable[[int, int], Iterable[Case]]:

@@ -47,6 +47,7 @@ OPTIONS = (
 
 
 LIMIT = click.FloatRange(0)
+NO_KEY = "none"
 ALL_SIMULATED = "simulated-*"
 
 
@@ -110,6 +111,11 @@ class Setup:
         return cls(**{name: settings.pop(name) for name in cls.__dataclass_fields__})
 
     @property
+    def elsewhere(self) -> bool:
+        """Whether the model is served by an endpoint that was named."""
+        return bool(self.base_url or os.environ.get("OPENAI_BASE_URL"))
+
+    @property
     def model_name(self) -> str:
         real = self.base_url or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
         return self.model or ("gpt-4o-mini" if real else "simulated-perfect")
@@ -147,8 +153,10 @@ class Setup:
         self.check_model()
 
         options = Options(
-            self.parallel, self.agent_timeout, self.max_iterations, self.temperature, self.base_url
-        )
+            self.parallel, self.agent_timeout, self.max_iterations, self.temperature, self.base_url,
+            # OpenAI's SDK insists on a key even where a server of one's own asks for none.
+            api_key=NO_KEY if self.elsewhere and not os.environ.get("OPENAI_API_KEY") else None,
+        )  # fmt: skip
         with contextlib.ExitStack() as stack:
             url = self.url or stack.enter_context(own_collector())
             yield stack.enter_context(Harness(url, options, stack.enter_context(SimulatedModel())))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from collector.cli.console import clear_errors, fail, json_option, write_json
-from collector.cli.driving import Setup, driving_options
+from collector.cli.driving import POSITIVE, Setup, Ticker, driving_options, resumable
 
 if TYPE_CHECKING:
     from synth.harness import Result
     from synth.report import Report
+    from synth.reproduce import Forecast, Part, Sizes
 
 
 @click.command("report")
@@ -24,23 +27,43 @@ if TYPE_CHECKING:
     "--agent", "agents", multiple=True, help="Agents of the experiments; default: the built-in ones."
 )
 @click.option("--folder", default="pdoctor-report", show_default=True, help="Journals of the experiments.")
+@click.option(
+    "--minutes-per-agent",
+    type=click.FloatRange(0, min_open=True),
+    default=None,
+    help="Experiments: how long errors are looked for (Table 2) [60 with --paper].",
+)
+@click.option(
+    "--cap", type=POSITIVE, default=None, help="Experiments: most cases per number of actions [300, 20]."
+)
+@click.option("--largest", type=click.IntRange(2), default=None, help="Experiments: most actions [20, 8].")
+@click.option(
+    "--errors", type=POSITIVE, default=None, help="Experiments: failures that are looked into [100, 5]."
+)
 @click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE")
 @driving_options
 @json_option
 def command(
     journals: tuple[str, ...], before: str | None, sizes: str | None, agents: tuple[str, ...], folder: str,
-    output: str, as_json: bool, **settings: Any,
+    output: str, as_json: bool, minutes_per_agent: float | None, cap: int | None, largest: int | None,
+    errors: int | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Write one self-contained HTML report and its figures as PNG.
 
     With JOURNAL files (`pdoctor test --journal`): a report over those campaigns. With --quick or --paper:
-    the experiments of the paper (Tables 2 to 7, Figures 8 and 9) are run first; they resume in --folder.
+    the experiments of the paper (Tables 2 to 7, Figures 8 and 9) are run first; they resume in --folder,
+    after a crash too, with the same options. Each agent is measured on --model; where no real model is
+    named, on two simulated ones.
     """
     with clear_errors():
         if bool(journals) == bool(sizes):
             fail("give JOURNAL files of finished campaigns, or one of --quick and --paper")
         setup = Setup.take(settings)
-        report = campaigns(journals, before) if journals else experiments(setup, sizes, agents, Path(folder))
+        if journals:
+            report = campaigns(journals, before)
+        else:
+            chosen = chosen_sizes(sizes, minutes_per_agent, cap, largest, errors)
+            report = experiments(setup, chosen, agents, Path(folder))
         from synth.report import write_report
 
         written = write_report(report, Path(output))
@@ -62,21 +85,71 @@ def results_in(journal: str) -> list[Result]:
     from synth.campaign import read_journal
     from synth.harness import result_from_json
 
-    return read_journal(Path(journal), result_from_json)[1]
+    return read_journal(Path(journal), result_from_json).records
 
 
-def experiments(setup: Setup, sizes: str | None, agents: tuple[str, ...], folder: Path) -> Report:
+def chosen_sizes(
+    name: str | None, minutes: float | None, cap: int | None, largest: int | None, errors: int | None
+) -> Sizes:
+    """The paper's sizes or the quick ones, with what was said otherwise."""
+    from synth.reproduce import PAPER, QUICK
+
+    sizes = PAPER if name == "paper" else QUICK
+    if minutes is not None:
+        sizes = replace(sizes, rq1_seconds=60 * minutes, rq1_cases=None)
+    if cap is not None:
+        sizes = replace(sizes, sampling=replace(sizes.sampling, cap=cap))
+    return replace(sizes, largest=largest or sizes.largest, errors=errors or sizes.errors)
+
+
+def experiments(setup: Setup, sizes: Sizes, agents: tuple[str, ...], folder: Path) -> Report:
     from synth.dissect import passes_with
     from synth.report import report_of
-    from synth.reproduce import PAPER, QUICK, SIMULATED_SUBJECTS, Bench, reproduce
+    from synth.reproduce import Bench, Forecast, parts_of, reproduce
+
+    subjects = subjects_of(setup, agents)
+    follower = Follower(Forecast(parts_of(sizes, subjects), setup.parallel))
+    with setup.harness() as harness, resumable(str(folder)):
+        bench = Bench(
+            harness.run, passes_with(harness, follower.on_result), setup.parallel, follower.on_result,
+            on_part=follower.on_part,
+        )  # fmt: skip
+        measured = reproduce(bench, subjects, sizes, folder)
+    follower.ticker.end()
+    return report_of(measured)
+
+
+def subjects_of(setup: Setup, agents: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Who is measured on what."""
+    from synth.reproduce import SIMULATED_SUBJECTS
 
     names = agents or tuple(dict.fromkeys(agent for agent, _ in SIMULATED_SUBJECTS))
-    simulated = setup.model_name == "simulated-perfect" and setup.model is None
-    subjects = (
-        [subject for subject in SIMULATED_SUBJECTS if subject[0] in names]
-        if simulated
-        else [(agent, setup.model_name) for agent in names]
-    )
-    with setup.harness() as harness:
-        bench = Bench(harness.run, passes_with(harness), setup.parallel)
-        return report_of(reproduce(bench, subjects, PAPER if sizes == "paper" else QUICK, folder))
+    if setup.model_name == "simulated-perfect" and setup.model is None:
+        models = tuple(dict.fromkeys(model for _, model in SIMULATED_SUBJECTS))
+    else:
+        models = setup.models
+    return [(agent, model) for agent in names for model in models]
+
+
+class Follower:
+    """Says where the experiments are and how long they can still take."""
+
+    def __init__(self, forecast: Forecast) -> None:
+        self.ticker = Ticker()
+        self._forecast = forecast
+        self._where = ""
+        self._runs = 0
+
+    def on_part(self, part: Part) -> None:
+        self._forecast.begin(part)
+        self._where = str(part)
+
+    def on_result(self, result: Result) -> None:
+        self._forecast.count(result)
+        self._runs += 1
+        self.ticker.say(f"{self._where}: {self._runs} runs; {at_most(self._forecast.seconds)}")
+
+
+def at_most(seconds: float) -> str:
+    hours, minutes = divmod(ceil(seconds / 60), 60)
+    return f"at most {hours} h {minutes:02} min left" if hours else f"at most {minutes} min left"

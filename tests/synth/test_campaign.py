@@ -22,7 +22,7 @@ HEAD = {"agent": "raw-loop", "seed": 7}
 def test_every_trial_has_one_record_that_reads_back_as_the_result(tmp_path: Path) -> None:
     with results_journal(tmp_path / "c.jsonl", HEAD) as journal:
         assert run_campaign(running(), trials(5), journal) is None
-    head, records, _ = read_journal(tmp_path / "c.jsonl", result_from_json)
+    head, records, _, _ = read_journal(tmp_path / "c.jsonl", result_from_json)
     assert head == {"kind": "pdoctor campaign", **HEAD}
     assert records == journal.records
     assert [record.case_id for record in records] == [trial.key for trial in trials(5)]
@@ -40,6 +40,17 @@ def test_resuming_runs_only_what_is_missing(tmp_path: Path) -> None:
         with results_journal(tmp_path / "c.jsonl", HEAD) as journal:
             run_campaign(run, trials(count), journal)
     assert ran == [trial.key for trial in trials(5)]
+
+
+def test_a_campaign_that_was_said_to_be_over_is_over(tmp_path: Path) -> None:
+    path = tmp_path / "c.jsonl"
+    for finished in (False, True, True):
+        with results_journal(path, HEAD) as journal:
+            assert journal.finished is finished
+            run_campaign(running(), trials(2), journal)
+            journal.finish()
+    assert path.read_bytes().count(b'{"kind": "done"}\n') == 1
+    assert len(journal.records) == 2
 
 
 def test_a_half_written_line_is_dropped_and_its_trial_runs_again(tmp_path: Path) -> None:
@@ -122,5 +133,5 @@ def test_killing_a_campaign_and_resuming_loses_and_repeats_nothing(tmp_path: Pat
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
     subprocess.run([sys.executable, "-c", script], check=True)
-    _, records, _ = read_journal(path, result_from_json)
+    records = read_journal(path, result_from_json).records
     assert sorted(record.key for record in records) == sorted(trial.key for trial in trials(40))
