@@ -13,6 +13,7 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import sys
 import traceback
@@ -49,6 +50,8 @@ VERBS = {
 
 USAGE_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 _INTERPRETERS = ("python", "python3")
+_ONE_LETTER_FLAGS = re.compile("([^cmWX]*)([cmWX]?)(.*)", re.DOTALL)
+"""An interpreter's argument: flags, and the one whose value follows (-c, -m, -W and -X)."""
 _STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 
 
@@ -181,7 +184,13 @@ def _run(rest: list[str]) -> int:
     if not command:
         _complain("pdoctor run: no command given; for example `pdoctor run -- python agent.py`")
         return USAGE_ERROR
-    return _replace_process(_resolved(command), _instrumented_environment(options.endpoint))
+    resolved = _resolved(command)
+    for flag in _flags_against_the_hook(resolved):
+        _complain(
+            f"pdoctor run: Python started with {flag} ignores the start-up hook, this program is not traced; "
+            f"leave {flag} out, or `import pdoctor_trace` in the program"
+        )
+    return _replace_process(resolved, _instrumented_environment(options.endpoint))
 
 
 def _parsed(parser: argparse.ArgumentParser, rest: list[str]) -> argparse.Namespace | int:
@@ -200,6 +209,25 @@ def _resolved(command: list[str]) -> list[str]:
         return [sys.executable, *command]
     beside = shutil.which(first, path=os.path.dirname(sys.executable))
     return [shutil.which(first) or beside or first, *command[1:]]
+
+
+def _flags_against_the_hook(command: list[str]) -> list[str]:
+    """Arguments of a Python interpreter that hold one of the flags -I, -E and -S."""
+    if not os.path.basename(command[0]).startswith(("python", "pypy")):
+        return []
+    found = []
+    arguments = iter(command[1:])
+    for argument in arguments:
+        if not argument.startswith("-") or argument in ("-", "--"):
+            break
+        letters, valued, value = _ONE_LETTER_FLAGS.fullmatch(argument[1:]).groups()  # type: ignore[union-attr]
+        if not {"I", "E", "S"}.isdisjoint(letters):
+            found.append(argument)
+        if valued in ("c", "m"):
+            break
+        if valued and not value:
+            next(arguments, None)
+    return found
 
 
 def _instrumented_environment(endpoint: str | None) -> dict[str, str]:
