@@ -73,6 +73,16 @@ def table() -> tuple[tuple[str, str, Any, str], ...]:
     return tuple((f.name, variable(f.name), f.default, f.metadata["help"]) for f in fields(Settings))
 
 
+_told: set[str] = set()
+
+
+def _tell(message: str) -> None:
+    """Warn once: the settings are read several times in one process."""
+    if message not in _told:
+        _told.add(message)
+        LOG.warning("%s", message)
+
+
 def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
     """Settings of this process; an unusable value is told in the log and the default taken.
 
@@ -89,9 +99,9 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
         except ValueError as error:
             if name == "content":
                 chosen[name] = "none"
-                LOG.warning("%s: %s; no content is kept", env, error)
+                _tell(f"{env}: {error}; no content is kept")
             else:
-                LOG.warning("%s is ignored: %s", env, error)
+                _tell(f"{env} is ignored: {error}")
     return replace(Settings(), **chosen)
 
 

@@ -115,12 +115,17 @@ def declared_start(call: ToolCall) -> int | str:
 
     `HH:MM` (24 hours, or with am/pm) or a number of minutes.
     """
-    arguments = call.arguments
-    if not isinstance(arguments, Mapping) or arguments.get(START_ARGUMENT) is None:
+    if start_is_missing(call):
         return f"the argument {START_ARGUMENT} is missing"
-    value = arguments[START_ARGUMENT]
+    value = call.arguments[START_ARGUMENT]
     minutes = _clock_minutes(value) if isinstance(value, str) else _whole_minutes(value)
     return f"the argument {START_ARGUMENT} is not a time: {_brief(value)}" if minutes is None else minutes
+
+
+def start_is_missing(call: ToolCall) -> bool:
+    """Was no start declared at all? Else what was declared cannot be read."""
+    arguments = call.arguments
+    return not isinstance(arguments, Mapping) or arguments.get(START_ARGUMENT) is None
 
 
 def _clock_minutes(text: str) -> int | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from synth import explain
-from synth.bind import NEVER, declared_start, observed_order, reported_duration
+from synth.bind import NEVER, declared_start, observed_order, reported_duration, start_is_missing
 from synth.check import Decision
 from synth.classify import failures, gap, limits, primary, ranked, read_calls, repeats, strange_tools
 from synth.completion import DayPlan, Placed
@@ -185,8 +185,8 @@ class _Day:
     ends: Mapping[Key, int | None]
     """Minutes; None where the duration is unknown."""
     times: Fixed | Bounded
-    bad: tuple[tuple[int, str], ...]
-    """(call, why its start cannot be read)."""
+    bad: tuple[tuple[int, str, str], ...]
+    """(call, finding code, why its start cannot be read)."""
     positions: Mapping[Key, int]
     """Key -> position of its call."""
 
@@ -197,7 +197,7 @@ class _Day:
         keys: list[tuple[Key, int]] = []
         begins: dict[Key, int] = {}
         ends: dict[Key, int | None] = {}
-        bad: list[tuple[int, str]] = []
+        bad: list[tuple[int, str, str]] = []
         for position in attempt.order:
             call = calls[position]
             action = subject.actions.get(call.tool)
@@ -205,7 +205,8 @@ class _Day:
                 continue
             start = declared_start(call)
             if isinstance(start, str):
-                bad.append((position, start))
+                code = "start_missing" if start_is_missing(call) else "start_malformed"
+                bad.append((position, code, start))
                 continue
             key = action if attempt.calls[action] == position else position
             reported = reported_duration(call)
@@ -232,8 +233,8 @@ class _Day:
         return tuple(key for key in keys if key == last or self.ends[key] is None)
 
     def unreadable(self, subject: Subject) -> Iterator[Finding]:
-        for position, why in self.bad:
-            yield Finding("parameter_error", "start_missing", f"Call {position}: {why}.", (position,))
+        for position, code, why in self.bad:
+            yield Finding("parameter_error", code, f"Call {position}: {why}.", (position,))
 
     def findings(
         self, claims: Sequence[DayRule | Constraint], decision: Decision, subject: Subject

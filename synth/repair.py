@@ -61,6 +61,8 @@ def repair_schedule(
 ) -> Repair | None:
     """A valid schedule that keeps as many declared starts as possible.
 
+    `declared` is in call order. Moved are the actions whose start changes, and of the others as few as
+    possible that must be called at another place: tasks are called in the order in which they run.
     `durations` are minutes, reported ones first. None where there is no schedule, where none was
     found within the limit, or where a duration is unknown.
     """
@@ -74,5 +76,17 @@ def repair_schedule(
     if starts is None:
         return None
     order = tuple(sorted(starts, key=lambda action: (starts[action], durations[action])))
-    moved = tuple(a for a in order if a in declared and declared[a] != starts[a])
+    stay = _in_order([a for a in declared if declared[a] == starts.get(a)], order)
+    moved = tuple(a for a in order if a in declared and a not in stay)
     return Repair(order, moved, {action: starts[action] for action in order})
+
+
+def _in_order(called: Sequence[str], order: Sequence[str]) -> set[str]:
+    """A largest set of the called actions that were called in the given order (longest increasing run)."""
+    place = {action: i for i, action in enumerate(order)}
+    best: list[list[str]] = []
+    for action in called:
+        length = next((n for n, run in enumerate(best) if place[run[-1]] >= place[action]), len(best))
+        found = [*(best[length - 1] if length else ()), action]
+        best[length : length + 1] = [found]
+    return set(best[-1]) if best else set()

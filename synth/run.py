@@ -260,7 +260,7 @@ def _call(said: Any, where: str) -> ToolCall:
     return ToolCall(
         id=_text(said, "id", where),
         tool=name,
-        arguments=said.get("arguments"),
+        arguments=_arguments(said.get("arguments")),
         result=said.get("result"),
         error=_text(said, "error", where),
         start=start,
@@ -272,6 +272,17 @@ def _call(said: Any, where: str) -> ToolCall:
         attempts=1 if attempts is None else attempts,
         extra={name: value for name, value in said.items() if name not in _CALL_FIELDS},
     )
+
+
+def _arguments(said: Any) -> Any:
+    """Arguments as a value: many recorders keep the JSON text of the model; broken text stays text."""
+    if not isinstance(said, str) or said.lstrip()[:1] != "{":
+        return said
+    try:
+        value = parse_json(said)
+    except BadInput:
+        return said
+    return value
 
 
 def _seems_unfinished(said: Mapping[str, Any]) -> bool:
@@ -364,8 +375,14 @@ def _instant(said: Mapping[str, Any], name: str, where: str) -> Interval | None:
 
 
 def _nanoseconds(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_SECONDS:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise BadInput(f"expected seconds as a number, or [lo, hi], got {_kind(value)}", field=where)
+    if not abs(value) <= MAX_SECONDS:
+        raise BadInput(
+            f"{value:g} is no time in seconds (at most {MAX_SECONDS:g}, about the year 5000); "
+            "are these milliseconds or nanoseconds?",
+            field=where,
+        )
     # Through the decimal text: 1700000000.1234567 s is meant as written, not as the nearest double.
     return value * 10**9 if isinstance(value, int) else round(Decimal(repr(value)) * 10**9)
 

@@ -142,7 +142,7 @@ def naive_day(the_case: Case, run: Run) -> set[tuple[str, str]]:
         elif isinstance(shown, int):
             start = shown
         else:
-            found.add(("parameter_error", "start_missing"))
+            found.add(("parameter_error", "start_missing" if shown is None else "start_malformed"))
             continue
         took = (the_case.durations or {})[name]
         if call.result:

@@ -282,8 +282,8 @@ DAY = case("a<b", "b<=900", durations={"a": 120, "b": 60}, horizon=(480, 1200))
             ["parameter_error overlaps_previous", "order_error order"],
         ),
         ([task("a", "10:00"), task("b", None)], "fail", ["parameter_error start_missing"]),
-        ([task("a", "10:00"), task("b", "noon")], "fail", ["parameter_error start_missing"]),
-        ([task("a", "10:00"), task("b", True)], "fail", ["parameter_error start_missing"]),
+        ([task("a", "10:00"), task("b", "noon")], "fail", ["parameter_error start_malformed"]),
+        ([task("a", "10:00"), task("b", True)], "fail", ["parameter_error start_malformed"]),
         ([task("a", "12:00"), task("b", "14:00")], "pass", []),
         ([task("a", "12:00"), task("b", "14:01")], "fail", ["order_error too_late"]),
         ([task("a", "06:40"), task("b", "10:00")], "fail", ["parameter_error before_day"]),
@@ -337,3 +337,12 @@ def test_an_unknown_duration_leaves_the_verdict_open() -> None:
     assert found.outcome == "undecided"
     assert {f.code for f in found.findings} == {"undecided"}
     assert verdict([task("a", "10:00", took=60), task("b", "12:00")], spec).outcome == "pass"
+
+
+def test_a_timed_plan_that_only_calls_in_the_wrong_order_says_which_call_to_move() -> None:
+    """Every declared start is right; `b` is called before `a`, which runs first."""
+    found = verdict([task("b", "12:00"), task("a", "10:00")], DAY)
+    assert [f.code for f in found.findings] == ["overlaps_previous", "order"]
+    assert found.repair is not None
+    assert (found.repair.order, found.repair.starts) == (("a", "b"), {"a": 600, "b": 720})
+    assert len(found.repair.moved) == 1

@@ -128,8 +128,16 @@ def test_a_call_with_a_start_and_nothing_else_never_finished(
             "expected text, got True",
         ),
         ({"run_id": "r", "calls": [{"name": "t", "start": "9"}]}, "calls[0].start", "expected seconds"),
-        ({"run_id": "r", "calls": [{"name": "t", "start": float("nan")}]}, "calls[0].start", "got nan"),
-        ({"run_id": "r", "calls": [{"name": "t", "start": 1e300}]}, "calls[0].start", "got 1e+300"),
+        (
+            {"run_id": "r", "calls": [{"name": "t", "start": float("nan")}]},
+            "calls[0].start",
+            "nan is no time",
+        ),
+        (
+            {"run_id": "r", "calls": [{"name": "t", "start": 1e300}]},
+            "calls[0].start",
+            "1e+300 is no time in seconds",
+        ),
         ({"run_id": "r", "calls": [{"name": "t", "start": [2, 1]}]}, "calls[0].start", "[earliest, latest]"),
         (
             {"run_id": "r", "calls": [{"name": "t", "start": 5, "end": 4}]},
@@ -179,3 +187,20 @@ def test_files_are_read_line_by_line(tmp_path: Path) -> None:
     assert [run.id for run in read_runs(path)] == ["a", "b"]
     with pytest.raises(BadInput, match=r"none\.jsonl: cannot be read: No such file"):
         list(read_runs(tmp_path / "none.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ('\n {"a": {"b": [2]}} ', {"a": {"b": [2]}}),
+        ("{broken", "{broken"),
+        ("plain text", "plain text"),
+        ("[1]", "[1]"),
+        ("5", "5"),
+        ('{"a":' * 300 + "1" + "}" * 300, '{"a":' * 300 + "1" + "}" * 300),
+    ],
+)
+def test_arguments_recorded_as_json_text_are_read(said: str, read: object) -> None:
+    (call,) = run_from_json({"run_id": "r", "calls": [{"name": "t", "arguments": said}]}).calls
+    assert call.arguments == read
