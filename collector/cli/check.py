@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import sys
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -22,10 +23,19 @@ if TYPE_CHECKING:
     from synth.solver_process import SolverProcess
 
 
+SESSION_FIELDS = ("session", "session_id", "conversation_id", "thread_id")
+"""Fields of a run record that may name its conversation."""
+SESSION_RUNS = 50
+"""So many earlier runs of a conversation are judged together with the newest."""
+
+
 @click.command("check")
 @click.argument("runs", nargs=-1, required=True, metavar="RUNS...")
 @click.option(
-    "--cases", "cases_file", metavar="FILE", help="Cases as JSON lines; a run names its case by case_id."
+    "--cases",
+    "cases_file",
+    metavar="FILE",
+    help="Cases as JSON lines (- is standard input); a run names its case by case_id.",
 )
 @click.option("--policies", "policies_file", metavar="FILE", help="A policy file (YAML).")
 @click.option(
@@ -55,15 +65,22 @@ def check(
 
     if cases_file is None and policies_file is None:
         raise BadInput("nothing to judge the runs by: give --cases FILE, --policies FILE or both")
-    cases = {case.id: case for case in read_cases(cases_file)} if cases_file else {}
+    if [*runs, cases_file].count("-") > 1:
+        raise BadInput("standard input (-) can be read once: give a file for the others")
+    stream = sys.stdin.buffer if cases_file == "-" else cases_file
+    cases = {case.id: case for case in read_cases(stream)} if stream else {}
     policies = load_policies(policies_file) if policies_file else None
     shown: list[Judgement] = []
     results: set[str] = set()
     judged = 0
+    ids: Counter[str] = Counter()
+    sessions = Sessions()
     with SolverProcess() as solver:
         for run in (run for source in runs for run in runs_in(source)):
+            ids[run.id] += 1
             case = case_of(run, cases, cases_file)
-            judgement = judgement_of(solver, run, case, policies, Rules(z3=z3))
+            earlier = sessions.before(run) if policies and policies.scope == "session" else ()
+            judgement = judgement_of(solver, run, case, policies, Rules(z3=z3), earlier)
             # A run that nothing was judged by must not look like one that passed.
             results.update(judgement.results or ["unsupported"])
             judged += 1
@@ -74,6 +91,7 @@ def check(
                 shown.append(judgement)
     if not judged:
         raise BadInput(f"no run found in {', '.join(runs)}")
+    warn_of_repeated(ids)
     if not as_json:
         click.echo(summary(shown))
     return exit_code(results)
@@ -92,11 +110,63 @@ def case_of(run: Run, cases: dict[str, Case], cases_file: str | None) -> Case | 
 
 
 def judgement_of(
-    solver: SolverProcess, run: Run, case: Case | None, policies: PolicySet | None, rules: Rules
+    solver: SolverProcess,
+    run: Run,
+    case: Case | None,
+    policies: PolicySet | None,
+    rules: Rules,
+    earlier: Sequence[Run] = (),
 ) -> Judgement:
-    """Judge one run; `solver` keeps a question that is too hard for Z3 from hanging the command."""
+    """Judge one run; `solver` keeps a question that is too hard for Z3 from hanging the command.
+
+    `earlier` are the runs of its session before it, oldest first.
+    """
     verdict = solver.judge(case, run, rules) if case else None
-    return Judgement(run.id, verdict, solver.judge_policies(policies, run, rules) if policies else ())
+    if policies is None:
+        return Judgement(run.id, verdict, ())
+    if not earlier:
+        return Judgement(run.id, verdict, tuple(solver.judge_policies(policies, run, rules)))
+    from collector.policies import own_part
+    from synth.policies import join_runs
+
+    results = solver.judge_policies(policies, join_runs([*earlier, run]), rules)
+    offset = sum(len(one.calls) for one in earlier)
+    return Judgement(run.id, verdict, tuple(own_part(result, run, offset) for result in results))
+
+
+class Sessions:
+    """Runs of one conversation, in the order of the files: they share a `session` field."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, deque[Run]] = {}
+
+    def before(self, run: Run) -> list[Run]:
+        """The runs of this run's session before it, oldest first, as many as a collector looks at."""
+        session = session_of(run)
+        if session is None:
+            return []
+        known = self._runs.setdefault(session, deque(maxlen=SESSION_RUNS))
+        earlier = list(known)
+        known.append(replace(run, status="ok"))
+        return earlier
+
+
+def session_of(run: Run) -> str | None:
+    """The conversation that a run record names."""
+    values = (run.extra.get(name) for name in SESSION_FIELDS)
+    return next((value for value in values if isinstance(value, str) and value), None)
+
+
+def warn_of_repeated(ids: Counter[str]) -> None:
+    """Two runs with one id are judged one by one, but results that name the id are ambiguous."""
+    repeated = [run_id for run_id, count in ids.items() if count > 1]
+    if repeated:
+        named = ", ".join(repeated[:5]) + (", ..." if len(repeated) > 5 else "")
+        click.echo(
+            f"pdoctor: warning: {len(repeated)} run ids stand for several runs ({plain(named)}); each run is "
+            "judged, but results cannot be told apart by their run_id",
+            err=True,
+        )
 
 
 @dataclass(frozen=True)
