@@ -36,8 +36,13 @@ postgresql:
 test-heavy: chromium postgresql $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy
 
+# Every adapter in an environment of its own, at its framework's newest release; and at the one before,
+# whose results are kept for the README (`make docs` afterwards).
 test-frameworks: $(VENV)/.installed-dev
-	$(BIN)/python tests/frameworks/environments.py
+	$(BIN)/python tests/frameworks/environments.py --parallel $(WORKERS)
+
+test-frameworks-previous: $(VENV)/.installed-dev
+	$(BIN)/python tests/frameworks/environments.py --previous --record --parallel $(WORKERS)
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.docs

@@ -89,7 +89,7 @@ class Capture:
         if type(text) is not str:
             return self.arguments(text), True
         try:
-            value = _read(text) if text.strip() else {}
+            value = _read(text) if text else {}
         except (ValueError, RecursionError):
             return self.arguments(text), False
         return self.arguments(value), True

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parent / "frameworks"))
+
+from conformance import CELLS
+from environments import ENVIRONMENTS, recorded_results
+
+from collector.metrics import METRICS
 from pdoctor_trace import settings
 from pdoctor_trace.command import VERBS, _exists
 from pdoctor_trace.frameworks import FRAMEWORKS
@@ -28,12 +35,39 @@ def framework_table() -> str:
         (
             f.title,
             f"`{f.distribution}` {f.versions}",
+            _tested(f.name, "newest"),
+            _tested(f.name, "previous"),
             f.covers,
             "; ".join(limit.reason for limit in f.limits) or "-",
         )
         for f in (entry.load() for entry in FRAMEWORKS)
     ]
-    return markdown(("framework", "versions", "what is recorded", "known limits"), rows)
+    heads = ("framework", "versions", "newest tested", "release before", "what is recorded", "known limits")
+    return markdown(heads, rows)
+
+
+def _tested(framework: str, kind: str) -> str:
+    """Version, tests passed and date of the last recorded run in each environment of a framework."""
+    results = recorded_results(kind)
+    found = [
+        results[one.name] for one in ENVIRONMENTS if one.adapter().name == framework and one.name in results
+    ]
+    told = (
+        f"{one['version']}: {one['passed']} passed, {one['failed']} failed ({one['date']})" for one in found
+    )
+    return "; ".join(told) or "-"
+
+
+def matrix() -> str:
+    """Framework by cell of the conformance suite, from the newest recorded run."""
+    results = recorded_results("newest")
+    signs = {"passes": "✓", "limit": "limit"}
+    rows = [
+        (entry.load().title, *(signs.get(results[entry.name]["cells"].get(cell, ""), "-") for cell in CELLS))
+        for entry in FRAMEWORKS
+        if entry.name in results
+    ]
+    return markdown(("", *CELLS), rows)
 
 
 def agent_table() -> str:
@@ -47,6 +81,10 @@ def planner_table() -> str:
 
 def verb_table() -> str:
     return markdown(("verb", "does"), [(f"`pdoctor {v}`", about) for v, about in VERBS.items() if _exists(v)])
+
+
+def metric_table() -> str:
+    return markdown(("metric", "what it is"), [(f"`{metric.name}`", metric.about) for metric in METRICS])
 
 
 def settings_table() -> str:
@@ -67,9 +105,11 @@ def synth_example() -> str:
 PARTS = {
     "synth": synth_example,
     "frameworks": framework_table,
+    "matrix": matrix,
     "verbs": verb_table,
     "agents": agent_table,
     "planners": planner_table,
+    "metrics": metric_table,
     "settings": settings_table,
 }
 

@@ -20,6 +20,7 @@ import orjson
 from pdoctor_trace import raw_loops, runtime
 from pdoctor_trace.capture import field
 from pdoctor_trace.framework import Framework, Limit, Target
+from pdoctor_trace.guard import guarded
 from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
@@ -239,9 +240,13 @@ def _never_reached(error: BaseException) -> bool:
     return isinstance(error, TypeError) and last is not None and last.f_globals["__name__"] == _TOOL_MODULE
 
 
-def _on_told_error(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """The model is about to be told of an exception, by the first lines of its traceback."""
-    without_our_frames(args[0])
+def _tell_error(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The model is told of an exception by the first lines of its traceback; after uninstall() too.
+
+    Our wrappers stay in place then, and so do their lines.
+    """
+    guarded(without_our_frames, args[0])
+    return wrapped(*args, **kwargs)
 
 
 def _named_in(reply: Any) -> tuple[str | None, Any]:
@@ -269,9 +274,9 @@ DSPY = Framework(
         Target(_TOOL_MODULE, "Tool.__call__", around(_enter_tool)),
         Target(_TOOL_MODULE, "Tool.acall", around_async(_enter_tool)),
         Target("dspy.adapters.base", "Adapter._call_postprocess", observe(_on_reply), optional=True),
-        Target(_REACT, "format_error_for_lm", observe(_on_told_error), optional=True),
-        Target(_REACT_V2, "format_error_for_lm", observe(_on_told_error), optional=True),
-        Target(_REACT, "_fmt_exc", observe(_on_told_error), optional=True),
+        Target(_REACT, "format_error_for_lm", _tell_error, optional=True),
+        Target(_REACT_V2, "format_error_for_lm", _tell_error, optional=True),
+        Target(_REACT, "_fmt_exc", _tell_error, optional=True),
         Target(_REACT, f"ReAct._{_STEP}", around(_enter_step)),
         Target(_REACT, f"ReAct._async_{_STEP}", around_async(_enter_step)),
         Target(_REACT, "ReAct.forward", around(_enter_run)),

@@ -203,9 +203,7 @@ def _on_chunks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
 def _report_malformed(calls: list[Any], has_text: bool) -> None:
     run = _run()
     read = [(call_id, tool, *runtime.ACTIVE.capture.argument_text(text)) for call_id, tool, text in calls]
-    # Nothing at all means no arguments; blanks do not, to Haystack.
-    blank = [bool(text) and not text.strip() for _, _, text in calls]
-    malformed = [tuple(one[:3]) for one, blanks in zip(read, blank, strict=True) if blanks or not one[3]]
+    malformed = [(call_id, tool, text) for call_id, tool, text, well_formed in read if not well_formed]
     if run is None or not malformed:
         return
     # Well-formed calls beside them are still to come, and they belong to the same turn.

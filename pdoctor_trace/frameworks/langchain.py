@@ -339,5 +339,9 @@ LANGCHAIN = Framework(
             "streamed malformed arguments",
             "malformed arguments of a streamed reply are repaired by LangChain before anyone can see them",
         ),
+        Limit(
+            "unreadable replies",
+            "where arguments are valid JSON but no object, LangChain raises before there is a call",
+        ),
     ),
 )

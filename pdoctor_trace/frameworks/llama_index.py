@@ -219,6 +219,7 @@ LLAMA_INDEX = Framework(
             "repaired arguments", "malformed arguments are repaired by LlamaIndex before anyone can see them"
         ),
         Limit("unchecked types", "argument types are not checked: the tool itself runs and fails"),
+        Limit("endless tools", "after StopIteration in a tool LlamaIndex waits for ever: no span"),
         Limit("code as a call", "code of a CodeActAgent is one call"),
     ),
 )

@@ -234,5 +234,8 @@ STRANDS = Framework(
         Target("strands.agent.agent", "Agent.stream_async", around_async_generator(_enter_run)),
     ),
     covers="sync, invoke_async, stream_async, both executors, direct and cancelled calls, nested agents",
-    limits=(Limit("background tools", "a tool sent to the background is a call until it is dispatched"),),
+    limits=(
+        Limit("background tools", "a tool sent to the background is a call until it is dispatched"),
+        Limit("endless tools", "StopIteration or GeneratorExit of a tool never reaches Strands: no span"),
+    ),
 )

@@ -1,9 +1,10 @@
-"""A tool that raises one hostile exception, run in this process, which may end or be stuck afterwards.
+"""Tools that raise what ends or stalls a process: run in processes of their own, with and without the tracer.
 
-    apart.py TEST_MODULE TEST_CLASS OUTLAW traced|untraced
+    apart.py TEST_MODULE TEST_CLASS
 
-Prints one JSON line: how the agent ended (or `stuck`), which tools ran, which calls were recorded. The tests
-start it twice and compare: what a framework does to itself must be the same without us.
+Prints one JSON line: for each of the driver's fatal exceptions how the agent ended (or `stuck`), which tools
+ran and which calls were recorded, `traced` and `untraced`. What a framework does to itself must be the same
+without us. The framework is imported once; each scenario is a fork of that.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -20,29 +22,61 @@ from typing import Any
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 os.environ.setdefault("LANGSMITH_TRACING", "false")
 
-PATIENCE = 4.0
+PATIENCE = 8.0
 """Seconds after the tool ran when an agent that has not ended is stuck."""
+BOUND = 100
+"""Seconds after which a scenario is killed, whatever it does."""
 
 
-def main(module: str, test_class: str, outlaw: str, traced: bool) -> None:
+def main(module: str, test_class: str) -> None:
+    driver = getattr(importlib.import_module(module), test_class).driver
     import pdoctor_trace
 
     pdoctor_trace.uninstall()
-    driver = getattr(importlib.import_module(module), test_class).driver
+    started = [
+        (name, how, _start(driver, name, how)) for name in driver.fatal for how in ("traced", "untraced")
+    ]
+    told: dict[str, dict[str, Any]] = {name: {} for name in driver.fatal}
+    for name, how, (process, reading) in started:
+        with os.fdopen(reading) as pipe:
+            text = pipe.read()
+        os.waitpid(process, 0)
+        told[name][how] = json.loads(text or '{"ending": "killed", "ran": [], "calls": [], "failures": {}}')
+    sys.stdout.write(json.dumps({"apart": told}) + "\n")
+
+
+def _start(driver: Any, name: str, how: str) -> tuple[int, int]:
+    """(process, file to read its report from)."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(writing)
+        return process, reading
+    os.close(reading)
+    signal.alarm(BOUND)
+    try:
+        scenario(driver, name, how == "traced", writing)
+    finally:
+        os._exit(1)
+
+
+def scenario(driver: Any, outlaw: str, traced: bool, writing: int) -> None:
+    """Run the agent and report; the process ends in here."""
     from conformance import ToolLog
     from hostile import OUTLAWS
     from otlp_sink import OtlpSink
+
+    import pdoctor_trace
 
     log, telling = ToolLog(), threading.Lock()
     with driver.server() as models, OtlpSink() as sink:
         if traced:
             pdoctor_trace.install(endpoint=sink.url, batch_delay=0.0, content="full")
 
-        def tell(ending: Any) -> None:
+        def tell(ending: str) -> None:
             with telling:
                 pdoctor_trace.flush()
-                sys.__stdout__.write(json.dumps(told(ending, log, sink)) + "\n")
-                sys.__stdout__.flush()
+                os.write(writing, json.dumps(told(ending, log, sink)).encode())
                 os._exit(0)
 
         def watch() -> None:
@@ -56,7 +90,7 @@ def main(module: str, test_class: str, outlaw: str, traced: bool) -> None:
         tell(str(outcome.alike()))
 
 
-def told(ending: Any, log: Any, sink: Any) -> dict[str, Any]:
+def told(ending: str, log: Any, sink: Any) -> dict[str, Any]:
     from pdoctor_trace.guard import FAILURES
 
     calls = [(call.tool, call.executed, call.kind) for call in sink.calls]
@@ -64,4 +98,4 @@ def told(ending: Any, log: Any, sink: Any) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4], sys.argv[4] == "traced")
+    main(*sys.argv[1:3])

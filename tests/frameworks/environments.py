@@ -102,7 +102,9 @@ ENVIRONMENTS = (
         "0.14.24",
     ),
     Environment("langchain", ("langchain", "langchain-openai"), ("test_langchain.py",), "1.4.6"),
-    Environment("openai", ("openai",), ("test_openai_chat.py", "test_openai_responses.py"), "3.51.0"),
+    Environment(
+        "openai", ("openai", "websockets"), ("test_openai_chat.py", "test_openai_responses.py"), "3.51.0"
+    ),
     Environment("litellm", ("litellm", "mcp"), ("test_litellm.py",), "1.105.3"),
     Environment("semantic_kernel", ("semantic-kernel",), ("test_semantic_kernel.py",), "1.44.1"),
     Environment("autogen", ("autogen-agentchat", "autogen-ext[openai]"), ("test_autogen.py",), "0.7.4"),
@@ -286,12 +288,19 @@ def table(rows: Iterable[Sequence[object]]) -> str:
     )
 
 
-def record(results: Iterable[Result], previous: bool) -> None:
+def recorded_results(kind: str) -> dict[str, Any]:
+    """What was recorded last of the `newest` or of the `previous` releases, by environment."""
+    if not RESULTS.exists():
+        return {}
+    kept: dict[str, Any] = json.loads(RESULTS.read_text()).get(kind, {})
+    return kept
+
+
+def record(result: Result, previous: bool) -> None:
     """Keep what was found, beside what other runs found of other environments."""
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    found = kept.setdefault("previous" if previous else "newest", {})
-    found.update({result.environment.name: result.recorded() for result in results})
-    ordered = {kind: {name: kept[kind][name] for name in sorted(kept[kind])} for kind in sorted(kept)}
+    found = {kind: recorded_results(kind) for kind in ("newest", "previous")}
+    found["previous" if previous else "newest"][result.environment.name] = result.recorded()
+    ordered = {kind: {name: found[kind][name] for name in sorted(found[kind])} for kind in found}
     RESULTS.write_text(json.dumps(ordered, indent=1) + "\n")
 
 
@@ -320,13 +329,13 @@ def main() -> int:
         for job in as_completed([pool.submit(run, one, options.previous) for one in chosen]):
             result = job.result()
             results.append(result)
+            if options.record and not result.problems:
+                record(result, options.previous)
             if result.problems:
                 sys.stdout.write(f"== {result.environment.name}\n{result.output[-6_000:]}\n")
             sys.stdout.write("  ".join(str(cell) for cell in result.row) + "\n")
             sys.stdout.flush()
     results.sort(key=lambda result: [one.name for one in chosen].index(result.environment.name))
-    if options.record:
-        record(results, options.previous)
     sys.stdout.write(f"\n{table(result.row for result in results)}\n\n")
     for result in results if not options.previous else []:
         listed = newest_listed(result.environment.distribution)

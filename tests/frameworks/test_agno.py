@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
 from fake_models import FINAL, STEPS, FakeModels
 from otlp_sink import OtlpSink
 
@@ -20,6 +20,7 @@ os.environ.setdefault("AGNO_TELEMETRY", "false")
 from agno.agent import Agent
 from agno.models.openai.like import OpenAILike
 from agno.team import Team
+from agno.tools import tool
 
 # Agno never closes its clients.
 pytestmark = [
@@ -127,3 +128,13 @@ def test_a_team_delegates_by_a_call_with_the_members_run_inside(models: FakeMode
     assert (delegate.tool, delegate.parent_id) == ("delegate_task_to_member", outer.span_id)
     assert (inner.parent_id, add.tool, add.parent_id) == (delegate.span_id, "add", inner.span_id)
     assert delegate.start <= inner.start <= inner.end <= delegate.end
+
+
+@limit("agno", "waiting tools")
+def test_a_tool_that_waits_for_a_person_is_a_request(models: FakeModels, sink: OtlpSink) -> None:
+    log = ToolLog()
+    waiting = tool(requires_confirmation=True)(log.functions()[0])
+    assert agent(models, "fake.one", [waiting]).run(QUERY).is_paused
+    pdoctor_trace.flush()
+    assert [(call.tool, call.executed) for call in sink.calls] == [("add", False)]
+    assert log.entries == []

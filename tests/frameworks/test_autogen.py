@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from autogen_core.models import ModelInfo
 from autogen_core.tool_agent import ToolAgent
 from autogen_core.tools import FunctionTool
 from autogen_ext.models.openai import OpenAIChatCompletionClient
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, apart, limit
 from fake_models import STEPS, FakeModels
 from hostile import OUTLAWS
 from otlp_sink import OtlpSink
@@ -28,6 +30,14 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collected() -> Iterator[None]:
+    """What AutoGen leaves open is collected while the filters above still hold."""
+    yield
+    gc.collect()
+
 
 MODES = ("agent", "agent stream", "team")
 INFO = ModelInfo(
@@ -61,6 +71,7 @@ class AutogenDriver(Driver):
     modes = MODES
     streaming = ("agent stream",)
     fatal = tuple(OUTLAWS)
+    endless = ("StopIteration",)
     sync_mode = "agent"
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
@@ -157,3 +168,32 @@ def test_calls_of_a_core_tool_agent(sink: OtlpSink) -> None:
     ]
     assert log.names == ["add", "boom"]
     assert sink.runs == []
+
+
+@limit("autogen", "a runtime started before")
+def test_a_team_on_a_runtime_of_before_has_calls_in_a_run_of_their_own(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    log = ToolLog()
+
+    async def main() -> None:
+        agents = SingleThreadedAgentRuntime()
+        agents.start()
+        ended = TextMentionTermination("all done")
+        tester = assistant(models, "fake.one", log.functions())
+        await RoundRobinGroupChat([tester], termination_condition=ended, runtime=agents).run(task=QUERY)
+        await agents.stop()
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    (team,) = [run for run in sink.runs if run["pdoctor.run.calls"] == 0]
+    assert (call.executed, log.names, call.run_id == team.run_id) == (True, ["add"], False)
+
+
+@limit("autogen", "endless tools")
+@pytest.mark.parametrize("name", TestAutogen.driver.endless)
+def test_a_tool_that_never_ends_for_the_framework_has_no_span(name: str) -> None:
+    told = apart(TestAutogen)[name]
+    assert (told["traced"]["calls"], told["traced"]["ran"]) == ([], ["hostile"])
+    assert told["traced"]["ending"] == told["untraced"]["ending"]

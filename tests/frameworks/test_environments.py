@@ -1,22 +1,123 @@
-"""Every adapter has an environment that its conformance tests run in."""
+"""Every adapter has an environment for its conformance tests; every limit has a test that shows it."""
 
 from __future__ import annotations
 
+import ast
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
 
-from environments import ENVIRONMENTS
+import pytest
+from conformance import CELLS, Conformance, cells_of
+from environments import ENVIRONMENTS, Environment, Result, bounded, judge, recorded_results
 
 from pdoctor_trace.frameworks import FRAMEWORKS
 
 HERE = Path(__file__).parent
+TESTS = sorted(path for path in HERE.glob("test_*.py") if path.name != Path(__file__).name)
+NO_LOOP = "mcp"
+"""A client of tools, with no model and no loop: the frameworks above it fill the matrix."""
 
 
 def test_every_conformance_test_runs_somewhere() -> None:
     run = {test for environment in ENVIRONMENTS for test in environment.tests}
-    assert {path.name for path in HERE.glob("test_*.py")} - run == {"test_environments.py"}
-    assert [name for name in run if not (HERE / name).exists()] == []
+    assert {path.name for path in TESTS} == run
 
 
-def test_every_framework_has_a_conformance_test() -> None:
-    written = " ".join(path.name for path in HERE.glob("test_*.py"))
-    assert [entry.name for entry in FRAMEWORKS if entry.name not in written] == []
+def test_every_framework_has_an_environment_of_its_own() -> None:
+    named = {environment.adapter().name for environment in ENVIRONMENTS}
+    assert {entry.load().name for entry in FRAMEWORKS} == named
+
+
+def marked(source: str) -> Iterator[tuple[str, str]]:
+    """(framework, limit) of every `limit(...)` in a test file."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "limit":
+            framework, name = (ast.literal_eval(argument) for argument in node.args)
+            yield framework, name
+
+
+def stated() -> set[tuple[str, str]]:
+    return {(entry.name, one.name) for entry in FRAMEWORKS for one in entry.load().limits}
+
+
+def test_every_limit_that_is_stated_is_shown_by_a_test_and_the_other_way_round() -> None:
+    assert {pair for path in TESTS for pair in marked(path.read_text())} == stated()
+
+
+def test_a_limit_without_a_test_is_noticed() -> None:
+    assert set(marked('@limit("agno", "no such limit")\ndef test_x(): ...')) - stated() == {
+        ("agno", "no such limit")
+    }
+
+
+def test_every_cell_of_the_matrix_names_claims_of_the_suite() -> None:
+    claims = {name for name in vars(Conformance) if name.startswith("test_")}
+    assert {test for tests in CELLS.values() for test in tests} == claims
+    assert cells_of("test_a_raising_tool", streaming=True) == ["raising tool"]
+    assert "streaming" in cells_of("test_each_call_is_one_span_and_agrees_with_the_tools_own_log", True)
+
+
+def skips(source: str) -> list[str]:
+    """Names through which a test could be left out."""
+    wanted = {"skip", "skipif", "importorskip", "xfail"}
+    return [n.attr for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Attribute) and n.attr in wanted]
+
+
+def test_no_framework_test_is_left_out() -> None:
+    assert [path.name for path in TESTS if skips(path.read_text())] == []
+    assert skips("pytest.importorskip('x')") == ["importorskip"]
+
+
+@pytest.mark.parametrize("kind", ["newest", "previous"])
+def test_every_recorded_framework_fills_the_matrix(kind: str) -> None:
+    """Each cell passes or is a limit that FRAMEWORKS states."""
+    limits = {f"{framework} {name}" for framework, name in stated()}
+    for name, result in recorded_results(kind).items():
+        assert result["failed"] == 0, name
+        assert set(result["limits"]) <= limits, name
+        if name != NO_LOOP:
+            assert set(result["cells"]) == set(CELLS), name
+
+
+AGNO = Environment("agno", ("agno",), ("test_agno.py",))
+
+
+def judged(cases: str) -> Result:
+    result = Result(AGNO)
+    judge(result, ET.ElementTree(ET.fromstring(f"<testsuites>{cases}</testsuites>")))
+    return result
+
+
+def case(inside: str = "", module: str = "test_agno") -> str:
+    return f'<testcase classname="tests.frameworks.{module}.TestX" name="t">{inside}</testcase>'
+
+
+def told(*pairs: str) -> str:
+    made = "".join(f'<property name="{pair.split("=")[0]}" value="{pair.split("=")[1]}"/>' for pair in pairs)
+    return f"<properties>{made}</properties>"
+
+
+def test_a_report_is_counted_and_its_cells_are_read() -> None:
+    cells = case(told("cell=sync")) + case(told("cell=async", "limit=agno waiting tools"))
+    result = judged(cells + case(told("cell=threads") + "<failure/>"))
+    assert dict(result.tests) == {"passed": 2, "failed": 1}
+    assert result.cells == {"async": "limit", "sync": "passes"}
+    assert result.limits == ["agno waiting tools"]
+
+
+@pytest.mark.parametrize(
+    ("cases", "problem"),
+    [
+        (case() + case("<skipped/>"), "1 skipped"),
+        (case(module="test_mcp"), "test_agno.py holds no test"),
+        ("", "test_agno.py holds no test"),
+    ],
+)
+def test_what_is_left_out_is_a_problem(cases: str, problem: str) -> None:
+    assert judged(cases).problems == [problem]
+
+
+def test_an_environment_that_hangs_is_ended() -> None:
+    code, output = bounded(["sh", "-c", "echo begun; sleep 60 & wait"], 0.5, {"PATH": "/usr/bin:/bin"})
+    assert (code, output) == (-1, "begun\n")

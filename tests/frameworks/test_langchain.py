@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
 from fake_models import FakeModels
 from langchain.agents import create_agent
 from langchain.agents.middleware import ToolRetryMiddleware
@@ -230,3 +230,27 @@ def test_a_stream_left_early_still_ends_the_run(models: FakeModels, sink: OtlpSi
     (run,) = sink.runs
     assert not run.failed
     assert run["pdoctor.run.calls"] == len(sink.calls)
+
+
+@limit("langchain", "streamed malformed arguments")
+def test_malformed_arguments_of_a_streamed_reply_are_known_only_as_repaired(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    log = ToolLog()
+    TestLangChain.driver.run(models, "fake.badjson", log.functions(), "messages")
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.arguments, call.kind, call.executed) == ({"a": 1}, "bad_arguments", False)
+    assert log.entries == []
+
+
+@limit("langchain", "unreadable replies")
+@pytest.mark.parametrize("script", ["args9", "args10"])
+def test_arguments_that_are_no_object_end_the_run_before_there_is_a_call(
+    models: FakeModels, sink: OtlpSink, script: str
+) -> None:
+    log = ToolLog()
+    outcome = TestLangChain.driver.run(models, f"fake.{script}", [log.taking()], "invoke")
+    pdoctor_trace.flush()
+    assert (outcome.error is None, log.entries, sink.calls) == (False, [], [])
+    assert [run.failed for run in sink.runs] == [True]

@@ -148,3 +148,13 @@ def test_the_router_is_seen(models: FakeModels, sink: OtlpSink) -> None:
     assert [(call.tool, call.executed, call.result, call["pdoctor.source"]) for call in sink.calls] == [
         ("add", True, "42", "litellm")
     ]
+
+
+@limit("litellm", "other surfaces")
+def test_the_responses_surface_is_not_seen(models: FakeModels, sink: OtlpSink) -> None:
+    where = {"model": "openai/fake.one", "api_base": models.openai, "api_key": "x"}
+    tools: Any = [{"type": "function", **schema("add", NAMES["add"])["function"]}]
+    reply = litellm.responses(input=QUERY, tools=tools, **where)
+    assert [item.type for item in reply.output] == ["function_call"]
+    pdoctor_trace.flush()
+    assert sink.spans == []

@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, apart, limit
 from fake_models import FakeModels
 from hostile import OUTLAWS
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.agent.workflow import AgentWorkflow, CodeActAgent, FunctionAgent, ReActAgent
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.tools import FunctionTool
 from llama_index.llms.openai_like import OpenAILike
@@ -58,6 +58,7 @@ class LlamaIndexDriver(Driver):
     modes = MODES
     streaming = ("agent stream",)
     fatal = tuple(OUTLAWS)
+    endless = ("StopIteration",)
     sync_mode = "agent"
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
@@ -189,3 +190,31 @@ def test_predict_and_call_outside_an_agent(models: FakeModels, sink: OtlpSink, k
         ("slow_echo", True, "exact"),
     ]
     assert sorted(log.names) == ["add", "slow_echo"]
+
+
+@limit("llama_index", "code as a call")
+def test_code_that_an_agent_writes_is_one_call(sink: OtlpSink) -> None:
+    """Which tools the code uses is up to whoever runs it."""
+    log = ToolLog()
+    add = log.functions()[0]
+
+    def run_code(code: str) -> str:
+        return str(eval(code.strip(), {"add": add}))
+
+    async def main() -> None:
+        replies = ["<execute>add(1, 2)</execute>", "done"]
+        tools = [FunctionTool.from_defaults(add)]
+        await CodeActAgent(code_execute_fn=run_code, llm=Scripted(replies=replies), tools=tools).run(QUERY)
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.tool, "add(1, 2)" in str(call.arguments), log.names) == ("execute", True, ["add"])
+
+
+@limit("llama_index", "endless tools")
+@pytest.mark.parametrize("name", TestLlamaIndex.driver.endless)
+def test_a_tool_that_never_ends_for_the_framework_has_no_span(name: str) -> None:
+    told = apart(TestLlamaIndex)[name]
+    assert (told["traced"]["calls"], told["traced"]["ran"]) == ([], ["hostile"])
+    assert told["traced"]["ending"] == told["untraced"]["ending"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conformance import limit
 from fake_models import FakeModels
 from mcp import ClientSession, MCPError, StdioServerParameters
 from mcp.client.client import Client
@@ -120,3 +121,12 @@ def test_openai_agents_over_mcp_is_one_span_per_call_with_the_servers_error(
         ("slow_echo", "openai_agents", False),
         ("boom", "openai_agents", True),
     ]
+
+
+@limit("mcp", "no model")
+def test_a_call_alone_has_no_id_and_nobody_asked_for_it(sink: OtlpSink) -> None:
+    call_all("in memory", [("add", {"a": 1, "b": 2})])
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.call_id, call["pdoctor.turn.index"]) == (None, None)
+    assert [run for run in sink.runs if run["gen_ai.input.messages"] is not None] == []

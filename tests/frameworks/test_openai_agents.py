@@ -9,15 +9,20 @@ import agents
 import pytest
 from agents import (
     Agent,
+    Model,
+    ModelResponse,
     OpenAIChatCompletionsModel,
     OpenAIResponsesModel,
     RunConfig,
     Runner,
+    Usage,
+    WebSearchTool,
     function_tool,
 )
 from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog, limit
 from fake_models import FakeModels
 from openai import AsyncOpenAI
+from openai.types.responses import ResponseFunctionWebSearch, ResponseOutputMessage, ResponseOutputText
 from otlp_sink import OtlpSink
 
 import pdoctor_trace
@@ -104,3 +109,26 @@ def test_an_unknown_tool_that_ends_the_run_is_still_reported(models: FakeModels,
         ("no_such_tool", False, "unknown_tool"),
     ]
     assert sink.runs[0].failed
+
+
+class Searching(Model):
+    """A model whose provider has searched the web by itself."""
+
+    async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        action: Any = {"type": "search", "query": "q"}
+        search = ResponseFunctionWebSearch(id="ws", action=action, status="completed", type="web_search_call")
+        part = ResponseOutputText(text="found", type="output_text", annotations=[])
+        options: Any = {"role": "assistant", "status": "completed", "type": "message"}
+        message = ResponseOutputMessage(id="m", content=[part], **options)
+        return ModelResponse(output=[search, message], usage=Usage(), response_id=None)
+
+    def stream_response(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+@limit("openai_agents", "built-in tools")
+def test_what_the_provider_runs_is_no_call(sink: OtlpSink) -> None:
+    agent = Agent(name="searcher", model=Searching(), tools=[WebSearchTool()])
+    assert asyncio.run(run(agent)) == "found"
+    pdoctor_trace.flush()
+    assert (sink.calls, [one["pdoctor.run.calls"] for one in sink.runs]) == ([], [0])

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import openai
+import pytest
 from conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
 from fake_models import FakeModels
 from otlp_sink import OtlpSink
 from test_openai_chat import client, execute, execute_async, offered
+from websockets.sync.server import ServerConnection, serve
 
 import pdoctor_trace
 
@@ -177,3 +181,31 @@ def test_assistants_runs_are_one_run_with_their_calls_however_often_polled(
         ("call_0_1", "hi"),
         ("call_1_0", "42"),
     ]
+
+
+# The SDK connects in a way that newer releases of its WebSocket library call deprecated.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@limit("openai", "sockets")
+def test_a_realtime_session_is_not_seen(sink: OtlpSink) -> None:
+    item = {"type": "function_call", "id": "i", "call_id": "c", "name": "add", "arguments": "{}"}
+    done = {"type": "response.done", "event_id": "e", "response": {"id": "r", "output": [item]}}
+
+    def answer(socket: ServerConnection) -> None:
+        socket.recv()
+        socket.send(json.dumps(done))
+
+    with serve(answer, "127.0.0.1", 0) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        where = f"ws://127.0.0.1:{server.socket.getsockname()[1]}"
+        with (
+            openai.OpenAI(api_key="x", websocket_base_url=where) as sdk,
+            sdk.realtime.connect(model="fake") as session,
+        ):
+            session.response.create()
+            event: Any = session.recv()
+        server.shutdown()
+        thread.join()
+    assert event.response.output[0].name == "add"
+    pdoctor_trace.flush()
+    assert sink.spans == []

@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 import pytest
-from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog
+from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog, limit
 from fake_models import FINAL, STEPS, FakeModels
 from otlp_sink import OtlpSink
 
@@ -21,7 +21,7 @@ with warnings.catch_warnings():
     from semantic_kernel.agents import ChatCompletionAgent
     from semantic_kernel.connectors.ai import FunctionChoiceBehavior
     from semantic_kernel.connectors.ai.open_ai import OpenAIChatCompletion, OpenAIChatPromptExecutionSettings
-    from semantic_kernel.contents import ChatHistory
+    from semantic_kernel.contents import ChatHistory, FunctionCallContent
     from semantic_kernel.functions import kernel_function
 
 # Semantic Kernel copies models whose fields pydantic calls deprecated.
@@ -142,3 +142,16 @@ def test_a_function_invoked_without_a_model_is_a_call(sink: OtlpSink) -> None:
     assert [(call.tool, call.arguments, call.result) for call in sink.calls] == [
         ("P-add", {"a": 1, "b": 2}, 3)
     ]
+
+
+@limit("semantic_kernel", "provider agents")
+def test_a_call_that_a_provider_asks_for_has_no_run_above(sink: OtlpSink) -> None:
+    """Agents that run at a provider hand its calls to the kernel one by one, as this does."""
+    made = kernel(ToolLog().functions())
+    asked = FunctionCallContent(id="c1", name="P-add", arguments='{"a": 1, "b": 2}')
+    asyncio.run(made.invoke_function_call(asked, ChatHistory()))
+    pdoctor_trace.flush()
+    assert [(call.tool, call.arguments, call.result) for call in sink.calls] == [
+        ("P-add", {"a": 1, "b": 2}, 3)
+    ]
+    assert [run for run in sink.runs if run["gen_ai.input.messages"] is not None] == []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Callable
 from typing import Any
 
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
-from fake_models import FakeModels
+from conformance import FIVE_IDS, QUERY, Conformance, Driver, Outcome, ToolLog, by_turn, limit
+from fake_models import FINAL, FakeModels
 from otlp_sink import OtlpSink
 from smolagents import (
     ChatMessage,
@@ -20,6 +21,7 @@ from smolagents import (
     ToolCallingAgent,
     tool,
 )
+from smolagents.local_python_executor import CodeOutput, PythonExecutor
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
 
 import pdoctor_trace
@@ -107,6 +109,37 @@ class SmolagentsDriver(Driver):
 class TestSmolagents(Conformance):
     driver = SmolagentsDriver()
 
+    @limit("smolagents", "no coroutines")
+    def test_tools_of_coroutine_functions(self, models: FakeModels, sink: OtlpSink, log: ToolLog) -> None:
+        """Nobody awaits what such a tool gives back, with or without us."""
+        made: list[Any] = []
+
+        def add(a: int, b: int) -> Any:
+            made.append(log.coroutines()[0](a, b))
+            return made[-1]
+
+        outcome = self._run(models, "one", log, "run", [add])
+        assert (outcome.text, [call.tool for call in sink.calls]) == (FINAL, ["add"])
+        assert [inspect.getcoroutinestate(one) for one in made] == ["CORO_CREATED"]
+        made[0].close()
+
+    @limit("smolagents", "no coroutines")
+    def test_runs_in_one_event_loop_stay_apart(self, models: FakeModels, sink: OtlpSink) -> None:
+        """The runs are functions, so they go to threads."""
+        logs = [ToolLog() for _ in range(4)]
+
+        async def main() -> None:
+            run, script = self.driver.run, "fake.par.one.same"
+            jobs = (asyncio.to_thread(run, models, script, own.functions(), "run") for own in logs)
+            await asyncio.gather(*jobs)
+
+        asyncio.run(main())
+        pdoctor_trace.flush()
+        for run in sink.runs:
+            calls = by_turn([call for call in sink.calls if call.run_id == run.run_id])
+            assert [call.call_id for call in calls] == FIVE_IDS
+        assert len(sink.runs) == 4
+
 
 # -- code agents
 
@@ -190,3 +223,41 @@ def test_a_managed_agent_is_a_tool_of_its_manager(sink: OtlpSink) -> None:
         inner.span_id,
     )
     assert {span.run_id for span in sink.spans} == {outer.run_id}
+
+
+class Elsewhere(PythonExecutor):
+    """Stands for an executor in another process: the host's tools are not called."""
+
+    def send_tools(self, tools: dict[str, Any]) -> None: ...
+
+    def send_variables(self, variables: dict[str, Any]) -> None: ...
+
+    def __call__(self, code_action: str) -> CodeOutput:
+        return CodeOutput(output="3", logs="", is_final_answer=True)
+
+
+@limit("smolagents", "remote executors")
+def test_code_that_runs_elsewhere_shows_no_calls(sink: OtlpSink) -> None:
+    assert coder("final_answer(add(1, 2))", executor=Elsewhere()).run(QUERY) == "3"
+    pdoctor_trace.flush()
+    assert (sink.calls, len(sink.runs)) == ([], 1)
+
+
+class Pipeline(Tool):
+    name = "pipeline"
+    description = "Runs in steps of its own."
+    inputs: dict[str, Any] = {}  # noqa: RUF012
+    output_type = "string"
+
+    def forward(self) -> str:
+        return "never"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> str:
+        return "own"
+
+
+@limit("smolagents", "own __call__")
+def test_a_tool_with_a_call_method_of_its_own_is_not_seen_in_code(sink: OtlpSink) -> None:
+    assert coder("final_answer(pipeline())", tools=[Pipeline()]).run(QUERY) == "own"
+    pdoctor_trace.flush()
+    assert (sink.calls, len(sink.runs)) == ([], 1)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog
-from fake_models import FakeModels
+from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, apart, limit
+from fake_models import STEPS, FakeModels
 from otlp_sink import OtlpSink
 from strands import Agent, tool
 from strands.hooks import BeforeToolCallEvent
@@ -56,6 +56,7 @@ class StrandsDriver(Driver):
     modes = tuple(MODES)
     streaming = ("stream",)
     fatal = ("StopIteration", "GeneratorExit")
+    endless = fatal
     sync_mode = "call"
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
@@ -100,3 +101,24 @@ def test_what_a_hook_cancels_is_a_call_that_no_tool_ran(models: FakeModels, sink
     pdoctor_trace.flush()
     assert [(call.executed, call.failed, call.result) for call in sink.calls] == [(False, False, "not today")]
     assert log.entries == []
+
+
+@limit("strands", "background tools")
+def test_a_tool_sent_to_the_background_is_a_call_until_it_is_dispatched(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    STEPS["behind"] = [("slow_echo", '{"text": "x", "_background_execution": true}')]
+    log = ToolLog()
+    agent(models, "fake.behind", log.functions(), background_tasks=True)(QUERY)
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.tool, call.executed, call.failed, log.names) == ("slow_echo", True, False, ["slow_echo"])
+    assert call.result != "x"
+
+
+@limit("strands", "endless tools")
+@pytest.mark.parametrize("name", TestStrands.driver.endless)
+def test_a_tool_that_never_ends_for_the_framework_has_no_span(name: str) -> None:
+    told = apart(TestStrands)[name]
+    assert (told["traced"]["calls"], told["traced"]["ran"]) == ([], ["hostile"])
+    assert told["traced"]["ending"] == told["untraced"]["ending"]

@@ -167,7 +167,25 @@ def test_malformed_argument_text_is_kept_as_text() -> None:
     assert capture.argument_text('{"a": 1') == (b'"{\\"a\\": 1"', False)
     assert capture.argument_text('{"a": 1}') == (b'{"a":1}', True)
     assert capture.argument_text("") == (b"{}", True)
+    assert capture.argument_text("  ") == (b'"  "', False)
     assert capture.argument_text({"a": 1}) == (b'{"a":1}', True)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ('{"a": NaN}', b'{"a":null}'),
+        ('{"a": 1e999}', b'{"a":null}'),
+        (r'{"a": "half \ud800"}', None),
+        ('{"a": ' + "9" * 30 + "}", None),
+    ],
+)
+def test_what_pythons_reader_takes_is_well_formed(text: str, kept: bytes | None) -> None:
+    """The host's own `json.loads` took it, and the tool ran."""
+    found, well_formed = Capture().argument_text(text)
+    assert well_formed
+    assert kept is None or found == kept
+    assert list(orjson.loads(found or b"")) == ["a"]
 
 
 def test_fields_are_read_without_running_properties() -> None:
