@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import shutil
 import threading
 import time
 from collections.abc import Mapping
@@ -22,13 +24,19 @@ from collector.pipeline.supervisor import Supervisor
 from collector.pipeline.writer import Writer
 from collector.policies import read_policies
 from collector.redact import read_redaction
-from collector.settings import Settings
-from collector.store import Store, catalog, open_store, retention, work
+from collector.settings import MIB, Settings
+from collector.store import Store, catalog, open_store, readiness, retention, work
 from collector.store.engine import project_id
 from synth.case import read_cases
 from synth.errors import BadInput
 
 log = logging.getLogger("collector")
+
+LOOK_SECONDS = 1.0
+"""Readiness is looked at so often at most: looking writes."""
+FREE_BYTES = 16 * MIB
+FAILED_SECONDS = 10.0
+"""So long after spans could not be stored this collector says so, unless others were stored since."""
 
 
 class Service:
@@ -39,11 +47,21 @@ class Service:
         self.started = time.time()
         self.redactor = read_redaction(settings.redact) if settings.redact else None
         self.store: Store = open_store(settings.store_url)
-        check_bind(settings, self.store)
+        try:
+            self.store.hold()
+            check_bind(settings, self.store)
+            self._open(settings)
+        except BaseException:
+            self.store.close()
+            raise
+        log.info("started", extra={"store": "sqlite" if self.store.sqlite else "postgresql"})
+
+    def _open(self, settings: Settings) -> None:
         self.gate = Gate(self.store)
         self.grpc_port: int | None = None
         """Where the gRPC receiver listens, once it does."""
         self._projects: dict[str, int] = {}
+        self._looked: tuple[float, list[str]] = (-math.inf, [])
         self.supervisors: list[Supervisor] = []
         if self.store.sqlite:  # one collector per file: what is held was held by one that is gone
             work.release(self.store)
@@ -62,7 +80,6 @@ class Service:
         )
         self._janitor = threading.Thread(target=self._clean, name="pdoctor-janitor", daemon=True)
         self._janitor.start()
-        log.info("started", extra={"store": "sqlite" if self.store.sqlite else "postgresql"})
 
     def wake(self) -> None:
         """Tell the checkers that something changed."""
@@ -94,7 +111,7 @@ class Service:
 
     def _clean(self) -> None:
         """Now and then: delete expired runs, in small transactions, and say what was done meanwhile."""
-        said: dict[str, int] = {}
+        said = self._tally()
         while not self._stop.wait(self.settings.janitor_seconds):
             try:
                 deleted = 0
@@ -121,14 +138,29 @@ class Service:
         }
 
     def problems(self) -> list[str]:
-        """Why this collector is not ready, empty if it is."""
-        found = []
+        """Why this collector is not ready, empty if it is; asked again after a second at the earliest."""
+        at, found = self._looked
+        if time.monotonic() - at > LOOK_SECONDS:
+            found = [*self._store_problems(), *self._process_problems()]
+            self._looked = (time.monotonic(), found)
+        return found
+
+    def _store_problems(self) -> list[str]:
+        """A full disk shows only when something is really written."""
         try:
-            with self.store.write() as connection:
-                connection.rollback()
+            readiness.touch(self.store, now=time.time())
         except CollectorError as failure:
-            found.append(failure.message)
-        if any(not supervisor.alive for supervisor in self.supervisors):
+            return [failure.message]
+        file, failed = self.store.file, self.writer.counters.failed_at
+        if file is not None and (free := shutil.disk_usage(file.parent).free) < FREE_BYTES:
+            return [f"the disk of the store has only {free // MIB} MiB left"]
+        if failed is not None and time.monotonic() - failed < FAILED_SECONDS:
+            return ["the last spans could not be stored"]
+        return []
+
+    def _process_problems(self) -> list[str]:
+        found = [] if self.writer.alive else ["the writer has ended; restart this collector"]
+        if any(not supervisor.healthy for supervisor in self.supervisors):
             found.append("a checker process is not running; it is being restarted")
         return found
 

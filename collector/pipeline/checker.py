@@ -22,6 +22,7 @@ import orjson
 
 from collector import logs
 from collector.bind import Matches, text_key
+from collector.errors import CollectorError
 from collector.model import Assessment, Rebuilt, Run, Span
 from collector.otlp.spans import spans_of
 from collector.pipeline.board import Board
@@ -266,28 +267,34 @@ def main() -> None:
     threading.Thread(target=listen, args=(wake,), daemon=True).start()
     checker = Checker(store, settings, worker, Board(board))
     say({"ready": os.getpid()})
-    warmed = False
+    warmed, owed = False, True  # a predecessor may have died while the database was away
     while True:
         wake.clear()
         try:
+            if owed:
+                work.release(store, worker)
+                owed = False
             held = checker.round(time.time())
+            due = None if held else work.next_due(store)
+        except CollectorError as failure:  # the store, not a run: what is held is given back when it is there
+            log.warning("a round of checks failed: %s", failure.message)
+            checker.board.idle()
+            owed = True
+            time.sleep(0.5)
+            continue
         except Exception:
             log.exception("a round of checks failed")
             checker.board.idle()
             with contextlib.suppress(Exception):
                 work.release(store, worker, forgive=False)
-            held = 0
             time.sleep(0.2)
-        if held:
             continue
-        if not warmed:
+        if not held and not warmed:
             warmed = True
             warm_up(settings)
             calm_garbage_collection()
-            continue
-        due = work.next_due(store)
-        wait = POLL_SECONDS if due is None else min(POLL_SECONDS, max(0.0, due - time.time()))
-        wake.wait(wait)
+        elif not held:
+            wake.wait(POLL_SECONDS if due is None else min(POLL_SECONDS, max(0.0, due - time.time())))
 
 
 def warm_up(settings: Settings) -> None:

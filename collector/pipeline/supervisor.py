@@ -63,6 +63,11 @@ class Supervisor:
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def healthy(self) -> bool:
+        """The checker runs and has said so; the first one gets a moment to start."""
+        return self.alive and (self._ready.is_set() or self.restarts == 0)
+
     def close(self) -> None:
         """End the checker; what it holds stays due and is judged after the next start."""
         self._stop.set()
@@ -81,8 +86,12 @@ class Supervisor:
         pause = RESTART_SECONDS
         while not self._stop.is_set():
             began = time.monotonic()
-            self._start()
-            self._watch()
+            self._ready.clear()
+            try:
+                self._start()
+                self._watch()
+            except OSError as failure:  # no process can be made, or it ended before it read its settings
+                log.warning("a checker could not be started: %s", failure)
             if self._stop.is_set():
                 break
             self.restarts += 1

@@ -40,6 +40,8 @@ class Counters:
     commits: int = 0
     refused: int = 0
     failures: int = 0
+    failed_at: float | None = None
+    """When spans could not be stored (monotonic seconds), None once others were."""
 
 
 class Writer:
@@ -97,6 +99,10 @@ class Writer:
     def queued_bytes(self) -> int:
         return self._bytes
 
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
     def close(self) -> None:
         """Store what waits, then stop."""
         with self._wake:
@@ -109,13 +115,13 @@ class Writer:
             failure = self._commit(group)
             with self._wake:
                 self._bytes -= sum(waiting.batch.size for waiting in group)
+            if failure is None:
+                self._after_commit()  # first: the checker can begin while the senders are answered
             for waiting in group:
                 try:
                     waiting.done(failure)
                 except RuntimeError:  # the event loop that waited is gone
                     log.debug("nobody waits for a batch any more")
-            if failure is None:
-                self._after_commit()
 
     def _take(self) -> list[Waiting]:
         with self._wake:
@@ -145,9 +151,11 @@ class Writer:
         self.counters.spans += spans
         self.counters.batches += len(group)
         self.counters.commits += 1
+        self.counters.failed_at = None
         return None
 
     def _forget(self) -> None:
         """After a rollback the remembered keys may name spans that were not stored."""
         self._known = KnownKeys()
         self.counters.failures += 1
+        self.counters.failed_at = time.monotonic()

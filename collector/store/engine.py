@@ -6,11 +6,14 @@ into a new schema would corrupt it.
 
 from __future__ import annotations
 
+import os
 import re
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+from urllib.parse import quote
 
 from sqlalchemy import Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.dialects import postgresql, sqlite
@@ -22,6 +25,11 @@ from collector.errors import BadStore, CollectorError, Overloaded
 from collector.store import schema
 from synth.errors import MissingExtra
 
+try:
+    import fcntl
+except ImportError:  # not on Windows: there nothing stops a second collector on one file
+    fcntl = None  # type: ignore[assignment]
+
 REVISIONS = ("0001",)
 """Every schema revision this code knows, oldest first; the last is `schema.HEAD`."""
 
@@ -32,6 +40,7 @@ class Store:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.sqlite = engine.dialect.name == "sqlite"
+        self._held: IO[bytes] | None = None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -62,8 +71,38 @@ class Store:
         """`INSERT` with `on_conflict_*` in the dialect of this store."""
         return sqlite.insert(table) if self.sqlite else postgresql.insert(table)
 
+    @property
+    def file(self) -> Path | None:
+        """The database file of SQLite."""
+        return Path(str(self.engine.url.database)) if self.sqlite else None
+
+    def hold(self) -> None:
+        """Be the only collector on an SQLite file until `close`, or the end of this process; raises BadStore.
+
+        A second one would take away the runs that the first is judging. PostgreSQL takes any number.
+        """
+        if self.file is None or fcntl is None:
+            return
+        held = Path(f"{self.file}-lock").open("ab+")  # noqa: SIM115 (held as long as the store is open)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            held.seek(0)
+            holder = held.read(20).decode("ascii", "replace").strip()
+            held.close()
+            raise BadStore(
+                f"another collector (process {holder or 'unknown'}) uses {self.file}",
+                "stop it, use another file, or use PostgreSQL for several collectors",
+            ) from None
+        held.truncate(0)
+        held.write(str(os.getpid()).encode())
+        held.flush()
+        self._held = held
+
     def close(self) -> None:
         self.engine.dispose()
+        if self._held is not None:
+            self._held.close()
 
 
 def refusal(what: str, failure: DBAPIError | NoConnection) -> Overloaded:
@@ -82,10 +121,11 @@ def open_store(url: str, *, durable: bool = True) -> Store:
     store = Store(_engine(url, durable))
     try:
         _prepare(store, url)
-    except DBAPIError as failure:
+    except (DBAPIError, sqlite3.Error) as failure:
         store.close()
-        said = " ".join(str(failure.orig).split())
-        raise BadStore(f"cannot open the store {_shown(url)}: {said}", "check the address") from failure
+        said = " ".join(str(failure.orig if isinstance(failure, DBAPIError) else failure).split())
+        why = why_not(store.file) or said
+        raise BadStore(f"cannot open the store {_shown(url)}: {why}", "check the address") from failure
     except CollectorError:
         store.close()
         raise
@@ -133,9 +173,13 @@ def _postgresql(parsed: URL) -> Engine:
 
 def _sqlite(parsed: URL, durable: bool) -> Engine:
     assert parsed.database
-    folder = Path(parsed.database).parent
-    if not folder.is_dir():
-        raise BadStore(f"the folder {folder} of the store does not exist", "create it first")
+    file = Path(parsed.database)
+    try:
+        exists = file.parent.is_dir()
+    except OSError as failure:
+        raise BadStore(f"{_shown(str(parsed))} is no store address: {failure.strerror}", EXPECTED) from None
+    if not exists:
+        raise BadStore(f"the folder {file.parent} of the store does not exist", "create it first")
     engine = create_engine(
         parsed,
         connect_args={"timeout": 15, "check_same_thread": False},
@@ -159,29 +203,66 @@ def _sqlite(parsed: URL, durable: bool) -> Engine:
     return engine
 
 
+def why_not(file: Path | None) -> str | None:
+    """What is wrong with a file that SQLite cannot open, where that can be said better than SQLite does."""
+    try:
+        if file is None:
+            return None
+        if file.is_dir():
+            return "it is a folder"
+        if file.exists() and not os.access(file, os.R_OK | os.W_OK):
+            return "no permission to read and write the file"
+        if not os.access(file.parent, os.W_OK | os.X_OK):
+            return "no permission to write to its folder"
+    except OSError as failure:
+        return failure.strerror
+    return None
+
+
 def _prepare(store: Store, url: str) -> None:
-    with store.engine.connect() as connection:
-        tables = set(inspect(connection).get_table_names())
-        found = (
-            connection.scalar(text("SELECT version_num FROM alembic_version"))
-            if "alembic_version" in tables
-            else None
-        )
-    if found == schema.HEAD:
+    tables, versions = _found(store)
+    if versions == (schema.HEAD,):
+        missing = sorted(set(schema.metadata.tables) - tables)
+        if missing:
+            raise BadStore(
+                f"the store {_shown(url)} is damaged: the table {missing[0]} is missing", "restore a backup"
+            )
         return
-    if found is not None and found not in REVISIONS:
+    unknown = [version for version in versions if version not in REVISIONS]
+    if unknown:
         raise BadStore(
-            f"the store {_shown(url)} has schema {found}, this version knows up to {schema.HEAD}",
+            f"the store {_shown(url)} has schema {unknown[0]}, this version knows up to {schema.HEAD}",
             "it was written by a newer pdoctor-trace: upgrade, or use another store",
         )
-    if found is None and tables:
+    if tables and not versions:
         raise BadStore(f"{_shown(url)} holds other tables", "use a file or database of its own")
-    if found is None:
+    if not tables:
         _create(store)
     else:
         from collector.store.migrations import upgrade  # alembic is slow to import and rarely needed
 
         upgrade(store.engine)
+
+
+def _found(store: Store) -> tuple[set[str], tuple[str, ...]]:
+    """(tables, schema versions) of what is there; an SQLite file is not changed by looking."""
+    if store.file is not None and not (store.file.exists() and store.file.stat().st_size):
+        return set(), ()
+    looking = _read_only(store.file) if store.file is not None else store.engine
+    try:
+        with looking.connect() as connection:
+            tables = set(inspect(connection).get_table_names())
+            if "alembic_version" not in tables:
+                return tables, ()
+            return tables, tuple(connection.scalars(text("SELECT version_num FROM alembic_version")))
+    finally:
+        if looking is not store.engine:
+            looking.dispose()
+
+
+def _read_only(file: Path) -> Engine:
+    address = f"file:{quote(str(file))}?mode=ro"
+    return create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True, timeout=15))
 
 
 def _create(store: Store) -> None:
@@ -204,6 +285,7 @@ def _create(store: Store) -> None:
 def _shown(url: str) -> str:
     """The address without its password, also where it is none."""
     try:
-        return make_url(url).render_as_string(hide_password=True)
+        shown = make_url(url).render_as_string(hide_password=True)
     except (ArgumentError, ValueError):
-        return repr(re.sub(r"//[^/@]*@", "//...@", url))
+        shown = repr(re.sub(r"//[^/@]*@", "//...@", url))
+    return shown if len(shown) <= 200 else shown[:197] + "..."
