@@ -52,13 +52,13 @@ def once_each(calls: Sequence[SeenCall]) -> list[SeenCall]:
 
 
 def once_each_model(models: Sequence[SeenModel]) -> list[SeenModel]:
-    """Model calls in order of `models`, which is by start; one seen by several scopes counts once."""
+    """Model calls in order of `models`, which is by start; one seen by several layers counts once."""
     kept: list[tuple[SeenModel, set[str]]] = []
     for seen in models:
         twins = [
             at
             for at in range(max(0, len(kept) - NEAR), len(kept))
-            if seen.span.scope not in kept[at][1] and _same_model(kept[at][0], seen)
+            if _same_model(kept[at][0], seen, another=seen.span.scope not in kept[at][1])
         ]
         if not twins:
             kept.append((seen, {seen.span.scope}))
@@ -75,9 +75,15 @@ def _told(seen: SeenModel) -> tuple[bool, bool, bool]:
     return bool(seen.requests), bool(seen.answers), seen.tools is not None
 
 
-def _same_model(known: SeenModel, seen: SeenModel) -> bool:
+def _same_model(known: SeenModel, seen: SeenModel, *, another: bool) -> bool:
+    """Scopes differ and times overlap; within one scope, one span lies in the other and asks the same."""
     asked, also = ([request.tool for request in one.requests] for one in (known, seen))
-    return _overlap(known.span, seen.span) and (not asked or not also or asked == also)
+    if another:
+        return _overlap(known.span, seen.span) and (not asked or not also or asked == also)
+    inside = known.span.start_ns <= seen.span.start_ns and seen.span.end_ns <= known.span.end_ns
+    return inside and (
+        _parent_and_child(known.span, seen.span) or (bool(asked) and known.requests == seen.requests)
+    )
 
 
 def _layer(seen: SeenCall) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from collector.dialects import names
 from collector.dialects.reading import (
     Dialect,
@@ -30,29 +32,37 @@ def read_call(span: Span) -> SeenCall | None:
     """A span of `execute_tool`; with inferred timing its ends bound both instants."""
     if span.attributes.get(names.OPERATION_NAME) != "execute_tool":
         return None
-    attributes = loaded(span)
+    get = loaded(span).get
     first, last = span.start_ns, max(span.start_ns, span.end_ns)
-    error = error_text(span, attributes.get(names.ERROR_TYPE) or attributes.get(names.ERROR_KIND))
-    blocks = plain_content(json_value(attributes.get(ANTHROPIC_RESULT)))
-    if blocks is not None and error is not None:
-        error, blocks = str(blocks), None
-    inferred = attributes.get(names.TIMING) == "inferred"
+    error = error_text(span, get(names.ERROR_TYPE) or get(names.ERROR_KIND))
+    result, blocks = json_value(get(names.TOOL_RESULT)), get(ANTHROPIC_RESULT)
+    if blocks is not None:
+        result, error = _result_in_blocks(blocks, result, error)
+    start = end = (first, last)
+    if get(names.TIMING) != "inferred":
+        start, end = (first, first), (last, last)
     call = ToolCall(
-        id=text(attributes.get(names.TOOL_CALL_ID)),
-        tool=text(attributes.get(names.TOOL_NAME))
-        or span.name.removeprefix("execute_tool").strip()
-        or "unknown",
-        arguments=json_value(attributes.get(names.TOOL_ARGUMENTS)),
-        result=json_value(attributes.get(names.TOOL_RESULT)) if blocks is None else blocks,
-        error=error,
-        start=(first, last) if inferred else (first, first),
-        end=(first, last) if inferred else (last, last),
-        step=whole(attributes.get(names.TURN_INDEX)),
-        with_text=attributes.get(names.TURN_HAS_TEXT),
-        executed=attributes.get(names.EXECUTED) is not False,
-        attempts=whole(attributes.get(names.ATTEMPTS)) or 1,
+        text(get(names.TOOL_CALL_ID)),
+        text(get(names.TOOL_NAME)) or span.name.removeprefix("execute_tool").strip() or "unknown",
+        json_value(get(names.TOOL_ARGUMENTS)),
+        result,
+        error,
+        start,
+        end,
+        step=whole(get(names.TURN_INDEX)),
+        with_text=get(names.TURN_HAS_TEXT),
+        executed=get(names.EXECUTED) is not False,
+        attempts=whole(get(names.ATTEMPTS)) or 1,
     )
-    return SeenCall(call, span, whole(attributes.get(names.STEP_INDEX)))
+    return SeenCall(call, span, whole(get(names.STEP_INDEX)))
+
+
+def _result_in_blocks(blocks: Any, result: Any, error: str | None) -> tuple[Any, str | None]:
+    """(result, error) where there are content blocks, which for a failed call hold the reason."""
+    said = plain_content(json_value(blocks))
+    if said is None:
+        return result, error
+    return (result, str(said)) if error is not None else (said, None)
 
 
 def read_agent(span: Span) -> SeenAgent | None:

@@ -201,6 +201,8 @@ def text(value: Any) -> str | None:
 
 def whole(value: Any) -> int | None:
     """`value` if it is a whole number (some senders write numbers as text)."""
+    if value is None:
+        return None
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from recording import AGENT, EXPERT_STORY, NESTED_STORY, QUERY, STORY, Recording, recording
+from recording import AGENT, EXPERT_STORY, NESTED_STORY, QUERY, STORY, Recording, flush_mlflow, recording
 
 
 def instrument(name: str, rec: Recording) -> None:
@@ -48,9 +48,7 @@ def settle(names: list[str], provider: Any) -> None:
         wait_for_all_tracers()
         get_client().flush()
     if "mlflow" in names:
-        import mlflow
-
-        mlflow.flush_trace_async_logging()
+        flush_mlflow()
     if "pdoctor" in names:
         import pdoctor_trace
 

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from recording import AGENT, EXPERT_STORY, NESTED_STORY, QUERY, STORY, Recording, recording
+from recording import AGENT, EXPERT_STORY, NESTED_STORY, QUERY, STORY, Recording, flush_mlflow, recording
 
 
 def instrument(name: str, rec: Recording) -> Any:
@@ -120,9 +120,7 @@ def main(instrumentation: str, mode: str = "plain") -> None:
 
             logfire.force_flush()
         else:
-            import mlflow
-
-            mlflow.flush_trace_async_logging()
+            flush_mlflow()
         rec.write(f"{instrumentation}_agents_{mode}", offered=offered)
 
 

@@ -7,18 +7,25 @@ import os
 import sys
 from typing import Any
 
-from recording import AGENT, QUERY, STORY, recording
+from recording import AGENT, QUERY, STORY, flush_mlflow, recording
 
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
 def instrument(name: str, rec: Any) -> Any:
-    """Switch the instrumentation on; returns the tracer provider."""
+    """Switch the instrumentation on; returns the tracer provider, None for MLflow's own."""
     if name == "official_old":  # messages as log records: spans carry none
         os.environ[CONTENT] = "true"
     elif name in ("official", "genai"):
         os.environ["OTEL_SEMCONV_STABILITY_OPT_IN"] = "gen_ai_latest_experimental"
         os.environ[CONTENT] = "SPAN_ONLY"
+    if name == "mlflow":
+        os.environ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] = f"{rec.sink}/v1/traces"
+        os.environ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"] = "http/protobuf"
+        import mlflow
+
+        mlflow.openai.autolog()
+        return None
     provider = rec.provider()
     if name == "openinference":
         from openinference.instrumentation.openai import OpenAIInstrumentor
@@ -103,6 +110,12 @@ def responses(client: Any, tools: dict[str, Any]) -> None:
         ]
 
 
+def mlflow_span() -> Any:
+    import mlflow
+
+    return mlflow.start_span(AGENT)
+
+
 def main(instrumentation: str, mode: str = "chat") -> None:
     with recording() as rec:
         provider = instrument(instrumentation, rec)
@@ -110,11 +123,13 @@ def main(instrumentation: str, mode: str = "chat") -> None:
 
         client = OpenAI(base_url=rec.models.openai, api_key="x", max_retries=0)
         tools = {tool.__name__: tool for tool in rec.tools()}
-        with provider.get_tracer("app").start_as_current_span(AGENT):
+        with provider.get_tracer("app").start_as_current_span(AGENT) if provider else mlflow_span():
             if mode == "responses":
                 responses(client, tools)
             else:
                 chat(client, tools, mode == "stream")
+        if provider is None:
+            flush_mlflow()
         rec.write(f"{instrumentation}_openai_{mode}", offered=["get_weather", "book_hotel"])
 
 

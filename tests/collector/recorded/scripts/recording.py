@@ -178,6 +178,13 @@ class Recording:
         sys.stdout.write(f"{name}: {len(spans)} spans, {len(self.executed)} calls executed\n")
 
 
+def flush_mlflow() -> None:
+    """MLflow's own flush leaves its OTLP exporter out."""
+    from mlflow.tracing.provider import provider
+
+    provider.get().force_flush()
+
+
 @contextmanager
 def recording() -> Iterator[Recording]:
     """A recording whose model server runs until the block ends."""
