@@ -40,7 +40,7 @@ VERBS = {
     "metrics": "score predicted plans against gold plans",
     "progress": "progress and repetition rates of recorded runs",
     "monitor": "check event sequences against a behaviour specification",
-    "policies": "lint policies for production runs, load them into a collector",
+    "policies": "lint policies for production runs, load them into a collector, draft them from good runs",
     "keys": "make API keys for a collector",
     "runs": "list, show and export the runs of a collector",
     "recheck": "judge stored runs again",
