@@ -261,7 +261,7 @@ class Exporter:
         """Connection and resource are made for the first batch, not for the host's start-up."""
         if self._sender is None:
             settings = self._settings
-            self._sender = Sender(settings.endpoint, settings.api_key, settings.timeout)
+            self._sender = Sender(settings.endpoint, settings.api_key, settings.timeout, settings.compression)
         if self._resource is None:
             self._resource = resource_attributes()
         resource = {**self._resource, semconv.DROPPED_SPANS: self.dropped}

@@ -24,6 +24,11 @@ LONGEST_ANSWER = 65_536
 """Bytes read of an answer."""
 
 
+_WINDOW_BITS = {"gzip": 31, "deflate": 15}
+"""What zlib calls the two encodings of HTTP."""
+_LEVEL = 3
+
+
 class Answer(NamedTuple):
     """What one attempt to deliver a batch came to."""
 
@@ -45,8 +50,10 @@ class Answer(NamedTuple):
 class Sender:
     """One kept-alive HTTP connection to the collector."""
 
-    def __init__(self, endpoint: str, api_key: str = "", timeout: float = 10.0) -> None:
-        self._endpoint = endpoint
+    def __init__(
+        self, endpoint: str, api_key: str = "", timeout: float = 10.0, compression: str = "none"
+    ) -> None:
+        self._endpoint, self._compression = endpoint, compression
         self._headers = {"Content-Type": "application/x-protobuf", "User-Agent": "pdoctor-trace"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
@@ -57,6 +64,10 @@ class Sender:
         """Post once; a kept-alive connection that the collector has closed meanwhile is opened anew."""
         from http.client import HTTPException
 
+        try:
+            body = self._compressed(body)
+        except ValueError as error:
+            return Answer(0, problem=f"{type(error).__name__}: {error}")
         if self._connection is not None:
             try:
                 return self._post(self._connection, body)
@@ -93,6 +104,19 @@ class Sender:
         """The endpoint's own path, where it names the one for traces, else that below it."""
         path = self.url.path.rstrip("/")
         return path if path.endswith("/v1/traces") else f"{path}/v1/traces"
+
+    def _compressed(self, body: bytes) -> bytes:
+        """By the setting; on this machine, compressing takes longer than sending."""
+        kind = self._compression
+        if kind == "auto":
+            kind = "none" if _is_this_machine(self.url.hostname or "") else "gzip"
+        if kind not in _WINDOW_BITS:
+            return body
+        import zlib
+
+        self._headers["Content-Encoding"] = kind
+        writer = zlib.compressobj(level=_LEVEL, wbits=_WINDOW_BITS[kind])
+        return writer.compress(body) + writer.flush()
 
     def _open(self) -> HTTPConnection:
         # Imported here, in the exporter's thread: it costs the host's start-up more than all of us.
@@ -151,6 +175,10 @@ def _beginning(response: HTTPResponse) -> bytes:
         return response.read(LONGEST_ANSWER)
     except TimeoutError:
         return b""
+
+
+def _is_this_machine(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _seconds(header: str | None) -> float | None:

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from . import otel_variables
+
 LOG = logging.getLogger("pdoctor_trace")
 
 Redactor = Callable[[str, str], str]
@@ -50,6 +52,9 @@ class Settings:
     queue_bytes: int = _setting(67_108_864, "bytes of content that may wait for the collector")
     batch_delay: float = _setting(0.05, "seconds to wait for company before a batch is sent")
     timeout: float = _setting(10.0, "seconds one request to the collector may take")
+    compression: str = _setting(
+        "auto", "of what is sent: gzip, deflate, none, or auto (gzip unless the collector is on this machine)"
+    )
     exit_timeout: float = _setting(5.0, "seconds to spend at exit on sending what is still queued")
     records: bool = _setting(True, "send spans to the endpoint (the fast record path)")
     sdk_spans: bool = _setting(
@@ -90,8 +95,9 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
     hold back: an unknown content mode keeps nothing.
     """
     chosen: dict[str, Any] = {}
+    implied = otel_variables.defaults(environ)
     for name, env, default, _ in table():
-        text = environ.get(env)
+        text = environ.get(env, implied.get(env))
         if text is None:
             continue
         try:
