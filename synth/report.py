@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -23,6 +24,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto
 table { border-collapse: collapse; margin: .5rem 0 1.5rem; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid #d0d7de; padding: .3rem .7rem; text-align: left; vertical-align: top; }
 th { background: #f3f5f7; } caption { text-align: left; font-weight: 600; padding: .3rem 0; }
+td.number { text-align: right; } details { margin: .5rem 0 1.5rem; } summary { cursor: pointer; }
 .note { color: #57606a; font-size: .9rem; } figure { margin: 1rem 0; } img { max-width: 100%; }
 @media (prefers-color-scheme: dark) {
   body { color: #e6edf3; background: #0d1117; } th { background: #161b22; }
@@ -50,9 +52,12 @@ class Report:
     tables: tuple[Table, ...]
     pictures: tuple[Picture, ...] = ()
     note: str = ""
+    summary: tuple[str, ...] = ()
+    """What it comes to, a sentence for each agent and model."""
 
     def to_json(self) -> dict[str, Any]:
         shown = {"title": self.title, "note": self.note, "findings": list(self.findings)}
+        shown["summary"] = list(self.summary)
         return {**shown, "tables": [table.to_json() for table in self.tables]}
 
 
@@ -72,8 +77,44 @@ def report_of(measured: Reproduction, title: str = "Planning errors") -> Report:
             tables.detection_table(measured.results, "detection", "Planted faults, and what was found")
         )
     return Report(
-        title, findings_of(measured.results), tuple(shown), tuple(pictures), sizes_in_words(measured.sizes)
-    )
+        title, findings_of(measured.results), tuple(shown), tuple(pictures), sizes_in_words(measured.sizes),
+        tuple(sentence for chapter in measured.chapters for sentence in summary_of(chapter)),
+    )  # fmt: skip
+
+
+CAUSES_IN_WORDS = {
+    "probability": "chance",
+    "terminal": "particular words",
+    "topic": "the topic",
+    "structure": "the sentence structure",
+    "constraint": "the constraints themselves",
+}
+
+
+def summary_of(chapter: Chapter) -> Iterator[str]:
+    """Where each agent's ability ends, how it fails most, and why."""
+    kind = "order" if chapter.mode == "order" else "order and time"
+    for one in chapter.curves:
+        subject = one.agent, one.model
+        errors = Counter(e.error_type for e in chapter.errors if (e.agent, e.model) == subject)
+        causes = Counter(d.cause for d in chapter.dissections if (d.agent, d.model) == subject)
+        said = f"{one.agent} on {one.model}, {kind}: {_reach(one)}"
+        if errors:
+            (type, count), total = errors.most_common(1)[0], sum(errors.values())
+            said += f"; {count} of {total} failures looked into are {type}"
+        if causes:
+            (cause, count), total = causes.most_common(1)[0], sum(causes.values())
+            said += f", most often because of {CAUSES_IN_WORDS[cause]} ({count} of {total})"
+        yield said + "."
+
+
+def _reach(one: Curve) -> str:
+    if not one.points:
+        return "nothing was measured"
+    if one.limit < one.points[0].actions:
+        return "not even the smallest plans succeed 1 time in 5"
+    reach = f"plans of up to {one.limit} actions succeed at least 1 time in 5"
+    return reach if one.limit < one.points[-1].actions else f"{reach}, and nothing longer was tried"
 
 
 def _chapter_tables(chapter: Chapter) -> list[Table]:
@@ -149,9 +190,11 @@ def write_report(report: Report, path: Path) -> list[Path]:
 def html(report: Report) -> str:
     """The whole report as one page that loads nothing from elsewhere."""
     findings = "".join(f"<li>{escape(text)}</li>" for text in report.findings)
+    summary = "".join(f"<li>{escape(text)}</li>" for text in report.summary)
     parts = [
         f"<h1>{escape(report.title)}</h1>",
         f'<p class="note">{escape(report.note)}</p>' if report.note else "",
+        f"<h2>In short</h2><ul>{summary}</ul>" if summary else "",
         f"<h2>Worth reading first</h2><ol>{findings}</ol>" if findings else "<p>No run failed.</p>",
         *(_picture_html(one) for one in report.pictures),
         *(_table_html(table) for table in report.tables),
@@ -168,11 +211,21 @@ def _picture_html(one: Picture) -> str:
     return f'<figure><img alt="{title}" src="data:image/png;base64,{data}"></figure>'
 
 
+LONG_TABLE = 15
+"""Rows from which on a table is folded."""
+
+
 def _table_html(table: Table) -> str:
     head = "".join(f'<th scope="col">{escape(header)}</th>' for header in table.headers)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
-    )
+    rows = "".join("<tr>" + "".join(map(_cell_html, row)) + "</tr>" for row in table.rows)
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     caption = f"<caption>{escape(table.title)}</caption>"
-    return f'<table id="{escape(table.name)}">{caption}<tr>{head}</tr>{rows}</table>{note}'
+    shown = f'<table id="{escape(table.name)}">{caption}<tr>{head}</tr>{rows}</table>{note}'
+    if len(table.rows) < LONG_TABLE:
+        return shown
+    return f"<details><summary>{escape(table.title)}: {len(table.rows)} rows</summary>{shown}</details>"
+
+
+def _cell_html(cell: str) -> str:
+    is_number = cell.removesuffix("%").replace(".", "", 1).isdigit()
+    return f'<td class="number">{cell}</td>' if is_number else f"<td>{escape(cell)}</td>"

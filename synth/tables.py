@@ -40,7 +40,7 @@ def agents_table() -> Table:
     """Who talks how to model and tools (paper, Table 1)."""
     rows = tuple((a.name, a.loop, a.model, a.tools, a.adjustable) for a in AGENTS)
     headers = ("agent", "who drives", "model by", "tools by", "adjustable")
-    return Table("table1", "Agents under test", headers, rows)
+    return Table("table1", "Table 1: agents under test", headers, rows)
 
 
 def overview_table(results: Sequence[Result], name: str, title: str) -> Table:

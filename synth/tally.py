@@ -100,9 +100,10 @@ def _least_telling(telling: Telling) -> tuple[bool, int]:
     return telling.finding["sentence"] is None, len(telling.finding["explanation"])
 
 
-def _repeats(telling: Telling, chosen: Sequence[Telling]) -> tuple[int, int, int]:
-    """How often the error type, the run and the agent have been shown already."""
+def _repeats(telling: Telling, chosen: Sequence[Telling]) -> tuple[int, int, int, int]:
+    """How often the very finding, its error type, the run and the agent have been shown already."""
     return (
+        sum(telling.finding["explanation"] == other.finding["explanation"] for other in chosen),
         sum(telling.finding["type"] == other.finding["type"] for other in chosen),
         sum(telling.result.trace_id == other.result.trace_id for other in chosen),
         sum(telling.result.agent == other.result.agent for other in chosen),

@@ -70,7 +70,11 @@ def command(
         if as_json:
             write_json(report.to_json())
         else:
-            click.echo("\n".join([*report.findings, *(f"written: {path}" for path in written)]))
+            click.echo(
+                "\n".join(
+                    [*report.summary, "", *report.findings, "", *(f"written: {path}" for path in written)]
+                )
+            )
 
 
 def campaigns(journals: tuple[str, ...], before: str | None) -> Report:

@@ -15,6 +15,7 @@ from synth.errors import BadInput
 from synth.harness import Trial
 from synth.report import Picture, Report, campaign_report, html, report_of, write_report
 from synth.reproduce import PAPER, QUICK, Bench, Reproduction, reproduce
+from synth.tables import Table
 
 SIZES = replace(
     QUICK, rq1_cases=3, sampling=Sampling(per_pair=2, cap=4), largest=4, errors=2, mutants=1, repeats=1
@@ -124,3 +125,21 @@ def test_figures_are_png_files_beside_the_page(tmp_path: Path) -> None:
     assert [path.name for path in pictures] == ["report-figure8.png", "report-figure9.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
     assert page.read_text().count("data:image/png;base64,") == 2
+
+
+def test_the_report_says_in_short_where_ability_ends_and_why(tmp_path: Path) -> None:
+    report = report_of(measured(tmp_path, []))
+    assert report.summary[0] == (
+        "raw-loop on m, order: plans of up to 3 actions succeed at least 1 time in 5."
+    )
+    assert "react on m, order and time: plans of up to 4 actions" in report.summary[3]
+    assert report.summary[3].endswith("nothing longer was tried.")
+    assert all(sentence in html(report) for sentence in report.summary)
+
+
+def test_long_tables_are_folded_and_numbers_stand_to_the_right() -> None:
+    rows = tuple((f"agent-{number}", f"{number}.0%") for number in range(20))
+    page = html(Report("t", (), (Table("long", "Long", ("agent", "rate"), rows),)))
+    assert "<details><summary>Long: 20 rows</summary>" in page
+    assert '<td>agent-3</td><td class="number">3.0%</td>' in page
+    assert "<details>" not in html(Report("t", (), (Table("short", "Short", ("a", "b"), rows[:3]),)))

@@ -77,3 +77,17 @@ def test_detection_is_exact_only_without_misses_and_alarms() -> None:
 
 def test_real_models_have_no_detection_row() -> None:
     assert detection([result("fail", "order_error")]) == ()
+
+
+def test_the_same_words_are_not_told_twice_while_there_are_others() -> None:
+    same = finding("order_error", "A came before B.")
+    other = finding("order_error", "C came before D, which is a longer way to say it.")
+    results = [
+        result("fail", "order_error", key="1", agent="react", findings=[same]),
+        result("fail", "order_error", key="2", agent="raw-loop", findings=[same]),
+        result("fail", "order_error", key="3", agent="react", findings=[other]),
+    ]
+    assert [t.finding["explanation"] for t in most_telling(results, 2)] == [
+        "A came before B.",
+        "C came before D, which is a longer way to say it.",
+    ]
