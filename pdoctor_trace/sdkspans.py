@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from . import runtime, semconv
+from .guard import guarded
 from .wire import AttributeValue
 
 _trace: Any = None
@@ -34,14 +35,20 @@ def start(name: str, above: Any, start_ns: int) -> Any:
     """A started span below `above` (one of ours) or the ambient one; None where there is no provider.
 
     `above` False = there is a run of ours without such a span: then none is made below it.
+    A provider that fails, or makes no spans of its own, costs the host its span, not us the record.
     """
     if above is False or not wanted():
         return None
+    return guarded(_started, name, above, start_ns)
+
+
+def _started(name: str, above: Any, start_ns: int) -> Any:
     trace: Any = _trace
     context = None if above is None else trace.set_span_in_context(above)
-    return trace._TRACER_PROVIDER.get_tracer(semconv.SCOPE_NAME).start_span(
-        name, context=context, start_time=start_ns
-    )
+    tracer = trace._TRACER_PROVIDER.get_tracer(semconv.SCOPE_NAME)
+    span = tracer.start_span(name, context=context, start_time=start_ns)
+    made, parent = span.get_span_context(), trace.get_current_span(context).get_span_context()
+    return span if made.is_valid and made.span_id != parent.span_id else None
 
 
 def ids(span: Any) -> tuple[int, int]:
