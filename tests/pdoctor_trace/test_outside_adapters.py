@@ -19,27 +19,9 @@ class Agent:
     def use(self, tool, arguments):
         return tool(**arguments)
 """
-ADAPTER = '''
+README = (Path(__file__).parents[2] / "README.md").read_text()
+ADAPTER = README.partition("<!-- adapter -->\n```python\n")[2].partition("```\n<!-- /adapter -->")[0]
 """What the README shows."""
-from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Target
-from pdoctor_trace.span import Call, around
-
-
-def use(agent, args, kwargs):
-    tool, arguments = args
-    return Call("acme", tool.__name__, runtime.ACTIVE.capture.arguments(arguments))
-
-
-ACME = Framework(
-    name="acme",
-    title="Acme Agents",
-    distribution="acme-agents",
-    versions=">=1",
-    targets=(Target("acme_agents.core", "Agent.use", around(use)),),
-    covers="tool calls",
-)
-'''
 HOST = """
 import json, sys, pdoctor_trace
 waiting = pdoctor_trace.status()["frameworks"].get("acme_agents")
@@ -81,6 +63,7 @@ def host(folder: Path, endpoint: str, **environment: str) -> tuple[list[Any], st
 
 
 def test_one_entry_point_adds_a_framework_and_loads_nothing_before_it_is_used(tmp_path: Path) -> None:
+    assert 'acme_agents = "acme_pdoctor:ACME"' in README
     with OtlpSink() as sink:
         (waiting, loaded_before, state, rows), errors = host(installed(tmp_path), sink.url)
         assert [(call.tool, call.arguments, call.result) for call in sink.calls] == [
