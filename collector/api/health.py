@@ -6,7 +6,7 @@ import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
 from collector.api.access import Access, reader
 from collector.service import Service
@@ -31,7 +31,7 @@ def readyz(request: Request) -> JSONResponse:
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-def metrics(access: Annotated[Access, Depends(reader)]) -> str:
+def metrics(access: Annotated[Access, Depends(reader)]) -> Response:
     """Counters and gauges in the text format of Prometheus."""
     service = access.service
     counters = service.writer.counters
@@ -64,4 +64,4 @@ def metrics(access: Annotated[Access, Depends(reader)]) -> str:
     for name, kind, what, value in rows:
         full = f"pdoctor_{name}"
         lines += [f"# HELP {full} {what}", f"# TYPE {full} {kind}", f"{full} {value:g}"]
-    return "\n".join(lines) + "\n"
+    return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")

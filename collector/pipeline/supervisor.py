@@ -95,7 +95,8 @@ class Supervisor:
             if self._stop.is_set():
                 break
             self.restarts += 1
-            log.warning("the checker ended (code %s); starting another", self._code())
+            log.warning("the checker ended; starting another", extra={"code": self._code()})
+            self._hang_up()
             begun, busy = self._board.read()
             self._judged_before += begun
             self._board.clear()
@@ -103,6 +104,11 @@ class Supervisor:
                 work.release(self._store, self.worker, culprit=busy[0] if busy else None)
             pause = RESTART_SECONDS if time.monotonic() - began > 30 else min(pause * 2, RESTART_LIMIT)
             self._stop.wait(pause)
+
+    def _hang_up(self) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
 
     def _code(self) -> int | None:
         return self._process.returncode if self._process else None

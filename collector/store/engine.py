@@ -176,6 +176,7 @@ def _sqlite(parsed: URL, durable: bool) -> Engine:
     file = Path(parsed.database)
     try:
         exists = file.parent.is_dir()
+        file.exists()
     except OSError as failure:
         raise BadStore(f"{_shown(str(parsed))} is no store address: {failure.strerror}", EXPECTED) from None
     if not exists:
@@ -210,13 +211,17 @@ def why_not(file: Path | None) -> str | None:
             return None
         if file.is_dir():
             return "it is a folder"
-        if file.exists() and not os.access(file, os.R_OK | os.W_OK):
+        if file.exists() and not may(file, os.R_OK | os.W_OK):
             return "no permission to read and write the file"
-        if not os.access(file.parent, os.W_OK | os.X_OK):
+        if not may(file.parent, os.W_OK | os.X_OK):
             return "no permission to write to its folder"
     except OSError as failure:
         return failure.strerror
     return None
+
+
+def may(path: Path, mode: int) -> bool:
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _prepare(store: Store, url: str) -> None:

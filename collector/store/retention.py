@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import delete, select, update
 
 from collector.store import schema
@@ -62,11 +64,12 @@ def shrink(store: Store) -> int:
         return 0
     given = 0
     for _ in range(VACUUM_STEPS):
-        with store.write() as connection:
+        with store.read() as connection:
             free = int(connection.exec_driver_sql("PRAGMA freelist_count").scalar_one())
             step = min(VACUUM_PAGES, free - FREE_PAGES)
             if step <= 0:
                 break
-            connection.exec_driver_sql(f"PRAGMA incremental_vacuum({step})").all()
+            driver: Any = connection.connection.driver_connection
+            driver.executescript(f"PRAGMA incremental_vacuum({step})")  # `execute` would stop after one page
             given += step
     return given
