@@ -178,7 +178,7 @@ def accepts(port: int, body: Request, headers: Mapping[str, str]) -> None:
     until = time.monotonic() + START_SECONDS
     while True:
         try:
-            send(port, [body], packed=True, headers=headers, connections=1)
+            send(port, [body], packed=PACKED, headers=headers, connections=1)
             return
         except OSError:
             if time.monotonic() > until:
@@ -186,6 +186,8 @@ def accepts(port: int, body: Request, headers: Mapping[str, str]) -> None:
             time.sleep(0.5)
 
 
+PACKED = False
+"""Requests are sent as the official exporters send them by default."""
 PEER_COUNT = "SELECT count(*) FROM spans"
 OWN_COUNT = "SELECT sum(spans) FROM segments"
 
@@ -198,12 +200,12 @@ def peer_row(peer: Peer, place: Path, load: Sequence[Request], short: Sequence[R
         folder = Path(place_of_store)
         pid, port = stack.enter_context(running(peer, place, folder))
         accepts(port, warm[0], headers)
-        send(port, warm[1:], packed=True, headers=headers)
+        send(port, warm[1:], packed=PACKED, headers=headers)
         reached(folder / "store.db", PEER_COUNT, base)
         time.sleep(1)
         cpu, began = cpu_seconds(pid), time.perf_counter()
         watch = stack.enter_context(Watch(pid))
-        send(port, load, packed=True, headers=headers)
+        send(port, load, packed=PACKED, headers=headers)
         found = reached(folder / "store.db", PEER_COUNT, base + total) - base
         seconds, used = time.perf_counter() - began, cpu_seconds(pid) - cpu
         disk = sum(file.stat().st_size for file in folder.glob("store.db*"))
@@ -225,7 +227,7 @@ def lost_by_peer(peer: Peer, place: Path, load: Sequence[Request]) -> str:
         folder = Path(place_of_store)
         with running(peer, place, folder) as (pid, port):
             accepts(port, load[0], headers)
-            send(port, load[1:], packed=True, headers=headers)
+            send(port, load[1:], packed=PACKED, headers=headers)
             kill(pid)
         return lost(count(folder / "store.db", PEER_COUNT), load)
 
@@ -246,12 +248,12 @@ def own_row(load: Sequence[Request], short: Sequence[Request], z3: str, name: st
     with tempfile.TemporaryDirectory() as place_of_store:
         folder = Path(place_of_store)
         with collector(folder, POLICY, z3) as (pid, port):
-            send(port, warm, packed=True)
+            send(port, warm, packed=PACKED)
             judged(port, 20)
             time.sleep(2)
             cpu, began = cpu_seconds(pid), time.perf_counter()
             with Watch(pid) as watch:
-                send(port, load, packed=True)
+                send(port, load, packed=PACKED)
                 judged(port, runs + 20)
             seconds, used = time.perf_counter() - began, cpu_seconds(pid) - cpu
         disk = sum(file.stat().st_size for file in folder.glob("store.db*"))
@@ -265,7 +267,7 @@ def lost_by_us(load: Sequence[Request], z3: str) -> str:
     with tempfile.TemporaryDirectory() as place_of_store:
         folder = Path(place_of_store)
         with collector(folder, POLICY, z3) as (pid, port):
-            send(port, load, packed=True)
+            send(port, load, packed=PACKED)
             kill(pid)
         return lost(count(folder / "store.db", OWN_COUNT), load)
 

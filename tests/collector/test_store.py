@@ -7,20 +7,25 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import create_engine, event, inspect, select, text
+from sqlalchemy.engine import Connection
 from traces import Client, agent_request, agent_spans, new_id, request, settings
 
 from collector.app import running
 from collector.errors import BadStore, Overloaded
 from collector.otlp.segments import from_protobuf, without
 from collector.settings import Limits
-from collector.store import open_store, schema, work
+from collector.store import Store, open_store, reads, schema, work
+from collector.store import ingest as ingest_
 from collector.store.engine import REVISIONS
 from collector.store.ingest import KnownKeys, put
 from collector.store.migrations import upgrade
+from collector.store.prepared import several
 
 
 def url(folder: Path) -> str:
@@ -152,19 +157,68 @@ def test_only_the_run_that_stopped_its_checker_uses_up_an_attempt(tmp_path: Path
     store.close()
 
 
-def test_a_look_up_by_case_uses_its_index(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {}, {"case": "x"}, {"agent": "x"}, {"outcome": "fail"}, {"error_type": "order"}, {"service": "x"},
+        {"tool": "x"}, {"policy": "x"}, {"agent": "x", "outcome": "fail", "tool": "x"}, {"since": 1.0},
+    ],
+)  # fmt: skip
+def test_newest_runs_come_from_an_index_that_has_them_in_order(
+    tmp_path: Path, wanted: dict[str, Any]
+) -> None:
     store = open_store(url(tmp_path))
-    with store.read() as connection:
-        for column in ("case_id", "agent", "outcome"):
-            plan = connection.execute(
-                text(
-                    "EXPLAIN QUERY PLAN SELECT * FROM runs "
-                    f"WHERE project = 1 AND {column} = 'x' AND id < 9 ORDER BY id DESC LIMIT 50"
-                )
-            ).all()
-            assert all("USING INDEX" in row[3] for row in plan), plan
-            assert not any("TEMP B-TREE" in row[3] for row in plan), plan
+    plan = plans(store, lambda connection: reads.list_runs(connection, 1, reads.Filter(**wanted), limit=50))
+    assert sorts_and_scans(plan) == []
     store.close()
+
+
+def test_arrivals_and_checks_look_their_rows_up(tmp_path: Path) -> None:
+    store = open_store(url(tmp_path))
+    run = new_id()
+    ingest(store, run)
+
+    def ask(connection: Connection) -> None:
+        ingest_.RUN_ROWS.ask(connection, project=1, keys=several(connection, [run]))
+        ingest_.SPAN_KEYS.ask(connection, runs=several(connection, [1]))
+        for query in (work.payloads, work.guests, work.hosts, work.span_counts):
+            query(connection, [1])
+        work.bindings(connection, [run])
+
+    assert sorts_and_scans(plans(store, ask)) == ["USE TEMP B-TREE FOR ORDER BY"]  # a run's own segments
+    store.close()
+
+
+def test_a_query_without_its_index_is_noticed(tmp_path: Path) -> None:
+    store = open_store(url(tmp_path))
+    newest = select(schema.runs).where(schema.runs.c.source == "x").order_by(schema.runs.c.last_seen)
+    found = sorts_and_scans(plans(store, lambda connection: connection.execute(newest).all()))
+    assert found == ["SCAN runs", "USE TEMP B-TREE FOR ORDER BY"]
+    store.close()
+
+
+def plans(store: Store, ask: Callable[[Connection], object]) -> list[str]:
+    """The steps that SQLite takes for the queries that `ask` makes."""
+    asked: list[tuple[str, Any]] = []
+
+    def note(_c: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
+        asked.append((statement, parameters))
+
+    event.listen(store.engine, "before_cursor_execute", note)
+    with store.read() as connection:
+        ask(connection)
+    event.remove(store.engine, "before_cursor_execute", note)
+    with store.read() as connection:
+        return [
+            row[3]
+            for statement, parameters in asked
+            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        ]
+
+
+def sorts_and_scans(plan: Sequence[str]) -> list[str]:
+    """The steps that grow with the store (walking over a list of given ids does not)."""
+    return [step for step in plan if step.startswith(("SCAN", "USE TEMP")) and "VIRTUAL TABLE" not in step]
 
 
 def test_a_damaged_segment_costs_only_its_own_spans(tmp_path: Path) -> None:
