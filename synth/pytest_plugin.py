@@ -106,16 +106,19 @@ class Bench:
         store = f"sqlite:///{Path(self._folder.name) / 'runs.db'}"
         # -P: a folder named `collector` in the project under test is not ours.
         serve = ("-P", "-m", "collector.cli.embedded", "--http-port", "0", "--grpc-port", "off")
-        process = subprocess.Popen(
-            [sys.executable, *serve, "--store", store],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
-        )  # fmt: skip
+        said = Path(self._folder.name) / "collector.log"  # its log is no part of a test's output
+        with said.open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, *serve, "--store", store],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True,
+            )  # fmt: skip
         assert process.stdout is not None
         for line in process.stdout:
             if line.startswith(READY):
                 return process, line.removeprefix(READY).strip()
+        why = said.read_text(errors="replace")[-2_000:].strip()
         raise pytest.UsageError(
-            f"the collector did not start (exit code {process.wait()}); its complaint is above. "
+            f"the collector did not start (exit code {process.wait()}): {why}\n"
             "Is it installed? pip install 'pdoctor-trace[all]'"
         )
 
@@ -142,13 +145,20 @@ class Pdoctor:
         result = self._run(name, self.case, model)
         if result.outcome == "pass":
             return result
-        smallest = self._shrunk(name, model) if result.outcome == "fail" else result
+        # What runs into its time limit would do so again and again.
+        worth_shrinking = result.outcome == "fail" and result.status != "timeout"
+        smallest = self._shrunk(name, model) if worth_shrinking else result
         return pytest.fail(explain(result, smallest), pytrace=False)
 
     def _run(self, agent: str, case: Case, model: str | None) -> Result:
+        from synth.errors import SynthError
         from synth.harness import Trial
 
-        return self._bench.harness.run_one(Trial(agent, model or self._bench.model_name, case=case))
+        __tracebackhide__ = True
+        try:
+            return self._bench.harness.run_one(Trial(agent, model or self._bench.model_name, case=case))
+        except SynthError as error:
+            return pytest.fail(f"pdoctor: {error}", pytrace=False)
 
     def _shrunk(self, agent: str, model: str | None) -> Result | None:
         """The result of the smallest case that still fails, None if that is the case itself."""

@@ -7,6 +7,7 @@ greedy search: of the candidates, the largest cuts first, the first that still f
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
@@ -21,12 +22,21 @@ from synth.restructure import equivalent_sentences
 
 MAX_RUNS = 28
 """Agent runs that shrinking may take."""
+MAX_SECONDS = 300.0
+"""After so long no further run begins."""
 
 _ROLE = re.compile(r"You are assisting (.+?)\. ")
 
 
-def shrink(case: Case, fails: Callable[[Case], bool], max_runs: int = MAX_RUNS) -> Case:
+def shrink(
+    case: Case,
+    fails: Callable[[Case], bool],
+    max_runs: int = MAX_RUNS,
+    max_seconds: float = MAX_SECONDS,
+    clock: Callable[[], float] = time.monotonic,
+) -> Case:
     """The smallest failing case found; `case` itself if nothing smaller fails."""
+    end = clock() + max_seconds
     smallest, tried = case, {case.paragraph}
     runs = 0
     progress = True
@@ -35,7 +45,7 @@ def shrink(case: Case, fails: Callable[[Case], bool], max_runs: int = MAX_RUNS) 
         for candidate in smaller(smallest):
             if candidate.paragraph in tried:
                 continue
-            if runs == max_runs:
+            if runs == max_runs or clock() >= end:
                 return smallest
             tried.add(candidate.paragraph)
             runs += 1

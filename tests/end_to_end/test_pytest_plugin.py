@@ -22,6 +22,17 @@ def backwards(query, tools):
 def lazy(query, tools):
     for tool in tools[1:]:
         tool()
+
+def hangs(query, tools):
+    import time
+    print("working", flush=True)
+    time.sleep(600)
+
+def exits(query, tools):
+    raise SystemExit(3)
+
+def other(a, b, c):
+    return None
 """
 
 
@@ -75,6 +86,7 @@ def test_a_wrong_agent_fails_with_the_sentence_the_calls_and_a_small_case(pytest
     assert re.search(r"Shrunk from case [0-9a-f]{12}: 2 of 5 actions are enough to fail", said)
     assert "A plan that keeps the rules: " in said
     assert "Traceback" not in said
+    assert '"level":"info"' not in said, "the collector's log is no part of a test's output"
     assert "order_error" in (pytester.path / "junit.xml").read_text()
 
 
@@ -94,6 +106,33 @@ def test_a_lost_action_is_named_and_shrinking_can_be_left_out(pytester: pytest.P
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(["*fail (action_lost)*", "*was never called*"])
     assert "Shrunk" not in done.stdout.str()
+
+
+@pytest.mark.heavy
+def test_agents_that_hang_exit_or_cannot_be_called_fail_in_plain_words(pytester: pytest.Pytester) -> None:
+    done = run_project(
+        pytester,
+        """
+        import pytest
+        import my_agents
+
+        @pytest.mark.pdoctor(cases=1, actions=(3, 3), seed=3)
+        @pytest.mark.parametrize("name", ["hangs", "exits", "other", "raw"])
+        def test_odd(pdoctor, name):
+            pdoctor.check("raw-loop" if name == "raw" else getattr(my_agents, name))
+        """,
+        "--pdoctor-timeout=3",
+        "-n2",
+    )
+    done.assert_outcomes(failed=3, passed=1)
+    said = done.stdout.str()
+    assert "fail (timeout)" in said
+    assert "the agent ended with: stopped after 3 s" in said
+    assert "the agent ended with: SystemExit: 3" in said
+    assert "pdoctor: field agent: the agent cannot be started: " in said
+    assert "cannot fill parameter 'a'" in said
+    assert said.count("Shrunk from") == 1, "a run that hangs is not tried again and again"
+    assert "Traceback" not in said
 
 
 @pytest.mark.heavy

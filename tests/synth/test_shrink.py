@@ -69,3 +69,15 @@ def test_shrinking_ends_in_under_30_runs_and_never_runs_the_same_id_twice(case: 
     small = shrink(case, fails)
     assert len(ran) == len(set(ran)) <= MAX_RUNS < 30
     assert len(small.actions) >= len(case.actions) - 2
+
+
+def test_shrinking_ends_when_its_time_is_over() -> None:
+    ticks = iter(range(100))
+    ran: list[str] = []
+
+    def fails(smaller: Case) -> bool:
+        ran.append(smaller.id)
+        return False
+
+    shrink(CASES[0], fails, max_seconds=3.0, clock=lambda: float(next(ticks)))
+    assert len(ran) == 2
