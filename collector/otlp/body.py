@@ -13,6 +13,10 @@ ENCODINGS: dict[str, Encoding] = {
 }
 
 
+MEMBERS = 100
+"""Of one gzip body: after each, the rest is copied, so many small ones would cost hours."""
+
+
 def encoding_of(content_type: str) -> Encoding:
     """The encoding that a Content-Type names; its parameters (charset) do not matter, UTF-8 is fixed."""
     media = content_type.partition(";")[0].strip().lower()
@@ -48,6 +52,8 @@ def _inflate(body: bytes, window: int, limit: int) -> bytes:
     parts: list[bytes] = []
     size = 0
     while body:
+        if len(parts) == MEMBERS:
+            raise malformed(f"the body has more than {MEMBERS} gzip members; send it as one")
         engine = zlib.decompressobj(window)
         try:
             part = engine.decompress(body, limit - size + 1)

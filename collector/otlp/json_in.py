@@ -36,7 +36,7 @@ def from_json(body: bytes, limits: Limits) -> Batch:
     try:
         for r, resource_spans in enumerate(listed(document, "resourceSpans", "the body")):
             _resource_spans(request, r, resource_spans, limits, rejections)
-    except Misfit as flaw:
+    except (ValueError, TypeError) as flaw:  # Misfit, or what protobuf itself refuses
         raise malformed(str(flaw)) from None
     return batch_of(request, limits, rejections)
 
@@ -142,6 +142,8 @@ def any_value(target: Any, source: Any, limits: Limits, depth: int) -> None:
         elif name == "kvlistValue":
             target.kvlist_value.SetInParent()
             for pair in listed(value, "values", "a kvlistValue", limits):
+                if not isinstance(pair, dict):
+                    raise Misfit(f"a value of a kvlistValue is {kind(pair)}; expected an object with a key")
                 entry = target.kvlist_value.values.add(key=text(pair, "key"))
                 any_value(entry.value, pair.get("value"), limits, depth - 1)
 
@@ -176,10 +178,7 @@ def number(owner: Mapping[str, Any], name: str, *, signed: bool = False) -> int:
     if value is None or value == "":
         return 0
     if (
-        isinstance(value, str)
-        and len(value) <= 20
-        and value.lstrip("-").isascii()
-        and value.lstrip("-").isdigit()
+        isinstance(value, str) and len(value) <= 20 and value.isascii() and value.removeprefix("-").isdigit()
     ) or (isinstance(value, float) and value.is_integer()):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -233,10 +232,10 @@ def _no_id(value: str, name: str) -> bytes:
 
 
 def base64_bytes(value: str) -> bytes:
+    """Base64 of either alphabet, padded or not."""
+    plain = value.replace("-", "+").replace("_", "/")
     try:
-        return base64.b64decode(
-            value + "=" * (-len(value) % 4), altchars=b"-_" if "-" in value or "_" in value else None
-        )
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
     except (binascii.Error, ValueError):
         raise Misfit("bytesValue is not base64") from None
 

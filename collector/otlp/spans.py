@@ -11,6 +11,8 @@ from collector.model import Span
 
 NO_SPAN = bytes(8)
 STATUS = {0: "unset", 1: "ok", 2: "error"}
+LAST_NS = 2**63 - 1
+"""In the year 2262. OTLP's times go on to 2554, those of databases do not: later ones count as this."""
 
 
 def spans_of(payloads: Iterable[bytes]) -> Iterator[Span]:
@@ -39,13 +41,16 @@ def span_of(message: Any, trace_id: str, span_id: bytes, resource: Mapping[str, 
     if message.HasField("status"):
         status, said = STATUS.get(message.status.code, "unset"), message.status.message
     events = message.events
+    start_ns, end_ns = message.start_time_unix_nano, message.end_time_unix_nano
+    if start_ns > LAST_NS or end_ns > LAST_NS:
+        start_ns, end_ns = min(start_ns, LAST_NS), min(end_ns, LAST_NS)
     return Span(
         trace_id,
         span_id.hex(),
         parent.hex() if parent and parent != NO_SPAN else None,
         message.name,
-        message.start_time_unix_nano,
-        message.end_time_unix_nano,
+        start_ns,
+        end_ns,
         status,
         said,
         LazyAttributes(message.attributes),
