@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
-from . import otel, semconv
+from . import announce, otel, semconv
 from .guard import guarded, note
 from .sender import Answer, Sender
 from .settings import LOG, Settings
@@ -88,6 +88,15 @@ class Exporter:
             self._idle = False
             self._start()
             self._wake.set()
+
+    @property
+    def asleep(self) -> bool:
+        """Whether there is no thread yet that could announce runs."""
+        return self._thread is None and self._settings.announce_after > 0
+
+    def wake_up(self) -> None:
+        """Start the thread before there is anything to send."""
+        self._start()
 
     def flush(self, timeout: float | None = None) -> bool:
         """Send what is queued now; True when nothing is left, False when the time was up."""
@@ -202,8 +211,15 @@ class Exporter:
         self._wake.clear()
         self._idle = True
         if not self._queue and not self._retired:
-            self._wake.wait()
+            self._wake.wait(self._settings.announce_after or None)
         self._idle = False
+        self._announce()
+
+    def _announce(self) -> None:
+        """Queue what is to be told of runs that go on for long."""
+        if self._settings.announce_after and not self._retired:
+            for span in guarded(announce.due, time.time_ns(), self._settings.announce_after) or ():
+                self.put(span, len(span))
 
     def _take(self) -> list[bytes]:
         """The next batch, encoded; a span that cannot be is counted as rejected."""

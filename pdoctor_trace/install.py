@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import export, outside, propagate, raw_loops, runs, runtime
+from . import announce, export, outside, propagate, raw_loops, runs, runtime
 from .capture import Capture
 from .frameworks import FRAMEWORKS, Entry
 from .guard import FAILURES, guarded
@@ -170,8 +170,14 @@ def _deliver_what_is_left() -> None:
     """One time limit for everything."""
     deadline = time.monotonic() + runtime.ACTIVE.settings.exit_timeout
     guarded(raw_loops.end)
+    guarded(_announce_open_runs)
     for exporter in _exporters():
         guarded(exporter.close, max(deadline - time.monotonic(), 0))
+
+
+def _announce_open_runs() -> None:
+    for span in announce.due(time.time_ns(), 0):
+        runtime.emit(span, len(span))
 
 
 def _after_fork() -> None:
@@ -180,6 +186,7 @@ def _after_fork() -> None:
     _lock = threading.RLock()
     runs.reseed()
     raw_loops.forget_everything()
+    announce.forget_all()
     _replaced.clear()
     if runtime.ACTIVE.exporter is not None:
         runtime.ACTIVE.exporter.forget_parent()

@@ -24,7 +24,7 @@ from typing import Any
 
 import orjson
 
-from . import otel, runtime, sdkspans, semconv
+from . import announce, otel, runtime, sdkspans, semconv
 from .wire import Pairs, as_dict, run_bytes, span_bytes
 
 ids = random.Random(os.urandom(16))
@@ -243,6 +243,9 @@ class OpenRun(Frame):
         self.quiet = quiet
         if query is not None and self.above is not None and self.above.query is None:
             self.above.query = query
+        if self.root:
+            announce.watch(self)
+            runtime.ready()
 
     @property
     def run(self) -> OpenRun:  # type: ignore[override]
@@ -283,8 +286,10 @@ class OpenRun(Frame):
     def close(self, error: BaseException | None = None, end_ns: int | None = None) -> None:
         """Write the span of the run; a root run says how many calls there were."""
         state = self.state
-        if self.root and state.case_id is None:
-            state.ended = True
+        if self.root:
+            announce.forget(self)
+            if state.case_id is None:
+                state.ended = True
         end = max(time.time_ns() if end_ns is None else end_ns, self.start_ns)
         message = None if error is None else runtime.ACTIVE.capture.message(error)
         pairs = self._attributes(error)
@@ -294,7 +299,13 @@ class OpenRun(Frame):
         if self.sdk is not None:
             sdkspans.finish(self.sdk, {**state.pairs(), **as_dict(pairs)}, message, end)
 
-    def _attributes(self, error: BaseException | None) -> Pairs:
+    def announcement(self, now_ns: int) -> bytes:
+        """A span that says that the run goes on, and of what it is."""
+        pairs = (*self._attributes(None, ended=False), semconv.RUN_GOING_ON, True)
+        ids = (new_span_id(), self.span_id)
+        return span_bytes(self.state.encoded, *ids, _run_name(self.agent), self.start_ns, now_ns, None, pairs)
+
+    def _attributes(self, error: BaseException | None, *, ended: bool = True) -> Pairs:
         capture = runtime.ACTIVE.capture
         body = (
             semconv.INPUT_MESSAGES,
@@ -306,7 +317,7 @@ class OpenRun(Frame):
             semconv.REQUEST_MODEL,
             self.model,
             semconv.RUN_CALLS,
-            self.state.calls if self.root else None,
+            self.state.calls if self.root and ended else None,
             semconv.ERROR_TYPE,
             None if error is None else type(error).__name__,
         )

@@ -32,6 +32,13 @@ def recording() -> bool:
     return not context or not otel.asks_for_silence(context)
 
 
+def ready() -> None:
+    """A run begins: have somebody there who tells of it should it not end."""
+    exporter = ACTIVE.exporter
+    if exporter is not None and exporter.asleep:
+        exporter.wake_up()
+
+
 def emit(span: bytes | CallRecord, content_bytes: int) -> None:
     """Hand a finished span with so much content to the exporter, if records are wanted."""
     exporter = ACTIVE.exporter

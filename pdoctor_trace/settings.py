@@ -52,6 +52,9 @@ class Settings:
     queue_bytes: int = _setting(67_108_864, "bytes of content that may wait for the collector")
     batch_delay: float = _setting(0.05, "seconds to wait for company before a batch is sent")
     timeout: float = _setting(10.0, "seconds one request to the collector may take")
+    announce_after: float = _setting(
+        2.0, "seconds after which a run that has not ended is announced to the collector; 0 = never"
+    )
     compression: str = _setting(
         "auto", "of what is sent: gzip, deflate, none, or auto (gzip unless the collector is on this machine)"
     )

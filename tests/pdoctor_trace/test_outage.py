@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
 import time
-import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from otlp_sink import OtlpSink
+from real_collector import collector
 
 HOST = """
 import json, sys, threading, time
@@ -71,7 +67,12 @@ class Host:
     def __init__(self, endpoint: str, pause: float, ending: str = "flush", **environment: str) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-c", HOST, str(pause), ending],
-            env={**os.environ, "PDOCTOR_ENDPOINT": endpoint, **environment},
+            env={
+                **os.environ,
+                "PDOCTOR_ENDPOINT": endpoint,
+                "PDOCTOR_ANNOUNCE_AFTER": "0",
+                **environment,
+            },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -172,45 +173,6 @@ def test_an_exit_during_the_outage_is_bounded_and_says_what_is_missing() -> None
 
 
 # -- half a minute, with the real collector
-
-
-class Collector:
-    """`pdoctor serve` as a process of its own."""
-
-    def __init__(self, store: Path, port: int = 0) -> None:
-        program = shutil.which("pdoctor", path=str(Path(sys.executable).parent))
-        assert program, "the pdoctor command is not installed beside this Python"
-        options = ["--http-port", str(port), "--grpc-port", "off", "--store", f"sqlite:///{store}"]
-        self.process = subprocess.Popen([program, "serve", *options], stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line.startswith("pdoctor collector ready at "), line
-        self.url = line.rpartition(" ")[2].strip()
-        self.port = int(self.url.rpartition(":")[2])
-
-    def spans(self) -> int:
-        """Spans of all runs, once each has been looked at: that follows the storing."""
-        deadline = time.monotonic() + 120
-        while True:
-            with urllib.request.urlopen(f"{self.url}/api/v1/stats", timeout=30) as answer:
-                found = json.load(answer)
-            if found["unchecked"] == 0 or time.monotonic() > deadline:
-                return int(found["spans"])
-            time.sleep(0.5)
-
-    def kill(self) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGKILL)
-            self.process.communicate()
-
-
-@contextlib.contextmanager
-def collector(store: Path, port: int = 0) -> Iterator[Collector]:
-    started = Collector(store, port)
-    try:
-        yield started
-    finally:
-        started.kill()
 
 
 @pytest.mark.heavy
