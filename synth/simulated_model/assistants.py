@@ -1,6 +1,6 @@
 """OpenAI Assistants (deprecated, still in the SDK): assistants, threads, messages, runs, tool outputs.
 
-Only what a function-calling agent needs; everything is held in memory as long as the server lives.
+Only what a function-calling agent needs; the newest of each kind are held in memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from synth.simulated_model.dialogue import Answer, Asked, Dialogue, attempt_of, offered, text_of
+from synth.simulated_model.newest import Newest
 
+REMEMBERED = 2_000
+"""Assistants, threads and runs."""
 Think = Callable[[Dialogue], Answer]
 
 
@@ -38,9 +41,9 @@ class Assistants:
     def __init__(self, think: Think) -> None:
         self._think = think
         self._numbers = itertools.count(1)
-        self._assistants: dict[str, dict[str, Any]] = {}
-        self._threads: dict[str, list[dict[str, Any]]] = {}
-        self._runs: dict[str, _Run] = {}
+        self._assistants: Newest[dict[str, Any]] = Newest(REMEMBERED)
+        self._threads: Newest[list[dict[str, Any]]] = Newest(REMEMBERED)
+        self._runs: Newest[_Run] = Newest(REMEMBERED)
 
     def post(self, parts: list[str], body: Mapping[str, Any], key: str) -> dict[str, Any]:
         """`parts` is the path after `/v1`, split."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import Counter
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -17,12 +17,15 @@ from typing import Any
 from synth.errors import BadInput, SynthError
 from synth.simulated_model import replay
 from synth.simulated_model.dialogue import Answer, Ask, Dialogue, call_id, digest
+from synth.simulated_model.newest import Newest
 from synth.simulated_model.planning import Fault, Plan
 from synth.simulated_model.profiles import PROFILES, Profile, profile_named
 from synth.simulated_model.task import understand
 
 _MODEL = re.compile(r"simulated-(?P<profile>[a-z-]+)(?::(?P<seed>\d+))?\Z")
 
+REMEMBERED = 100_000
+"""Conversations of which counts and planted faults are known."""
 DONE = "All tasks are done."
 
 
@@ -63,13 +66,13 @@ class Brain:
     def __init__(self, records: Sequence[replay.Record] = ()) -> None:
         self._records = records
         self._lock = threading.Lock()
-        self._conversations: Counter[tuple[str, str]] = Counter()
-        self._planted: list[Planted] = []
-        self._by_key: dict[str, Planted] = {}
+        self._conversations: Newest[int] = Newest(REMEMBERED)
+        self._planted: deque[Planted] = deque(maxlen=REMEMBERED)
+        self._by_key: Newest[Planted] = Newest(REMEMBERED)
 
     @property
     def planted(self) -> tuple[Planted, ...]:
-        """Conversations in the order in which they began."""
+        """The newest conversations in the order in which they began."""
         with self._lock:
             return tuple(self._planted)
 
@@ -101,9 +104,10 @@ class Brain:
         if dialogue.attempt is not None:
             return dialogue.attempt
         with self._lock:
-            key = (dialogue.model, digest(dialogue.text))
-            self._conversations[key] += 1
-            return self._conversations[key] - 1
+            key = digest(dialogue.model, dialogue.text)
+            attempt = self._conversations.get(key) or 0
+            self._conversations[key] = attempt + 1
+            return attempt
 
     def _plant(self, dialogue: Dialogue, profile: Profile, attempt: int, fault: Fault | None) -> None:
         query = digest(dialogue.text)

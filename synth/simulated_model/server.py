@@ -16,8 +16,11 @@ from synth.simulated_model import assistants, chat, completions, responses
 from synth.simulated_model.brain import Brain, Planted
 from synth.simulated_model.chat import Event
 from synth.simulated_model.dialogue import Answer, Dialogue
+from synth.simulated_model.newest import Newest
 from synth.simulated_model.replay import Record
 
+REMEMBERED = 5_000
+"""Responses that a conversation can go on from."""
 LARGEST_BODY = 16 * 1024 * 1024
 
 
@@ -50,7 +53,7 @@ class SimulatedModel:
         self.stopping = threading.Event()
         self.assistants = assistants.Assistants(self.think_in_time)
         self._numbers = itertools.count(1)
-        self._held: dict[str, responses.Items] = {}
+        self._held: Newest[responses.Items] = Newest(REMEMBERED)
         self._http = _Server((host, port), self)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
 

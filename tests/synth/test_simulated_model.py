@@ -14,6 +14,7 @@ from synth.agents import Job, Settings, load
 from synth.case import Case
 from synth.constraints import Before
 from synth.simulated_model import PROFILES, SimulatedModel, parse_model
+from synth.simulated_model.newest import Newest
 from synth.tools import ToolLog, as_openai_chat, as_openai_responses, mock_tools
 
 CASE = order_case()
@@ -254,3 +255,13 @@ def test_a_slow_answer_ends_when_the_server_does() -> None:
             answer.result(timeout=0.3)
         model.stopping.set()
         assert answer.exception(timeout=10) is not None
+
+
+def test_only_the_newest_is_remembered() -> None:
+    kept: Newest[int] = Newest(3)
+    for number in range(5):
+        kept[str(number)] = number
+    assert list(kept.values()) == [2, 3, 4]
+    assert (kept.get("1"), "4" in kept, kept["2"]) == (None, True, 2)
+    kept["2"] = 7
+    assert list(kept.values()) == [7, 3, 4]
