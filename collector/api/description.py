@@ -250,6 +250,7 @@ def otlp(signal: str) -> Route:
 
 
 MISSING = (400, 401, 403, 404, 503)
+RUN_FILTERS = ("case", "policy", "outcome", "error_type", "agent", "service", "tool", "since", "until")
 CHANGED = record({"name": TEXT, "version": COUNT})
 
 ROUTES: dict[str, Route] = {
@@ -279,6 +280,10 @@ ROUTES: dict[str, Route] = {
         ref("Stats"),
         {"runs": 2, "spans": 6, "unchecked": 0, "outcomes": {"pass": 1, "fail": 1},
          "error_types": {"order_error": 1}},
+    ),
+    "POST /api/v1/recheck": Route(
+        record({"runs": COUNT}), {"runs": 2},
+        json_of(record({}, **dict.fromkeys(RUN_FILTERS, TEXT))), {"agent": "planner"},
     ),
     "POST /api/v1/check": Route(
         ref("CheckAnswer"),

@@ -20,6 +20,7 @@ from collector.model import Rebuilt
 from collector.otlp.spans import spans_of
 from collector.policies import load_all
 from collector.rebuild import inside, rebuild
+from collector.service import reject_unknown
 from collector.store import catalog, reads
 from collector.store.recheck import make_due
 from synth.case import case_from_json
@@ -103,28 +104,19 @@ def show_stats(access: Reader) -> dict[str, Any]:
         return reads.stats(connection, access.project)
 
 
-@router.post("/recheck", status_code=202)
-def recheck(
-    access: Writer,
-    case: str | None = None,
-    policy: str | None = None,
-    outcome: str | None = None,
-    error_type: str | None = None,
-    agent: str | None = None,
-    service: str | None = None,
-    tool: str | None = None,
-    since: str | None = None,
-    until: str | None = None,
-) -> dict[str, Any]:
-    """Judge stored runs again, by the cases and policies of now; filters as for the list of runs.
+FILTERS = ("case", "policy", "outcome", "error_type", "agent", "service", "tool", "since", "until")
 
-    Verdicts so far stay in the history of each run.
-    """
-    wanted = run_filter(
-        case=case, policy=policy, outcome=outcome, error_type=error_type, agent=agent, service=service,
-        tool=tool, since=since, until=until,
-    )  # fmt: skip
-    count = make_due(access.service.store, access.project, wanted, now=time.time())
+
+@router.post("/recheck")
+async def recheck(access: Writer, request: Request) -> dict[str, Any]:
+    """Judge stored runs again, by the cases and policies of now: those that match the filters, which are
+    as for the list of runs (`{}` = all). Verdicts so far stay in the history of each run."""
+    said = await json_object(request)
+    reject_unknown(said, set(FILTERS), "the filter")
+    if wrong := [name for name, value in said.items() if not isinstance(value, str)]:
+        raise BadRequest(f"{wrong[0]} is no text", "send the filters of GET /api/v1/runs as text")
+    wanted = run_filter(**{name: said.get(name) for name in FILTERS})
+    count = await run_in_threadpool(make_due, access.service.store, access.project, wanted, now=time.time())
     access.service.wake()
     return {"runs": count}
 

@@ -71,7 +71,7 @@ class Remote:
 
     def again(self, wanted: Wanted) -> int:
         asked = {name: value for name, value in wanted.items() if value is not None}
-        return int(self.collector.ask("POST", "/recheck", params=asked)["runs"])
+        return int(self.collector.post("/recheck", asked)["runs"])
 
     def settle(self, seconds: float) -> None:
         until_none(lambda: int(self.collector.get("/stats")["unchecked"]), seconds)
