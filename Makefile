@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo serve test lint chromium postgresql test-heavy test-frameworks bench docs clean
+.PHONY: demo serve test lint chromium postgresql test-heavy test-frameworks test-frameworks-previous bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/pdoctor demo --no-serve
@@ -47,8 +47,11 @@ test-frameworks-previous: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.docs
 
+# Those that take many minutes, or install other products, are run by name.
+LONG_BENCHES := $(wildcard tests/benchmarks/bench_peers.py tests/benchmarks/bench_soak.py tests/benchmarks/bench_million.py)
+
 bench: $(VENV)/.installed-dev
-	@for file in tests/benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@for file in $(filter-out $(LONG_BENCHES),$(wildcard tests/benchmarks/bench_*.py)); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 $(VENV)/.installed: $(INPUTS)
 	$(PYTHON) -m venv $(VENV)

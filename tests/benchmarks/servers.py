@@ -205,10 +205,13 @@ def collector(folder: Path, policy: str, z3: str = "off") -> Iterator[tuple[int,
         process.wait()
 
 
-def judged(port: int, runs: int) -> Any:
+def judged(port: int, runs: int, seconds: float = 300.0) -> Any:
     """The statistics once every one of `runs` runs has its verdict."""
+    until = time.monotonic() + seconds
     while True:
         stats = get(port, "/api/v1/stats")
         if stats["runs"] >= runs and stats["unchecked"] == 0 and sum(stats["outcomes"].values()) >= runs:
             return stats
+        if time.monotonic() > until:
+            raise SystemExit(f"{runs} runs are not judged after {seconds:g} s: {stats}")
         time.sleep(0.2)
