@@ -90,13 +90,14 @@ class EventExporter:
         pause = self._pause
         while not self._stop.wait(pause):
             try:
-                while self._send() == BATCH and not self._stop.is_set():
-                    pass
+                with events.turn(self._store) as mine:
+                    while mine and self._send() == BATCH and not self._stop.is_set():
+                        pass
                 pause = self._pause
             except (OSError, urllib.error.URLError, CollectorError) as failure:
                 log.warning("verdict events could not be sent: %s", failure, extra={"host": self._host})
                 pause = min(pause * 2, LONGEST_PAUSE)
-            except Exception:
+            except Exception:  # also where the database goes away while it is this collector's turn
                 log.exception("verdict events could not be sent")
                 pause = LONGEST_PAUSE
 

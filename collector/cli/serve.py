@@ -35,7 +35,11 @@ def port_or_off(ctx: click.Context, param: click.Parameter, value: str) -> int |
     help="0 = any free port.",
 )  # fmt: skip
 @click.option(
-    "--store", default="sqlite:///pdoctor.db", show_default=True, metavar="URL", help="sqlite:///FILE"
+    "--store",
+    default="sqlite:///pdoctor.db",
+    show_default=True,
+    metavar="URL",
+    help="sqlite:///FILE or postgresql://USER@HOST/DB",
 )
 @click.option("--policies", type=PATH, default=None, help="A policy file or a folder of them.")
 @click.option("--cases", type=PATH, default=None, help="Cases as JSON lines.")
@@ -47,6 +51,10 @@ def port_or_off(ctx: click.Context, param: click.Parameter, value: str) -> int |
     "--idle-seconds", type=SECONDS, default=60.0, show_default=True, help="Until a run without an end ends."
 )
 @click.option("--grace-seconds", type=SECONDS, default=2.0, show_default=True, help="To wait for late calls.")
+@click.option(
+    "--check-seconds", type=click.FloatRange(0.1), default=20.0, show_default=True,
+    help="After so long one run's judging is stopped.",
+)  # fmt: skip
 @click.option(
     "--z3", "z3_check", default="all", show_default=True, help="all, failing, off or 1/K: test cases."
 )

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
-from postgresql import Cluster
+from postgresql import Cluster, cluster
 from sqlalchemy import text
-from traces import Client, agent_request, case_json, new_id, settings, until
+from traces import PROTOBUF, Client, agent_request, agent_spans, case_json, new_id, request, settings, until
 
-from collector.app import running
+from collector.app import READY, running
 from collector.errors import BadStore
 from collector.model import Segment
 from collector.otlp.segments import from_protobuf, without
 from collector.settings import Limits
-from collector.store import Store, alerts, catalog, open_store, retention, schema, work
+from collector.store import Store, alerts, catalog, events, open_store, retention, schema, work
 from collector.store.ingest import KnownKeys, put
 
 
@@ -182,6 +185,37 @@ def test_deliveries_and_retention_by_two_at_once_happen_once(postgresql: Cluster
     store.close()
 
 
+def test_the_stream_of_verdicts_skips_none_that_becomes_visible_late(postgresql: Cluster) -> None:
+    """A conclusion with a lower number is committed after one with a higher number."""
+    store = open_store(postgresql.database())
+    ingest(store, new_id(), new_id())
+    insert = text("INSERT INTO verdicts (run, at, body) VALUES (:run, 0, '{}')")
+    with store.engine.connect() as slow:
+        events.announce(store, slow)
+        slow.execute(insert, {"run": 1})
+        with store.write() as quick:
+            events.announce(store, quick)
+            quick.execute(insert, {"run": 2})
+        with ThreadPoolExecutor(1) as pool:
+            reader = pool.submit(events.verdicts_since, store, limit=9)
+            with pytest.raises(TimeoutError):
+                reader.result(0.3)
+            slow.commit()
+            assert [row["run"] for row in reader.result(10)] == [1, 2]
+    store.close()
+
+
+def test_only_one_collector_exports_at_a_time(postgresql: Cluster) -> None:
+    address = postgresql.database()
+    one, two = open_store(address), open_store(address)
+    with events.turn(one) as first, events.turn(two) as second:
+        assert (first, second) == (True, False)
+    with events.turn(two) as second:
+        assert second
+    for store in (one, two):
+        store.close()
+
+
 def test_a_policy_change_is_seen(postgresql: Cluster) -> None:
     store = open_store(postgresql.database())
 
@@ -223,3 +257,110 @@ def test_a_restart_of_the_database_is_survived(tmp_path: Path, postgresql: Clust
             if client.http.get("/readyz").status_code == 200:
                 break
         assert client.http.get("/readyz").status_code == 200
+
+
+class Sender(threading.Thread):
+    """Sends runs in pieces, each again until it is acknowledged by one of the collectors."""
+
+    def __init__(self, urls: list[str], pieces: list[bytes]) -> None:
+        super().__init__(daemon=True)
+        self.urls, self.pieces, self.stopping = urls, pieces, False
+
+    def run(self) -> None:
+        for number, piece in enumerate(self.pieces):
+            turn = number
+            while not self.stopping and not self.acknowledged(self.urls[turn % len(self.urls)], piece):
+                turn += 1
+                time.sleep(0.05)
+
+    def acknowledged(self, url: str, piece: bytes) -> bool:
+        try:
+            answer = httpx.post(
+                f"{url}/v1/traces", content=piece, headers=PROTOBUF, timeout=20, trust_env=False
+            )
+        except httpx.TransportError:
+            return False
+        return answer.status_code == 200
+
+
+def chaos(server: Cluster, *, runs: int, blows: int, seed: int) -> None:
+    """kill -9 of the database and of collectors under load: at the end every count is exact."""
+    dice, address, case = random.Random(seed), server.database(), "case-1"
+    expected: dict[str, str] = {}
+    pieces: list[bytes] = []
+    for _ in range(runs):
+        run, right = dice.randbytes(16).hex(), dice.random() < 0.5
+        expected[run] = "pass" if right else "fail"
+        spans = agent_spans(run, ["do_a", "do_b"] if right else ["do_b", "do_a"], case=case)
+        cut = dice.randrange(1, len(spans))
+        pieces += [request(*part).SerializeToString() for part in (spans[:cut], spans[cut:])]
+    fleet = [Collector(address) for _ in range(2)]
+    urls = [collector.url for collector in fleet]
+    senders = [Sender(urls, pieces[at::3]) for at in range(3)]
+    try:
+        with Client(urls[0]) as client:
+            client.post("/cases", case_json(case, "a < b"))
+        for sender in senders:
+            sender.start()
+        for blow in range(blows):
+            time.sleep(dice.uniform(0.2, 0.8))
+            if blow % 2:
+                server.crash()
+                time.sleep(dice.uniform(0, 0.3))
+                server.start()
+            else:
+                struck = blow // 2 % 2
+                fleet[struck].kill()
+                fleet[struck] = Collector(address, fleet[struck].port)
+        for sender in senders:
+            sender.join(240)
+            assert not sender.is_alive(), "the clients were not acknowledged in time"
+        with Client(urls[0]) as client:
+            outcomes = {run: client.judged(run, seconds=90)["outcome"] for run in expected}
+            assert outcomes == expected
+            assert client.get("/stats")["runs"] == runs
+        assert server.execute(address, "SELECT sum(spans) FROM segments") == 3 * runs
+        assert server.execute(address, "SELECT count(*) FROM runs WHERE spans <> 3") == 0
+        wrong = sum(outcome == "fail" for outcome in expected.values())
+        assert server.execute(address, "SELECT count(*) FROM findings") == wrong
+        twice = (
+            "SELECT count(*) FROM (SELECT run, body FROM verdicts GROUP BY run, body HAVING count(*) > 1) x"
+        )
+        assert server.execute(address, twice) == 0
+    finally:
+        for sender in senders:
+            sender.stopping = True
+        for collector in fleet:
+            collector.kill()
+
+
+class Collector:
+    """`pdoctor serve` on PostgreSQL as a process of its own."""
+
+    def __init__(self, address: str, port: int = 0) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "pdoctor_trace", "serve", "--http-port", str(port), "--grpc-port", "off",
+             "--store", address, "--log-level", "error", "--check-seconds", "3"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line.startswith(READY), self.process.communicate()[1]
+        self.url = line.removeprefix(READY).strip()
+        self.port = int(self.url.rpartition(":")[2])
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.mark.heavy
+def test_kills_of_the_database_and_a_collector_lose_and_double_nothing() -> None:
+    with cluster(durable=True) as server:
+        chaos(server, runs=60, blows=2, seed=1)
+
+
+@pytest.mark.heavy
+def test_many_kills_of_the_database_and_of_collectors_lose_and_double_nothing() -> None:
+    with cluster(durable=True) as server:
+        chaos(server, runs=600, blows=20, seed=2)
