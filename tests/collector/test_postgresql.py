@@ -311,7 +311,8 @@ def chaos(server: Cluster, *, runs: int, blows: int, seed: int) -> None:
             else:
                 struck = blow // 2 % 2
                 fleet[struck].kill()
-                fleet[struck] = Collector(address, fleet[struck].port)
+                fleet[struck] = Collector(address)  # a port of its own: others may take one that is free
+                urls[struck] = fleet[struck].url
         for sender in senders:
             sender.join(240)
             assert not sender.is_alive(), "the clients were not acknowledged in time"
@@ -337,9 +338,9 @@ def chaos(server: Cluster, *, runs: int, blows: int, seed: int) -> None:
 class Collector:
     """`pdoctor serve` on PostgreSQL as a process of its own."""
 
-    def __init__(self, address: str, port: int = 0) -> None:
+    def __init__(self, address: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pdoctor_trace", "serve", "--http-port", str(port), "--grpc-port", "off",
+            [sys.executable, "-m", "pdoctor_trace", "serve", "--http-port", "0", "--grpc-port", "off",
              "--store", address, "--log-level", "error", "--check-seconds", "3"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
@@ -347,7 +348,6 @@ class Collector:
         line = self.process.stdout.readline()
         assert line.startswith(READY), self.process.communicate()[1]
         self.url = line.removeprefix(READY).strip()
-        self.port = int(self.url.rpartition(":")[2])
 
     def kill(self) -> None:
         self.process.kill()
