@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from . import announce, export, outside, propagate, raw_loops, runs, runtime
@@ -23,7 +24,10 @@ from .settings import LOG, Redactor, Settings, from_environment, load_redactor, 
 
 if TYPE_CHECKING:
     from .framework import Target
+    from .span import Wrapper
 
+_LATER = 0x20 | 0x80 | 0x100 | 0x200
+"""Code flags of functions whose body does not run when they are called: all generators and coroutines."""
 WAITING, PATCHED, MISSING = "waiting", "patched", "missing"
 AWAKE, LEFT_ALONE, BROKEN = "awake", "disabled", "broken"
 _MOST_LAYERS = 50
@@ -257,11 +261,34 @@ def _patch(row: Row, module: Any) -> None:
         row.state = MISSING
         row.problem = f"{row.target.module} has no {row.target.attribute}"
         return
+    if not _wrapped_by(row.target.wrapper, getattr(holder, name)):
+        _wrap(holder, name, row.target.wrapper)
+    row.state, row.problem = PATCHED, ""
+
+
+def _wrap(holder: Any, name: str, wrapper: Wrapper) -> None:
+    """A method that is a plain function gets a plain function: wrapt would make a proxy on each call."""
+    original = vars(holder).get(name)
+    if (
+        isinstance(holder, type)
+        and type(original) is FunctionType
+        and not original.__code__.co_flags & _LATER
+    ):
+        setattr(holder, name, _method(original, wrapper))
+        return
     import wrapt
 
-    if not _wrapped_by(row.target.wrapper, getattr(holder, name)):
-        wrapt.wrap_function_wrapper(holder, name, row.target.wrapper)
-    row.state, row.problem = PATCHED, ""
+    wrapt.wrap_function_wrapper(holder, name, wrapper)
+
+
+def _method(original: FunctionType, wrapper: Wrapper) -> Any:
+    @functools.wraps(original)
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return wrapper(MethodType(original, self), self, args, kwargs)
+
+    made: Any = method
+    made._self_wrapper = wrapper  # as wrapt calls it
+    return made
 
 
 def _wrapped_by(wrapper: Any, function: Any) -> bool:

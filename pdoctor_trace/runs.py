@@ -16,7 +16,7 @@ import os
 import random
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from operator import length_hint
@@ -31,6 +31,7 @@ ids = random.Random(os.urandom(16))
 """Our own generator: the host's `random.seed(7)` must not make ids repeat, nor we disturb its numbers."""
 
 MAX_SHARED_STATES = 1_024
+MAX_TAKEN_EARLY = 256
 _NUMBERS = range(1 << 62)
 
 
@@ -238,7 +239,7 @@ class OpenRun(Frame):
         self.models_running = 0
         """Model requests of the framework under way; the SDK layer below them is silent."""
         self._requests: list[Request] = []
-        self._taken_early: list[tuple[str | None, str]] = []
+        self._taken_early: deque[tuple[str | None, str]] = deque(maxlen=MAX_TAKEN_EARLY)
         """Calls that ran before their model message was complete (some frameworks stream that way)."""
         self.quiet = quiet
         if query is not None and self.above is not None and self.above.query is None:
@@ -266,6 +267,11 @@ class OpenRun(Frame):
             self._taken_early.remove(key)
         else:
             self._requests.append(request)
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether anything that a model asked for has not been taken up."""
+        return bool(self._requests)
 
     def take_request(self, call_id: str | None, tool: str) -> Request | None:
         """The oldest open request with this id and tool; ids repeat, so it is taken out."""

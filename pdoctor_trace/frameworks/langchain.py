@@ -160,7 +160,7 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
 
 def _match_request(call: Call) -> None:
     run = call.run
-    if run is not None:
+    if run is not None and (call.call_id is not None or run.has_requests):
         call.asked_by(run.take_request(call.call_id, call.tool))
 
 

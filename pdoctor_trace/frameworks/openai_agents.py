@@ -14,10 +14,20 @@ import time
 from typing import Any
 
 from pdoctor_trace import runtime
+from pdoctor_trace.capture import field, type_name
 from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
 from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
-from pdoctor_trace.span import BAD_ARGUMENTS, Call, RunVisit, Visit, around, around_async, observe
+from pdoctor_trace.span import (
+    BAD_ARGUMENTS,
+    Call,
+    RunVisit,
+    Visit,
+    around,
+    around_async,
+    new_call,
+    observe,
+)
 
 SOURCE = "openai_agents"
 
@@ -35,8 +45,9 @@ class _ToolVisit(Visit):
     def returned(self, result: Any) -> None:
         call = self.call
         call.executed = call.attempts > 0 and call.kind != BAD_ARGUMENTS
-        output = getattr(result, "output", result)
-        call.close(None if call.error is not None else runtime.ACTIVE.capture.result(output))
+        if type_name(result).endswith(".FunctionToolResult"):  # instead of a result: what was not approved
+            result = field(result, "output", result)
+        call.close(None if call.error is not None else runtime.ACTIVE.capture.result(result))
 
     def raised(self, error: BaseException) -> None:
         call = self.call
@@ -74,18 +85,20 @@ class _StreamedVisit(RunVisit):
 
 def _enter_tool(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     asked, tool = kwargs["tool_call"], kwargs["func_tool"]
-    arguments, well_formed = runtime.ACTIVE.capture.argument_text(asked.arguments)
-    call = Call(
-        SOURCE,
-        asked.name,
-        arguments,
-        call_id=asked.call_id,
-        description=getattr(tool, "description", None),
-    )
+    frame = current()
+    request = None
+    if frame is not None and frame.run is not None:
+        request = frame.run.take_request(asked.call_id, asked.name)
+    if request is None:
+        arguments, well_formed = runtime.ACTIVE.capture.argument_text(asked.arguments)
+    else:  # the same text has been read in the model's reply
+        arguments, well_formed = request.arguments, request.well_formed
+    call: Call = new_call(Call)
+    description = getattr(tool, "description", None)
+    call.begin(SOURCE, asked.name, arguments, asked.call_id, description, None, frame)
     if not well_formed:
         call.kind = BAD_ARGUMENTS
-    if call.run is not None:
-        call.asked_by(call.run.take_request(call.call_id, call.tool))
+    call.asked_by(request)
     return _ToolVisit(call)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,6 +111,21 @@ def test_our_layer_survives_another_vendors_and_theirs_ours(sink: OtlpSink, modu
     pdoctor_trace.uninstall()
     imported.Agent().call(1)
     assert seen == ["theirs", "ours", "theirs"]
+
+
+def test_a_patched_method_looks_like_the_original(sink: OtlpSink, module: str) -> None:
+    imported = importlib.import_module(module)
+    original, before = imported.Agent.call, inspect.signature(imported.Agent.call)
+    _patch(row(module, "Agent.call"), imported)
+    patched = imported.Agent.call
+    assert patched is not original
+    assert inspect.unwrap(patched) is original
+    assert (type(patched), patched.__qualname__, inspect.signature(patched)) == (
+        type(original),
+        original.__qualname__,
+        before,
+    )
+    assert imported.Agent.call(imported.Agent(), 1) == 2
 
 
 def test_status_tells_what_happened(sink: OtlpSink) -> None:

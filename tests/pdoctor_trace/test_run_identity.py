@@ -13,7 +13,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 from otlp_sink import OtlpSink
 
 import pdoctor_trace
-from pdoctor_trace.runs import CURRENT
+from pdoctor_trace.runs import CURRENT, MAX_TAKEN_EARLY, OpenRun, RunState
 
 TRACE, PARENT = 0xABCDEF, 0x1234
 
@@ -184,3 +184,25 @@ def test_calls_after_uninstall_inside_an_open_run_pass_through(sink: OtlpSink) -
         assert add(3, 4) == 7
     pdoctor_trace.flush()
     assert [call.result for call in sink.calls] == [3]
+
+
+def test_calls_whose_request_never_comes_do_not_pile_up() -> None:
+    run = OpenRun("test")
+    for number in range(10_000):
+        assert run.take_request(f"call {number}", "search") is None
+    assert len(run._taken_early) == MAX_TAKEN_EARLY
+
+
+def test_threads_get_each_step_number_once() -> None:
+    state, taken = RunState(1, "r"), []
+    workers = [
+        threading.Thread(target=lambda: taken.extend([next(state.steps) for _ in range(1_000)]))
+        for _ in range(8)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert sorted(taken) == list(range(8_000))
+    assert state.calls == 8_000
+    assert [state.next_turn(), state.next_turn(), state.turns] == [0, 1, 2]
