@@ -43,10 +43,10 @@ def read_call(span: Span) -> SeenCall | None:
 
 
 def read_agent(span: Span) -> SeenAgent | None:
-    """A span of type AGENT, or the root."""
+    """A span of type AGENT, or the root (not where that is a bare model call: it may be one of many)."""
     attributes = loaded(span)
     kind = _said(attributes, TYPE)
-    if kind is None or (kind != "AGENT" and span.parent_id is not None):
+    if kind is None or kind in ("CHAT_MODEL", "LLM") or (kind != "AGENT" and span.parent_id is not None):
         return None
     given = _said(attributes, INPUTS)
     if isinstance(given, Mapping):
