@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
 from chromium import Page
 from traces import Client, agent_request, case_json, new_id
@@ -143,3 +146,37 @@ def test_every_page_has_a_title_headings_in_order_and_named_controls(page: Page,
         assert page.evaluate("document.querySelectorAll('h1').length") == 1
         nameless = "[...document.querySelectorAll('input, select')].filter(e => !e.labels.length).length"
         assert page.evaluate(nameless) == 0
+
+
+RUNS_SCRIPT = '<img src=x onerror="window.owned = 1"><script>window.owned = 1</script>'
+
+
+def test_even_markup_that_slipped_through_could_run_nothing(page: Page, collector: Client) -> None:
+    """A planted escape failure: the policy of the page stops what the escaping did not."""
+    run = failed_run(collector)
+    for path in ("/", f"/runs/{run}", "/docs"):
+        page.open(collector.url + path)
+        page.problems.clear()
+        page.evaluate(
+            f"document.body.insertAdjacentHTML('beforeend', {json.dumps(RUNS_SCRIPT)});"
+            "document.body.lastElementChild.replaceWith(Object.assign(document.createElement('script'),"
+            " {textContent: 'window.owned = 1'}));"
+            "document.body.setAttribute('onclick', 'window.owned = 1'); document.body.click();"
+        )
+        page.wait_for("true")
+        time.sleep(0.2)
+        assert page.evaluate("window.owned") is None, path
+        assert any("Content Security Policy" in problem for problem in page.problems), page.problems
+
+
+def test_the_description_of_the_api_works_without_a_network(page: Page, collector: Client) -> None:
+    page.open(f"{collector.url}/docs")
+    assert page.hosts() == {collector.url.removeprefix("http://")}
+    addresses = page.texts("section.route h2 code")
+    assert "/api/v1/runs/{run_id}" in addresses
+    assert "/v1/traces" in addresses
+    page.evaluate("[...document.querySelectorAll('details')].forEach(d => d.open = true)")
+    bodies = page.texts("details summary")
+    assert sum(text.startswith("Body") for text in bodies) >= 10
+    assert '"case-1"' in page.text("main")
+    assert page.problems == []
