@@ -17,7 +17,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
 from collector.model import Batch, Rejection
 from collector.otlp.errors import malformed
-from collector.otlp.segments import batch_of
+from collector.otlp.segments import batch_of, bounded
 from collector.settings import Limits
 
 
@@ -34,11 +34,26 @@ def from_json(body: bytes, limits: Limits) -> Batch:
     request = ExportTraceServiceRequest()
     rejections: list[Rejection] = []
     try:
-        for r, resource_spans in enumerate(listed(document, "resourceSpans", "the body")):
+        sources = listed(document, "resourceSpans", "the body")
+        _check_counts(sources, limits)
+        for r, resource_spans in enumerate(sources):
             _resource_spans(request, r, resource_spans, limits, rejections)
     except (ValueError, TypeError) as flaw:  # Misfit, or what protobuf itself refuses
         raise malformed(str(flaw)) from None
     return batch_of(request, limits, rejections)
+
+
+def _check_counts(sources: list[Any], limits: Limits) -> None:
+    """Before anything is made of them: small ones come in millions."""
+    bounded(len(sources), "resourceSpans", limits)
+    scopes = spans = 0
+    for r, source in enumerate(sources):
+        found = listed(source, "scopeSpans", f"resourceSpans[{r}]")
+        scopes += len(found)
+        bounded(scopes, "scopeSpans", limits)
+        for s, scope in enumerate(found):
+            spans += len(listed(scope, "spans", f"resourceSpans[{r}].scopeSpans[{s}]"))
+    bounded(spans, "spans", limits)
 
 
 def _resource_spans(request: Any, r: int, source: Any, limits: Limits, rejections: list[Rejection]) -> None:

@@ -41,9 +41,10 @@ def from_protobuf(body: bytes, limits: Limits) -> Batch:
 
 def batch_of(request: Any, limits: Limits, rejections: Collection[Rejection] = ()) -> Batch:
     """Check every span of a decoded request and group the good ones by run."""
+    bounded(len(request.resource_spans), "resourceSpans", limits)
+    bounded(sum(len(rs.scope_spans) for rs in request.resource_spans), "scopeSpans", limits)
     total = sum(len(ss.spans) for rs in request.resource_spans for ss in rs.scope_spans)
-    if total > limits.spans:
-        raise too_large(f"{total} spans in one request", limits.spans, "send smaller batches")
+    bounded(total, "spans", limits)
     refused = list(rejections)
     groups: dict[str, _Group] = {}
     for r, resource_spans in enumerate(request.resource_spans):
@@ -60,6 +61,12 @@ def batch_of(request: Any, limits: Limits, rejections: Collection[Rejection] = (
                     group = groups[run_id] = _Group(run_id)
                 group.add((r, s), resource_spans, scope_spans, span, raw, is_root)
     return Batch(tuple(group.segment() for group in groups.values()), tuple(refused))
+
+
+def bounded(count: int, what: str, limits: Limits) -> None:
+    """Empty ones cost two bytes each, and each costs more than a span: millions would take minutes."""
+    if count > limits.spans:
+        raise too_large(f"{count} {what} in one request", limits.spans, "send smaller batches")
 
 
 class _Group:

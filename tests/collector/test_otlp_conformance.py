@@ -412,6 +412,24 @@ def test_nesting_is_bounded_alike_in_json_and_protobuf(
     assert len(stored(shared, run)) == 2 * (1 + taken)
 
 
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (b"\x0a\x00" * 60_000, PROTOBUF),
+        (b"\x0a\xc0\xa9\x07" + b"\x12\x00" * 60_000, PROTOBUF),
+        (b'{"resourceSpans":[' + b"{}," * 60_000 + b"{}]}", JSON),
+        (b'{"resourceSpans":[{"scopeSpans":[' + b"{}," * 60_000 + b"{}]}]}", JSON),
+        (b'{"resourceSpans":[{"scopeSpans":[{"spans":[' + b"{}," * 60_000 + b"{}]}]}]}", JSON),
+    ],
+)
+def test_very_many_empty_messages_are_refused_before_anything_is_made_of_them(
+    shared: Client, body: bytes, headers: dict[str, str]
+) -> None:
+    answer = shared.send(body, headers)
+    assert answer.status_code == 413
+    assert b"over the limit of 50000" in answer.content
+
+
 # ---------------------------------------------------------------- times
 
 
