@@ -154,8 +154,10 @@ def _refused(error: BaseException) -> bool:
     return False
 
 
-def _enter_asked(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+def _enter_asked(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     asked = kwargs["tool_call"] if "tool_call" in kwargs else args[0]
+    if raw_loops.in_use() and raw_loops.waits_for(asked.id, asked.name):
+        return None  # of a runtime that knows no run: the model's traffic has the call, the tool claims it
     return _asked(asked)
 
 

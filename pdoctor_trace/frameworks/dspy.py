@@ -237,7 +237,7 @@ def _never_reached(error: BaseException) -> bool:
         if step.tb_frame.f_code.co_name == "_validate_and_parse_args":
             return True
         last, step = step.tb_frame, step.tb_next
-    return isinstance(error, TypeError) and last is not None and last.f_globals["__name__"] == _TOOL_MODULE
+    return isinstance(error, TypeError) and last is not None and last.f_globals["__name__"] in _CALLERS
 
 
 def _tell_error(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -262,6 +262,8 @@ def _named_in(reply: Any) -> tuple[str | None, Any]:
     return (tool if type(tool) is str else None), field(fields, "next_tool_args")
 
 
+_CALLERS = (_TOOL_MODULE, "dspy.utils.callback", "pdoctor_trace.span")
+"""Modules that call a tool, or its function."""
 _REACT, _REACT_V2 = "dspy.predict.react", "dspy.predict.react_v2"
 _STEP = "call_with_potential_trajectory_truncation"
 
@@ -289,6 +291,7 @@ DSPY = Framework(
     covers="ReAct and ReActV2, sync and async, unknown tools, refused arguments, nested agents, tools alone",
     limits=(
         Limit("no call ids", "ReAct gives calls no ids"),
+        Limit("unreadable replies", "a reply that DSPy cannot read raises before there is a call"),
         Limit("one call a turn", "all of a ReAct reply is text, its calls come one at a time"),
         Limit(
             "repaired arguments", "malformed arguments in ReAct's text are repaired before anyone sees them"

@@ -122,7 +122,10 @@ class _ReplyVisit(Visit):
             arguments = capture.arguments(asked.args or {})
             run.request(Request(asked.id, asked.name or "", arguments, turn, has_text, now))
         malformed, run.malformed = run.malformed, []
+        repaired = {asked.id for asked in event.get_function_calls()}
         for call_id, tool, text in malformed:
+            if call_id in repaired:
+                continue
             arguments, _ = capture.argument_text(text)
             not_executed(Request(call_id, tool, arguments, turn, has_text, now, False), SOURCE, run)
 
@@ -175,8 +178,14 @@ def _on_litellm_message(module: Any, args: tuple[Any, ...], kwargs: dict[str, An
     message = args[0] if args else kwargs["message"]
     for asked in message.get("tool_calls") or ():
         text, tool = asked.function.arguments, asked.function.name
-        if not runtime.ACTIVE.capture.argument_text(text)[1] and type(tool) is str:
+        if type(tool) is str and type(text) is str and _unusable(text):
             run.malformed.append((asked.id, tool, text))
+
+
+def _unusable(text: str) -> bool:
+    """Whether arguments are no JSON object; ADK drops such a call unless it can repair them."""
+    well_formed = runtime.ACTIVE.capture.argument_text(text)[1]
+    return not well_formed or (bool(text) and not text.lstrip().startswith("{"))
 
 
 def _run() -> _Run | None:
@@ -252,6 +261,7 @@ GOOGLE_ADK = Framework(
             "streamed malformed arguments",
             "malformed arguments of a streamed LiteLLM reply are lost before anyone can see them",
         ),
+        Limit("unreadable replies", "a reply that LiteLLM cannot read raises before there is a call"),
         Limit("unchecked types", "argument types are not checked: the tool itself runs and fails"),
     ),
 )

@@ -146,6 +146,8 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     outer = frame.call if frame is not None else None
     if outer is not None and frame is not None and not frame.in_body and outer.call_id == call_id:
         return _BodyVisit(outer)
+    if outer is not None and outer.source != SOURCE and outer.tool == tool.name and call_id is None:
+        return None  # the tool of another framework's call that is being recorded
     given = args[0] if args else kwargs.get("tool_input")
     if raw_loops.in_use():
         claimed = raw_loops.claim(call_id, tool.name, given)

@@ -127,7 +127,7 @@ def _refused(error: BaseException) -> bool:
     if step is None:
         return False
     module = step.tb_frame.f_globals.get("__name__", "")
-    return module in ("llama_index.core.tools.function_tool", "llama_index.core.agent.workflow.base_agent")
+    return module in _CALLERS
 
 
 def _enter_step(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call:
@@ -192,6 +192,13 @@ def _query(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     return text if type(text) is str else None
 
 
+_CALLERS = (
+    "llama_index.core.tools.function_tool",
+    "llama_index.core.agent.workflow.base_agent",
+    "llama_index_instrumentation.dispatcher",
+    "wrapt.wrappers",
+)
+"""Modules that call a tool, or its function."""
 _SINGLE = "llama_index.core.agent.workflow.base_agent"
 _MANY = "llama_index.core.agent.workflow.multi_agent_workflow"
 _CALLING = "llama_index.core.tools.calling"
@@ -218,6 +225,7 @@ LLAMA_INDEX = Framework(
         Limit(
             "repaired arguments", "malformed arguments are repaired by LlamaIndex before anyone can see them"
         ),
+        Limit("unreadable replies", "a reply that LlamaIndex cannot read raises before there is a call"),
         Limit("unchecked types", "argument types are not checked: the tool itself runs and fails"),
         Limit("endless tools", "after StopIteration in a tool LlamaIndex waits for ever: no span"),
         Limit("code as a call", "code of a CodeActAgent is one call"),

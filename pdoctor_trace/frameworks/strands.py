@@ -236,6 +236,7 @@ STRANDS = Framework(
     covers="sync, invoke_async, stream_async, both executors, direct and cancelled calls, nested agents",
     limits=(
         Limit("background tools", "a tool sent to the background is a call until it is dispatched"),
+        Limit("unreadable replies", "a reply that Strands cannot read raises before there is a call"),
         Limit("endless tools", "StopIteration or GeneratorExit of a tool never reaches Strands: no span"),
     ),
 )

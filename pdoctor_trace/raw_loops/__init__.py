@@ -28,6 +28,12 @@ def claim(call_id: Any, tool: str, arguments: Any) -> Visit | None:
     return visit
 
 
+def waits_for(call_id: Any, tool: str) -> bool:
+    """Whether some raw loop's model asked for this very call."""
+    tracker = sys.modules.get(_TRACKER)
+    return tracker is not None and bool(tracker.TRACKER.waits_for(call_id, tool))
+
+
 def end(*, state: RunState | None = None) -> None:
     """End the conversations of one run, or all of them."""
     tracker = sys.modules.get(_TRACKER)

@@ -94,6 +94,7 @@ LITELLM = Framework(
     covers="completion, acompletion and Router: sync, async, streaming, every provider",
     limits=(
         Limit("bounds", "exact times, errors and nesting need @pdoctor_trace.tool or wrap_tools"),
+        Limit("unreadable replies", "a reply that LiteLLM cannot read raises before there is a call"),
         Limit("other surfaces", "litellm.responses and the proxy are not seen"),
     ),
 )

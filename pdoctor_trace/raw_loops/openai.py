@@ -143,6 +143,7 @@ OPENAI = Framework(
     covers="Chat Completions, Responses, Assistants: sync, async, streaming, parse, raw responses",
     limits=(
         Limit("bounds", "exact times, errors and nesting need @pdoctor_trace.tool or wrap_tools"),
+        Limit("unparsable replies", "malformed arguments raise inside `.parse` before there is a call"),
         Limit("sockets", "websocket and realtime sessions are not seen"),
     ),
 )

@@ -367,6 +367,11 @@ class Tracker:
             best.executions += 1
             return best
 
+    def waits_for(self, call_id: str, tool: str) -> bool:
+        """Whether a call of that id is open."""
+        with self._lock:
+            return any(one.call.tool == tool for one in self._by_call.get(call_id, ()))
+
     def _candidates(self, call_id: str | None, tool: str) -> list[OpenCall]:
         belongs = _belongs()
         if call_id is not None:

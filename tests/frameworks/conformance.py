@@ -205,7 +205,7 @@ def _error(error: BaseException) -> tuple[Any, ...]:
 
 def plain(text: str) -> str:
     """The text without what differs between any two executions: addresses, unique ids, times."""
-    text = re.sub(r"0x[0-9a-fA-F]+", "0x", text)
+    text = re.sub(r"0x[0-9a-fA-F]+|\b7f[0-9a-f]{10}\b", "0x", text)
     text = re.sub(r"[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}", "uuid", text)
     text = re.sub(r"\b(resp|msg|fc_resp|chatcmpl|fc)_?-?\d+", r"\1", text)
     return re.sub(r"\d\d:\d\d(:\d\d(\.\d+)?)?", "time", text)
@@ -265,6 +265,9 @@ class Driver:
     """Whether the framework checks arguments against the tool's schema where we can see it."""
     malformed_is_seen_in: tuple[str, ...] | None = None
     """Modes in which malformed arguments are visible; None = all."""
+
+    malformed_ends_the_run_in: tuple[str, ...] = ()
+    """Modes in which malformed arguments raise before there is a call."""
 
     def run(self, models: FakeModels, script: str, tools: Sequence[Callable[..., Any]], mode: str) -> Outcome:
         """Run the agent with QUERY on the model `fake.<script>`, with plain functions as tools."""
@@ -421,7 +424,10 @@ class Conformance:
             assert (call.failed, call.executed, call.kind) == (True, False, "bad_arguments")
 
     def test_malformed_arguments(self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str) -> None:
-        self._run(models, "badjson", log, mode)
+        outcome = self._run(models, "badjson", log, mode)
+        if mode in self.driver.malformed_ends_the_run_in:
+            assert (outcome.error is None, log.entries, sink.calls) == (False, [], [])
+            return
         (call,) = sink.calls
         assert call.kind == "bad_arguments"
         assert not call.executed
@@ -630,6 +636,18 @@ class RawLoop(Conformance):
         assert (call.tool, call.executed) == ("hostile", with_us.outcome.error is None)
         assert with_us.alike() == without_us.alike()
         assert with_us.log.names == ["hostile"]
+
+
+def assert_unreadable_replies_raise(driver: Driver, models: FakeModels, sink: OtlpSink) -> None:
+    """What a framework cannot read ends its run with an exception, before there is a call to record."""
+    for name in driver.unreadable:
+        log = ToolLog()
+        script = f"fake.args{list(ARGUMENTS).index(name)}"
+        outcome = driver.run(models, script, [log.taking()], driver.sync_mode)
+        assert (outcome.error is None, log.entries) == (False, []), name
+    pdoctor_trace.flush()
+    assert sink.calls == []
+    assert [run.failed for run in sink.runs] == [True] * len(driver.unreadable)
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +44,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         cells = own + [mark.args[0] for mark in item.iter_markers("cell")]
         item.user_properties += [("cell", cell) for cell in cells]
         item.user_properties += [("limit", " ".join(mark.args)) for mark in item.iter_markers("limit")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _collected() -> Iterator[None]:
+    """What a framework leaves open is collected while its tests' filters of warnings still hold."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -94,7 +94,7 @@ class Environment:
 ENVIRONMENTS = (
     Environment("crewai", ("crewai",), ("test_crewai.py",), "1.15.29"),
     Environment("google_adk", ("google-adk", "litellm", "mcp"), ("test_google_adk.py",), "2.12.0"),
-    Environment("dspy", ("dspy",), ("test_dspy.py",), "3.4.0"),
+    Environment("dspy", ("dspy", "langchain-core"), ("test_dspy.py",), "3.4.0"),
     Environment(
         "llama_index",
         ("llama-index-core", "llama-index-llms-openai-like"),
@@ -178,7 +178,17 @@ def run(environment: Environment, previous: bool) -> Result:
     tests = [str(ROOT / "tests" / "frameworks" / name) for name in environment.tests]
     start = time.monotonic()
     code, result.output = bounded(
-        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", *tests],
+        [
+            str(python),
+            "-m",
+            "pytest",
+            "-q",
+            "--tb=short",
+            "-p",
+            "no:cacheprovider",
+            f"--junitxml={report}",
+            *tests,
+        ],
         TEST_SECONDS,
         {**os.environ, "PYTHONPATH": str(ROOT), CHOICE: environment.name},
     )
@@ -329,10 +339,10 @@ def main() -> int:
         for job in as_completed([pool.submit(run, one, options.previous) for one in chosen]):
             result = job.result()
             results.append(result)
-            if options.record and not result.problems:
+            if options.record and result.tests:
                 record(result, options.previous)
             if result.problems:
-                sys.stdout.write(f"== {result.environment.name}\n{result.output[-6_000:]}\n")
+                sys.stdout.write(f"== {result.environment.name}\n{result.output[-20_000:]}\n")
             sys.stdout.write("  ".join(str(cell) for cell in result.row) + "\n")
             sys.stdout.flush()
     results.sort(key=lambda result: [one.name for one in chosen].index(result.environment.name))

@@ -68,6 +68,7 @@ class FakeModels:
     def __init__(self) -> None:
         self.requests: list[tuple[str, Any]] = []
         self.turns: dict[str, int] = {}
+        self.conversations: dict[str, int] = {}
         self.runs: dict[str, dict[str, Any]] = {}
         self.ids = itertools.count(1)
         self._server = _Server(("127.0.0.1", 0), _handler(self))
@@ -107,6 +108,11 @@ class FakeModels:
     def responses(self, body: dict[str, Any]) -> Any:
         previous, given = body.get("previous_response_id"), body.get("input")
         turn = self.turns.get(previous, 0) if previous else _responses_turn(given)
+        held = body.get("conversation")
+        if held:
+            asked_anew = isinstance(given, list) and any(item.get("role") == "user" for item in given)
+            turn = 0 if asked_anew else self.conversations.get(held, 0)
+            self.conversations[held] = turn + 1
         calls, text = message_at(body["model"], turn)
         response_id = f"resp_{next(self.ids)}"
         self.turns[response_id] = turn + 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import time
 from collections.abc import Iterator
@@ -27,13 +26,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _collected() -> Iterator[None]:
-    """What Agno leaves open is collected while the filters above still hold."""
-    yield
-    gc.collect()
 
 
 def agent(models: FakeModels, script: str, tools: Any, **options: Any) -> Agent:

@@ -183,3 +183,45 @@ def test_the_tool_runner_gives_exact_times_and_errors(
     for call, entry in zip(sink.calls, log.entries, strict=True):
         assert call.start <= entry.start <= entry.end <= call.end
     assert len(sink.runs) == 1
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_the_async_tool_runner_gives_exact_times_and_errors(
+    models: FakeModels, sink: OtlpSink, streaming: bool
+) -> None:
+    log = ToolLog()
+
+    @anthropic.beta_async_tool
+    async def slow_echo(text: str) -> str:
+        """Echo a text slowly."""
+        return str(await log.coroutines()[1](text))
+
+    @anthropic.beta_async_tool
+    async def boom(x: str) -> str:
+        """Always fails."""
+        return str(log.functions()[2](x))
+
+    async def main() -> Any:
+        async with anthropic.AsyncAnthropic(base_url=models.anthropic, api_key="x", max_retries=0) as sdk:
+            runner = sdk.beta.messages.tool_runner(
+                model="fake.sleepy.boom",
+                max_tokens=99,
+                messages=[{"role": "user", "content": QUERY}],
+                tools=[slow_echo, boom],
+                stream=streaming,
+            )
+            return await runner.until_done()
+
+    final = asyncio.run(main())
+    pdoctor_trace.flush()
+    assert json.loads(final.model_dump_json())["content"][0]["text"] == FINAL
+    calls = sorted(sink.calls, key=lambda call: str(call.arguments))
+    assert sorted((c.tool, c["pdoctor.tool.timing"], c.failed) for c in calls) == [
+        ("boom", "exact", True),
+        ("slow_echo", "exact", False),
+        ("slow_echo", "exact", False),
+    ]
+    for call, entry in zip(calls, sorted(log.entries, key=lambda e: str(e.arguments)), strict=True):
+        assert call.arguments == entry.arguments
+        assert call.start <= entry.start <= entry.end <= call.end
+    assert len(sink.runs) == 1

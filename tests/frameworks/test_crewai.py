@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+import warnings
 from typing import Any
 
 import pytest
@@ -18,8 +19,10 @@ os.environ.setdefault("CREWAI_STORAGE_DIR", tempfile.mkdtemp(prefix="crewai-"))
 os.environ.setdefault("CREWAI_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("CREWAI_DISABLE_TRACKING", "true")
 os.environ.setdefault("CREWAI_TRACING_ENABLED", "false")
-from crewai import LLM, Agent, BaseLLM, Crew, Task
-from crewai.tools import tool as crew_tool
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from crewai import LLM, Agent, BaseLLM, Crew, Task
+    from crewai.tools import tool as crew_tool
 
 # CrewAI's own.
 pytestmark = [

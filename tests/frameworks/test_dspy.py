@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
 from fake_models import FINAL, STEPS, FakeModels, chat_events, script
+from hostile import ARGUMENTS
+from langchain_core.tools import StructuredTool
 from otlp_sink import OtlpSink
 
 import pdoctor_trace
@@ -112,8 +114,8 @@ class DspyDriver(Driver):
     sync_mode = "sync"
     server = AnsweringModels
 
-    def __init__(self, kind: Any) -> None:
-        self.kind = kind
+    def __init__(self, kind: Any, *unreadable: str) -> None:
+        self.kind, self.unreadable = kind, unreadable
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
         try:
@@ -133,13 +135,13 @@ class DspyDriver(Driver):
 
 
 class TestReActV2(Conformance):
-    driver = DspyDriver(ReActV2)
+    driver = DspyDriver(ReActV2, "not a number", "infinity", "too large a number")
 
 
 class TestReAct(Conformance):
     """One call a turn, without ids."""
 
-    driver = DspyDriver(dspy.ReAct)
+    driver = DspyDriver(dspy.ReAct, "deep")
 
     @limit("dspy", "no call ids")
     def test_reused_call_ids_still_give_one_span_per_call(
@@ -238,3 +240,27 @@ def test_a_tool_of_the_users_own_called_finish_is_one(models: FakeModels, sink: 
     with_agent(ReActV2, models, "fake.finish", [finish], "sync")
     pdoctor_trace.flush()
     assert [(call.tool, call.result) for call in sink.calls] == [("finish", "finished")]
+
+
+@limit("dspy", "unreadable replies")
+@pytest.mark.parametrize("kind", [TestReAct, TestReActV2])
+def test_arguments_that_dspy_cannot_read_raise_before_there_is_a_call(
+    models: FakeModels, sink: OtlpSink, kind: Any
+) -> None:
+    log = ToolLog()
+    script = f"fake.args{list(ARGUMENTS).index(kind.driver.unreadable[0])}"
+    outcome = kind.driver.run(models, script, [log.taking()], "sync")
+    pdoctor_trace.flush()
+    assert (outcome.error is None, sink.calls, log.entries) == (False, [], [])
+    assert [run.failed for run in sink.runs] == [True]
+
+
+def test_a_langchain_tool_is_one_call(models: FakeModels, sink: OtlpSink) -> None:
+    log = ToolLog()
+    tool = dspy.Tool.from_langchain(StructuredTool.from_function(log.functions()[0]))
+    outcome = asyncio.run(TestReActV2.driver.arun(models, "fake.one", [tool]))
+    pdoctor_trace.flush()
+    assert (outcome.text, log.names) == (FINAL, ["add"])
+    assert [(call.tool, call["pdoctor.source"], call.call_id) for call in sink.calls] == [
+        ("add", "dspy", "call_0_0")
+    ]

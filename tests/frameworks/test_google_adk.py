@@ -8,7 +8,16 @@ import warnings
 from typing import Any
 
 import pytest
-from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from conformance import (
+    LEAVES_ASYNCIO_BROKEN,
+    QUERY,
+    Conformance,
+    Driver,
+    Outcome,
+    ToolLog,
+    assert_unreadable_replies_raise,
+    limit,
+)
 from fake_models import STEPS, FakeModels
 from otlp_sink import OtlpSink
 
@@ -25,10 +34,12 @@ with warnings.catch_warnings():
     from google.adk.tools.agent_tool import AgentTool
     from google.genai import types
 
-# ADK and LiteLLM use what they themselves and pydantic call deprecated or doubtful.
+# ADK and LiteLLM use what they themselves call deprecated or doubtful, and never close their clients.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 
@@ -60,6 +71,7 @@ class AdkDriver(Driver):
     modes = ("async", "streaming", "sync")
     streaming = ("streaming",)
     sync_mode = "async"
+    unreadable = ("huge int", "deep")
     fatal = LEAVES_ASYNCIO_BROKEN
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
@@ -145,3 +157,8 @@ def test_what_a_callback_answers_is_a_call_that_no_tool_ran(models: FakeModels, 
         (False, False, {"result": "not today"})
     ]
     assert log.entries == []
+
+
+@limit("google_adk", "unreadable replies")
+def test_replies_that_cannot_be_read_raise_before_there_is_a_call(models: FakeModels, sink: OtlpSink) -> None:
+    assert_unreadable_replies_raise(TestGoogleAdk.driver, models, sink)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -31,13 +29,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _collected() -> Iterator[None]:
-    """What Haystack leaves open is collected while the filters above still hold."""
-    yield
-    gc.collect()
 
 
 def agent(models: FakeModels, script: str, tools: Any, **options: Any) -> Agent:

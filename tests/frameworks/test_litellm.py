@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
 from fake_models import FakeModels
+from hostile import ARGUMENTS
 from otlp_sink import OtlpSink
 
 import pdoctor_trace
@@ -84,11 +85,21 @@ async def loop(models: FakeModels, model: str, tools: Sequence[Callable[..., Any
             messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
 
 
+def at_once(talk: Coroutine[Any, Any, str]) -> str:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        talk.send(None)
+    except StopIteration as done:
+        return str(done.value)
+    raise AssertionError("it waited")
+
+
 class LiteLlmDriver(Driver):
     source = "litellm"
     modes = MODES
     streaming = ("stream", "astream")
     sync_mode = "completion"
+    unreadable = ("huge int", "deep")
     refusals_are_seen = False
     exact = False
     raising_tool_is_seen = False
@@ -96,7 +107,8 @@ class LiteLlmDriver(Driver):
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
         try:
-            return Outcome(text=asyncio.run(loop(models, script, tools, mode)))
+            talk = loop(models, script, tools, mode)
+            return Outcome(text=at_once(talk) if mode in ("completion", "stream") else asyncio.run(talk))
         except BaseException as error:
             return Outcome(error=error)
 
@@ -158,3 +170,14 @@ def test_the_responses_surface_is_not_seen(models: FakeModels, sink: OtlpSink) -
     assert [item.type for item in reply.output] == ["function_call"]
     pdoctor_trace.flush()
     assert sink.spans == []
+
+
+@limit("litellm", "unreadable replies")
+def test_replies_that_cannot_be_read_raise_before_there_is_a_call(models: FakeModels, sink: OtlpSink) -> None:
+    log = ToolLog()
+    for name in TestLiteLlm.driver.unreadable:
+        script = f"fake.args{list(ARGUMENTS).index(name)}"
+        outcome = TestLiteLlm.driver.run(models, script, [log.taking()], "completion")
+        assert (outcome.error is None, log.entries) == (False, []), name
+    pdoctor_trace.flush()
+    assert sink.calls == []

@@ -6,7 +6,16 @@ import asyncio
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, apart, limit
+from conformance import (
+    QUERY,
+    Conformance,
+    Driver,
+    Outcome,
+    ToolLog,
+    apart,
+    assert_unreadable_replies_raise,
+    limit,
+)
 from fake_models import FakeModels
 from hostile import OUTLAWS
 from llama_index.core.agent.workflow import AgentWorkflow, CodeActAgent, FunctionAgent, ReActAgent
@@ -60,6 +69,7 @@ class LlamaIndexDriver(Driver):
     fatal = tuple(OUTLAWS)
     endless = ("StopIteration",)
     sync_mode = "agent"
+    unreadable = ("deep",)
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
         try:
@@ -218,3 +228,8 @@ def test_a_tool_that_never_ends_for_the_framework_has_no_span(name: str) -> None
     told = apart(TestLlamaIndex)[name]
     assert (told["traced"]["calls"], told["traced"]["ran"]) == ([], ["hostile"])
     assert told["traced"]["ending"] == told["untraced"]["ending"]
+
+
+@limit("llama_index", "unreadable replies")
+def test_replies_that_cannot_be_read_raise_before_there_is_a_call(models: FakeModels, sink: OtlpSink) -> None:
+    assert_unreadable_replies_raise(TestLlamaIndex.driver, models, sink)

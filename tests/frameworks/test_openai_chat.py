@@ -28,7 +28,6 @@ def schema(name: str, parameters: dict[str, str], **extra: Any) -> dict[str, Any
 
 
 TOOLS = [schema(name, parameters) for name, parameters in NAMES.items()]
-STRICT = [schema(name, parameters, strict=True) for name, parameters in NAMES.items()]
 
 
 def offered(tools: Sequence[Callable[..., Any]]) -> list[dict[str, Any]]:
@@ -103,8 +102,19 @@ def helper(client: Any, request: dict[str, Any]) -> Asked:
     return merged(chunks)
 
 
+def strict(tool: dict[str, Any]) -> dict[str, Any]:
+    return {**tool, "function": {**tool["function"], "strict": True}}
+
+
+def parse(client: Any, request: dict[str, Any]) -> Asked:
+    """The SDK parses arguments of strict tools itself; text that is no JSON makes it raise."""
+    request = {**request, "tools": [strict(tool) for tool in request["tools"]]}
+    return calls_of(client.chat.completions.parse(**request).choices[0].message)
+
+
 SYNC = {
     "create": create,
+    "parse": parse,
     "raw": raw,
     "streaming_response": streaming_response,
     "stream": stream,
@@ -174,8 +184,9 @@ def client(models: FakeModels) -> Any:
 class ChatDriver(Driver):
     source = "openai"
     modes = (*SYNC, *ASYNC)
-    heavy_modes: tuple[str, ...] = ("raw", "raw_stream", "helper", "araw")
+    heavy_modes: tuple[str, ...] = ("parse", "raw", "raw_stream", "helper", "araw")
     streaming = ("stream", "raw_stream", "helper", "astream")
+    malformed_ends_the_run_in = ("parse",)
     sync_mode = "create"
     exact = False
     refusals_are_seen = False
@@ -212,7 +223,7 @@ class WrappedChatDriver(ChatDriver):
 
     exact = True
     raising_tool_is_seen = True
-    heavy_modes = ("raw", "raw_stream", "helper", "araw", "streaming_response", "stream", "astream")
+    heavy_modes = ("parse", "raw", "raw_stream", "helper", "araw", "streaming_response", "stream", "astream")
 
     def prepared(self, tools: Sequence[Callable[..., Any]]) -> Sequence[Callable[..., Any]]:
         return pdoctor_trace.wrap_tools(list(tools))
@@ -227,6 +238,16 @@ class TestWrappedChat(Conformance):
     """What the traffic does not tell, the wrapped tools do."""
 
     driver = WrappedChatDriver()
+
+
+@limit("openai", "unparsable replies")
+def test_arguments_that_parse_cannot_read_raise_before_there_is_a_call(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    log = ToolLog()
+    outcome = TestChat.driver.run(models, "fake.badjson", log.functions(), "parse")
+    pdoctor_trace.flush()
+    assert (isinstance(outcome.error, ValueError), sink.calls, log.entries) == (True, [], [])
 
 
 def ask(client: Any, model: str, messages: list[Any], tools: Any = TOOLS) -> Any:

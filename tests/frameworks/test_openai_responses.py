@@ -40,7 +40,11 @@ def helper(sdk: Any, request: Any) -> Any:
         return events.get_final_response()
 
 
-SYNC = {"create": create, "raw": raw, "stream": stream}
+def parse(sdk: Any, request: Any) -> Any:
+    return sdk.responses.parse(**request)
+
+
+SYNC = {"create": create, "parse": parse, "raw": raw, "stream": stream, "helper": helper}
 
 
 async def acreate(sdk: Any, request: Any) -> Any:
@@ -98,9 +102,20 @@ def calls_of(reply: Any) -> list[Any]:
 
 class ResponsesDriver(Driver):
     source = "openai"
-    modes = ("create", "raw", "stream", "acreate", "astream", "create+id", "stream+id", "acreate+id")
-    heavy_modes = ("raw", "acreate+id", "stream+id")
-    streaming = ("stream", "astream", "stream+id")
+    modes = (
+        "create",
+        "parse",
+        "raw",
+        "stream",
+        "helper",
+        "acreate",
+        "astream",
+        "create+id",
+        "stream+id",
+        "acreate+id",
+    )
+    heavy_modes = ("parse", "helper", "raw", "acreate+id", "stream+id")
+    streaming = ("stream", "helper", "astream", "stream+id")
     sync_mode = "create"
     exact = False
     refusals_are_seen = False
@@ -140,6 +155,29 @@ class ResponsesDriver(Driver):
 @limit("openai", "bounds")
 class TestResponses(RawLoop):
     driver = ResponsesDriver()
+
+
+def test_a_conversation_that_the_server_holds_is_one_run_a_question(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    """The requests hold only what is new; the conversation's id ties them together."""
+    models.conversations.clear()
+    with client(models) as sdk:
+        for question in ("first", "second"):
+            talk = Talk("fake.par.one", ToolLog().functions(), True)
+            talk.input = [{"role": "user", "content": question}]
+            while True:
+                request = {**talk.request(), "conversation": "conv_1"}
+                request.pop("previous_response_id", None)
+                if talk.take(sdk.responses.create(**request)) is not None:
+                    break
+    pdoctor_trace.flush()
+    first, second = sink.runs
+    assert "first" in first["gen_ai.input.messages"]
+    assert "second" in second["gen_ai.input.messages"]
+    per_run = [[call.call_id for call in sink.calls if call.run_id == run.run_id] for run in sink.runs]
+    assert per_run == [["call_0_0", "call_0_1", "call_1_0"]] * 2
+    assert all(call.executed and not call.failed for call in sink.calls)
 
 
 def test_the_stream_helper_is_read(models: FakeModels, sink: OtlpSink) -> None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, apart, limit
+from conformance import (
+    QUERY,
+    Conformance,
+    Driver,
+    Outcome,
+    ToolLog,
+    apart,
+    assert_unreadable_replies_raise,
+    limit,
+)
 from fake_models import STEPS, FakeModels
 from otlp_sink import OtlpSink
 from strands import Agent, tool
@@ -23,13 +30,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _collected() -> Iterator[None]:
-    """What Strands leaves open is collected while the filters above still hold."""
-    yield
-    gc.collect()
 
 
 def agent(models: FakeModels, script: str, tools: Any, **options: Any) -> Agent:
@@ -58,6 +58,7 @@ class StrandsDriver(Driver):
     fatal = ("StopIteration", "GeneratorExit")
     endless = fatal
     sync_mode = "call"
+    unreadable = ("deep",)
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
         options = {"tool_executor": SequentialToolExecutor()} if mode == "sequential" else {}
@@ -122,3 +123,8 @@ def test_a_tool_that_never_ends_for_the_framework_has_no_span(name: str) -> None
     told = apart(TestStrands)[name]
     assert (told["traced"]["calls"], told["traced"]["ran"]) == ([], ["hostile"])
     assert told["traced"]["ending"] == told["untraced"]["ending"]
+
+
+@limit("strands", "unreadable replies")
+def test_replies_that_cannot_be_read_raise_before_there_is_a_call(models: FakeModels, sink: OtlpSink) -> None:
+    assert_unreadable_replies_raise(TestStrands.driver, models, sink)
