@@ -35,7 +35,7 @@ class Collector:
 
     def spans(self) -> int:
         """Spans of all runs, once each has been looked at: that follows the storing."""
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 240
         while True:
             found = self.get("stats")
             if found["unchecked"] == 0 or time.monotonic() > deadline:

@@ -176,10 +176,10 @@ def test_an_exit_during_the_outage_is_bounded_and_says_what_is_missing() -> None
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("queue_size", ["10000", "50000"], ids=["too_small", "large_enough"])
+@pytest.mark.parametrize("queue_size", ["5000", "50000"], ids=["too_small", "large_enough"])
 def test_thirty_seconds_without_the_collector(tmp_path: Path, queue_size: str) -> None:
     store = tmp_path / "store.db"
-    with collector(store) as first, Host(first.url, 0.1, PDOCTOR_QUEUE_SIZE=queue_size) as host:
+    with collector(store) as first, Host(first.url, 0.2, PDOCTOR_QUEUE_SIZE=queue_size) as host:
         time.sleep(5)
         host.say("down")
         first.kill()
@@ -189,9 +189,10 @@ def test_thirty_seconds_without_the_collector(tmp_path: Path, queue_size: str) -
             time.sleep(6)  # longer than the longest pause between two attempts
             report, exit_seconds = host.end()
             counted = everything_is_accounted_for(report)
-            assert second.spans() == counted["exported"], "each once, whatever was sent again"
+            assert second.get("stats")["spans"] >= counted["exported"], "what was acknowledged is there"
+            assert second.spans() == counted["exported"], "and once, whatever was sent again"
     assert (counted["queued"], counted["rejected"]) == (0, 0)
-    assert (counted["dropped"] > 0) == (queue_size == "10000")
-    assert report["phases"]["down"]["calls"] > 5_000
+    assert (counted["dropped"] > 0) == (queue_size == "5000")
+    assert report["phases"]["down"]["calls"] > 1_000
     calls_do_not_slow_down(report["phases"])
     assert exit_seconds < 3
