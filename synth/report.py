@@ -136,14 +136,17 @@ def campaign_report(results: Sequence[Result], title: str, before: Sequence[Resu
     """A report over the results of one campaign, beside an earlier one if given."""
     shown = [
         tables.overview_table(results, "overview", "Queries, time and errors"),
-        tables.error_table([r for r in results if r.outcome == "fail"], "errors", "Error types"),
+        tables.error_table(
+            [r for r in results if r.outcome == "fail"], "errors", "Error types", "Each by its primary type."
+        ),
     ]
+    comparisons = tables.compare(before, results)
     if before:
-        comparisons = tables.compare(before, results)
         shown.insert(0, tables.comparison_table(comparisons, "comparison", "Before and after"))
     if any(result.planted is not None for result in results):
         shown.append(tables.detection_table(results, "detection", "Planted faults, and what was found"))
-    return Report(title, findings_of(results), tuple(shown))
+    summary = tuple(map(tables.comparison_in_words, comparisons))
+    return Report(title, findings_of(results), tuple(shown), summary=summary)
 
 
 def findings_of(results: Iterable[Result], count: int = 5) -> tuple[str, ...]:
@@ -218,6 +221,7 @@ LONG_TABLE = 15
 def _table_html(table: Table) -> str:
     head = "".join(f'<th scope="col">{escape(header)}</th>' for header in table.headers)
     rows = "".join("<tr>" + "".join(map(_cell_html, row)) + "</tr>" for row in table.rows)
+    rows = rows or f'<tr><td class="note" colspan="{len(table.headers)}">none</td></tr>'
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     caption = f"<caption>{escape(table.title)}</caption>"
     shown = f'<table id="{escape(table.name)}">{caption}<tr>{head}</tr>{rows}</table>{note}'

@@ -63,7 +63,10 @@ def _overview_row(subject: Subject, group: Sequence[Result]) -> tuple[str, ...]:
     )
 
 
-def error_table(errors: Iterable[Result], name: str, title: str) -> Table:
+WITHIN = "Failures within the capability limit, each by its primary type."
+
+
+def error_table(errors: Iterable[Result], name: str, title: str, note: str = WITHIN) -> Table:
     """Shares of error types among failures (paper, Tables 3 and 6)."""
     headers = ("agent", "model", "errors", *ERROR_TYPES)
     rows = []
@@ -71,9 +74,7 @@ def error_table(errors: Iterable[Result], name: str, title: str) -> Table:
         found = Counter(result.error_type for result in group)
         shares = [_percent(found[type] / len(group)) for type in ERROR_TYPES]
         rows.append((*subject, str(len(group)), *shares))
-    return Table(
-        name, title, headers, tuple(rows), "Failures within the capability limit, each by its primary type."
-    )
+    return Table(name, title, headers, tuple(rows), note)
 
 
 def cause_table(dissections: Iterable[Dissection], name: str, title: str) -> Table:
@@ -187,6 +188,15 @@ def comparison_table(comparisons: Iterable[Comparison], name: str, title: str) -
     return Table(
         name, title, headers, rows, "p: exact McNemar test over shared cases, else Fisher's exact test."
     )
+
+
+def comparison_in_words(c: Comparison) -> str:
+    """Did the change help, in a sentence."""
+    test = f"p = {c.p_value:.3f}"
+    if c.paired:
+        test += f"; of the cases both ran, {c.better} pass now that failed, {c.worse} fail now that passed"
+    rates = f"{_percent(c.before.value)} before, {_percent(c.after.value)} after"
+    return f"{c.agent} on {c.model}: {rates}: {_change(c)} ({test})."
 
 
 def _change(comparison: Comparison) -> str:

@@ -73,7 +73,7 @@ def command(
 def causes(
     agent: str,
     setup: Setup,
-    cases: Sequence[Case],
+    cases: Sequence[tuple[Case, float]],
     budget: Budget,
     journal: str | None,
     repeats: int,
@@ -85,7 +85,7 @@ def causes(
     from synth.harness import Trial
 
     campaign = {"agent": agent, "model": setup.model_name}
-    trials = [Trial(agent, setup.model_name, case) for case in cases]
+    trials = [Trial(agent, setup.model_name, case, synthesis_seconds=took) for case, took in cases]
     ticker = Ticker()
     with (
         setup.harness() as harness,

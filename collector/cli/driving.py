@@ -209,12 +209,13 @@ class Ticker:
             click.echo(err=True)
 
 
-def drawn(cases: str, settings: dict[str, Any]) -> list[Case]:
-    """Cases from a file, or as many as asked for."""
+def drawn(cases: str, settings: dict[str, Any]) -> list[tuple[Case, float]]:
+    """Cases from a file, or as many as asked for, each with the seconds that making it took."""
     from synth.case import read_cases
+    from synth.reproduce import timed
 
     if not cases.isdigit():
-        return list(read_cases(cases))
+        return [(case, 0.0) for case in read_cases(cases)]
     if int(cases) == 0:
         raise BadInput("no cases to run: --cases takes a count from 1 upward, or a file")
-    return list(cases_from(int(cases), settings))
+    return list(timed(cases_from(int(cases), settings)))

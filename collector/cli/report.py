@@ -70,11 +70,8 @@ def command(
         if as_json:
             write_json(report.to_json())
         else:
-            click.echo(
-                "\n".join(
-                    [*report.summary, "", *report.findings, "", *(f"written: {path}" for path in written)]
-                )
-            )
+            parts = (report.summary, report.findings, [f"written: {path}" for path in written])
+            click.echo("\n\n".join("\n".join(lines) for lines in parts if lines))
 
 
 def campaigns(journals: tuple[str, ...], before: str | None) -> Report:

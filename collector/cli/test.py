@@ -77,7 +77,7 @@ def command(
 def drive(
     agent: str,
     setup: Setup,
-    cases: Sequence[Case],
+    cases: Sequence[tuple[Case, float]],
     repeat: int = 1,
     journal: str | None = None,
     budget: Budget | None = None,
@@ -87,10 +87,10 @@ def drive(
     from synth.harness import Trial
 
     trials = [
-        Trial(name, model, case, repeat=r)
+        Trial(name, model, case, repeat=r, synthesis_seconds=took)
         for name in several(agent)
         for model in setup.models
-        for case in cases
+        for case, took in cases
         for r in range(repeat)
     ]
     place = {trial.key: index for index, trial in enumerate(trials)}

@@ -201,7 +201,8 @@ class Worker:
 
     def _refuse(self, why: str) -> None:
         self.close()
-        raise BadInput(f"the agent cannot be started: {why}", field="agent")
+        said = why.removeprefix("field agent: ")
+        raise BadInput(f"the agent cannot be started: {said}", field="agent")
 
     def _last_words(self) -> str:
         """The end of what the process wrote to standard error."""

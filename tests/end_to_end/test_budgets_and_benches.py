@@ -12,7 +12,9 @@ from test_command_line import json_lines, pdoctor
 def test_a_budget_of_cases_ends_each_verb_and_says_so(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     tested = pdoctor("test", "raw-loop", "--cases", "4", "--max-cases", "2", "--json")
-    assert json.loads(tested.stdout)["runs"] == 2
+    said = json.loads(tested.stdout)
+    assert said["runs"] == 2
+    assert all(result["synthesis_seconds"] > 0 for result in said["results"])
     options = ("--per-pair", "2", "--max-cases", "3", "--journal", journal, "--json")
     measured = pdoctor("capability", "raw-loop", *options)
     assert sum(p["runs"] for p in json.loads(measured.stdout)["curves"][0]["points"]) == 3

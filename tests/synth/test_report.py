@@ -110,6 +110,11 @@ def test_a_report_beside_an_earlier_campaign_starts_with_the_difference() -> Non
     report = campaign_report(after, "After", before)
     assert report.tables[0].name == "comparison"
     assert report.tables[0].rows[0][-1] == "better"
+    assert report.summary == (
+        "raw-loop on m: 0.0% before, 100.0% after: better (p = 0.008; of the cases both ran, 8 pass now "
+        "that failed, 0 fail now that passed).",
+    )
+    assert ">none</td>" in html(report)
     assert "No run failed." in html(report)
 
 
