@@ -88,11 +88,29 @@ def test_a_text_that_takes_too_long_is_withheld_and_a_request_loses_little_time(
 
     slow = redactor((), [Pattern(regex.compile(r"(a|aa)+\1$"), "[x]")])
     purse = Purse()
-    began = time.monotonic()
+    began = time.process_time()
     found = {slow.text(f"{n}" + "a" * 5000 + "b", purse) for n in range(1000)}
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3
     assert found == {"[redacted: searching it took too long]"}
     assert slow.text("short", Purse()) == "short"
+
+
+def test_a_search_that_had_to_wait_for_the_processor_is_tried_again() -> None:
+    """A busy machine must not cost anybody their texts."""
+
+    class Stalled:
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def sub(self, replacement: str, said: str, timeout: float) -> str:
+            self.asked += 1
+            if self.asked < 3:
+                raise TimeoutError
+            return said.replace("secret", replacement)
+
+    stalled = Stalled()
+    assert redactor((), [Pattern(stalled, "[x]")]).text("a secret", Purse()) == "a [x]"
+    assert stalled.asked == 3
 
 
 @pytest.mark.parametrize(
