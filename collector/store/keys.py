@@ -108,6 +108,12 @@ def list_projects(connection: Connection, only: int | None) -> list[dict[str, An
     return [dict(row) for row in connection.execute(query).mappings()]
 
 
+def project_ids(connection: Connection) -> list[dict[str, Any]]:
+    """Row id and name of every project."""
+    query = select(schema.projects.c.id, schema.projects.c.name)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
 def add_project(store: Store, name: str, retention_days: float | None) -> bool:
     """Whether it was new."""
     with store.write() as connection:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from collector.access import Gate
 from collector.cli.keys import command
+from collector.errors import Unauthorized
 from collector.store import open_store
 
 
@@ -23,3 +25,29 @@ def test_a_created_key_grants_its_scopes_and_no_others(tmp_path: Path) -> None:
         assert (grant.project_name, grant.allows("read"), grant.allows("ingest")) == ("default", True, False)
     finally:
         store.close()
+
+
+def test_keys_are_listed_without_secrets_and_revoked_for_good(tmp_path: Path) -> None:
+    at = ["--store", f"sqlite:///{tmp_path / 'runs.db'}"]
+    run = CliRunner().invoke
+    key = run(command, ["create", *at, "--scope", "admin", "--name", "ci"]).output.strip()
+    key_id, secret = key.split("_", 2)[1:]
+    listed = run(command, ["list", *at]).output
+    assert (key_id in listed, "admin" in listed, "ci" in listed, secret in listed) == (
+        True,
+        True,
+        True,
+        False,
+    )
+    store = open_store(f"sqlite:///{tmp_path / 'runs.db'}")
+    try:
+        assert Gate(store).grant(key, "read").actor == key_id
+        assert run(command, ["revoke", key_id, *at]).output == f"revoked {key_id}\n"
+        with pytest.raises(Unauthorized):
+            Gate(store).grant(key, "read")
+    finally:
+        store.close()
+    assert "revoked" in run(command, ["list", *at]).output
+    for arguments in (["revoke", key_id, *at], ["list", *at, "--project", "none"]):
+        refused = run(command, arguments)
+        assert (refused.exit_code, "there is no" in refused.stderr) == (2, True)
