@@ -650,6 +650,18 @@ def assert_unreadable_replies_raise(driver: Driver, models: FakeModels, sink: Ot
     assert [run.failed for run in sink.runs] == [True] * len(driver.unreadable)
 
 
+MCP_SERVER = [sys.executable, str(Path(__file__).with_name("mcp_server.py"))]
+"""Command of a server that offers the tools over stdio."""
+
+
+def assert_mcp_calls_are_one_span_each(sink: OtlpSink, source: str) -> None:
+    """After script `par.boom` on the tools of an MCP server: the framework's spans, the server's error."""
+    pdoctor_trace.flush()
+    told = sorted((call.tool, call["pdoctor.source"], call.failed) for call in sink.calls)
+    assert told == [("add", source, False), ("boom", source, True), ("slow_echo", source, False)]
+    assert {call.call_id for call in sink.calls} == {"call_0_0", "call_0_1", "call_1_0"}
+
+
 @functools.cache
 def apart(tests: type) -> dict[str, Any]:
     """What became of the driver's fatal exceptions: name -> traced, untraced -> report (see `apart.py`)."""

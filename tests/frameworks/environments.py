@@ -20,6 +20,7 @@ import contextlib
 import datetime
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -353,7 +354,10 @@ def main() -> int:
             sys.stdout.write(f"{result.environment.name}: {listed} is listed but does not install here\n")
     failed = [result.environment.name for result in results if result.problems]
     seconds = time.monotonic() - start
-    sys.stdout.write(f"{len(results) - len(failed)} of {len(results)} passed in {seconds:.0f} s\n")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy = used.ru_utime + used.ru_stime
+    sys.stdout.write(f"{len(results) - len(failed)} of {len(results)} passed in {seconds:.0f} s")
+    sys.stdout.write(f" ({busy:.0f} s of processor time)\n")
     return int(bool(failed))
 
 

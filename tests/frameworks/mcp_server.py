@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import anyio
-from mcp.server import MCPServer
+
+try:
+    from mcp.server import MCPServer
+except ImportError:  # version 1
+    from mcp.server.fastmcp import FastMCP as MCPServer
 
 server = MCPServer("conformance")
 

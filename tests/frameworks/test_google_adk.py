@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from conformance import (
     LEAVES_ASYNCIO_BROKEN,
+    MCP_SERVER,
     QUERY,
     Conformance,
     Driver,
     Outcome,
     ToolLog,
+    assert_mcp_calls_are_one_span_each,
     assert_unreadable_replies_raise,
     limit,
 )
@@ -32,7 +34,10 @@ with warnings.catch_warnings():
     from google.adk.models.lite_llm import LiteLlm
     from google.adk.runners import InMemoryRunner
     from google.adk.tools.agent_tool import AgentTool
+    from google.adk.tools.mcp_tool.mcp_session_manager import StdioConnectionParams
+    from google.adk.tools.mcp_tool.mcp_toolset import McpToolset
     from google.genai import types
+    from mcp import StdioServerParameters
 
 # ADK and LiteLLM use what they themselves call deprecated or doubtful, and never close their clients.
 pytestmark = [
@@ -162,3 +167,18 @@ def test_what_a_callback_answers_is_a_call_that_no_tool_ran(models: FakeModels, 
 @limit("google_adk", "unreadable replies")
 def test_replies_that_cannot_be_read_raise_before_there_is_a_call(models: FakeModels, sink: OtlpSink) -> None:
     assert_unreadable_replies_raise(TestGoogleAdk.driver, models, sink)
+
+
+def test_tools_of_an_mcp_server_are_one_span_each(models: FakeModels, sink: OtlpSink) -> None:
+    command, *args = MCP_SERVER
+    server = StdioServerParameters(command=command, args=args)
+
+    async def main() -> None:
+        tools = McpToolset(connection_params=StdioConnectionParams(server_params=server, timeout=30.0))
+        try:
+            await run(agent(models, "fake.par.boom", [tools]), "async")
+        finally:
+            await tools.close()
+
+    asyncio.run(main())
+    assert_mcp_calls_are_one_span_each(sink, "google_adk")

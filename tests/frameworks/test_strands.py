@@ -7,21 +7,26 @@ from typing import Any
 
 import pytest
 from conformance import (
+    MCP_SERVER,
     QUERY,
     Conformance,
     Driver,
     Outcome,
     ToolLog,
     apart,
+    assert_mcp_calls_are_one_span_each,
     assert_unreadable_replies_raise,
     limit,
 )
 from fake_models import STEPS, FakeModels
+from mcp import StdioServerParameters
+from mcp.client.stdio import stdio_client
 from otlp_sink import OtlpSink
 from strands import Agent, tool
 from strands.hooks import BeforeToolCallEvent
 from strands.models.openai import OpenAIModel
 from strands.tools.executors import SequentialToolExecutor
+from strands.tools.mcp import MCPClient
 
 import pdoctor_trace
 
@@ -128,3 +133,15 @@ def test_a_tool_that_never_ends_for_the_framework_has_no_span(name: str) -> None
 @limit("strands", "unreadable replies")
 def test_replies_that_cannot_be_read_raise_before_there_is_a_call(models: FakeModels, sink: OtlpSink) -> None:
     assert_unreadable_replies_raise(TestStrands.driver, models, sink)
+
+
+def test_tools_of_an_mcp_server_are_one_span_each(models: FakeModels, sink: OtlpSink) -> None:
+    command, *args = MCP_SERVER
+    server = StdioServerParameters(command=command, args=args)
+    with MCPClient(lambda: stdio_client(server)) as client:
+        model = OpenAIModel(
+            client_args={"api_key": "x", "base_url": models.openai, "max_retries": 0},
+            model_id="fake.par.boom",
+        )
+        Agent(model=model, tools=client.list_tools_sync(), callback_handler=None, name="tester")(QUERY)
+    assert_mcp_calls_are_one_span_each(sink, "strands")
