@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from ingest_load import POLICY, Request, requests
 from servers import PROTOBUF, collector, get, judged, memory_mib, post
 
 SLICES = 12
+CONNECTIONS = 4
+MEASURED_SECONDS = 15.0
 GROWTH_MIB = 20.0
 """From the end of the first quarter to the last quarter."""
 LAG_SECONDS = 5.0
@@ -49,7 +52,7 @@ class Slice:
     queries: int
     errors: int
     behind: int
-    """Requests that were sent late, because earlier ones took too long."""
+    """Requests that were sent more than a second late, because earlier ones took too long."""
 
 
 class Visitor(threading.Thread):
@@ -79,47 +82,60 @@ class Visitor(threading.Thread):
 
 
 class Sender:
-    """Sends the load under new names, at a steady rate."""
+    """Sends the load under new names, at a steady rate, over a few connections."""
 
-    def __init__(self, port: int, load: Sequence[Request], spans_per_second: float) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        self._load, self._rate = load, spans_per_second
-        self.sent = 0
-        self.runs = 0
-        self.errors = 0
+    def __init__(self, port: int, load: Sequence[Request]) -> None:
+        self._port, self._load, self._lock = port, load, threading.Lock()
+        self.sent = self.runs = self.spans = self.errors = self.late = 0
 
-    def during(self, seconds: float) -> int:
+    def during(self, seconds: float, spans_per_second: float) -> int:
         """Send for so long; returns how many requests were more than a second late."""
-        began, spans, late = time.monotonic(), 0, 0
-        while (due := began + spans / self._rate) < began + seconds:
-            late += time.monotonic() > due + 1
-            time.sleep(max(0.0, due - time.monotonic()))
-            turn, place = divmod(self.sent, len(self._load))
-            item = renamed(self._load[place], turn + 1)
-            self.errors += post(self._connection, item.body, PROTOBUF) != 200
-            self.sent += 1
-            self.runs += len(item.runs)
-            spans += item.spans
-        return late
+        late, began, first = self.late, time.monotonic(), self.spans
+
+        def work() -> None:
+            connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+            while True:
+                with self._lock:
+                    due = began + (self.spans - first) / spans_per_second
+                    if max(due, time.monotonic()) >= began + seconds:
+                        connection.close()
+                        return
+                    item = self._next()
+                time.sleep(max(0.0, due - time.monotonic()))
+                overdue, status = time.monotonic() > due + 1, post(connection, item.body, PROTOBUF)
+                with self._lock:
+                    self.late += overdue
+                    self.errors += status != 200
+
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            for done in [pool.submit(work) for _ in range(CONNECTIONS)]:
+                done.result()
+        return self.late - late
+
+    def _next(self) -> Request:
+        turn, place = divmod(self.sent, len(self._load))
+        item = renamed(self._load[place], turn + 1)
+        self.sent += 1
+        self.runs += len(item.runs)
+        self.spans += item.spans
+        return item
 
 
-def measured_rate(port: int, load: Sequence[Request]) -> float:
-    """Spans per second that are stored and judged when they come as fast as one sender can."""
-    sender = Sender(port, load, 1e9)
+def measured_rate(port: int, sender: Sender) -> float:
+    """Spans per second that are stored and judged when they come as fast as they can."""
     began = time.monotonic()
-    for _ in load:
-        sender.during(1e-9)
+    sender.during(MEASURED_SECONDS, 1e9)
     judged(port, sender.runs)
-    return sum(item.spans for item in load) / (time.monotonic() - began)
+    return sender.spans / (time.monotonic() - began)
 
 
-def soak(port: int, pid: int, sender: Sender, before: int, seconds: float) -> list[Slice]:
+def soak(port: int, pid: int, sender: Sender, rate: float, seconds: float) -> list[Slice]:
     visitor, began, found = Visitor(port), time.monotonic(), []
     visitor.start()
     for _ in range(SLICES):
-        behind = sender.during(seconds / SLICES)
+        behind = sender.during(seconds / SLICES, rate)
         ended = time.monotonic()
-        judged(port, before + sender.runs)
+        judged(port, sender.runs)
         lag, minutes = time.monotonic() - ended, (ended - began) / 60
         errors = sender.errors + visitor.errors
         found.append(Slice(minutes, sender.runs, memory_mib(pid), lag, visitor.asked, errors, behind))
@@ -151,12 +167,10 @@ def main() -> None:
     chosen = options.parse_args()
     load = list(requests(1000, spans=256))
     with tempfile.TemporaryDirectory() as place, collector(Path(place), POLICY) as (pid, port):
-        rate = chosen.rate or measured_rate(port, load) / 2
-        before = get(port, "/api/v1/stats")["runs"]
-        sender = Sender(port, load, rate)
-        sender.sent = len(load)  # these names were used while the rate was measured
-        slices = soak(port, pid, sender, before, chosen.minutes * 60)
-        runs = before + sender.runs
+        sender = Sender(port, load)
+        rate = chosen.rate or measured_rate(port, sender) / 2
+        slices = soak(port, pid, sender, rate, chosen.minutes * 60)
+        runs = sender.runs
         found = flaws(slices, runs, get(port, "/api/v1/stats")["outcomes"])
         disk = sum(file.stat().st_size for file in Path(place).glob("store.db*")) / 2**20
     report = {
