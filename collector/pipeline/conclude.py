@@ -67,6 +67,9 @@ def conclude(
     run = bound_run(rebuilt, binding, end, choice.case_id)
     case = known.cases.get((claim.project, run.case_id)) if run.case_id else None
     problems = list(run.problems)
+    if thread is not None and thread.is_full:
+        problems.append(f"only the first {len(thread.members)} traces of this conversation are judged")
+        run = replace(run, problems=tuple(problems))
     if choice.problem:
         problems.append(choice.problem)
     if run.case_id and case is None:
@@ -97,7 +100,7 @@ def part_of(thread: Thread, claim: Claim, rebuilt: Rebuilt, binding: Binding | N
         found,
         summary={**found.summary, "listed": False, "joined": thread.head.key},
         digest=_digest({"verdict": None, **body}, rebuilt.spans),
-        wakes=(thread.head.run,),
+        wakes=(thread.head.run,) if thread.shows(claim.run) else (),
     )
 
 

@@ -15,7 +15,8 @@ from collector.store.engine import Store
 from collector.store.work import Claim
 
 MEMBERS = 500
-"""Traces in one conversation at most, the newest: one that never ends must not be read without end."""
+"""Traces in one conversation at most, the first that came: one that never ends must not be read without
+end, and an id that a whole fleet shares (`session.id=default`) must not cost more with every trace."""
 PARAMETERS = 500
 
 
@@ -44,6 +45,15 @@ class Thread:
         return self.members[0]
 
     @property
+    def is_full(self) -> bool:
+        """There may be more traces than the run shows."""
+        return len(self.members) >= MEMBERS
+
+    def shows(self, run: int) -> bool:
+        """Is this trace one of those that the run shows?"""
+        return any(member.run == run for member in self.members)
+
+    @property
     def unsettled(self) -> tuple[int, ...]:
         """Members other than the head that do not know yet that the head shows them."""
         return tuple(
@@ -66,8 +76,10 @@ def threads(
     with store.read() as connection:
         for claim, piece in pieces:
             if piece is not None and claim.run not in found:
-                for thread in _threads_around(connection, claim.project, piece):
-                    found.update((member.run, thread) for member in thread.members)
+                around = _threads_around(connection, claim.project, piece)
+                found.update((member.run, thread) for thread in around for member in thread.members)
+                if around:  # one too many belongs to the run that is full
+                    found.setdefault(claim.run, max(around, key=lambda thread: len(thread.members)))
     return found, left
 
 
@@ -113,7 +125,7 @@ def _threads_around(connection: Connection, project: int, piece: Piece) -> list[
     while wanted and len(known) < MEMBERS:
         seen |= wanted
         fresh = _linked(connection, project, wanted) - known.keys()
-        known.update(_pieces(connection, sorted(fresh, reverse=True)[: MEMBERS - len(known)]))
+        known.update(_pieces(connection, sorted(fresh)[: MEMBERS - len(known)]))
         wanted = {link for run in fresh & known.keys() for link in links(known[run])} - seen
     members = {member.key: member for member in _members(connection, known)}
     groups = conversations(piece for piece in known.values() if piece.trace_id in members)
@@ -128,7 +140,7 @@ def _linked(connection: Connection, project: int, wanted: Iterable[str]) -> set[
         query = (
             select(table.c.run)
             .where(table.c.project == project, table.c.link.in_(listed[at : at + PARAMETERS]))
-            .order_by(table.c.run.desc())
+            .order_by(table.c.run)
             .limit(MEMBERS)
         )
         found.update(run for (run,) in connection.execute(query))

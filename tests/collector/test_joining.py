@@ -24,6 +24,9 @@ from collector.otlp.segments import from_protobuf
 from collector.otlp.spans import spans_of
 from collector.rebuild import rebuild
 from collector.settings import Limits
+from collector.store import joins, open_store, schema
+from collector.store.engine import project_id
+from collector.store.work import Claim
 
 RECORDED = Path(__file__).parent / "recorded"
 SECOND = 1000 * MS
@@ -256,6 +259,35 @@ def test_many_conversations_at_once_end_in_the_same_runs_whatever_the_order(tmp_
                 break
         assert {run: item["calls_count"] for run, item in items.items()} == {t[0]["trace"]: 3 for t in talks}
         assert [c["name"] for c in client.run(talks[3][0]["trace"])["calls"]] == ["fetch", "book", "pay"]
+
+
+def test_a_session_id_that_everybody_shares_stays_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first traces are one run, which says that there are more; what comes later costs nothing more."""
+    monkeypatch.setattr(joins, "MEMBERS", 4)
+    store = open_store(f"sqlite:///{tmp_path / 'own.db'}")
+    project = project_id(store, "default")
+    with store.write() as connection:
+        keys = [f"{n:032x}" for n in range(7)]
+        rows = [
+            {"project": project, "key": key, "first_seen": 0, "last_seen": 0, "version": 1} for key in keys
+        ]
+        connection.execute(schema.runs.insert(), rows)
+    claims = [
+        (Claim(n + 1, project, key, 1, 0.0, 0.0, None, 1, None, None), Piece(key, n, session="default"))
+        for n, key in enumerate(keys)
+    ]
+    found: dict[int, joins.Thread] = {}
+    for pair in claims:
+        threads, left = joins.threads(store, [pair])
+        found[pair[0].run] = threads[pair[0].run]
+        assert left == {}
+    store.close()
+    assert {thread.head.key for thread in found.values()} == {keys[0]}
+    assert [len(found[n + 1].members) for n in range(7)] == [1, 2, 3, 4, 4, 4, 4]
+    assert [found[n + 1].shows(n + 1) for n in range(7)] == [True] * 4 + [False] * 3
+    assert found[7].is_full
 
 
 def test_a_turn_policy_works_on_a_vendors_trace(tmp_path: Path) -> None:
