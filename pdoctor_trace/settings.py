@@ -50,7 +50,9 @@ class Settings:
     max_value_bytes: int = _setting(65_536, "longest JSON text kept of one value; longer ones are cut")
     queue_size: int = _setting(10_000, "spans that may wait for the collector; beyond it they are dropped")
     queue_bytes: int = _setting(67_108_864, "bytes of content that may wait for the collector")
-    batch_delay: float = _setting(0.05, "seconds to wait for company before a batch is sent")
+    batch_delay: float = _setting(
+        0.2, "seconds to wait for company before a batch is sent; less costs the host's CPU more wake-ups"
+    )
     timeout: float = _setting(10.0, "seconds one request to the collector may take")
     announce_after: float = _setting(
         2.0, "seconds after which a run that has not ended is announced to the collector; 0 = never"
