@@ -189,8 +189,7 @@ def test_thirty_seconds_without_the_collector(tmp_path: Path, queue_size: str) -
             time.sleep(6)  # longer than the longest pause between two attempts
             report, exit_seconds = host.end()
             counted = everything_is_accounted_for(report)
-            assert second.get("stats")["spans"] >= counted["exported"], "what was acknowledged is there"
-            assert second.spans() == counted["exported"], "and once, whatever was sent again"
+            assert second.spans() == counted["exported"], "each once, whatever was sent again"
     assert (counted["queued"], counted["rejected"]) == (0, 0)
     assert (counted["dropped"] > 0) == (queue_size == "5000")
     assert report["phases"]["down"]["calls"] > 1_000
