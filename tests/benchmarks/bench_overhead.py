@@ -43,7 +43,7 @@ ENVIRONMENTS = {
     ),
 }
 TRACERS = tuple(ENVIRONMENTS)
-PROCESSES = 5
+PROCESSES = 3
 STARTS = 15
 VERSIONS = """
 import importlib.metadata as metadata, sys
