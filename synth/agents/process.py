@@ -117,6 +117,9 @@ class Worker:
     def give(self, request: Mapping[str, Any]) -> None:
         """Hand over a job; it runs when those given before it have ended."""
         self.start()
+        for told in [name for name, flushed in self._flushing.items() if flushed.done()]:
+            if all(told != waiting["trace_id"] for waiting in self._given):
+                del self._flushing[told]
         self._given.append({"agent": self._agent, **request})
         self._send(self._given[-1])
 
