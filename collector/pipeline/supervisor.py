@@ -71,15 +71,15 @@ class Supervisor:
     def close(self) -> None:
         """End the checker; what it holds stays due and is judged after the next start."""
         self._stop.set()
-        process = self._process
-        if process is not None and process.stdin is not None:
-            with contextlib.suppress(OSError):
-                process.stdin.close()
+        self._hang_up()
+        self._thread.join(10)  # it may have been starting a checker just now
+        self._hang_up()
+        if self._process is not None:
             try:
-                process.wait(5)
+                self._process.wait(5)
             except subprocess.TimeoutExpired:
-                process.kill()
-        self._thread.join(10)
+                self._process.kill()
+                self._process.wait()
         self._board.close()
 
     def _run(self) -> None:
