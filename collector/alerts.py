@@ -99,9 +99,7 @@ def post(url: str, secret: str, body: bytes, *, private: bool, now: float) -> in
     address = resolve(host, port, private=private)
     connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT)
     connection.sock = socket.create_connection((address, port), TIMEOUT)
-    limit = threading.Timer(
-        TIMEOUT, hang_up, (connection,)
-    )  # of all reads together
+    limit = threading.Timer(TIMEOUT, hang_up, (connection,))  # of all reads together
     limit.daemon = True
     limit.start()
     try:
