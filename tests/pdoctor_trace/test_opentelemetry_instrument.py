@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import time
 import tomllib
@@ -313,8 +314,12 @@ def test_we_add_little_to_the_start_and_import_no_framework(programs: Path, tmp_
     base = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "PDOCTOR_", "PYTHONPATH"))}
     base |= {"OTEL_METRICS_EXPORTER": "none", "OTEL_LOGS_EXPORTER": "none", "OTEL_TRACES_EXPORTER": "none"}
 
+    def spent() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
     def cpu(**environment: str) -> tuple[float, set[str]]:
-        before = os.times()
+        before = spent()
         done = subprocess.run(
             [str(programs / "opentelemetry-instrument"), str(programs / "python"), "-c", code],
             env={**base, **environment},
@@ -323,15 +328,12 @@ def test_we_add_little_to_the_start_and_import_no_framework(programs: Path, tmp_
             check=True,
             timeout=60,
         )
-        after = os.times()
-        spent = after.children_user + after.children_system - before.children_user - before.children_system
-        return spent, set(json.loads(done.stdout))
+        return spent() - before, set(json.loads(done.stdout))
 
     def bare() -> float:
-        before = os.times()
+        before = spent()
         subprocess.run([str(programs / "python"), "-c", "pass"], env=base, check=True, timeout=60)
-        after = os.times()
-        return after.children_user + after.children_system - before.children_user - before.children_system
+        return spent() - before
 
     cpu(PYTHONPATH=path)
     without, with_us = [cpu() for _ in range(5)], [cpu(PYTHONPATH=path) for _ in range(5)]
