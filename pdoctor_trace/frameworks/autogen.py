@@ -266,7 +266,10 @@ AUTOGEN = Framework(
             "a runtime started before",
             "a team on a runtime that was started before the run: its calls have a run of their own",
         ),
-        Limit("endless tools", "after StopIteration in a tool AutoGen waits for ever: no span"),
+        Limit(
+            "endless tools",
+            "after StopIteration or an unreadably long number AutoGen waits for ever: no span",
+        ),
         Limit("core alone", "autogen-core alone has no run and no query"),
     ),
 )

@@ -193,6 +193,7 @@ OPENAI_AGENTS = Framework(
             "built-in tools",
             "computer, shell and patch tools are not seen, nor those that run on the provider's side",
         ),
+        Limit("endless tools", "after StopIteration in a tool the SDK waits for ever: no span"),
         Limit("reused call ids", "a call id that comes twice is run once by the SDK, and seen once"),
     ),
 )

@@ -1,10 +1,10 @@
-"""Tools that raise what ends or stalls a process: run in processes of their own, with and without the tracer.
+"""What ends or stalls a framework: run in processes of their own, with and without the tracer.
 
     apart.py TEST_MODULE TEST_CLASS
 
-Prints one JSON line: for each of the driver's fatal exceptions how the agent ended (or `stuck`), which tools
-ran and which calls were recorded, `traced` and `untraced`. What a framework does to itself must be the same
-without us. The framework is imported once; each scenario is a fork of that.
+Prints one JSON line: for each fatal exception or argument of the driver how the agent ended (or `stuck`),
+which tools ran and which calls were recorded, `traced` and `untraced`. What a framework does to itself must
+be the same without us. The framework is imported once; each scenario is a fork of that.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def _start(driver: Any, name: str, how: str) -> tuple[int, int]:
         os._exit(1)
 
 
-def scenario(driver: Any, outlaw: str, traced: bool, writing: int) -> None:
+def scenario(driver: Any, name: str, traced: bool, writing: int) -> None:
     """Run the agent and report; the process ends in here."""
     from conformance import ToolLog
-    from hostile import OUTLAWS
+    from hostile import ARGUMENTS, OUTLAWS
     from otlp_sink import OtlpSink
 
     import pdoctor_trace
@@ -80,13 +80,20 @@ def scenario(driver: Any, outlaw: str, traced: bool, writing: int) -> None:
                 os._exit(0)
 
         def watch() -> None:
-            while not log.entries:
+            while not models.requests:
+                time.sleep(0.05)
+            asked = time.monotonic()
+            while not log.entries and time.monotonic() < asked + 2 * PATIENCE:
                 time.sleep(0.05)
             time.sleep(PATIENCE)
             tell("stuck")
 
         threading.Thread(target=watch, daemon=True).start()
-        outcome = driver.run(models, "fake.hostile", [log.raising(OUTLAWS[outlaw]())], driver.sync_mode)
+        if name in OUTLAWS:
+            script, tool = "fake.hostile", log.raising(OUTLAWS[name]())
+        else:
+            script, tool = f"fake.args{list(ARGUMENTS).index(name)}", log.taking()
+        outcome = driver.run(models, script, [tool], driver.sync_mode)
         tell(str(outcome.alike()))
 
 

@@ -19,7 +19,7 @@ from agents import (
     WebSearchTool,
     function_tool,
 )
-from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog, apart, limit
 from fake_models import FakeModels
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseFunctionWebSearch, ResponseOutputMessage, ResponseOutputText
@@ -60,7 +60,8 @@ class AgentsDriver(Driver):
     modes = tuple(MODES)
     streaming = ("chat streamed", "responses streamed")
     sync_mode = "chat"
-    fatal = LEAVES_ASYNCIO_BROKEN
+    fatal = (*LEAVES_ASYNCIO_BROKEN, "StopIteration")
+    endless = ("StopIteration",)
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
         try:
@@ -132,3 +133,10 @@ def test_what_the_provider_runs_is_no_call(sink: OtlpSink) -> None:
     assert asyncio.run(run(agent)) == "found"
     pdoctor_trace.flush()
     assert (sink.calls, [one["pdoctor.run.calls"] for one in sink.runs]) == ([], [0])
+
+
+@limit("openai_agents", "endless tools")
+def test_a_tool_that_never_ends_for_the_framework_has_no_span() -> None:
+    told = apart(TestAgents)["StopIteration"]
+    assert (told["traced"]["calls"], told["traced"]["ran"]) == ([], ["hostile"])
+    assert told["traced"]["ending"] == told["untraced"]["ending"] == "stuck"
