@@ -21,6 +21,8 @@ from typing import Any
 import psycopg
 
 USER = "pdoctor"
+ENDS_WITH_US = ("setpriv", "--pdeathsig", "INT")
+"""A test run that is killed leaves no server behind."""
 
 
 def program(name: str) -> str:
@@ -79,7 +81,7 @@ class Cluster:
         settings = [f"--{name}={value}" for name, value in self._options.items()]
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
-                [program("postgres"), "-D", str(self.folder / "data"), *settings],
+                [*ENDS_WITH_US, program("postgres"), "-D", str(self.folder / "data"), *settings],
                 stdout=log, stderr=log, cwd=self.folder, **self._as,
             )  # fmt: skip
 
