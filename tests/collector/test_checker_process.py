@@ -95,7 +95,7 @@ def unjudged(store: Store) -> int:
         return int(connection.scalar(select(func.count()).where(runs.c.checked < runs.c.version)) or 0)
 
 
-def until(ask: Callable[[], object], *, pause: float = 0.05, seconds: float = 60.0) -> object:
+def until(ask: Callable[[], object], *, pause: float = 0.05, seconds: float = 180.0) -> object:
     """The first true answer."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
