@@ -268,7 +268,7 @@ AUTOGEN = Framework(
         ),
         Limit(
             "endless tools",
-            "after StopIteration or an unreadably long number AutoGen waits for ever: no span",
+            "after StopIteration in a tool AutoGen waits for ever: no span",
         ),
         Limit("core alone", "autogen-core alone has no run and no query"),
     ),

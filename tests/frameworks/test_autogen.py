@@ -62,7 +62,7 @@ class AutogenDriver(Driver):
     modes = MODES
     streaming = ("agent stream",)
     fatal = (*OUTLAWS, "huge int", "deep")
-    endless = ("StopIteration", "huge int", "deep")
+    endless = ("StopIteration",)
     sync_mode = "agent"
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
