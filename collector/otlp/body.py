@@ -43,6 +43,18 @@ def decompress(body: bytes, content_encoding: str, limit: int) -> bytes:
     )
 
 
+def decompress_if_small(body: bytes, content_encoding: str, size: int) -> bytes | None:
+    """`body` without its content encoding; None, after little work, where that has over `size` bytes."""
+    if len(body) > size:
+        return None
+    try:
+        return decompress(body, content_encoding, size)
+    except ExportError as refusal:
+        if refusal.http == 413:
+            return None
+        raise
+
+
 def _has_zlib_header(body: bytes) -> bool:
     """RFC 1950: some clients send raw deflate under the same name."""
     return len(body) >= 2 and body[0] & 0x0F == 8 and int.from_bytes(body[:2], "big") % 31 == 0

@@ -61,7 +61,7 @@ def _traces(store: Store, authorize: Authorize, limits: Limits) -> Export:
     async def export(body: bytes, context: Any) -> bytes:
         try:
             project = authorize(_headers(context))
-            if len(body) > INLINE_BYTES:
+            if len(body) > INLINE_BYTES["protobuf"]:
                 batch = await asyncio.to_thread(from_protobuf, body, limits)
             else:
                 batch = from_protobuf(body, limits)

@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from collector.errors import CollectorError
 from collector.model import Batch, Rejection
-from collector.otlp.body import decompress, encoding_of
+from collector.otlp.body import decompress, decompress_if_small, encoding_of
 from collector.otlp.errors import (
     CONTENT_TYPES,
     DEADLINE_EXCEEDED,
@@ -42,8 +42,9 @@ Authorize = Callable[[Mapping[bytes, bytes]], str]
 """Headers (lower case) -> project that the sender may write to; raises Unauthorized or Forbidden."""
 
 PATHS = ("/v1/traces", "/v1/metrics", "/v1/logs")
-INLINE_BYTES = 256 * 1024
-"""Bodies up to this size are decoded on the event loop (a few ms); bigger ones in a thread."""
+INLINE_BYTES: dict[Encoding, int] = {"protobuf": 1024 * 1024, "json": 128 * 1024}
+"""Up to this size a body, after decompression, is decoded on the event loop (a few ms): handing it to a
+thread would cost more, in waiting for the interpreter. Bigger ones go to a thread."""
 NAMED_REJECTIONS = 20
 """So many rejected spans are named in the answer; the rest is counted."""
 
@@ -93,13 +94,13 @@ class _Gone(Exception):
 async def decode(body: bytes, content_encoding: str, encoding: Encoding, limits: Limits) -> Batch:
     """The batch in a body; big ones are decoded off the event loop."""
 
-    def work() -> Batch:
-        plain = decompress(body, content_encoding, limits.decoded_bytes)
+    def read(plain: bytes) -> Batch:
         return from_json(plain, limits) if encoding == "json" else from_protobuf(plain, limits)
 
-    if len(body) <= INLINE_BYTES and not content_encoding:
-        return work()
-    return await asyncio.to_thread(work)
+    small = decompress_if_small(body, content_encoding, min(INLINE_BYTES[encoding], limits.decoded_bytes))
+    if small is not None:
+        return read(small)
+    return await asyncio.to_thread(lambda: read(decompress(body, content_encoding, limits.decoded_bytes)))
 
 
 def success(rejections: tuple[Rejection, ...], encoding: Encoding) -> bytes:
