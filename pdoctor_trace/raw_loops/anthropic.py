@@ -184,6 +184,7 @@ ANTHROPIC = Framework(
         Limit(
             "bounds", "exact times, errors and nesting of own loops need @pdoctor_trace.tool or wrap_tools"
         ),
-        Limit("parsed arguments", "arguments come parsed: malformed ones do not exist here"),
+        Limit("parsed arguments", "whole replies hold parsed arguments: only streams show those malformed"),
+        Limit("unreadable replies", "a reply that the SDK cannot read raises before there is a call"),
     ),
 )

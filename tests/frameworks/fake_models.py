@@ -38,6 +38,8 @@ TALKING = "talk"
 """A step of this name makes the following message hold text beside its calls."""
 REUSED_IDS = "reuse"
 """A step of this name makes every message use the same call ids (real servers do)."""
+VERBATIM = "*verbatim*"
+"""Around the text of a value that nests too deep to be read and written here."""
 
 
 def script(model: str) -> tuple[list[list[tuple[str, str, str]]], set[int]]:
@@ -204,8 +206,16 @@ def pieces(text: str) -> list[str]:
 def _object(arguments: str) -> Any:
     try:
         return json.loads(arguments)
+    except RecursionError:
+        return f"{VERBATIM}{arguments}{VERBATIM}"
     except ValueError:
         return {}
+
+
+def _body(value: Any) -> str:
+    """JSON text, with what nests too deep for Python as it was written."""
+    quoted = f'"{re.escape(VERBATIM)}(.*?){re.escape(VERBATIM)}"'
+    return re.sub(quoted, lambda found: str(json.loads(f'"{found[1]}"')), json.dumps(value))
 
 
 def chat_events(
@@ -363,7 +373,7 @@ def _handler(models: FakeModels) -> type[BaseHTTPRequestHandler]:
             if isinstance(value, list):
                 self._stream(value)
                 return
-            content = json.dumps(value).encode()
+            content = _body(value).encode()
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()

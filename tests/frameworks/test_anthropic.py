@@ -11,6 +11,7 @@ import anthropic
 import pytest
 from conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
 from fake_models import FINAL, FakeModels
+from hostile import ARGUMENTS
 from otlp_sink import OtlpSink
 
 import pdoctor_trace
@@ -103,6 +104,7 @@ class AnthropicDriver(Driver):
     source = "anthropic"
     modes = (*SYNC, *ASYNC)
     streaming = ("helper", "ahelper")
+    unreadable = ("deep",)
     sync_mode = "create"
     exact = False
     refusals_are_seen = False
@@ -144,11 +146,25 @@ class TestAnthropic(RawLoop):
 
     @limit("anthropic", "parsed arguments")
     def test_malformed_arguments(self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str) -> None:
-        """The wire holds an object; what a model wrote before it was parsed nobody sees."""
+        """A whole reply holds an object; what a model wrote before it was parsed only a stream shows."""
         self._run(models, "badjson", log, mode)
         (call,) = sink.calls
-        assert (call.tool, call.executed, call.kind) == ("add", True, "tool_raised")
+        if mode in self.driver.streaming:
+            assert (call.tool, call.executed, call.kind) == ("add", False, "bad_arguments")
+            assert call.arguments == '{"a": 1, "b": '
+        else:
+            assert (call.tool, call.executed, call.kind) == ("add", True, "tool_raised")
         assert log.entries == []
+
+
+@limit("anthropic", "unreadable replies")
+def test_a_reply_that_the_sdk_cannot_read_leaves_no_call(models: FakeModels, sink: OtlpSink) -> None:
+    log, (name,) = ToolLog(), TestAnthropic.driver.unreadable
+    script = f"fake.args{list(ARGUMENTS).index(name)}"
+    outcome = TestAnthropic.driver.run(models, script, [log.taking()], "create")
+    pdoctor_trace.flush()
+    assert isinstance(outcome.error, RecursionError)
+    assert (log.entries, sink.calls, len(sink.runs)) == ([], [], 1)
 
 
 def test_the_error_flag_of_a_result_is_a_failed_call(models: FakeModels, sink: OtlpSink) -> None:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from conformance import limit
-from fake_models import FakeModels
 from mcp import ClientSession, MCPError, StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
@@ -96,31 +95,6 @@ def test_a_framework_above_has_the_span_and_learns_of_the_error(sink: OtlpSink) 
     pdoctor_trace.flush()
     (call,) = sink.calls
     assert (call.failed, "boom kaput" in call.message or bool(call.message)) == (True, True)
-
-
-def test_openai_agents_over_mcp_is_one_span_per_call_with_the_servers_error(
-    models: FakeModels, sink: OtlpSink
-) -> None:
-    from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner
-    from agents.mcp import MCPServerStdio
-    from openai import AsyncOpenAI
-
-    async def main() -> None:
-        async with (
-            MCPServerStdio(params={"command": sys.executable, "args": SERVER}) as tools,
-            AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client,
-        ):
-            model = OpenAIChatCompletionsModel(model="fake.par.boom", openai_client=client)
-            agent = Agent(name="over mcp", model=model, mcp_servers=[tools])
-            await Runner.run(agent, "go", run_config=RunConfig(tracing_disabled=True))
-
-    asyncio.run(asyncio.wait_for(main(), 60))
-    pdoctor_trace.flush()
-    assert [(call.tool, call["pdoctor.source"], call.failed) for call in sink.calls] == [
-        ("add", "openai_agents", False),
-        ("slow_echo", "openai_agents", False),
-        ("boom", "openai_agents", True),
-    ]
 
 
 @limit("mcp", "no model")

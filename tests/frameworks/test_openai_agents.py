@@ -19,7 +19,19 @@ from agents import (
     WebSearchTool,
     function_tool,
 )
-from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog, apart, limit
+from agents.mcp import MCPServerStdio
+from conformance import (
+    LEAVES_ASYNCIO_BROKEN,
+    MCP_SERVER,
+    QUERY,
+    Conformance,
+    Driver,
+    Outcome,
+    ToolLog,
+    apart,
+    assert_mcp_calls_are_one_span_each,
+    limit,
+)
 from fake_models import FakeModels
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseFunctionWebSearch, ResponseOutputMessage, ResponseOutputText
@@ -140,3 +152,21 @@ def test_a_tool_that_never_ends_for_the_framework_has_no_span() -> None:
     told = apart(TestAgents)["StopIteration"]
     assert (told["traced"]["calls"], told["traced"]["ran"]) == ([], ["hostile"])
     assert told["traced"]["ending"] == told["untraced"]["ending"] == "stuck"
+
+
+def test_tools_of_an_mcp_server_are_one_span_each_with_the_servers_error(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    command, *arguments = MCP_SERVER
+
+    async def main() -> None:
+        async with (
+            MCPServerStdio(params={"command": command, "args": arguments}) as tools,
+            AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client,
+        ):
+            model = OpenAIChatCompletionsModel(model="fake.par.boom", openai_client=client)
+            agent = Agent(name="over mcp", model=model, mcp_servers=[tools])
+            await Runner.run(agent, QUERY, run_config=config())
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+    assert_mcp_calls_are_one_span_each(sink, "openai_agents")
