@@ -84,6 +84,45 @@ class _PrepareVisit(Visit):
         self.run.prepared.extend((one["final_args"], call.id) for call, one in pairs)
 
 
+_Written = tuple[Any, Any, Any]
+"""(call id, tool, text of the arguments) as the model wrote them."""
+
+
+class _ReadingVisit(Visit):
+    """A reply's calls are read; Haystack leaves out those whose text it cannot read."""
+
+    __slots__ = ("has_text", "run", "written")
+
+    def __init__(self, run: _Run, written: list[_Written], has_text: bool) -> None:
+        super().__init__(CURRENT.get())
+        self.run, self.written, self.has_text = run, written, has_text
+
+    def returned(self, result: Any) -> None:
+        kept = [call.id for call in result.tool_calls]
+        dropped = []
+        for call in self.written:
+            if kept and kept[0] == call[0]:
+                del kept[0]
+            else:
+                dropped.append(call)
+        self._report(dropped)
+
+    def raised(self, error: BaseException) -> None:
+        parse = runtime.ACTIVE.capture.argument_text
+        self._report([call for call in self.written if not parse(call[2])[1]])
+
+    def _report(self, malformed: list[_Written]) -> None:
+        if not malformed:
+            return
+        run, now = self.run, time.time_ns()
+        # Well-formed calls beside them are still to come, and they belong to the same turn.
+        turn = run.state.next_turn() if len(malformed) == len(self.written) else run.state.turns
+        for call_id, tool, text in malformed:
+            arguments, _ = runtime.ACTIVE.capture.argument_text(text)
+            request = Request(call_id, tool, arguments, turn, self.has_text, now, well_formed=False)
+            not_executed(request, SOURCE, run)
+
+
 def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     frame = current()
     if isinstance(frame, _ToolCall) and frame.through is tool:
@@ -180,15 +219,15 @@ def _enter_preparation(invoker: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return None if run is None else _PrepareVisit(run)
 
 
-def _on_completion(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """A whole reply of OpenAI's: its malformed calls are dropped after this."""
+def _enter_completion(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    """A whole reply of OpenAI's."""
     message = (args[1] if len(args) > 1 else kwargs["choice"]).message
     calls = [(call.id, getattr(call, "function", None)) for call in message.tool_calls or ()]
     named = [(call_id, function.name, function.arguments) for call_id, function in calls if function]
-    _report_malformed(named, _has_text(message.content))
+    return _reading(named, _has_text(message.content))
 
 
-def _on_chunks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _enter_chunks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     """The same for a streamed reply, whose calls come in pieces."""
     calls: dict[int, list[Any]] = {}
     chunks = args[0] if args else kwargs["chunks"]
@@ -197,20 +236,13 @@ def _on_chunks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> No
         call[0] = piece.id or call[0]
         call[1] += piece.tool_name or ""
         call[2] += piece.arguments or ""
-    _report_malformed(list(calls.values()), any(_has_text(chunk.content) for chunk in chunks))
+    written = [(call_id, tool, text) for call_id, tool, text in calls.values()]
+    return _reading(written, any(_has_text(chunk.content) for chunk in chunks))
 
 
-def _report_malformed(calls: list[Any], has_text: bool) -> None:
+def _reading(written: list[_Written], has_text: bool) -> Visit | None:
     run = _run()
-    read = [(call_id, tool, *runtime.ACTIVE.capture.argument_text(text)) for call_id, tool, text in calls]
-    malformed = [(call_id, tool, text) for call_id, tool, text, well_formed in read if not well_formed]
-    if run is None or not malformed:
-        return
-    # Well-formed calls beside them are still to come, and they belong to the same turn.
-    turn = run.state.next_turn() if len(malformed) == len(calls) else run.state.turns
-    for call_id, tool, arguments in malformed:
-        request = Request(call_id, tool, arguments, turn, has_text, time.time_ns(), well_formed=False)
-        not_executed(request, SOURCE, run)
+    return None if run is None or not written else _ReadingVisit(run, written, has_text)
 
 
 def _has_text(text: Any) -> bool:
@@ -282,8 +314,8 @@ HAYSTACK = Framework(
         Target(_CALLING, "_resolve_tool_calls", observe(_on_calls), optional=True),
         Target(_INVOKER, "ToolInvoker._make_context_bound_invoke", around(_enter_old_maker), optional=True),
         Target(_INVOKER, "ToolInvoker._prepare_tool_call_params", around(_enter_preparation), optional=True),
-        Target(_OPENAI, "_convert_chat_completion_to_chat_message", observe(_on_completion), optional=True),
-        Target(_OPENAI, "_convert_streaming_chunks_to_chat_message", observe(_on_chunks), optional=True),
+        Target(_OPENAI, "_convert_chat_completion_to_chat_message", around(_enter_completion), optional=True),
+        Target(_OPENAI, "_convert_streaming_chunks_to_chat_message", around(_enter_chunks), optional=True),
         Target(_AGENT, "Agent.run", around(_enter_run)),
         Target(_AGENT, "Agent.run_async", around_async(_enter_run)),
     ),
