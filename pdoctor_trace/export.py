@@ -315,6 +315,7 @@ class Exporter:
         self._warn(f"{self._settings.endpoint} answered {answer.problem}; {after}")
 
     def _warn(self, text: str) -> None:
+        text = text.encode("utf-8", "backslashreplace").decode()  # not every log can hold half a character
         if text not in self._warned and len(self._warned) < 32:
             self._warned.add(text)
             LOG.warning("pdoctor_trace: %s", text)
