@@ -29,6 +29,7 @@ from pdoctor_trace.span import (
 )
 
 SOURCE = "autogen"
+_RAISED = {"ToolNotFoundException": UNKNOWN_TOOL, "InvalidToolArgumentsException": BAD_ARGUMENTS}
 
 
 class _AskedCall(Call):
@@ -59,11 +60,11 @@ class _AskedVisit(Visit):
         call.close(runtime.ACTIVE.capture.result(answer.content) if call.value is None else call.value)
 
     def raised(self, error: BaseException) -> None:
-        """core's ToolAgent raises what agentchat's assistants answer with."""
+        """core's ToolAgent raises what agentchat's assistants answer with, except where they cannot read."""
         call = self.asked
-        kind = {"ToolNotFoundException": UNKNOWN_TOOL, "InvalidToolArgumentsException": BAD_ARGUMENTS}.get(
-            type(error).__name__
-        )
+        kind = _RAISED.get(type(error).__name__)
+        if kind is None and not call.well_formed and call.error is None:
+            kind = BAD_ARGUMENTS
         if kind is not None:
             call.executed = False
         if call.error is None:

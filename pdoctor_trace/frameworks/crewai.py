@@ -121,8 +121,11 @@ class _CrewVisit(RunVisit):
 
 
 def _refused(error: BaseException) -> bool:
-    """Whether the arguments failed the check against the tool's schema, before the tool ran."""
-    step = error.__traceback__ if type(error) is ValueError else None
+    """Whether the arguments failed the check against the tool's schema, or the call itself, before it ran."""
+    step = error.__traceback__
+    if type(error) is TypeError and step is not None and step.tb_next is None:
+        return True  # raised in the very place that called the tool: its name for an argument is taken
+    step = step if type(error) is ValueError else None
     while step is not None and step.tb_next is not None:
         step = step.tb_next
     return step is not None and step.tb_frame.f_code.co_name in ("_validate_kwargs", "_parse_args")
