@@ -27,6 +27,12 @@ class BadRequest(CollectorError):
     status = 400
 
 
+class Unstorable(BadRequest):
+    """The database takes no such values: sending them again would end the same way."""
+
+    code = "unstorable"
+
+
 class NotFound(CollectorError):
     """What the request names does not exist (any more)."""
 

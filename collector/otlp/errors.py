@@ -32,7 +32,7 @@ class ExportError(Exception):
 
 def refused(failure: CollectorError) -> ExportError:
     """A failure of ours as an export's; only an overload is worth a retry."""
-    codes = {401: UNAUTHENTICATED, 403: PERMISSION_DENIED, 503: UNAVAILABLE}
+    codes = {400: INVALID_ARGUMENT, 401: UNAUTHENTICATED, 403: PERMISSION_DENIED, 503: UNAVAILABLE}
     return ExportError(
         failure.status,
         codes.get(failure.status, INTERNAL),

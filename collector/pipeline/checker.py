@@ -72,8 +72,35 @@ class Checker:
             with self.store.read() as connection:
                 counts = work.span_counts(connection, [claim.run for claim in claims])
             for part in parts_of(claims, counts):
-                self._judge(part)
+                self._judge_apart(part)
         return len(claims)
+
+    def _judge_apart(self, claims: Sequence[Claim]) -> None:
+        """Judge a batch; where that fails, each run alone, so that one cannot stop the others for ever."""
+        try:
+            self._judge(claims)
+        except CollectorError:  # the store is away: nobody's fault
+            raise
+        except Exception as failure:
+            log.exception("a batch of %d runs could not be judged", len(claims))
+            if len(claims) > 1:
+                held = work.held(self.store, self.worker)
+                for claim in claims:
+                    if claim.run in held:  # those before the failure are recorded
+                        self._judge_apart([claim])
+            else:
+                self._set_aside(claims[0], failure)
+
+    def _set_aside(self, claim: Claim, failure: Exception) -> None:
+        """Record that a run cannot be judged; not even that can be recorded: leave it until it grows."""
+        why = f"failed: {type(failure).__name__}: {failure}"
+        try:
+            work.finish(self.store, [given_up(claim, rebuild(claim.key, []), why)], now=time.time())
+        except CollectorError:
+            raise
+        except Exception:
+            log.exception("nothing can be recorded about run %s", claim.key)
+            work.shelve(self.store, claim)
 
     @property
     def _lease(self) -> float:

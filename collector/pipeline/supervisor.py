@@ -36,6 +36,8 @@ class Supervisor:
         self._ready = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._board = Board()
+        self._pipe = threading.Lock()
+        """Held around every use of the pipe to the checker: once closed, its number is somebody else's."""
         self._judged_before = 0
         """By checkers that have ended."""
         self.worker = uuid.uuid4().hex
@@ -45,10 +47,11 @@ class Supervisor:
 
     def wake(self) -> None:
         """Tell the checker to look for work; a full pipe means that it has been told already."""
-        process = self._process
-        if process is not None and process.stdin is not None:
-            with contextlib.suppress(BlockingIOError, BrokenPipeError, ValueError):
-                os.write(process.stdin.fileno(), b"w")
+        with self._pipe:
+            process = self._process
+            if process is not None and process.stdin is not None and not process.stdin.closed:
+                with contextlib.suppress(BlockingIOError, BrokenPipeError):
+                    os.write(process.stdin.fileno(), b"w")
 
     def wait_ready(self, seconds: float) -> bool:
         """Whether the checker said within `seconds` that it runs."""
@@ -106,9 +109,10 @@ class Supervisor:
             self._stop.wait(pause)
 
     def _hang_up(self) -> None:
-        if self._process is not None and self._process.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
+        with self._pipe:
+            if self._process is not None and self._process.stdin is not None:
+                with contextlib.suppress(OSError):
+                    self._process.stdin.close()
 
     def _code(self) -> int | None:
         return self._process.returncode if self._process else None

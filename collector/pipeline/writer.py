@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collector.errors import CollectorError, Overloaded
+from collector.errors import CollectorError, Overloaded, Unstorable
 from collector.model import Batch
 from collector.otlp.segments import without
 from collector.store import Store
@@ -112,16 +112,23 @@ class Writer:
 
     def _run(self) -> None:
         while group := self._take():
-            failure = self._commit(group)
+            ends = self._ends(group)
             with self._wake:
                 self._bytes -= sum(waiting.batch.size for waiting in group)
-            if failure is None:
+            if any(failure is None for _, failure in ends):
                 self._after_commit()  # first: the checker can begin while the senders are answered
-            for waiting in group:
+            for waiting, failure in ends:
                 try:
                     waiting.done(failure)
                 except RuntimeError:  # the event loop that waited is gone
                     log.debug("nobody waits for a batch any more")
+
+    def _ends(self, group: list[Waiting]) -> list[tuple[Waiting, BaseException | None]]:
+        """How each batch of a group ended; one that cannot be stored must not stop those beside it."""
+        failure = self._commit(group)
+        if isinstance(failure, Unstorable) and len(group) > 1:
+            return [(waiting, self._commit([waiting])) for waiting in group]
+        return [(waiting, failure) for waiting in group]
 
     def _take(self) -> list[Waiting]:
         with self._wake:
@@ -144,10 +151,16 @@ class Writer:
         except CollectorError as failure:
             self._forget()
             return failure
+        except MemoryError:
+            self._forget()
+            return Overloaded("no memory for these spans now", "send again in a moment", retry_after=5)
         except Exception as failure:
             log.exception("a group of spans could not be stored")
             self._forget()
-            return Overloaded(f"the spans could not be stored: {failure}", retry_after=5)
+            return Unstorable(
+                f"the spans could not be stored: {type(failure).__name__}",
+                "the collector's log has the reason",
+            )
         self.counters.spans += spans
         self.counters.batches += len(group)
         self.counters.commits += 1

@@ -18,7 +18,14 @@ from urllib.parse import quote
 from sqlalchemy import Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, ProgrammingError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    NotSupportedError,
+    ProgrammingError,
+)
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from collector.errors import BadStore, CollectorError, Overloaded
@@ -32,6 +39,10 @@ except ImportError:  # not on Windows: there nothing stops a second collector on
 
 REVISIONS = ("0001",)
 """Every schema revision this code knows, oldest first; the last is `schema.HEAD`."""
+
+
+OF_VALUES = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
+"""Failures that lie in what was written, or in our statement: trying again would end the same way."""
 
 
 class Store:
@@ -57,13 +68,18 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A transaction; leaving the block commits. Raises Overloaded where the database refuses."""
+        """A transaction; leaving the block commits.
+
+        Raises Overloaded where the database is away or full, and one of `OF_VALUES` as it is.
+        """
         try:
             with self.engine.connect() as connection:
                 if self.sqlite:
                     connection.exec_driver_sql("BEGIN IMMEDIATE")
                 yield connection
                 connection.commit()
+        except OF_VALUES:
+            raise
         except (DBAPIError, NoConnection) as failure:
             raise refusal("refuses to write", failure) from failure
 

@@ -110,6 +110,13 @@ def renew(store: Store, worker: str, *, until: float) -> None:
         connection.execute(update(runs).where(runs.c.worker == worker).values(lease=until))
 
 
+def held(store: Store, worker: str) -> set[int]:
+    """Rows of the runs that a worker holds."""
+    runs = schema.runs
+    with store.read() as connection:
+        return set(connection.scalars(select(runs.c.id).where(runs.c.worker == worker)))
+
+
 def release(
     store: Store, worker: str | None = None, *, culprit: str | None = None, forgive: bool = True
 ) -> None:
@@ -271,6 +278,17 @@ def finish(store: Store, conclusions: Sequence[Conclusion], *, now: float) -> No
             alerts.enqueue(store, connection, _alerts(news), now=now)
             _wake(connection, {run for conclusion in news for run in conclusion.wakes}, now)
         _close(connection, conclusions)
+
+
+def shelve(store: Store, claim: Claim) -> None:
+    """Take a run out of the queue as it is; it comes back when spans of it arrive, or by `recheck`."""
+    runs = schema.runs
+    with store.write() as connection:
+        connection.execute(
+            update(runs)
+            .where(runs.c.id == claim.run, runs.c.version == claim.version)
+            .values(lease=None, worker=None, due=None)
+        )
 
 
 def _alerts(news: Sequence[Conclusion]) -> Iterator[tuple[int, int, str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +13,14 @@ import pytest
 from sqlalchemy import func, select
 from traces import agent_request, new_id
 
-from collector.model import Segment
+from collector.errors import Unstorable
+from collector.model import Batch, Segment
+from collector.otlp.errors import refused
 from collector.otlp.segments import from_protobuf, without
 from collector.pipeline.board import Board
+from collector.pipeline.checker import Checker
 from collector.pipeline.supervisor import Supervisor
+from collector.pipeline.writer import Writer
 from collector.settings import Limits, Settings
 from collector.store import Store, open_store, schema
 from collector.store.ingest import KnownKeys, put
@@ -103,3 +108,57 @@ def until(ask: Callable[[], object], *, pause: float = 0.05, seconds: float = 18
             return answer
         time.sleep(pause)
     pytest.fail("waited in vain")
+
+
+@pytest.mark.parametrize("condition", ["NEW.outcome IS NOT 'undecided'", "true"])
+def test_a_run_that_cannot_be_recorded_does_not_stop_the_others(tmp_path: Path, condition: str) -> None:
+    """The planted fault: a database that refuses the verdict of one run, or whatever is said of it."""
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    store = open_store(url)
+    fill(store, 5)
+    with store.write() as connection:
+        connection.exec_driver_sql(
+            f"CREATE TRIGGER fault BEFORE INSERT ON verdicts WHEN NEW.run = 3 AND {condition} "
+            "BEGIN SELECT RAISE(ABORT, 'planted'); END"
+        )
+    board = Board()
+    checker = Checker(store, Settings(store_url=url, z3_check="off", z3_check_policies="off"), "w", board)
+    checker.round(time.time())
+    with store.read() as connection:
+        runs, verdicts = schema.runs, schema.verdicts
+        recorded = sorted(connection.scalars(select(verdicts.c.run)))
+        queue = list(connection.scalars(select(runs.c.id).where(runs.c.due <= time.time())))
+    expected = [1, 2, 4, 5] if condition == "true" else [1, 2, 3, 4, 5]
+    assert recorded == expected  # each once
+    assert queue == []
+    store.close()
+    board.close()
+
+
+def test_a_batch_that_cannot_be_stored_is_refused_alone_and_for_good(tmp_path: Path) -> None:
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    good, bad = new_id(), new_id()
+    with store.write() as connection:
+        connection.exec_driver_sql(
+            f"CREATE TRIGGER fault BEFORE INSERT ON runs WHEN NEW.key = '{bad}' "
+            "BEGIN SELECT RAISE(ABORT, 'planted'); END"
+        )
+    writer = Writer(store, queue_bytes=1_000_000, open_check=0)
+    ends: dict[str, BaseException | None] = {}
+    hold = threading.Lock()
+    with hold:  # the first batch waits in its callback, so that the others are one group
+        first = threading.Event()
+        writer.submit(1, batch(new_id()), lambda _: (first.set(), hold.acquire(), hold.release()))
+        assert first.wait(10)
+        for key in (bad, good):
+            writer.submit(1, batch(key), lambda failure, key=key: ends.__setitem__(key, failure))
+    writer.close()
+    assert ends[good] is None
+    assert isinstance(ends[bad], Unstorable)
+    refusal = refused(ends[bad])
+    assert (refusal.http, refusal.retry_after) == (400, None)
+    store.close()
+
+
+def batch(key: str) -> Batch:
+    return from_protobuf(agent_request(key, ["a"]), Limits())
