@@ -305,7 +305,7 @@ HAYSTACK = Framework(
     name=SOURCE,
     title="Haystack",
     distribution="haystack-ai",
-    versions=">=2.31,<4",
+    versions=">=2.30.2,<4",
     targets=(
         Target(_TOOL, "Tool.invoke", around(_enter_tool)),
         Target(_TOOL, "Tool.invoke_async", around_async(_enter_async), optional=True),

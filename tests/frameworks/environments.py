@@ -65,7 +65,7 @@ class Environment:
     packages: tuple[str, ...]
     """The first is the framework's own distribution."""
     tests: tuple[str, ...]
-    previous: str = ""
+    previous: str
     """The release before the newest one that installs."""
     newest: str = ""
     """Version specifier, where the environment is for an older line of releases."""
@@ -113,7 +113,7 @@ ENVIRONMENTS = (
     Environment("openai_agents", ("openai-agents",), ("test_openai_agents.py", "test_mcp.py"), "0.23.1"),
     Environment("pydantic_ai", ("pydantic-ai-slim[openai]",), ("test_pydantic_ai.py",), "2.66.0"),
     Environment("haystack", ("haystack-ai",), ("test_haystack.py",), "3.3.0"),
-    Environment("haystack2", ("haystack-ai",), ("test_haystack.py",), newest="<3", framework="haystack"),
+    Environment("haystack2", ("haystack-ai",), ("test_haystack.py",), "2.30.2", "<3", "haystack"),
     Environment("agno", ("agno", "openai"), ("test_agno.py",), "3.1.9"),
     Environment("smolagents", ("smolagents[openai]",), ("test_smolagents.py",), "1.25.0"),
     Environment("anthropic", ("anthropic",), ("test_anthropic.py",), "2.10.0"),
@@ -327,8 +327,6 @@ def main() -> int:
     if unknown:
         parser.error(f"no environment {', '.join(sorted(unknown))} (--list names them)")
     chosen = [one for one in ENVIRONMENTS if not options.names or one.name in options.names]
-    if options.previous:
-        chosen = [one for one in chosen if one.previous]
     if options.list:
         for one in chosen:
             wanted = " ".join(one.requirements(options.previous))

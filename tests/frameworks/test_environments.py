@@ -80,7 +80,7 @@ def test_every_recorded_framework_fills_the_matrix(kind: str) -> None:
             assert set(result["cells"]) == set(CELLS), name
 
 
-AGNO = Environment("agno", ("agno",), ("test_agno.py",))
+AGNO = Environment("agno", ("agno",), ("test_agno.py",), "3.0")
 
 
 def judged(cases: str) -> Result:
