@@ -44,6 +44,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         cells = own + [mark.args[0] for mark in item.iter_markers("cell")]
         item.user_properties += [("cell", cell) for cell in cells]
         item.user_properties += [("limit", " ".join(mark.args)) for mark in item.iter_markers("limit")]
+        if any(mark.name == "limit" for mark in item.own_markers):  # one of a class limits no claim
+            item.user_properties.append(("limited", "yes"))
 
 
 @pytest.fixture(scope="module", autouse=True)

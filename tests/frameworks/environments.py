@@ -253,7 +253,7 @@ def judge(result: Result, report: ET.ElementTree[ET.Element[str]]) -> None:
         limits = [value for name, value in told if name == "limit"]
         result.limits += [limit for limit in limits if limit not in result.limits]
         for cell in (value for name, value in told if name == "cell"):
-            kind = "limit" if limits and outcome == "passed" else outcome
+            kind = "limit" if ("limited", "yes") in told and outcome == "passed" else outcome
             cells.setdefault(cell, set()).add(kind)
     if result.tests["skipped"]:
         result.problems.append(f"{result.tests['skipped']} skipped")

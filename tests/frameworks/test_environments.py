@@ -99,10 +99,11 @@ def told(*pairs: str) -> str:
 
 
 def test_a_report_is_counted_and_its_cells_are_read() -> None:
-    cells = case(told("cell=sync")) + case(told("cell=async", "limit=agno waiting tools"))
+    cells = case(told("cell=sync")) + case(told("cell=async", "limit=agno waiting tools", "limited=yes"))
+    cells += case(told("cell=parallel", "limit=agno waiting tools"))  # of the whole class
     result = judged(cells + case(told("cell=threads") + "<failure/>"))
-    assert dict(result.tests) == {"passed": 2, "failed": 1}
-    assert result.cells == {"async": "limit", "sync": "passes"}
+    assert dict(result.tests) == {"passed": 3, "failed": 1}
+    assert result.cells == {"async": "limit", "parallel": "passes", "sync": "passes"}
     assert result.limits == ["agno waiting tools"]
 
 
