@@ -260,6 +260,8 @@ class Driver:
     """Hostile arguments that the framework cannot read: it ends with an exception before there is a call."""
     refusals_are_seen = True
     """Whether a call whose arguments the tool cannot take is known not to have run."""
+    answers_in_order = True
+    """Whether the model gets the answers to parallel calls in their order, not as they are ready."""
     raising_tool_is_seen = True
     """Whether a tool's exception is visible as such."""
     wrong_arguments_are_seen = True
@@ -327,8 +329,13 @@ class Conformance:
         log, before = ToolLog(), len(models.requests)
         TOUCHED.clear()
         outcome = self._run(models, script, log, mode, tools(log))
-        sent = [plain(json.dumps(body, sort_keys=True)) for _, body in models.requests[before:]]
+        sent = [self._as_sent(body) for _, body in models.requests[before:]]
         return Witness(outcome, log, sent, list(TOUCHED))
+
+    def _as_sent(self, body: dict[str, Any]) -> str:
+        if not self.driver.answers_in_order:
+            body = {**body, "messages": sorted(body["messages"], key=json.dumps)}
+        return plain(json.dumps(body, sort_keys=True))
 
     # -- what is recorded
 

@@ -70,6 +70,7 @@ class LlamaIndexDriver(Driver):
     endless = ("StopIteration",)
     sync_mode = "agent"
     unreadable = ("deep",)
+    answers_in_order = False
 
     def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
         try:
