@@ -6,6 +6,7 @@ import ast
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conformance import CELLS, Conformance, cells_of
@@ -67,6 +68,26 @@ def skips(source: str) -> list[str]:
 def test_no_framework_test_is_left_out() -> None:
     assert [path.name for path in TESTS if skips(path.read_text())] == []
     assert skips("pytest.importorskip('x')") == ["importorskip"]
+
+
+def unrecorded(results: dict[str, Any]) -> set[str]:
+    return {one.name for one in ENVIRONMENTS if not results.get(one.name, {}).get("passed")}
+
+
+@pytest.mark.parametrize("kind", ["newest", "previous"])
+def test_every_environment_was_run_at_both_releases_and_recorded(kind: str) -> None:
+    assert unrecorded(recorded_results(kind)) == set(), "run `make test-frameworks-previous` or --record"
+
+
+def test_an_environment_that_was_never_recorded_is_noticed() -> None:
+    results = recorded_results("newest") | {"agno": {"passed": 0}}
+    del results["mcp"]
+    assert unrecorded(results) == {"agno", "mcp"}
+
+
+def test_the_recorded_releases_before_are_those_that_are_pinned() -> None:
+    found = {name: result["version"] for name, result in recorded_results("previous").items()}
+    assert found == {one.name: one.previous for one in ENVIRONMENTS}
 
 
 @pytest.mark.parametrize("kind", ["newest", "previous"])
