@@ -33,8 +33,9 @@ postgresql:
 	  || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; } \
 	  || { echo "make: the store tests need PostgreSQL; install it and run this again" >&2; exit 1; }
 
+# Long property tests, kills and outages; the frameworks' own are run by `test-frameworks`.
 test-heavy: chromium postgresql $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy --durations 15 --ignore tests/frameworks
 
 # Every adapter in an environment of its own, at its framework's newest release; and at the one before,
 # whose results are kept for the README (`make docs` afterwards).
