@@ -8,7 +8,7 @@ import secrets
 import time
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
 from collector.access import DEFAULT_PROJECT
@@ -22,6 +22,7 @@ from collector.store import alerts, keys, retention
 
 router = APIRouter(prefix="/api/v1", tags=["settings"])
 Admin = Annotated[Access, Depends(admin)]
+WebhookId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 OUTCOMES = ("fail", "undecided", "pass")
 
@@ -125,7 +126,7 @@ def list_webhooks(access: Admin) -> dict[str, Any]:
 
 
 @router.delete("/webhooks/{webhook}")
-def drop_webhook(access: Admin, webhook: int) -> dict[str, Any]:
+def drop_webhook(access: Admin, webhook: WebhookId) -> dict[str, Any]:
     """Nothing more is sent there, not even what waits."""
     if not alerts.drop_webhook(access.service.store, access.project, webhook):
         raise NotFound(f"there is no webhook {webhook}", "GET /api/v1/webhooks lists them")

@@ -112,6 +112,7 @@ def test_a_passing_run_and_a_dropped_webhook_are_silent(tmp_path: Path) -> None:
         time.sleep(1.5)
         assert at.got == []
         assert client.http.delete(f"/api/v1/webhooks/{first['id']}").status_code == 404
+        assert client.http.delete(f"/api/v1/webhooks/{2**63}").status_code == 400  # no database has that id
 
 
 @pytest.mark.parametrize(
