@@ -51,6 +51,7 @@ class Exporter:
         self.last_problem = ""
         self._ever_delivered = False
         self._warned: set[str] = set()
+        self._told_lost = 0
         self._reset()
 
     def _reset(self) -> None:
@@ -123,7 +124,8 @@ class Exporter:
         if not self.flush(limit if self._ever_delivered else min(limit, 0.5)) and not self._hopeless():
             self.flush(max(deadline - time.monotonic(), 0))
         lost = self._waiting()
-        if lost:
+        if lost and lost != self._told_lost:
+            self._told_lost = lost
             LOG.warning(
                 "pdoctor_trace: %d span(s) were not delivered to %s (%s). Is `pdoctor serve` running?",
                 lost,
@@ -371,6 +373,8 @@ def start_untraced(thread: threading.Thread) -> None:
 
 _ends: list[Callable[[], object]] = []
 """What to do when the process ends."""
+_finalized_in: int | None = None
+"""The process whose finalizers hold ours; a child starts with none."""
 
 
 def at_exit(end: Callable[[], object]) -> None:
@@ -381,8 +385,10 @@ def at_exit(end: Callable[[], object]) -> None:
 
 def _also_when_a_worker_process_ends() -> None:
     """Worker processes leave without running atexit, but run the finalizers of multiprocessing."""
+    global _finalized_in
     util = sys.modules.get("multiprocessing.util")
-    if util is not None:
+    if util is not None and _finalized_in != os.getpid():
+        _finalized_in = os.getpid()
         util.Finalize(None, _run_ends, exitpriority=0)
 
 

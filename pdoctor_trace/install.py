@@ -55,6 +55,8 @@ _broken: dict[str, str] = {}
 _once: set[str] = set()
 _replaced: list[export.Exporter] = []
 """Exporters of earlier settings that may still hold spans."""
+_end_by: tuple[int, float] = (0, 0.0)
+"""(process, when the last span of it must have left; monotonic seconds)."""
 
 
 def install(*, redactor: Redactor | str | None = _AS_IT_IS, **changes: Any) -> None:
@@ -171,8 +173,11 @@ def _at_process_end() -> None:
 
 
 def _deliver_what_is_left() -> None:
-    """One time limit for everything."""
-    deadline = time.monotonic() + runtime.ACTIVE.settings.exit_timeout
+    """One time limit for everything, however many ways of ending a process goes through."""
+    global _end_by
+    if _end_by[0] != os.getpid():
+        _end_by = os.getpid(), time.monotonic() + runtime.ACTIVE.settings.exit_timeout
+    deadline = _end_by[1]
     guarded(raw_loops.end)
     guarded(_announce_open_runs)
     for exporter in _exporters():

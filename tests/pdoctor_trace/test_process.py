@@ -284,6 +284,27 @@ print(time.monotonic() - start < 3)
     assert python(code, PDOCTOR_EXIT_TIMEOUT="1").stdout.strip() == "True"
 
 
+@pytest.mark.parametrize("also", ["", "import multiprocessing.util"])
+def test_a_process_ends_within_one_time_limit_however_often_settings_changed(also: str) -> None:
+    """Each exporter's thread asked multiprocessing to end all of them: 40 times the limit."""
+    code = (
+        TWO_CALLS
+        + f"""
+{also}
+import atexit, socket, time
+listener = socket.create_server(("127.0.0.1", 0))
+for size in range(100, 140):
+    pdoctor_trace.install(queue_size=size, endpoint=f"http://127.0.0.1:{{listener.getsockname()[1]}}")
+    add(size, 0)
+"""
+    )
+    start = time.monotonic()
+    done = python(code, PDOCTOR_EXIT_TIMEOUT="1")
+    assert done.returncode == 0
+    assert time.monotonic() - start < 15
+    assert done.stderr.count("were not delivered") == 41  # the first settings had one too
+
+
 def test_a_signal_never_waits_for_a_lock_that_the_interrupted_code_holds(receiver: OtlpSink) -> None:
     """The handler runs between two instructions of the main thread, which may be inside our own locks."""
     code = (
