@@ -127,8 +127,8 @@ def chromium(profile: Path) -> Iterator[Page]:
 
 
 def debugging_port(file: Path) -> int:
-    for _ in range(400):
+    for _ in range(1_800):
         with suppress(OSError, IndexError, ValueError):
             return int(file.read_text().split()[0])
         time.sleep(0.05)
-    raise AssertionError("Chromium did not open its debugging port within 20 s")
+    raise AssertionError("Chromium did not open its debugging port within 90 s")
