@@ -472,7 +472,7 @@ class Conformance:
             thread.start()
         for thread in threads:
             thread.join()
-        pdoctor_trace.flush()
+        assert pdoctor_trace.flush(30)
         assert len({run.run_id for run in sink.runs}) == 4
         for run in sink.runs:
             calls = by_turn([call for call in sink.calls if call.run_id == run.run_id])
