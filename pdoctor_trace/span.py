@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from time import time_ns
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from . import sdkspans, semconv
 from .capture import type_name
@@ -307,6 +307,19 @@ def not_executed(request: Request, source: str, run: OpenRun) -> None:
     elif run.tools and call.tool not in run.tools:
         call.fail(f"no tool {call.tool!r} was offered", UNKNOWN_TOOL)
     call.close(end_ns=request.time_ns)
+
+
+AnyRun = TypeVar("AnyRun", bound=OpenRun)
+
+
+class InRun(Visit, Generic[AnyRun]):
+    """Something that a framework does on behalf of a run, in the frame that is there already."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: AnyRun) -> None:
+        super().__init__(CURRENT.get())
+        self.run = run
 
 
 class RunVisit(Visit):

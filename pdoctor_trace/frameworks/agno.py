@@ -15,11 +15,12 @@ from typing import Any
 from pdoctor_trace import runtime
 from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
+from pdoctor_trace.runs import OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     Call,
+    InRun,
     RunVisit,
     Visit,
     Watcher,
@@ -116,14 +117,14 @@ class _YieldingVisit(Visit):
         self.call.close()
 
 
-class _ReplyVisit(Visit):
+class _ReplyVisit(InRun[OpenRun]):
     """The calls of one reply are looked up: those not found again in the result cannot run."""
 
-    __slots__ = ("functions", "message", "run")
+    __slots__ = ("functions", "message")
 
     def __init__(self, run: OpenRun, message: Any, functions: Any) -> None:
-        super().__init__(CURRENT.get())
-        self.run, self.message, self.functions = run, message, functions
+        super().__init__(run)
+        self.message, self.functions = message, functions
 
     def returned(self, result: Any) -> None:
         run, capture, runnable = self.run, runtime.ACTIVE.capture, list(result)

@@ -13,12 +13,13 @@ from typing import Any
 
 from pdoctor_trace import raw_loops, runtime
 from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.runs import CURRENT, CallFrame, OpenRun, Request, current
+from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
+    InRun,
     RunVisit,
     Visit,
     Watcher,
@@ -113,14 +114,10 @@ class _DirectCall(Call):
         self.close()
 
 
-class _ToolsVisit(Visit):
+class _ToolsVisit(InRun[OpenRun]):
     """A workbench lists its tools."""
 
-    __slots__ = ("run",)
-
-    def __init__(self, run: OpenRun) -> None:
-        super().__init__(CURRENT.get())
-        self.run = run
+    __slots__ = ()
 
     def returned(self, result: Any) -> None:
         self.run.offer((tool["name"], tool.get("description")) for tool in result)

@@ -21,10 +21,11 @@ from pdoctor_trace import raw_loops, runtime
 from pdoctor_trace.capture import field
 from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
+from pdoctor_trace.runs import OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
     Call,
+    InRun,
     RunVisit,
     Visit,
     around,
@@ -86,14 +87,10 @@ class _ToolCall(Call):
         self.close()
 
 
-class _TurnVisit(Visit):
+class _TurnVisit(InRun[_Run]):
     """All calls of one reply in ReActV2; unknown tools come to light when the loop has passed them."""
 
-    __slots__ = ("run",)
-
-    def __init__(self, run: _Run) -> None:
-        super().__init__(CURRENT.get())
-        self.run = run
+    __slots__ = ()
 
     def returned(self, result: Any) -> None:
         for request in self.run.take_all_requests():
@@ -103,14 +100,10 @@ class _TurnVisit(Visit):
         self.returned(None)
 
 
-class _StepVisit(Visit):
+class _StepVisit(InRun[_Run]):
     """One question to ReAct's model: which tool next?"""
 
-    __slots__ = ("run",)
-
-    def __init__(self, run: _Run) -> None:
-        super().__init__(CURRENT.get())
-        self.run = run
+    __slots__ = ()
 
     def returned(self, result: Any) -> None:
         arguments = runtime.ACTIVE.capture.arguments(result.next_tool_args)

@@ -13,11 +13,12 @@ from typing import Any
 
 from pdoctor_trace import runtime
 from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.runs import CURRENT, CallFrame, OpenRun, Request, current
+from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
     UNKNOWN_TOOL,
     Call,
+    InRun,
     RunVisit,
     Visit,
     around,
@@ -102,14 +103,10 @@ class _BodyVisit(Visit):
         self.outer.call.fail(error)
 
 
-class _ReplyVisit(Visit):
+class _ReplyVisit(InRun[_Run]):
     """A reply of the model is being finished; then its calls have ids."""
 
-    __slots__ = ("run",)
-
-    def __init__(self, run: _Run) -> None:
-        super().__init__(CURRENT.get())
-        self.run = run
+    __slots__ = ()
 
     def returned(self, event: Any) -> None:
         if event.partial:

@@ -16,10 +16,11 @@ from typing import Any
 from pdoctor_trace import raw_loops, runtime
 from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import CURRENT, Frame, OpenRun, Request, current
+from pdoctor_trace.runs import Frame, OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
     Call,
+    InRun,
     RunVisit,
     Visit,
     Wrapper,
@@ -69,14 +70,10 @@ class _ToolCall(Call):
         self.close()
 
 
-class _PrepareVisit(Visit):
+class _PrepareVisit(InRun[_Run]):
     """Version 2: after the preparation, each dictionary of arguments belongs to one call."""
 
-    __slots__ = ("run",)
-
-    def __init__(self, run: _Run) -> None:
-        super().__init__(CURRENT.get())
-        self.run = run
+    __slots__ = ()
 
     def returned(self, result: Any) -> None:
         calls, prepared, _ = result
@@ -88,14 +85,14 @@ _Written = tuple[Any, Any, Any]
 """(call id, tool, text of the arguments) as the model wrote them."""
 
 
-class _ReadingVisit(Visit):
+class _ReadingVisit(InRun[_Run]):
     """A reply's calls are read; Haystack leaves out those whose text it cannot read."""
 
-    __slots__ = ("has_text", "run", "written")
+    __slots__ = ("has_text", "written")
 
     def __init__(self, run: _Run, written: list[_Written], has_text: bool) -> None:
-        super().__init__(CURRENT.get())
-        self.run, self.written, self.has_text = run, written, has_text
+        super().__init__(run)
+        self.written, self.has_text = written, has_text
 
     def returned(self, result: Any) -> None:
         kept = [call.id for call in result.tool_calls]

@@ -15,12 +15,13 @@ from typing import Any
 from pdoctor_trace import raw_loops, runtime
 from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
+from pdoctor_trace.runs import OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
+    InRun,
     RunVisit,
     Visit,
     around,
@@ -76,14 +77,10 @@ class _Claimed(Visit):
         self.exact.raised(error)
 
 
-class _ToolsVisit(Visit):
+class _ToolsVisit(InRun[OpenRun]):
     """An agent gets its tools together."""
 
-    __slots__ = ("run",)
-
-    def __init__(self, run: OpenRun) -> None:
-        super().__init__(CURRENT.get())
-        self.run = run
+    __slots__ = ()
 
     def returned(self, result: Any) -> None:
         self.run.offer((tool.metadata.name, tool.metadata.description) for tool in result)

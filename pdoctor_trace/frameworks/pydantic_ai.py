@@ -13,12 +13,13 @@ from typing import Any
 from pdoctor_trace import runtime
 from pdoctor_trace.framework import Framework, Limit, Target
 from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
+from pdoctor_trace.runs import OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
+    InRun,
     RunVisit,
     Visit,
     Wrapper,
@@ -46,14 +47,10 @@ class _ToolCall(Call):
         self.close()
 
 
-class _PrepareVisit(Visit):
+class _PrepareVisit(InRun[OpenRun]):
     """A model request is being prepared: its tools."""
 
-    __slots__ = ("run",)
-
-    def __init__(self, run: OpenRun) -> None:
-        super().__init__(CURRENT.get())
-        self.run = run
+    __slots__ = ()
 
     def returned(self, result: Any) -> None:
         parameters = result[0].model_request_parameters

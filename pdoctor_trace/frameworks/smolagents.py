@@ -16,11 +16,12 @@ from typing import Any
 
 from pdoctor_trace import raw_loops, runtime
 from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.runs import CURRENT, OpenRun, Request, current
+from pdoctor_trace.runs import OpenRun, Request, current
 from pdoctor_trace.span import (
     BAD_ARGUMENTS,
     UNKNOWN_TOOL,
     Call,
+    InRun,
     RunVisit,
     Visit,
     around,
@@ -91,14 +92,13 @@ class _CodeCall(Call):
         self.close()
 
 
-class _BlockVisit(Visit):
+class _BlockVisit(InRun[_Run]):
     """A block of a code agent's code runs."""
 
-    __slots__ = ("run",)
+    __slots__ = ()
 
     def __init__(self, run: _Run) -> None:
-        super().__init__(CURRENT.get())
-        self.run = run
+        super().__init__(run)
         run.block = run.state.next_turn()
 
     def raised(self, error: BaseException) -> None:

@@ -32,13 +32,21 @@ class _Below(Frame):
         self.run, self.state, self.span_id = run, run.state, run.span_id
 
 
-class _RequestVisit(Visit):
+class _SinkVisit(Visit):
+    """A visit inside the conversation's run, if it has one, that tells its sink."""
+
     __slots__ = ("sink",)
 
     def __init__(self, sink: ChatSink) -> None:
         run = sink.conversation.run
         super().__init__(CURRENT.get() if run is None else _Below(run))
         self.sink = sink
+
+
+class _RequestVisit(_SinkVisit):
+    """The host asks for a reply."""
+
+    __slots__ = ()
 
     def returned(self, result: Any) -> None:
         if hasattr(type(result), "__anext__"):
@@ -47,15 +55,10 @@ class _RequestVisit(Visit):
             self.sink.whole(result)
 
 
-class _ChunkVisit(Visit):
+class _ChunkVisit(_SinkVisit):
     """The host takes the next chunk of a stream."""
 
-    __slots__ = ("sink",)
-
-    def __init__(self, sink: ChatSink) -> None:
-        run = sink.conversation.run
-        super().__init__(CURRENT.get() if run is None else _Below(run))
-        self.sink = sink
+    __slots__ = ()
 
     def returned(self, result: Any) -> None:
         self.sink.item(result)

@@ -288,6 +288,30 @@ class Driver:
         return self.malformed_is_seen_in is None or mode in self.malformed_is_seen_in
 
 
+class AsyncDriver(Driver):
+    """A framework whose agents are coroutines; `sync_mode` is what runs inside an event loop, too."""
+
+    async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
+        """What an agent says to QUERY."""
+        raise NotImplementedError
+
+    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
+        try:
+            return Outcome(text=asyncio.run(self.answer(models, script, tools, mode)))
+        except BaseException as error:
+            return Outcome(error=error)
+
+    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
+        return Outcome(text=await self.answer(models, script, tools, self.sync_mode))
+
+    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
+        async def ask_sub(text: str) -> str:
+            """Ask another agent."""
+            return await self.answer(models, "fake.par", log.functions(), self.sync_mode)
+
+        return self.run(models, "fake.nest", [ask_sub], self.sync_mode)
+
+
 ALWAYS = {"circular", "str raises", "lies about its class", "tuple keys", "2 MB", "generator", "SystemExit"}
 ALWAYS |= {"lazy", "surrogate", "huge int", "a list", "deep"}
 

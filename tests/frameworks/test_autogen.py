@@ -15,7 +15,7 @@ from autogen_core.models import ModelInfo
 from autogen_core.tool_agent import ToolAgent
 from autogen_core.tools import FunctionTool
 from autogen_ext.models.openai import OpenAIChatCompletionClient
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, apart, limit
+from conformance import QUERY, AsyncDriver, Conformance, ToolLog, apart, limit
 from fake_models import STEPS, FakeModels
 from hostile import OUTLAWS
 from otlp_sink import OtlpSink
@@ -57,7 +57,7 @@ async def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> 
     return str(result.messages[-1].content)
 
 
-class AutogenDriver(Driver):
+class AutogenDriver(AsyncDriver):
     source = "autogen"
     modes = MODES
     streaming = ("agent stream",)
@@ -65,21 +65,8 @@ class AutogenDriver(Driver):
     endless = ("StopIteration",)
     sync_mode = "agent"
 
-    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
-        try:
-            return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
-        except BaseException as error:
-            return Outcome(error=error)
-
-    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
-        return Outcome(text=await with_agent(models, script, tools, "agent"))
-
-    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
-        async def ask_sub(text: str) -> str:
-            """Ask another agent."""
-            return await with_agent(models, "fake.par", log.functions(), "agent")
-
-        return self.run(models, "fake.nest", [ask_sub], "agent")
+    async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
+        return await with_agent(models, script, tools, mode)
 
 
 class TestAutogen(Conformance):

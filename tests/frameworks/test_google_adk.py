@@ -12,9 +12,8 @@ from conformance import (
     LEAVES_ASYNCIO_BROKEN,
     MCP_SERVER,
     QUERY,
+    AsyncDriver,
     Conformance,
-    Driver,
-    Outcome,
     ToolLog,
     assert_mcp_calls_are_one_span_each,
     assert_unreadable_replies_raise,
@@ -71,7 +70,7 @@ async def run(root: LlmAgent, mode: str) -> str:
     return "".join(part.text or "" for part in parts)
 
 
-class AdkDriver(Driver):
+class AdkDriver(AsyncDriver):
     source = "google_adk"
     modes = ("async", "streaming", "sync")
     streaming = ("streaming",)
@@ -79,21 +78,8 @@ class AdkDriver(Driver):
     unreadable = ("huge int", "deep")
     fatal = LEAVES_ASYNCIO_BROKEN
 
-    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
-        try:
-            return Outcome(text=asyncio.run(run(agent(models, script, tools), mode)))
-        except BaseException as error:
-            return Outcome(error=error)
-
-    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
-        return Outcome(text=await run(agent(models, script, tools), "async"))
-
-    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
-        async def ask_sub(text: str) -> str:
-            """Ask another agent."""
-            return await run(agent(models, "fake.par", log.functions()), "async")
-
-        return self.run(models, "fake.nest", [ask_sub], "async")
+    async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
+        return await run(agent(models, script, tools), mode)
 
 
 class TestGoogleAdk(Conformance):

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from conformance import (
     QUERY,
+    AsyncDriver,
     Conformance,
-    Driver,
-    Outcome,
     ToolLog,
     apart,
     assert_unreadable_replies_raise,
@@ -62,7 +61,7 @@ def _kind(tool: Any) -> str:
     return "async_fn" if asyncio.iscoroutinefunction(tool) else "fn"
 
 
-class LlamaIndexDriver(Driver):
+class LlamaIndexDriver(AsyncDriver):
     source = "llama_index"
     modes = MODES
     streaming = ("agent stream",)
@@ -72,21 +71,8 @@ class LlamaIndexDriver(Driver):
     unreadable = ("deep",)
     answers_in_order = False
 
-    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
-        try:
-            return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
-        except BaseException as error:
-            return Outcome(error=error)
-
-    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
-        return Outcome(text=await with_agent(models, script, tools, "agent"))
-
-    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
-        async def ask_sub(text: str) -> str:
-            """Ask another agent."""
-            return await with_agent(models, "fake.par", log.functions(), "agent")
-
-        return self.run(models, "fake.nest", [ask_sub], "agent")
+    async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
+        return await with_agent(models, script, tools, mode)
 
 
 class TestLlamaIndex(Conformance):

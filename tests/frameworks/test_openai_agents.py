@@ -24,9 +24,8 @@ from conformance import (
     LEAVES_ASYNCIO_BROKEN,
     MCP_SERVER,
     QUERY,
+    AsyncDriver,
     Conformance,
-    Driver,
-    Outcome,
     ToolLog,
     apart,
     assert_mcp_calls_are_one_span_each,
@@ -67,7 +66,7 @@ async def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> 
         return await MODES[mode](agent)
 
 
-class AgentsDriver(Driver):
+class AgentsDriver(AsyncDriver):
     source = "openai_agents"
     modes = tuple(MODES)
     streaming = ("chat streamed", "responses streamed")
@@ -75,21 +74,8 @@ class AgentsDriver(Driver):
     fatal = (*LEAVES_ASYNCIO_BROKEN, "StopIteration")
     endless = ("StopIteration",)
 
-    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
-        try:
-            return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
-        except BaseException as error:
-            return Outcome(error=error)
-
-    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
-        return Outcome(text=await with_agent(models, script, tools, "chat"))
-
-    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
-        async def ask_sub(text: str) -> str:
-            """Ask another agent."""
-            return await with_agent(models, "fake.par", log.functions(), "chat")
-
-        return self.run(models, "fake.nest", [ask_sub], "chat")
+    async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
+        return await with_agent(models, script, tools, mode)
 
 
 class TestAgents(Conformance):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, AsyncDriver, Conformance, ToolLog, limit
 from fake_models import FakeModels
 from openai import AsyncOpenAI
 from otlp_sink import OtlpSink
@@ -43,28 +43,15 @@ async def with_agent(models: FakeModels, script: str, tools: Any, mode: str, **o
         return await MODES[mode](Agent(model, tools=list(tools), name="tester", retries=3, **options))
 
 
-class PydanticDriver(Driver):
+class PydanticDriver(AsyncDriver):
     source = "pydantic_ai"
     modes = tuple(MODES)
     streaming = ("chat stream",)
     sync_mode = "chat"
     fatal = LEAVES_ASYNCIO_BROKEN
 
-    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
-        try:
-            return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
-        except BaseException as error:
-            return Outcome(error=error)
-
-    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
-        return Outcome(text=await with_agent(models, script, tools, "chat"))
-
-    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
-        async def ask_sub(text: str) -> str:
-            """Ask another agent."""
-            return await with_agent(models, "fake.par", log.functions(), "chat")
-
-        return self.run(models, "fake.nest", [ask_sub], "chat")
+    async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
+        return await with_agent(models, script, tools, mode)
 
 
 class TestPydanticAI(Conformance):

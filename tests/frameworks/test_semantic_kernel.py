@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 import pytest
-from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, AsyncDriver, Conformance, ToolLog, limit
 from fake_models import FINAL, STEPS, FakeModels
 from otlp_sink import OtlpSink
 
@@ -62,28 +62,15 @@ async def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> 
         return await MODES[mode](agent)
 
 
-class KernelDriver(Driver):
+class KernelDriver(AsyncDriver):
     source = "semantic_kernel"
     modes = tuple(MODES)
     streaming = ("stream",)
     sync_mode = "get_response"
     fatal = LEAVES_ASYNCIO_BROKEN
 
-    def run(self, models: FakeModels, script: str, tools: Any, mode: str) -> Outcome:
-        try:
-            return Outcome(text=asyncio.run(with_agent(models, script, tools, mode)))
-        except BaseException as error:
-            return Outcome(error=error)
-
-    async def arun(self, models: FakeModels, script: str, tools: Any) -> Outcome:
-        return Outcome(text=await with_agent(models, script, tools, "get_response"))
-
-    def nested(self, models: FakeModels, log: ToolLog) -> Outcome:
-        async def ask_sub(text: str) -> str:
-            """Ask another agent."""
-            return await with_agent(models, "fake.par", log.functions(), "get_response")
-
-        return self.run(models, "fake.nest", [ask_sub], "get_response")
+    async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
+        return await with_agent(models, script, tools, mode)
 
 
 class TestSemanticKernel(Conformance):
