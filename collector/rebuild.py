@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from collector.dialects import SeenAgent, SeenCall, SeenModel, readers
 from collector.dialects.names import (
@@ -20,6 +21,8 @@ from collector.model import Rebuilt, Run, Span
 from collector.requests import with_requests
 from collector.sightings import once_each, once_each_model
 from collector.usage import model_call
+
+START, END, PARENT, RESOURCE = map(attrgetter, ("start_ns", "end_ns", "parent_id", "resource"))
 
 
 def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebuilt:
@@ -41,7 +44,7 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         id=run_id,
         calls=tuple(seen.call for seen in calls),
         case_id=_first(
-            text(span.attributes.get(CASE_ID))
+            text(loaded(span).get(CASE_ID))
             for span in (*(agent.span for agent in agents), *(seen.span for seen in calls))
         ),
         query=_first(agent.query for agent in agents) or _first(model.query for model in models),
@@ -55,10 +58,10 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
     return Rebuilt(
         run=run,
         span_ids=tuple(seen.span.span_id for seen in calls),
-        has_root=bool(announced) or any(span.parent_id is None for span in spans),
+        has_root=bool(announced) or None in map(PARENT, spans),
         expected_calls=expected,
-        started_ns=min((span.start_ns for span in spans), default=None),
-        ended_ns=max((span.end_ns for span in spans), default=None),
+        started_ns=min(map(START, spans), default=None),
+        ended_ns=max(map(END, spans), default=None),
         spans=len(spans),
         is_agent=bool(calls or agents),
         service=_first(text(span.resource.get(SERVICE_NAME)) for span in spans[:1]),
@@ -159,11 +162,11 @@ def _first_tools(models: Sequence[SeenModel]) -> tuple[str, ...] | None:
 
 def _gaps(calls: Sequence[SeenCall], spans: Sequence[Span], expected: int | None) -> Iterable[str]:
     indices = {seen.index for seen in calls if seen.index is not None}
-    missing = sorted(set(range(max(indices, default=-1) + 1)) - indices)
+    missing = sorted(set(range(max(indices) + 1)) - indices) if indices else []
     if missing:
         shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
         yield f"{len(missing)} calls are missing: no span has step index {shown}"
-    resources = {id(span.resource): span.resource for span in spans}.values()
+    resources = {id(resource): resource for resource in map(RESOURCE, spans)}.values()
     dropped = max((whole(resource.get(DROPPED_SPANS)) or 0 for resource in resources), default=0)
     everything_came = expected is not None and len(calls) >= expected and not missing
     if dropped and not everything_came:

@@ -91,8 +91,7 @@ def _completed(
     call = seen.call
     spelled = isinstance(call.arguments, Mapping)
     untold = call.arguments is None and call.result is None and call.error is None
-    return replace(
-        seen,
+    return seen._replace(
         call=replace(
             call,
             id=call.id or request.id,

@@ -138,8 +138,7 @@ def _completed(kept: SeenCall, other: SeenCall) -> SeenCall:
     if kept.span.scope == SCOPE_NAME:
         return kept
     call, more = kept.call, other.call
-    return replace(
-        kept,
+    return kept._replace(
         call=replace(
             call,
             id=call.id or more.id,

@@ -6,9 +6,11 @@ before GenAI. Which one recognises a span depends only on its attributes, see `r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from collector.dialects import genai, langsmith, logfire, mcp, mlflow, openinference, openllmetry, vercel
 from collector.dialects.names import OPERATION_NAME
-from collector.dialects.reading import Dialect, SeenAgent, SeenCall, SeenModel, first_key
+from collector.dialects.reading import Dialect, SeenAgent, SeenCall, SeenModel, first_attribute
 from collector.model import Span
 
 DIALECTS: tuple[Dialect, ...] = (
@@ -22,7 +24,14 @@ DIALECTS: tuple[Dialect, ...] = (
     genai.DIALECT,
 )
 
-GENAI = (genai.DIALECT,)
+GENAI: Mapping[str, tuple[Dialect, ...]] = {
+    "execute_tool": (genai.CALLS,),
+    "chat": (genai.MODELS,),
+    "generate_content": (genai.MODELS,),
+    "text_completion": (genai.MODELS,),
+}
+"""What spans of these operations can be; others are asked everything."""
+ANY_GENAI = (genai.DIALECT,)
 
 __all__ = ["DIALECTS", "Dialect", "SeenAgent", "SeenCall", "SeenModel", "readers"]
 
@@ -34,4 +43,7 @@ def readers(span: Span) -> tuple[Dialect, ...]:
     GenAI instrumentation but LangSmith. Most spans are told apart by that, without looking at their other
     attributes.
     """
-    return GENAI if first_key(span) == OPERATION_NAME and span.scope != langsmith.SCOPE else DIALECTS
+    key, operation = first_attribute(span)
+    if key != OPERATION_NAME or span.scope == langsmith.SCOPE:
+        return DIALECTS
+    return GENAI.get(operation, ANY_GENAI) if isinstance(operation, str) else ANY_GENAI

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from collector.dialects import names
+from collector.dialects.deferred import deferred_call
 from collector.dialects.reading import (
     Dialect,
     SeenAgent,
@@ -20,7 +22,7 @@ from collector.dialects.reading import (
     tool_names,
     whole,
 )
-from collector.model import Span, ToolCall
+from collector.model import Span
 
 ANTHROPIC_RESULT = "anthropic.tool_result.content"
 """Anthropic's SDK has content blocks here, for a failed call the reason."""
@@ -32,28 +34,26 @@ def read_call(span: Span) -> SeenCall | None:
     """A span of `execute_tool`; with inferred timing its ends bound both instants."""
     if span.attributes.get(names.OPERATION_NAME) != "execute_tool":
         return None
-    get = loaded(span).get
-    first, last = span.start_ns, max(span.start_ns, span.end_ns)
-    error = error_text(span, get(names.ERROR_TYPE) or get(names.ERROR_KIND))
-    result, blocks = json_value(get(names.TOOL_RESULT)), get(ANTHROPIC_RESULT)
-    if blocks is not None:
-        result, error = _result_in_blocks(blocks, result, error)
-    start = end = (first, last)
+    said = loaded(span)
+    get = said.get
+    failure = get(names.ERROR_TYPE) or get(names.ERROR_KIND)
+    error = error_text(span, failure) if failure or span.status == "error" else None
+    first, last = span.start_ns, span.end_ns
+    start = end = (first, last if last > first else first)
     if get(names.TIMING) != "inferred":
-        start, end = (first, first), (last, last)
-    call = ToolCall(
+        start, end = (first, first), (start[1], start[1])
+    call = deferred_call(
         text(get(names.TOOL_CALL_ID)),
         text(get(names.TOOL_NAME)) or span.name.removeprefix("execute_tool").strip() or "unknown",
-        json_value(get(names.TOOL_ARGUMENTS)),
-        result,
         error,
         start,
         end,
-        step=whole(get(names.TURN_INDEX)),
-        with_text=get(names.TURN_HAS_TEXT),
-        executed=get(names.EXECUTED) is not False,
-        attempts=whole(get(names.ATTEMPTS)) or 1,
+        get(names.EXECUTED) is not False,
+        said,
     )
+    if ANTHROPIC_RESULT in said:
+        result, error = _result_in_blocks(said[ANTHROPIC_RESULT], call.result, error)
+        call = replace(call, result=result, error=error)
     return SeenCall(call, span, whole(get(names.STEP_INDEX)))
 
 
@@ -101,4 +101,10 @@ def read_model(span: Span) -> SeenModel | None:
     )
 
 
+def _not_this(_span: Span) -> None:
+    return None
+
+
 DIALECT = Dialect("genai", read_call, read_agent, read_model)
+CALLS = Dialect("genai", read_call, _not_this)
+MODELS = Dialect("genai", _not_this, _not_this, read_model)

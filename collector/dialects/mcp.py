@@ -6,8 +6,6 @@ no notice of a failure, the server's tells both. They are layers of one call.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from collector.dialects import names
 from collector.dialects.reading import Dialect, SeenAgent, SeenCall, json_value, loaded, plain_call, text
 from collector.model import Span
@@ -31,7 +29,7 @@ def read_call(span: Span) -> SeenCall | None:
         error=text(attributes.get(names.ERROR_TYPE)),
     )
     side = "server" if attributes.get(names.OPERATION_NAME) == "execute_tool" else "client"
-    return replace(seen, layer=f"{span.scope} {side}")
+    return seen._replace(layer=f"{span.scope} {side}")
 
 
 def read_agent(_span: Span) -> SeenAgent | None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from collector.model import Span, ToolCall
 
 
-@dataclass(frozen=True, slots=True)
-class SeenCall:
-    """A tool call and the span that told of it."""
+class SeenCall(NamedTuple):
+    """A tool call and the span that told of it (a named tuple for the same reason as `Span`)."""
 
     call: ToolCall
     span: Span
@@ -89,10 +88,13 @@ def loaded(span: Span) -> Mapping[str, Any]:
     return span.attributes if ready is None else ready()
 
 
-def first_key(span: Span) -> str | None:
-    """Name of the attribute that was set first, without loading the others."""
-    quick = getattr(span.attributes, "first_key", None)
-    return next(iter(span.attributes), None) if quick is None else quick()
+NOTHING: tuple[str | None, Any] = (None, None)
+
+
+def first_attribute(span: Span) -> tuple[str | None, Any]:
+    """Key and value of the attribute that was set first, without loading the others."""
+    first: tuple[str | None, Any] | None = getattr(span.attributes, "first", None)
+    return next(iter(span.attributes.items()), NOTHING) if first is None else first
 
 
 REQUESTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {

@@ -10,6 +10,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from collector.model import Span
 
 NO_SPAN = bytes(8)
+NOTHING: tuple[str | None, Any] = (None, None)
 STATUS = {0: "unset", 1: "ok", 2: "error"}
 LAST_NS = 2**63 - 1
 """In the year 2262. OTLP's times go on to 2554, those of databases do not: later ones count as this."""
@@ -69,14 +70,18 @@ class LazyAttributes(Mapping[str, Any]):
 
     Most spans are model calls with long messages. One look at their first attribute, the operation,
     says that no dialect needs the rest, which would cost more than everything else about the span.
+    `first` is its key and value.
     """
 
-    __slots__ = ("_first", "_pairs", "_values")
+    __slots__ = ("_pairs", "_values", "first")
 
     def __init__(self, pairs: Any) -> None:
         self._pairs = pairs
-        self._first: Any = None
         self._values: dict[str, Any] | None = None
+        self.first: tuple[str | None, Any] = NOTHING
+        for pair in pairs:
+            self.first = (pair.key, plain(pair.value))
+            break
 
     def loaded(self) -> dict[str, Any]:
         """All of them, as a plain dict: quicker for many look-ups."""
@@ -86,24 +91,9 @@ class LazyAttributes(Mapping[str, Any]):
         return values
 
     def get(self, key: str, default: Any = None) -> Any:
-        if self._values is None:
-            first = self._first or self._look()
-            if first[0] == key:
-                return first[1]
+        if self._values is None and self.first[0] == key:
+            return self.first[1]
         return self.loaded().get(key, default)
-
-    def first_key(self) -> str | None:
-        """Name of the attribute that was set first."""
-        return (self._first or self._look())[0]
-
-    def _look(self) -> tuple[str | None, Any]:
-        """Key and value of the first attribute."""
-        first: tuple[str | None, Any] = (None, None)
-        for pair in self._pairs:
-            first = (pair.key, plain(pair.value))
-            break
-        self._first = first
-        return first
 
     def __getitem__(self, key: str) -> Any:
         return self.loaded()[key]

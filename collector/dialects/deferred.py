@@ -1,0 +1,80 @@
+"""Tool calls whose longest parts are read from the span when somebody first looks at them.
+
+Most verdicts depend on tools, times and errors alone. Parsing arguments and results, and filling every
+field of a frozen dataclass, took half of the time that reading a call takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from collector.dialects import names
+from collector.dialects.reading import json_value, whole
+from collector.model import ToolCall
+from synth.run import Interval
+
+NO_EXTRA: Mapping[str, Any] = {}
+LATER: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "arguments": lambda said: json_value(said.get(names.TOOL_ARGUMENTS)),
+    "result": lambda said: json_value(said.get(names.TOOL_RESULT)),
+    "step": lambda said: whole(said.get(names.TURN_INDEX)),
+    "with_text": lambda said: said.get(names.TURN_HAS_TEXT),
+    "attempts": lambda said: whole(said.get(names.ATTEMPTS)) or 1,
+}
+"""Field -> how the attributes of a GenAI tool span tell it."""
+
+
+class DeferredCall(ToolCall):
+    """A ToolCall in every respect; the fields of `LATER` come from `said` at the first look."""
+
+    __slots__ = ("said",)
+
+    said: Mapping[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        read = LATER.get(name)
+        if read is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = read(self.said)
+        object.__setattr__(self, name, value)
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ToolCall):
+            return NotImplemented
+        return all(getattr(self, part.name) == getattr(other, part.name) for part in fields(ToolCall))
+
+    __hash__ = ToolCall.__hash__
+
+
+_new = object.__new__
+_said = DeferredCall.said.__set__
+_id, _tool, _error, _start, _end, _finished, _executed, _extra = (
+    getattr(ToolCall, name).__set__
+    for name in ("id", "tool", "error", "start", "end", "finished", "executed", "extra")
+)
+
+
+def deferred_call(
+    call_id: str | None,
+    tool: str,
+    error: str | None,
+    start: Interval,
+    end: Interval,
+    executed: bool,
+    said: Mapping[str, Any],
+) -> ToolCall:
+    """A call that has ended, with the attributes that tell the rest."""
+    call = _new(DeferredCall)
+    _said(call, said)
+    _id(call, call_id)
+    _tool(call, tool)
+    _error(call, error)
+    _start(call, start)
+    _end(call, end)
+    _finished(call, True)
+    _executed(call, executed)
+    _extra(call, NO_EXTRA)
+    return call
