@@ -143,7 +143,7 @@ def _model(span: Span) -> SeenModel | None:
 
 def _order(seen: SeenCall) -> tuple[int, int, int]:
     start = seen.call.start
-    return (start[0] if start else 0, -1 if seen.index is None else seen.index, seen.span.end_ns)
+    return (start[0] if start else 0, -1 if seen.number is None else seen.number, seen.span.end_ns)
 
 
 def _offered(agents: Sequence[SeenAgent]) -> tuple[str, ...] | None:
@@ -161,7 +161,7 @@ def _first_tools(models: Sequence[SeenModel]) -> tuple[str, ...] | None:
 
 
 def _gaps(calls: Sequence[SeenCall], spans: Sequence[Span], expected: int | None) -> Iterable[str]:
-    indices = {seen.index for seen in calls if seen.index is not None}
+    indices = {seen.number for seen in calls if seen.number is not None}
     missing = sorted(set(range(max(indices) + 1)) - indices) if indices else []
     if missing:
         shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")

@@ -61,25 +61,34 @@ def schedule_of(
 
 def has_times(calls: Sequence[ToolCall]) -> bool:
     """Does every call say when it began and, if it finished, when it ended?"""
-    return bool(calls) and all(
-        call.start is not None and (call.end is not None or not call.finished) for call in calls
-    )
+    for call in calls:
+        if call.start is None or (call.end is None and call.finished):
+            return False
+    return bool(calls)
 
 
-def instants(calls: Sequence[ToolCall], *, overlap_counts: bool = True, skew_ns: int = 0) -> Fixed | Bounded:
+def instants(
+    calls: Sequence[ToolCall],
+    order: Sequence[int] | None = None,
+    *,
+    overlap_counts: bool = True,
+    skew_ns: int = 0,
+) -> Fixed | Bounded:
     """Start and end of every call by position, in wall-clock ns, or by order where a time is missing.
 
-    Equal clock readings are ordered by place in the observed order. Calls whose `clock` (a field of the
-    record: host or process) differs from that of the first call are only known to within `skew_ns`.
+    Equal clock readings are ordered by place in the observed order (`order`, where it is known already).
+    Calls whose `clock` (a field of the record: host or process) differs from that of the first call are
+    only known to within `skew_ns`.
     """
-    order = observed_order(calls)
+    order = observed_order(calls) if order is None else order
     if not has_times(calls):
         return Fixed({i: k for k, i in enumerate(order)}, {i: k + 1 for k, i in enumerate(order)})
     scale = 2 * len(calls) + 2
-    ends = [_end(call, overlap_counts) for call in calls]
-    blurs = [skew_ns if call.extra.get("clock") != calls[0].extra.get("clock") else 0 for call in calls]
     starts = [call.start or (0, 0) for call in calls]
-    if not any(blurs) and all(at[0] == at[1] for at in starts) and all(at[0] == at[1] for at in ends):
+    ends = [_end(call) for call in calls] if overlap_counts else starts
+    clocks = [call.extra.get("clock") for call in calls]
+    blurs = [0 if clock == clocks[0] else skew_ns for clock in clocks]
+    if not any(blurs) and all([lo == hi for lo, hi in starts]) and all([lo == hi for lo, hi in ends]):
         return Fixed(
             {i: starts[i][0] * scale + 2 * k for k, i in enumerate(order)},
             {i: ends[i][0] * scale + 2 * k + 1 for k, i in enumerate(order)},
@@ -92,10 +101,7 @@ def instants(calls: Sequence[ToolCall], *, overlap_counts: bool = True, skew_ns:
     )
 
 
-def _end(call: ToolCall, overlap_counts: bool) -> Interval:
-    """When a call ends for the constraints: where overlap does not count, as it starts."""
-    if not overlap_counts:
-        return call.start or (0, 0)
+def _end(call: ToolCall) -> Interval:
     return call.end if call.finished and call.end is not None else (NEVER, NEVER)
 
 

@@ -50,10 +50,9 @@ class DeferredCall(ToolCall):
 
 
 _new = object.__new__
-_said = DeferredCall.said.__set__
-_id, _tool, _error, _start, _end, _finished, _executed, _extra = (
-    getattr(ToolCall, name).__set__
-    for name in ("id", "tool", "error", "start", "end", "finished", "executed", "extra")
+_said, _id, _tool, _error, _start, _end, _finished, _executed, _extra = (
+    getattr(DeferredCall, name).__set__
+    for name in ("said", "id", "tool", "error", "start", "end", "finished", "executed", "extra")
 )
 
 

@@ -16,7 +16,7 @@ class SeenCall(NamedTuple):
 
     call: ToolCall
     span: Span
-    index: int | None = None
+    number: int | None = None
     """Sequence number within the run, where the sender counts."""
     layer: str | None = None
     """Set where one scope has spans of several layers for one call; otherwise the scope is the layer."""

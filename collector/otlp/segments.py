@@ -18,7 +18,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from collector.dialects.names import RUN_CALLS, RUN_ID
 from collector.model import Batch, Rejection, Segment
 from collector.otlp.errors import malformed, too_large
-from collector.otlp.wire import WireError, frame, salvage
+from collector.otlp.raw import Traces
+from collector.otlp.wire import WireError, salvage
 from collector.settings import Limits
 
 HEX32 = re.compile(r"[0-9a-f]{32}")
@@ -28,9 +29,8 @@ NO_TRACE, NO_SPAN = bytes(16), bytes(8)
 
 def from_protobuf(body: bytes, limits: Limits) -> Batch:
     """Decode an `ExportTraceServiceRequest`; raises ExportError where nothing can be read."""
-    rejections: list[Rejection] = []
     try:
-        request = ExportTraceServiceRequest.FromString(body)
+        return batch_of(ExportTraceServiceRequest.FromString(body), limits, encoded=body)
     except DecodeError:
         try:
             request, rejections = salvage(body)
@@ -39,27 +39,39 @@ def from_protobuf(body: bytes, limits: Limits) -> Batch:
     return batch_of(request, limits, rejections)
 
 
-def batch_of(request: Any, limits: Limits, rejections: Collection[Rejection] = ()) -> Batch:
+def batch_of(
+    request: Any, limits: Limits, rejections: Collection[Rejection] = (), *, encoded: bytes | None = None
+) -> Batch:
     """Check every span of a decoded request and group the good ones by run."""
     bounded(len(request.resource_spans), "resourceSpans", limits)
     bounded(sum(len(rs.scope_spans) for rs in request.resource_spans), "scopeSpans", limits)
     total = sum(len(ss.spans) for rs in request.resource_spans for ss in rs.scope_spans)
     bounded(total, "spans", limits)
+    raw = Traces.FromString(request.SerializeToString() if encoded is None else encoded)
     refused = list(rejections)
     groups: dict[str, _Group] = {}
-    for r, resource_spans in enumerate(request.resource_spans):
-        for s, scope_spans in enumerate(resource_spans.scope_spans):
-            for i, span in enumerate(scope_spans.spans):
-                raw = span.SerializeToString()
-                reason = flaw_of(span, len(raw), limits)
+    for r, (resource_spans, raw_scopes) in enumerate(zip(request.resource_spans, raw.parts, strict=True)):
+        for s, (scope_spans, raw_spans) in enumerate(
+            zip(resource_spans.scope_spans, raw_scopes.parts, strict=True)
+        ):
+            place = (r, s)
+            for i, (span, content) in enumerate(zip(scope_spans.spans, raw_spans.parts, strict=True)):
+                trace_id, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
+                reason = flaw_of(trace_id, span_id, parent, span, len(content), limits)
                 if reason:
                     refused.append(Rejection(_place(r, s, i, span), reason))
                     continue
-                run_id, is_root = identity(span, raw)
+                run_id, is_root = None, not parent or parent == NO_SPAN
+                if RUN_MARK in content:  # a hit may also lie in some other text
+                    run_id, announces = marks_of(span)
+                    is_root |= announces
+                if run_id is None:
+                    run_id = trace_id.hex()
                 group = groups.get(run_id)
                 if group is None:
                     group = groups[run_id] = _Group(run_id)
-                group.add((r, s), resource_spans, scope_spans, span, raw, is_root)
+                group.has_root |= is_root
+                group.add(place, resource_spans, scope_spans, trace_id, trace_id + span_id, content)
     return Batch(tuple(group.segment() for group in groups.values()), tuple(refused))
 
 
@@ -70,10 +82,7 @@ def bounded(count: int, what: str, limits: Limits) -> None:
 
 
 class _Group:
-    """The spans of one run while a request is taken apart; frames are written by hand.
-
-    Appending to a second message would copy every span deeply, which costs five times as much.
-    """
+    """The spans of one run while a request is taken apart."""
 
     __slots__ = ("has_root", "keys", "place", "run_id", "scopes", "spans", "traces")
 
@@ -91,53 +100,53 @@ class _Group:
         place: tuple[int, int],
         resource_spans: Any,
         scope_spans: Any,
-        span: Any,
-        raw: bytes,
-        is_root: bool,
+        trace_id: bytes,
+        key: bytes,
+        content: bytes,
     ) -> None:
-        trace_id = span.trace_id
-        key = trace_id + span.span_id
         if key in self.keys:
             return
         self.keys[key] = None
-        self.has_root |= is_root
         self.traces.add(trace_id)
         if place != self.place:
             self.place, self.spans = place, []
             self.scopes.append((resource_spans, scope_spans, self.spans))
-        self.spans.append(raw)
+        self.spans.append(content)
 
     def segment(self) -> Segment:
         traces = (trace.hex() for trace in self.traces)
         return Segment(
             run_id=self.run_id,
             keys=tuple(self.keys),
-            payload=b"".join(_resource_frame(*scope) for scope in self.scopes),
+            payload=_payload(self.scopes),
             has_root=self.has_root,
             trace_ids=tuple(sorted(trace for trace in traces if trace != self.run_id)),
         )
 
 
-def _resource_frame(resource_spans: Any, scope_spans: Any, spans: list[bytes]) -> bytes:
-    """One `ResourceSpans` of a `TracesData` message, holding the given encoded spans."""
-    inner = [frame(1, scope_spans.scope.SerializeToString()), *(frame(2, span) for span in spans)]
-    if scope_spans.schema_url:
-        inner.append(frame(3, scope_spans.schema_url.encode()))
-    outer = [frame(1, resource_spans.resource.SerializeToString()), frame(2, b"".join(inner))]
-    if resource_spans.schema_url:
-        outer.append(frame(3, resource_spans.schema_url.encode()))
-    return frame(1, b"".join(outer))
+def _payload(scopes: list[tuple[Any, Any, list[bytes]]]) -> bytes:
+    """An encoded `TracesData` of the given (resource, scope, encoded spans)."""
+    traces = Traces()
+    for resource_spans, scope_spans, spans in scopes:
+        resource = traces.parts.add(
+            resource=resource_spans.resource.SerializeToString(), schema_url=resource_spans.schema_url
+        )
+        resource.parts.add(
+            scope=scope_spans.scope.SerializeToString(), schema_url=scope_spans.schema_url, parts=spans
+        )
+    return bytes(traces.SerializeToString())
 
 
-def flaw_of(span: Any, size: int, limits: Limits) -> str | None:
+def flaw_of(
+    trace_id: bytes, span_id: bytes, parent: bytes, span: Any, size: int, limits: Limits
+) -> str | None:
     """Why a span of `size` encoded bytes cannot be taken, or None."""
-    trace_id, span_id = span.trace_id, span.span_id
     if len(trace_id) != 16 or trace_id == NO_TRACE:
         return f"trace_id is {trace_id[:16].hex() or 'empty'}; expected 16 bytes, not all zero"
     if len(span_id) != 8 or span_id == NO_SPAN:
         return f"span_id is {span_id[:8].hex() or 'empty'}; expected 8 bytes, not all zero"
-    if len(span.parent_span_id) not in (0, 8):
-        return f"parent_span_id has {len(span.parent_span_id)} bytes; expected 8 or none"
+    if len(parent) not in (0, 8):
+        return f"parent_span_id has {len(parent)} bytes; expected 8 or none"
     if size > limits.span_bytes:
         return f"the span has {size} bytes; at most {limits.span_bytes} are taken"
     if size > 2 * limits.attributes:  # an element has two bytes at least: smaller spans need no counting
@@ -147,25 +156,16 @@ def flaw_of(span: Any, size: int, limits: Limits) -> str | None:
     return None
 
 
-def identity(span: Any, raw: bytes) -> tuple[str, bool]:
-    """(run id, whether this span ends its run); the trace id where no run id is given.
-
-    The search in the encoded span only spares the walk over the attributes: a hit may lie in some
-    other text.
-    """
-    parent = span.parent_span_id
-    is_root = not parent or parent == NO_SPAN
-    run_id = None
-    if RUN_MARK in raw:
-        for attribute in span.attributes:
-            name = attribute.key
-            if name == RUN_ID:
-                run_id = attribute.value.string_value
-            elif name == RUN_CALLS:
-                is_root = True
-    if run_id is None or HEX32.fullmatch(run_id) is None:
-        return span.trace_id.hex(), is_root
-    return run_id, is_root
+def marks_of(span: Any) -> tuple[str | None, bool]:
+    """(run id if it is one, whether the span ends its run), as our tracer's attributes say."""
+    run_id, announces = None, False
+    for attribute in span.attributes:
+        name = attribute.key
+        if name == RUN_ID:
+            run_id = attribute.value.string_value
+        elif name == RUN_CALLS:
+            announces = True
+    return run_id if run_id is not None and HEX32.fullmatch(run_id) else None, announces
 
 
 def without(segment: Segment, known: Collection[bytes]) -> Segment:

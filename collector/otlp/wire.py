@@ -1,6 +1,6 @@
-"""Protobuf frames by hand: writing segments, and reading a request that protobuf refuses as a whole.
+"""Protobuf frames by hand, to read a request that protobuf refuses as a whole.
 
-In the latter case each span is tried alone, so that one bad span does not cost its neighbours.
+Each span is tried alone, so that one bad span does not cost its neighbours.
 """
 
 from __future__ import annotations
@@ -52,19 +52,6 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             return value, at
         shift += 7
     raise WireError("a number has more than 64 bits")
-
-
-def frame(number: int, content: bytes) -> bytes:
-    """`content` as the length-delimited field `number` (below 16)."""
-    size = len(content)
-    if size < 0x80:
-        return bytes((number << 3 | 2, size)) + content
-    head = bytearray((number << 3 | 2,))
-    while size > 0x7F:
-        head.append(size & 0x7F | 0x80)
-        size >>= 7
-    head.append(size)
-    return bytes(head) + content
 
 
 def salvage(data: bytes) -> tuple[ExportTraceServiceRequest, list[Rejection]]:

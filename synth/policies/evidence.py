@@ -59,7 +59,7 @@ class Evidence:
     def times(self) -> Fixed | Bounded:
         """Instants of every call by position: wall-clock ns, or places in the order where times miss."""
         if self._times is None:
-            self._times = instants(self.calls, skew_ns=self.skew_ns)
+            self._times = instants(self.calls, self.order, skew_ns=self.skew_ns)
         return self._times
 
     @property
@@ -79,9 +79,10 @@ class Evidence:
     def _find(self, tools: Tools) -> list[int]:
         if self._by_tool is None:
             self._by_tool = {}
+            calls = self.run.calls
             for i in self.order:
-                if self.calls[i].executed:
-                    self._by_tool.setdefault(self.calls[i].tool, []).append(i)
+                if calls[i].executed:
+                    self._by_tool.setdefault(calls[i].tool, []).append(i)
         lists = [calls for tool, calls in self._by_tool.items() if tool in tools]
         if len(lists) == 1:
             return lists[0]

@@ -30,7 +30,7 @@ class Tools:
     """Tool names; `*` stands for any text, so that `*` alone is any tool."""
 
     def __contains__(self, tool: str) -> bool:
-        return any(name == tool or ("*" in name and fnmatchcase(tool, name)) for name in self.names)
+        return tool in self.names or any("*" in name and fnmatchcase(tool, name) for name in self.names)
 
 
 @dataclass(frozen=True, slots=True)
