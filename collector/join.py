@@ -44,6 +44,7 @@ SESSION_KEYS = (
     "langsmith.trace.session_id",
 )
 """Where instrumentations put the id of a conversation; the first that is there counts."""
+_SESSION_KEYS = frozenset(SESSION_KEYS)
 
 RESPONSE_KEYS = ("gen_ai.response.id", "llm.response.id", "response.id")
 PREVIOUS = "previous_response_id"
@@ -55,6 +56,8 @@ KEY_LENGTH = 120
 def session_of(span: Span) -> str | None:
     """The conversation that a span says it belongs to."""
     attributes = loaded(span)
+    if _SESSION_KEYS.isdisjoint(attributes):
+        return None
     for key in SESSION_KEYS:
         value = json_value(attributes.get(key)) if key == "mlflow.trace.session" else attributes.get(key)
         if found := text(value):

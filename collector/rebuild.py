@@ -43,10 +43,7 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
     run = Run(
         id=run_id,
         calls=tuple(seen.call for seen in calls),
-        case_id=_first(
-            text(loaded(span).get(CASE_ID))
-            for span in (*(agent.span for agent in agents), *(seen.span for seen in calls))
-        ),
+        case_id=_case_id(agents, calls),
         query=_first(agent.query for agent in agents) or _first(model.query for model in models),
         tools=_offered(agents) or _first_tools(models),
         agent=_first(agent.agent for agent in agents),
@@ -72,6 +69,14 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         models=tuple(model_call(seen.span) for seen in models),
         error_kinds=dict(_error_kinds(calls)),
     )
+
+
+def _case_id(agents: Sequence[SeenAgent], calls: Sequence[SeenCall]) -> str | None:
+    for span in (*(seen.span for seen in agents), *(seen.span for seen in calls)):
+        said = loaded(span).get(CASE_ID)
+        if said is not None and text(said):
+            return text(said)
+    return None
 
 
 def _error_kinds(calls: Sequence[SeenCall]) -> Iterable[tuple[int, str]]:

@@ -88,7 +88,7 @@ def instants(
     ends = [_end(call) for call in calls] if overlap_counts else starts
     clocks = [call.extra.get("clock") for call in calls]
     blurs = [0 if clock == clocks[0] else skew_ns for clock in clocks]
-    if not any(blurs) and all([lo == hi for lo, hi in starts]) and all([lo == hi for lo, hi in ends]):
+    if not any(blurs) and _exact(starts) and _exact(ends):
         return Fixed(
             {i: starts[i][0] * scale + 2 * k for k, i in enumerate(order)},
             {i: ends[i][0] * scale + 2 * k + 1 for k, i in enumerate(order)},
@@ -99,6 +99,10 @@ def instants(
         {i: _blurred(ends[i], blurs[i], scale, 2 * k + 1) for k, i in enumerate(order)},
         scale,
     )
+
+
+def _exact(instants: Sequence[Interval]) -> bool:
+    return [lo for lo, _ in instants] == [hi for _, hi in instants]
 
 
 def _end(call: ToolCall) -> Interval:

@@ -114,12 +114,13 @@ class Checker:
             ids = [claim.run for claim in claims]
             guests, hosts = work.guests(connection, ids), work.hosts(connection, ids)
             payloads = work.payloads(connection, [*ids, *(g for some in guests.values() for g in some)])
+            details = {project: found.need_turns for project, found in self._policies.items()}
             rebuilt = {
                 claim.run: rebuilt_run(
                     claim.key,
                     payloads[claim.run],
                     [payloads[g] for g in guests.get(claim.run, ())],
-                    details=self._policies[claim.project].need_turns,
+                    details=details[claim.project],
                 )
                 for claim in claims
             }
@@ -265,7 +266,10 @@ def given_up(claim: Claim, rebuilt: Rebuilt, why: str) -> Conclusion:
     """What is recorded about a run that cannot be judged; `why` completes "judging this run ..."."""
     verdict = Verdict(claim.key, rebuilt.run.case_id, "undecided", None, ())
     problems = [f"judging this run {why}"]
-    return conclusion(claim, rebuilt, rebuilt.run, Assessment(claim.key, verdict), problems, True, None, True)
+    return conclusion(
+        claim, rebuilt, rebuilt.run, Assessment(claim.key, verdict), problems, True, None, True,
+        joined=claim.joined,
+    )  # fmt: skip
 
 
 def say(message: Mapping[str, Any]) -> None:

@@ -79,10 +79,10 @@ def conclude(
     )
     hosts, guests = known.hosts.get(claim.run, ()), known.guests.get(claim.run, ())
     found = conclusion(
-        claim, rebuilt, run, assessment, problems, end.complete, end.look_again, binding is not None
-    )
+        claim, rebuilt, run, assessment, problems, end.complete, end.look_again, binding is not None,
+        joined=claim.key if thread else None,
+    )  # fmt: skip
     woken = thread.unsettled if thread else known.joined.left.get(claim.run, ())
-    found = replace(found, summary={**found.summary, "joined": claim.key if thread else None})
     if not hosts:
         return replace(found, wakes=(*guests, *woken)) if guests or woken else found
     hidden = any(within(rebuilt, host) for host in hosts)
@@ -93,12 +93,13 @@ def conclude(
 def part_of(thread: Thread, claim: Claim, rebuilt: Rebuilt, binding: Binding | None) -> Conclusion:
     """A trace whose calls the run of its conversation shows: it is not listed, and wakes that run."""
     found = conclusion(
-        claim, rebuilt, rebuilt.run, Assessment(claim.key, None), [], True, None, binding is not None
-    )
+        claim, rebuilt, rebuilt.run, Assessment(claim.key, None), [], True, None, binding is not None,
+        joined=thread.head.key,
+    )  # fmt: skip
     body = {"joined_into": thread.head.key, "binding": binding and [binding.case_id, binding.status]}
     return replace(
         found,
-        summary={**found.summary, "listed": False, "joined": thread.head.key},
+        summary={**found.summary, "listed": False},
         digest=_digest({"verdict": None, **body}, rebuilt.spans),
         wakes=(thread.head.run,) if thread.shows(claim.run) else (),
     )
@@ -124,8 +125,10 @@ def conclusion(
     complete: bool,
     look_again: float | None,
     bound: bool,
+    *,
+    joined: str | None = None,
 ) -> Conclusion:
-    """The rows that say what was concluded."""
+    """The rows that say what was concluded; `joined` is the key of the run that shows this trace."""
     verdict = assessment.verdict
     outcome = outcome_of(assessment, complete=complete)
     body: dict[str, Any] = {
@@ -156,6 +159,7 @@ def conclusion(
         "started_ns": rebuilt.started_ns,
         "ended_ns": rebuilt.ended_ns,
         "findings": len(findings),
+        "joined": joined,
     }
     return Conclusion(
         claim=claim,
