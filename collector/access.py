@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from collector.errors import BadStore, Forbidden, Unauthorized
 from collector.settings import Settings
@@ -88,6 +89,12 @@ class Gate:
                 found = self._needs_key = (self._clock(), keys.any_key(connection))
         return found[1]
 
+    @cached_property
+    def _anybody(self) -> Grant:
+        """What everybody may do while there is no key."""
+        project = project_id(self._store, DEFAULT_PROJECT)
+        return Grant(project, DEFAULT_PROJECT, frozenset({"admin"}), "anonymous")
+
     def forget(self) -> None:
         """Keys have changed here."""
         with self._lock:
@@ -98,9 +105,7 @@ class Gate:
     def grant(self, token: str | None, scope: str) -> Grant:
         """What a request with this key may do; raises Unauthorized or Forbidden if not `scope`."""
         if not self.needs_key:
-            return Grant(
-                project_id(self._store, DEFAULT_PROJECT), DEFAULT_PROJECT, frozenset({"admin"}), "anonymous"
-            )
+            return self._anybody
         if not token:
             raise Unauthorized("this collector needs a key", "send `Authorization: Bearer pdk_...`")
         match = TOKEN.fullmatch(token)

@@ -23,17 +23,17 @@ class Access:
     actor: str
 
 
-def reader(request: Request) -> Access:
+async def reader(request: Request) -> Access:
     """May read the project's data."""
     return _access(request, "read")
 
 
-def writer(request: Request) -> Access:
+async def writer(request: Request) -> Access:
     """May change the project's cases, bindings and policies."""
     return _access(request, "write")
 
 
-def admin(request: Request) -> Access:
+async def admin(request: Request) -> Access:
     """May make keys and change the project's settings."""
     return _access(request, "admin")
 

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 
 from collector.api import views
 from collector.api.access import Access, reader, writer
+from collector.api.answers import JsonRoute
 from collector.api.bodies import documents, json_object, raw_body
 from collector.bind import case_texts
 from collector.errors import BadRequest, NotFound
@@ -23,7 +24,7 @@ from collector.store import catalog, keys
 from synth.case import case_from_json
 from synth.errors import BadInput
 
-router = APIRouter(prefix="/api/v1", tags=["cases and policies"])
+router = APIRouter(prefix="/api/v1", tags=["cases and policies"], route_class=JsonRoute)
 Reader = Annotated[Access, Depends(reader)]
 Writer = Annotated[Access, Depends(writer)]
 Limit = Annotated[int, Query(ge=1, le=1000)]

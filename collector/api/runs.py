@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from collector.api import views
 from collector.api.access import Access, reader, writer
+from collector.api.answers import JsonRoute
 from collector.api.bodies import json_object
 from collector.assess import assess, outcome_of
 from collector.errors import BadRequest, NotFound
@@ -27,7 +28,7 @@ from synth.case import case_from_json
 from synth.rules import Rules
 from synth.run import run_from_json
 
-router = APIRouter(prefix="/api/v1", tags=["runs"])
+router = APIRouter(prefix="/api/v1", tags=["runs"], route_class=JsonRoute)
 Reader = Annotated[Access, Depends(reader)]
 Writer = Annotated[Access, Depends(writer)]
 Limit = Annotated[int, Query(ge=1, le=1000, description="Items on one page.")]
@@ -57,9 +58,10 @@ def list_runs(
     )  # fmt: skip
     with access.service.store.read() as connection:
         rows = reads.list_runs(
-            connection, access.project, wanted, limit=limit, before=views.row_cursor(cursor)
+            connection, access.project, wanted, limit=limit, before=views.place_cursor(cursor)
         )
-    return views.page([views.run_item(row) for row in rows], limit, rows[-1]["id"] if rows else None)
+    last = views.encode_place(rows[-1]) if rows else None
+    return views.page([views.run_item(row) for row in rows], limit, last)
 
 
 @router.get("/runs/{run_id}")

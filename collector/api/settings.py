@@ -15,12 +15,13 @@ from collector.access import DEFAULT_PROJECT
 from collector.alerts import check_address
 from collector.api import views
 from collector.api.access import Access, admin
+from collector.api.answers import JsonRoute
 from collector.api.bodies import json_object
 from collector.errors import BadRequest, Conflict, Forbidden, NotFound
 from collector.service import reject_unknown
 from collector.store import alerts, keys, retention
 
-router = APIRouter(prefix="/api/v1", tags=["settings"])
+router = APIRouter(prefix="/api/v1", tags=["settings"], route_class=JsonRoute)
 Admin = Annotated[Access, Depends(admin)]
 WebhookId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

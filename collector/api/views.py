@@ -12,6 +12,7 @@ import orjson
 from collector.errors import BadRequest
 from collector.metrics import measured, observed
 from collector.model import Rebuilt, Span
+from collector.store.reads import Place
 
 Row = Any
 """A row of the store: column name -> value."""
@@ -136,19 +137,43 @@ def decode_cursor(cursor: str | None) -> str | None:
     try:
         return base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
     except ValueError:
-        raise BadRequest(
-            "the cursor is not one of ours", "take `cursor` from the previous page as it is"
-        ) from None
+        raise foreign_cursor() from None
 
 
 def row_cursor(cursor: str | None) -> int | None:
     """A cursor of a list that is ordered by row id."""
     value = decode_cursor(cursor)
+    try:
+        return None if value is None else row_number(value)
+    except ValueError:
+        raise foreign_cursor() from None
+
+
+def row_number(said: str) -> int:
+    """A row id; raises ValueError for what none can be."""
+    if not (said.isascii() and said.isdigit()) or len(said) > 18:
+        raise ValueError(said)
+    return int(said)
+
+
+def foreign_cursor() -> BadRequest:
+    return BadRequest("the cursor is not one of ours", "take `cursor` from the previous page as it is")
+
+
+def place_cursor(cursor: str | None) -> Place | None:
+    """A cursor of the list of runs."""
+    value = decode_cursor(cursor)
     if value is None:
         return None
-    if not value.isdigit() or len(value) > 18:
-        raise BadRequest("the cursor is not one of ours", "take `cursor` from the previous page as it is")
-    return int(value)
+    seen, _, number = value.partition(" ")
+    try:
+        return Place(float.fromhex(seen), row_number(number))
+    except (ValueError, OverflowError):
+        raise foreign_cursor() from None
+
+
+def encode_place(row: Row) -> str:
+    return f"{float(row['first_seen']).hex()} {row['id']}"
 
 
 def iso(seconds: float | None) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, bindparam, func, select
+from sqlalchemy import Select, and_, bindparam, func, select, true, tuple_
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine import RowMapping as Row
 
@@ -22,7 +22,7 @@ class Filter:
     case: str | None = None
     policy: str | None = None
     outcome: str | None = None
-    """`unbound` = no case and no policy applies."""
+    """`unbound` = looked at, and no case and no policy applies."""
     error_type: str | None = None
     agent: str | None = None
     service: str | None = None
@@ -33,51 +33,97 @@ class Filter:
     """Exclusive."""
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A run's place in lists, where a page ended."""
+
+    first_seen: float
+    id: int
+
+
+def place_of(row: Row) -> Place:
+    return Place(row["first_seen"], row["id"])
+
+
+FEW = 100
+"""A filter that so few runs pass is asked first, and the others of these runs alone."""
+
+
 def list_runs(
-    connection: Connection, project: int, wanted: Filter, *, limit: int, before: int | None = None
+    connection: Connection, project: int, wanted: Filter, *, limit: int, before: Place | None = None
 ) -> list[Row]:
-    """Newest first (by arrival); `before` is the row id where the previous page ended."""
-    query, number = _filtered(project, wanted)
-    if before is not None:
-        query = query.where(number < before)
-    return list(connection.execute(query.order_by(number.desc()).limit(limit)).mappings())
-
-
-def _filtered(project: int, wanted: Filter) -> tuple[Select[Any], Any]:
-    """(query, the column with the run's number that some index keeps in order for this filter)."""
+    """Newest first, by the arrival of the first span; `before` is where the previous page ended."""
     runs = schema.runs
+    conditions = _conditions(wanted)
+    few = _few(connection, project, wanted, conditions)
     query, number = _using(wanted)
-    query = query.where(runs.c.project == project, runs.c.listed.is_not(False))
-    for column, value in (
-        (runs.c.case_id, wanted.case),
-        (runs.c.error_type, wanted.error_type),
-        (runs.c.agent, wanted.agent),
-        (runs.c.service, wanted.service),
-    ):
-        if value is not None:
-            query = query.where(column == value)
-    if wanted.outcome == "unbound":
-        query = query.where(runs.c.outcome.is_(None))
-    elif wanted.outcome is not None:
-        query = query.where(runs.c.outcome == wanted.outcome)
-    if wanted.since is not None:
-        query = query.where(runs.c.first_seen >= wanted.since)
-    if wanted.until is not None:
-        query = query.where(runs.c.first_seen < wanted.until)
-    return query, number
+    query = query.where(runs.c.project == project, runs.c.listed.is_not(False), *conditions)
+    if few is not None:
+        query, number = query.where(runs.c.id.in_(few)), None
+        if not few:
+            return []
+    if number is not None:
+        query = query.order_by(number.desc())
+        query = query if before is None else query.where(number < before.id)
+    else:
+        query = query.order_by(runs.c.first_seen.desc(), runs.c.id.desc())
+        place = tuple_(runs.c.first_seen, runs.c.id)
+        query = query if before is None else query.where(place < (before.first_seen, before.id))
+    return list(connection.execute(query.limit(limit)).mappings())
 
 
 def _using(wanted: Filter) -> tuple[Select[Any], Any]:
-    """Runs that used a tool and were judged by a policy, where these are asked for."""
+    """Runs that used a tool and were judged by a policy, where these are asked for.
+
+    With the column of the run's number that the index of these keeps in order; None without them.
+    """
     runs, tools, results = schema.runs, schema.run_tools, schema.policy_results
-    query, number = select(runs), runs.c.id
+    query, number = select(runs), None
     if wanted.policy is not None:
         query = query.join(results, results.c.run == runs.c.id).where(results.c.policy == wanted.policy)
         number = results.c.run
     if wanted.tool is not None:
-        query = query.join(tools, tools.c.run == number).where(tools.c.tool == wanted.tool)
+        query = query.join(tools, tools.c.run == (runs.c.id if number is None else number))
+        query = query.where(tools.c.tool == wanted.tool)
         number = tools.c.run
     return query, number
+
+
+def _few(connection: Connection, project: int, wanted: Filter, conditions: Sequence[Any]) -> list[int] | None:
+    """Among several filters one that few runs pass: their row ids; None where each has many."""
+    runs, tools, results = schema.runs, schema.run_tools, schema.policy_results
+    asked = [select(runs.c.id).where(runs.c.project == project, condition) for condition in conditions]
+    if wanted.policy is not None:
+        asked.append(select(results.c.run).where(results.c.policy == wanted.policy))
+    if wanted.tool is not None:
+        asked.append(select(tools.c.run).where(tools.c.tool == wanted.tool))
+    for query in asked if len(asked) > 1 else ():
+        found = list(connection.scalars(query.limit(FEW + 1)))
+        if len(found) <= FEW:
+            return found
+    return None
+
+
+def _conditions(wanted: Filter) -> list[Any]:
+    """One condition on a row of `runs` for each filter that is asked for; an index serves each."""
+    runs = schema.runs
+    found: list[Any] = [
+        column == value
+        for column, value in (
+            (runs.c.case_id, wanted.case),
+            (runs.c.error_type, wanted.error_type),
+            (runs.c.agent, wanted.agent),
+            (runs.c.service, wanted.service),
+        )
+        if value is not None
+    ]
+    if wanted.outcome == "unbound":
+        found.append(and_(runs.c.outcome.is_(None), runs.c.listed == true()))
+    elif wanted.outcome is not None:
+        found.append(runs.c.outcome == wanted.outcome)
+    times = [runs.c.first_seen >= wanted.since] if wanted.since is not None else []
+    times += [runs.c.first_seen < wanted.until] if wanted.until is not None else []
+    return [*found, and_(*times)] if times else found
 
 
 def one_run(connection: Connection, project: int, key: str) -> Row | None:

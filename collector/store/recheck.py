@@ -6,7 +6,7 @@ from sqlalchemy import update
 
 from collector.store import reads, schema
 from collector.store.engine import Store
-from collector.store.reads import Filter
+from collector.store.reads import Filter, Place, place_of
 
 BATCH = 1000
 """Runs in one transaction, so that arrivals never wait long."""
@@ -15,7 +15,8 @@ BATCH = 1000
 def make_due(store: Store, project: int, wanted: Filter, *, now: float) -> int:
     """Have the runs that match looked at again as soon as possible; returns how many."""
     runs = schema.runs
-    total, before = 0, None
+    total = 0
+    before: Place | None = None
     while True:
         with store.read() as connection:
             rows = reads.list_runs(connection, project, wanted, limit=BATCH, before=before)
@@ -26,4 +27,4 @@ def make_due(store: Store, project: int, wanted: Filter, *, now: float) -> int:
             connection.execute(
                 update(runs).where(runs.c.id.in_(ids)).values(due=now, version=runs.c.version + 1)
             )
-        total, before = total + len(ids), ids[-1]
+        total, before = total + len(ids), place_of(rows[-1])

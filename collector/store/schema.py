@@ -33,7 +33,8 @@ Big = BigInteger().with_variant(Integer(), "sqlite")
 
 def partial(name: str, *columns: str, where: str) -> Index:
     """An index of the rows that fulfil `where` only: a run that is just arriving costs nothing in it."""
-    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+    on_sqlite = where.replace("TRUE", "1")  # as SQLAlchemy spells it there
+    return Index(name, *columns, sqlite_where=text(on_sqlite), postgresql_where=text(where))
 
 
 meta = Table(
@@ -138,15 +139,16 @@ runs = Table(
     Column("joined", String),
     UniqueConstraint("project", "key"),
     partial("runs_due", "due", where="due IS NOT NULL"),
-    partial("runs_outcome", "project", "outcome", "id", where="outcome IS NOT NULL"),
-    partial("runs_error", "project", "error_type", "id", where="error_type IS NOT NULL"),
-    partial("runs_agent", "project", "agent", "id", where="agent IS NOT NULL"),
-    partial("runs_service", "project", "service", "id", where="service IS NOT NULL"),
-    partial("runs_case", "project", "case_id", "id", where="case_id IS NOT NULL"),
+    partial("runs_outcome", "project", "outcome", "first_seen", where="outcome IS NOT NULL"),
+    partial("runs_error", "project", "error_type", "first_seen", where="error_type IS NOT NULL"),
+    partial("runs_agent", "project", "agent", "first_seen", where="agent IS NOT NULL"),
+    partial("runs_service", "project", "service", "first_seen", where="service IS NOT NULL"),
+    partial("runs_case", "project", "case_id", "first_seen", where="case_id IS NOT NULL"),
     partial("runs_session", "project", "session", "id", where="session IS NOT NULL"),
     partial("runs_joined", "project", "joined", where="joined IS NOT NULL"),
     Index("runs_counts", "project", "listed", "outcome", "error_type", "spans"),
-    Index("runs_project", "project", "id"),
+    partial("runs_unbound", "project", "outcome", "first_seen", where="outcome IS NULL AND listed = TRUE"),
+    Index("runs_project", "project", "first_seen"),
 )
 
 segments = Table(

@@ -57,7 +57,7 @@ def runs(request: Request, access: Reader, cursor: str | None = None) -> HTMLRes
         problem, wanted = f"{failure.message}; {failure.hint}", reads.Filter()
     with access.service.store.read() as connection:
         rows = reads.list_runs(
-            connection, access.project, wanted, limit=PAGE_ROWS, before=views.row_cursor(cursor)
+            connection, access.project, wanted, limit=PAGE_ROWS, before=views.place_cursor(cursor)
         )
         stats = reads.stats(connection, access.project)
         offered = {
@@ -68,7 +68,7 @@ def runs(request: Request, access: Reader, cursor: str | None = None) -> HTMLRes
     filters = {name: value for name, value in chosen.items() if value}
     older = None
     if len(rows) == PAGE_ROWS:
-        older = "/?" + urlencode({**filters, "cursor": views.encode_cursor(rows[-1]["id"])})
+        older = "/?" + urlencode({**filters, "cursor": views.encode_cursor(views.encode_place(rows[-1]))})
     return page(
         "runs.html",
         runs=[{**views.run_item(row), "seen": row["first_seen"]} for row in rows],
