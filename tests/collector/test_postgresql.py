@@ -15,6 +15,7 @@ import httpx
 import pytest
 from postgresql import Cluster, cluster
 from sqlalchemy import text
+from test_filters import fill, lists_agree
 from traces import PROTOBUF, Client, agent_request, agent_spans, case_json, new_id, request, settings, until
 
 from collector.app import READY, running
@@ -67,6 +68,14 @@ def test_an_address_that_does_not_work_is_said_without_its_password(address: str
         open_store(address)
     assert "hidden-word" not in str(caught.value)
     assert caught.value.hint
+
+
+def test_filters_of_lists_mean_the_same(postgresql: Cluster) -> None:
+    store = open_store(postgresql.database())
+    try:
+        lists_agree(store, fill(store), times=150)
+    finally:
+        store.close()
 
 
 def test_a_database_of_something_else_and_one_of_a_newer_version_are_left_alone(postgresql: Cluster) -> None:
