@@ -38,11 +38,13 @@ GATES = {
     "newest_50_cpu_ms_p95": 2.0,
     "counts_cpu_ms_p95": 50.0,
 }
-FILTERS: tuple[dict[str, str], ...] = (
+FILTERS: tuple[dict[str, Any], ...] = (
     {}, {"outcome": "fail"}, {"agent": "agent-3"}, {"outcome": "fail", "agent": "agent-3"},
     {"tool": "sql_query"}, {"policy": "search-first"}, {"service": "bench"},
     {"agent": "agent-3", "tool": "send_email"}, {"agent": "nobody"}, {"tool": "nothing"},
-    {"service": "none"}, {"outcome": "undecided"},
+    {"service": "none"}, {"outcome": "undecided"}, {"outcome": "unbound"},
+    {"until": "early"}, {"since": "early", "until": "middle"}, {"since": "middle", "outcome": "fail"},
+    {"until": "early", "agent": "agent-3"}, {"tool": "sql_query", "agent": "nobody"},
 )  # fmt: skip
 API_PATHS = ("/api/v1/runs?limit=50&outcome=fail", "/api/v1/stats")
 
@@ -80,6 +82,9 @@ def timed(ask: Callable[[], Any], times: int, clock: Callable[[], float]) -> flo
 def store_times(folder: Path, keys: Sequence[str]) -> dict[str, float]:
     store = open_store(f"sqlite:///{folder / 'store.db'}")
     dice = random.Random(1)
+    with store.read() as connection:
+        arrived = [reads.one_run(connection, 1, keys[len(keys) * part // 10]) for part in (1, 5)]
+    times = dict(zip(("early", "middle"), (row["first_seen"] for row in arrived if row), strict=True))
 
     def one_run() -> None:
         with store.read() as connection:
@@ -88,9 +93,12 @@ def store_times(folder: Path, keys: Sequence[str]) -> dict[str, float]:
             assert list(spans_of(reads.payloads_of(connection, row["id"])))
             assert reads.history(connection, row["id"])
 
-    def newest(chosen: dict[str, str]) -> None:
+    def newest(chosen: dict[str, Any]) -> None:
+        wanted = {
+            name: times[value] if name in ("since", "until") else value for name, value in chosen.items()
+        }
         with store.read() as connection:
-            reads.list_runs(connection, 1, Filter(**chosen), limit=50)
+            reads.list_runs(connection, 1, Filter(**wanted), limit=50)
 
     def counts() -> None:
         with store.read() as connection:

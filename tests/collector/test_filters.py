@@ -48,8 +48,8 @@ def entry(dice: random.Random, number: int, projects: list[int]) -> dict[str, An
     rare = number % (RUNS // RARE) == 0
     arrived = 1000.0 + number // 5 - (60 if number > RUNS // 2 else 0)
     return {
-        "id": number, "project": projects[dice.random() < 0.25], "key": f"{number:032x}", "first_seen": arrived,
-        "last_seen": arrived, "version": 1, "checked": 1,
+        "id": number, "project": projects[dice.random() < 0.25], "key": f"{number:032x}",
+        "first_seen": arrived, "last_seen": arrived, "version": 1, "checked": 1,
         "listed": dice.choice((True, True, True, None, False)),
         "case_id": "rare" if rare else dice.choice((None, "c1", "c2")),
         "outcome": dice.choice((None, "pass", "pass", "fail", "undecided")),
