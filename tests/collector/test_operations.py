@@ -39,16 +39,30 @@ class Served:
             [*PROGRAM, "serve", "--http-port", "0", *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more,
         )  # fmt: skip
+        self._errors: list[str] = []
+        self._reader = threading.Thread(target=self._read)  # a full pipe would stop its writer
+        self._reader.start()
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line.startswith(READY), line + self.process.communicate()[1]
+        assert line.startswith(READY), line + self.ended()[1]
         self.url = line.removeprefix(READY).strip()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        self._errors.extend(self.process.stderr)
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
         """(exit code, standard error)."""
         self.process.send_signal(number)
-        _, errors = self.process.communicate(timeout=60)
-        return self.process.returncode, errors
+        return self.ended()
+
+    def ended(self) -> tuple[int, str]:
+        code = self.process.wait(60)
+        self._reader.join(10)
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+        return code, "".join(self._errors)
 
 
 @contextmanager
@@ -59,7 +73,7 @@ def served(*options: str) -> Iterator[Served]:
     finally:
         if made.process.poll() is None:
             made.process.kill()
-            made.process.communicate()
+            made.ended()
 
 
 def refused(*arguments: str) -> str:
@@ -236,41 +250,101 @@ def test_a_full_disk_refuses_everything_breaks_nothing_and_ends_when_there_is_ro
     connection.close()
 
 
-@pytest.mark.heavy
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a disk")
-def test_a_real_disk_that_is_full_then_read_only_then_neither(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(disk)], check=True)
+class Disk:
+    """A small file system of its own, in a file: it can be full, and the kernel can turn it read-only."""
+
+    def __init__(self, folder: Path, mib: int) -> None:
+        self.image, self.path = folder / "image", folder / "disk"
+        self.path.mkdir()
+        self.image.write_bytes(b"")
+        os.truncate(self.image, mib << 20)
+        self._run("mkfs.ext4", "-q", "-F", str(self.image))
+        self.mount()
+
+    def mount(self) -> None:
+        self._run("mount", "-o", "loop,errors=remount-ro", str(self.image), str(self.path))
+
+    def unmount(self) -> None:
+        self._run("umount", str(self.path))
+
+    def break_down(self) -> None:
+        """What happens on a bad block: the kernel lets nobody write any more."""
+        device = Path(self._run("findmnt", "-n", "-o", "SOURCE", str(self.path)).strip()).name
+        Path(f"/sys/fs/ext4/{device}/trigger_fs_error").write_text("planned")
+
+    def repair(self) -> None:
+        self.unmount()
+        found = subprocess.run(["e2fsck", "-f", "-y", str(self.image)], capture_output=True, text=True)
+        assert found.returncode in (0, 1), found.stdout
+        self.mount()
+
+    def _run(self, *command: str) -> str:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    if os.geteuid() != 0:
+        pytest.skip("only root may mount a disk")
     try:
-        file, stored = disk / "store.db", 0
-        with (
-            served("--grpc-port", "off", "--store", f"sqlite:///{file}") as collector,
-            Client(collector.url) as client,
-        ):
-            status = 200
-            while status == 200:
-                calls = [{"name": "a", "result": os.urandom(500).hex()} for _ in range(100)]
-                status = client.send(agent_request(new_id(), calls)).status_code
-                stored += 101 * (status == 200)
-            assert status == 503
-            assert client.http.get("/readyz").status_code == 503
-            subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
-            assert client.send(agent_request(new_id(), calls)).status_code == 200
-            subprocess.run(["mount", "-o", "remount,ro,size=64m", str(disk)], check=False)
-            assert client.http.get("/healthz").status_code == 200
-            subprocess.run(["mount", "-o", "remount,rw,size=64m", str(disk)], check=True)
-            for _ in until(20):
-                if client.http.get("/readyz").status_code == 200:
-                    break
-            assert client.http.get("/readyz").status_code == 200
-            assert collector.end()[0] == 0
-        connection = sqlite3.connect(file)
-        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert connection.execute("SELECT sum(spans) FROM segments").fetchone() == (stored + 101,)
-        connection.close()
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
+        made = Disk(tmp_path, mib=160)
+    except subprocess.CalledProcessError as failure:
+        pytest.skip(f"this machine cannot mount a file as a disk: {failure.stderr}")
+    yield made
+    made.unmount()
+
+
+def send_until_refused(client: Client, most: int = 2000) -> tuple[list[str], httpx.Response]:
+    """Runs of 101 spans that are hard to compress: those that were acknowledged, and the refusal."""
+    kept = []
+    for _ in range(most):
+        calls = [{"name": "a", "result": os.urandom(500).hex()} for _ in range(100)]
+        run = new_id()
+        answer = client.send(agent_request(run, calls))
+        if answer.status_code != 200:
+            return kept, answer
+        kept.append(run)
+    raise AssertionError("nothing was ever refused")
+
+
+@pytest.mark.heavy
+def test_a_real_disk_that_is_full_then_read_only_then_repaired(disk: Disk) -> None:
+    file = disk.path / "store.db"
+    options = ("--grpc-port", "off", "--store", f"sqlite:///{file}")
+    ballast = disk.path / "ballast"
+    ballast.write_bytes(bytes(128 << 20))
+    with served(*options) as collector, Client(collector.url) as client:
+        kept, refusal = send_until_refused(client)
+        assert (refusal.status_code, refusal.headers["retry-after"]) == (503, "5")
+        assert len(kept) > 10
+        assert client.http.get("/readyz").status_code == 503
+        ballast.unlink()
+        os.sync()  # or the break-down undoes it: the file system forgets what is not on the disk yet
+        for _ in until(20):
+            if client.send(agent_request(run := new_id(), ["a"] * 100)).status_code == 200:
+                kept.append(run)
+                break
+        disk.break_down()
+        more, refusal = send_until_refused(client, most=5)
+        assert (more, refusal.status_code, refusal.headers["retry-after"]) == ([], 503, "5")
+        assert client.http.get("/readyz").status_code == 503
+        assert client.http.get("/healthz").status_code == 200
+        assert len(client.get(f"/runs/{kept[0]}/spans")["items"]) == 101
+        assert collector.end()[0] == 0
+    disk.repair()
+    with served(*options) as collector, Client(collector.url) as client:
+        assert client.send(agent_request(new_id(), ["a"] * 100)).status_code == 200
+        assert [len(client.get(f"/runs/{run}/spans")["items"]) for run in kept] == [101] * len(kept)
+        for _ in until(20):
+            if (ready := client.http.get("/readyz")).status_code == 200:
+                break
+        assert ready.status_code == 200, ready.text
+        assert collector.end()[0] == 0
+    connection = sqlite3.connect(file)
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    stored = connection.execute("SELECT sum(spans) FROM segments").fetchone()[0]
+    assert stored == 101 * (len(kept) + 1)
+    connection.close()
 
 
 def test_readiness_says_when_the_checker_is_gone(tmp_path: Path) -> None:
