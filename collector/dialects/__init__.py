@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from collector.dialects import genai, langsmith, logfire, mcp, mlflow, openinference, openllmetry, vercel
-from collector.dialects.names import OPERATION_NAME
-from collector.dialects.reading import Dialect, SeenAgent, SeenCall, SeenModel, first_attribute
+from collector.dialects.names import OPERATION_NAME, SCOPE_NAME
+from collector.dialects.reading import Dialect, SeenAgent, SeenCall, SeenModel, first_attribute, loaded
 from collector.model import Span
 
 DIALECTS: tuple[Dialect, ...] = (
@@ -39,11 +39,13 @@ __all__ = ["DIALECTS", "Dialect", "SeenAgent", "SeenCall", "SeenModel", "readers
 def readers(span: Span) -> tuple[Dialect, ...]:
     """The dialects to try for a span.
 
-    Who writes the GenAI operation first writes nothing else: true of our tracer and of every recorded
-    GenAI instrumentation but LangSmith. Most spans are told apart by that, without looking at their other
-    attributes.
+    Who writes the GenAI operation first writes nothing else: true of every recorded GenAI instrumentation
+    but LangSmith; and our own tracer writes nothing else. Most spans are told apart by that, without
+    looking at their other attributes.
     """
     key, operation = first_attribute(span)
-    if key != OPERATION_NAME or span.scope == langsmith.SCOPE:
+    if key != OPERATION_NAME:
+        operation = loaded(span).get(OPERATION_NAME) if span.scope == SCOPE_NAME else None
+    if not isinstance(operation, str) or span.scope == langsmith.SCOPE:
         return DIALECTS
-    return GENAI.get(operation, ANY_GENAI) if isinstance(operation, str) else ANY_GENAI
+    return GENAI.get(operation, ANY_GENAI)
