@@ -79,10 +79,11 @@ def _claim(_on_sqlite: bool) -> Any:
         .order_by(runs.c.due)
         .limit(bindparam("limit", type_=Integer))
         .with_for_update(skip_locked=True)
+        .cte("mine")  # PostgreSQL may run a plain subquery more than once, and then take more than `limit`
     )
     return (
         update(runs)
-        .where(runs.c.id.in_(due.scalar_subquery()))
+        .where(runs.c.id.in_(select(due.c.id)))
         .values(lease=bindparam("until"), worker=bindparam("worker"), attempts=runs.c.attempts + 1)
         .returning(
             runs.c.id, runs.c.project, runs.c.key, runs.c.version, runs.c.first_seen, runs.c.last_seen,
