@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, and_, bindparam, func, select, true, tuple_
+from sqlalchemy import and_, bindparam, func, select, true, tuple_
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine import RowMapping as Row
 
@@ -52,16 +52,17 @@ FEW = 100
 def list_runs(
     connection: Connection, project: int, wanted: Filter, *, limit: int, before: Place | None = None
 ) -> list[Row]:
-    """Newest first, by the arrival of the first span; `before` is where the previous page ended."""
-    runs = schema.runs
-    conditions = _conditions(wanted)
-    few = _few(connection, project, wanted, conditions)
-    query, number = _using(wanted)
-    query = query.where(runs.c.project == project, runs.c.listed.is_not(False), *conditions)
-    if few is not None:
-        query, number = query.where(runs.c.id.in_(few)), None
-        if not few:
-            return []
+    """Newest first, by the arrival of the first span; `before` is where the previous page ended.
+
+    With a tool or a policy by the number of the run, which is nearly the same, unless another filter is
+    rarer.
+    """
+    runs, times = schema.runs, _times(wanted)
+    rare = _rarest(connection, project, wanted, times)
+    if rare.ids == []:
+        return []
+    query, number = _using(wanted, rare)
+    query = query.where(runs.c.project == project, runs.c.listed.is_not(False), *rare.conditions, *times)
     if number is not None:
         query = query.order_by(number.desc())
         query = query if before is None else query.where(number < before.id)
@@ -72,10 +73,10 @@ def list_runs(
     return list(connection.execute(query.limit(limit)).mappings())
 
 
-def _using(wanted: Filter) -> tuple[Select[Any], Any]:
+def _using(wanted: Filter, rare: Rarest) -> tuple[Select[Any], Any]:
     """Runs that used a tool and were judged by a policy, where these are asked for.
 
-    With the column of the run's number that the index of these keeps in order; None without them.
+    With the column of the run's number that keeps them in order if the index of these comes first, else None.
     """
     runs, tools, results = schema.runs, schema.run_tools, schema.policy_results
     query, number = select(runs), None
@@ -85,27 +86,59 @@ def _using(wanted: Filter) -> tuple[Select[Any], Any]:
     if wanted.tool is not None:
         query = query.join(tools, tools.c.run == (runs.c.id if number is None else number))
         query = query.where(tools.c.tool == wanted.tool)
-        number = tools.c.run
-    return query, number
+        number = tools.c.run if rare.by != "policy" else number
+    if rare.ids is not None:
+        query = query.where(runs.c.id.in_(rare.ids))
+    return query, None if rare.by == "run" else number
 
 
-def _few(connection: Connection, project: int, wanted: Filter, conditions: Sequence[Any]) -> list[int] | None:
-    """Among several filters one that few runs pass: their row ids; None where each has many."""
+@dataclass(frozen=True, slots=True)
+class Rarest:
+    """The filter that passes the fewest runs, which is asked first."""
+
+    by: str | None
+    """`run`, `tool` or `policy`; None where there is no choice."""
+    conditions: Sequence[Any]
+    """Those on rows of `runs` but for times, written so that only the index of the rarest serves them."""
+    ids: list[int] | None = None
+    """All that pass it, if they are few."""
+
+
+def _rarest(connection: Connection, project: int, wanted: Filter, times: Sequence[Any]) -> Rarest:
+    """Of several filters the one whose newest `FEW` runs reach back farthest.
+
+    SQLite cannot tell by itself: it keeps no statistics that a store growing from nothing could trust.
+    """
     runs, tools, results = schema.runs, schema.run_tools, schema.policy_results
-    asked = [select(runs.c.id).where(runs.c.project == project, condition) for condition in conditions]
-    if wanted.policy is not None:
-        asked.append(select(results.c.run).where(results.c.policy == wanted.policy))
-    if wanted.tool is not None:
-        asked.append(select(tools.c.run).where(tools.c.tool == wanted.tool))
-    for query in asked if len(asked) > 1 else ():
-        found = list(connection.scalars(query.limit(FEW + 1)))
-        if len(found) <= FEW:
-            return found
-    return None
+    conditions = _conditions(wanted)
+    found = select(runs.c.id, runs.c.first_seen)
+    newest = found.where(runs.c.project == project, *times).order_by(runs.c.first_seen.desc())
+    asked = [("run", newest.where(condition)) for condition in conditions]
+    if times and not asked:
+        asked.append(("run", newest))
+    for name, table, column, value in (
+        ("policy", results, results.c.policy, wanted.policy),
+        ("tool", tools, tools.c.tool, wanted.tool),
+    ):
+        if value is not None:
+            joined = found.join(table, table.c.run == runs.c.id).where(column == value)
+            asked.append((name, joined.order_by(table.c.run.desc())))
+    if len(asked) < 2:
+        return Rarest(None, conditions)
+    reach: list[float] = []
+    for _, query in asked:
+        rows = connection.execute(query.limit(FEW + 1)).all()
+        if len(rows) <= FEW:
+            return Rarest("run", conditions, [row.id for row in rows])
+        reach.append(rows[-1].first_seen)
+    at = reach.index(min(reach))
+    if connection.dialect.name == "sqlite":
+        conditions = [c if k == at else func.ifnull(c, 0) for k, c in enumerate(conditions)]
+    return Rarest(asked[at][0], conditions)
 
 
 def _conditions(wanted: Filter) -> list[Any]:
-    """One condition on a row of `runs` for each filter that is asked for; an index serves each."""
+    """One condition on a row of `runs` for each filter but times; an index serves each."""
     runs = schema.runs
     found: list[Any] = [
         column == value
@@ -121,9 +154,14 @@ def _conditions(wanted: Filter) -> list[Any]:
         found.append(and_(runs.c.outcome.is_(None), runs.c.listed == true()))
     elif wanted.outcome is not None:
         found.append(runs.c.outcome == wanted.outcome)
-    times = [runs.c.first_seen >= wanted.since] if wanted.since is not None else []
-    times += [runs.c.first_seen < wanted.until] if wanted.until is not None else []
-    return [*found, and_(*times)] if times else found
+    return found
+
+
+def _times(wanted: Filter) -> list[Any]:
+    """Conditions that the index of every other one on `runs` serves too."""
+    seen = schema.runs.c.first_seen
+    found = [seen >= wanted.since] if wanted.since is not None else []
+    return found + ([seen < wanted.until] if wanted.until is not None else [])
 
 
 def one_run(connection: Connection, project: int, key: str) -> Row | None:

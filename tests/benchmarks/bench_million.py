@@ -45,6 +45,7 @@ FILTERS: tuple[dict[str, Any], ...] = (
     {"service": "none"}, {"outcome": "undecided"}, {"outcome": "unbound"},
     {"until": "early"}, {"since": "early", "until": "middle"}, {"since": "middle", "outcome": "fail"},
     {"until": "early", "agent": "agent-3"}, {"tool": "sql_query", "agent": "nobody"},
+    {"outcome": "fail", "agent": "agent-3", "service": "bench"},
 )  # fmt: skip
 API_PATHS = ("/api/v1/runs?limit=50&outcome=fail", "/api/v1/stats")
 
