@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, bindparam, func, select, true, tuple_
+from sqlalchemy import Select, and_, bindparam, func, select, true, tuple_
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine import RowMapping as Row
 
