@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 from collector.errors import BadStore, Forbidden, Unauthorized
 from collector.settings import Settings
@@ -77,6 +76,7 @@ class Gate:
         self._store, self._clock = store, clock
         self._known: dict[str, tuple[float, keys.StoredKey | None]] = {}
         self._needs_key: tuple[float, bool] | None = None
+        self._anybody: Grant | None = None
         self._changes = 0
         self._lock = threading.Lock()
 
@@ -86,14 +86,21 @@ class Gate:
         found = self._needs_key
         if found is None or (not found[1] and self._clock() - found[0] > REMEMBER_SECONDS):
             with self._store.read() as connection:
-                found = self._needs_key = (self._clock(), keys.any_key(connection))
+                found = (self._clock(), keys.any_key(connection))
+            if not found[1] and self._anybody is None:
+                project = project_id(self._store, DEFAULT_PROJECT)
+                self._anybody = Grant(project, DEFAULT_PROJECT, frozenset({"admin"}), "anonymous")
+            self._needs_key = found
         return found[1]
 
-    @cached_property
-    def _anybody(self) -> Grant:
-        """What everybody may do while there is no key."""
-        project = project_id(self._store, DEFAULT_PROJECT)
-        return Grant(project, DEFAULT_PROJECT, frozenset({"admin"}), "anonymous")
+    def remembers(self, token: str | None) -> bool:
+        """Whether `grant` can answer without asking the database, so that an event loop may call it."""
+        needs, now = self._needs_key, self._clock()
+        if needs is None or not needs[1]:
+            return needs is not None and now - needs[0] <= REMEMBER_SECONDS
+        match = TOKEN.fullmatch(token) if token else None
+        known = self._known.get(match[1]) if match else None
+        return match is None or (known is not None and now - known[0] <= REMEMBER_SECONDS)
 
     def forget(self) -> None:
         """Keys have changed here."""
@@ -104,7 +111,7 @@ class Gate:
 
     def grant(self, token: str | None, scope: str) -> Grant:
         """What a request with this key may do; raises Unauthorized or Forbidden if not `scope`."""
-        if not self.needs_key:
+        if not self.needs_key and self._anybody is not None:
             return self._anybody
         if not token:
             raise Unauthorized("this collector needs a key", "send `Authorization: Bearer pdk_...`")

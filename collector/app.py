@@ -54,10 +54,10 @@ def create_app(settings: Settings, service: Service | None = None) -> App:
         service: Service = web.state.service
         await service.put_spans(project, batch)
 
-    def authorize(headers: Any) -> str:
+    async def authorize(headers: Any) -> str:
         service: Service = web.state.service
         request_id.set(new_request_id())
-        return service.ingest_project(headers)
+        return await service.ingest_project(headers)
 
     web.state.store, web.state.authorize = store, authorize
     otlp = receiver(store, authorize, settings.limits)

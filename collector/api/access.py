@@ -25,22 +25,22 @@ class Access:
 
 async def reader(request: Request) -> Access:
     """May read the project's data."""
-    return _access(request, "read")
+    return await _access(request, "read")
 
 
 async def writer(request: Request) -> Access:
     """May change the project's cases, bindings and policies."""
-    return _access(request, "write")
+    return await _access(request, "write")
 
 
 async def admin(request: Request) -> Access:
     """May make keys and change the project's settings."""
-    return _access(request, "admin")
+    return await _access(request, "admin")
 
 
-def _access(request: Request, scope: str) -> Access:
+async def _access(request: Request, scope: str) -> Access:
     service: Service = request.app.state.service
     token = bearer(request.headers.get("authorization")) or request.cookies.get(COOKIE)
-    grant = service.gate.grant(token, scope)
+    grant = await service.grant(token, scope)
     request.scope.update(project=grant.project_name, actor=grant.actor)  # for the log
     return Access(service, grant.project, grant.project_name, grant.actor)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -15,22 +16,30 @@ import orjson
 from fastapi import Response
 from fastapi.routing import APIRoute
 
+from collector.api.views import printable
+
 
 class JsonRoute(APIRoute):
     """The route of an endpoint that returns a JSON value, or a response."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         status = options.get("status_code") or 200
-        super().__init__(path, _encoded(endpoint, status), **{**options, "response_model": None})
+        super().__init__(path, _answering(endpoint, status), **{**options, "response_model": None})
 
 
-def _encoded(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
+def encoded(said: Any) -> bytes:
+    """JSON of what an endpoint returns; senders' bytes, huge integers and depths are in it somehow."""
+    try:
+        return orjson.dumps(said, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return json.dumps(printable(said)).encode()
+
+
+def _answering(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:
     def answer(said: Any) -> Response:
         if isinstance(said, Response):
             return said
-        return Response(
-            orjson.dumps(said, option=orjson.OPT_NON_STR_KEYS), status, media_type="application/json"
-        )
+        return Response(encoded(said), status, media_type="application/json")
 
     if inspect.iscoroutinefunction(endpoint):
 

@@ -57,11 +57,10 @@ def list_runs(
         tool=tool, since=since, until=until,
     )  # fmt: skip
     with access.service.store.read() as connection:
-        rows = reads.list_runs(
+        found = reads.list_runs(
             connection, access.project, wanted, limit=limit, before=views.place_cursor(cursor)
         )
-    last = views.encode_place(rows[-1]) if rows else None
-    return views.page([views.run_item(row) for row in rows], limit, last)
+    return views.page([views.run_item(row) for row in found.rows], limit, views.encode_place(found.end))
 
 
 @router.get("/runs/{run_id}")

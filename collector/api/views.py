@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -99,14 +100,22 @@ def span_item(span: Span) -> dict[str, Any]:
     }
 
 
-def printable(value: Any) -> Any:
-    """Attribute values as JSON: bytes become base64 text."""
+DEEPEST = 200
+"""Levels of an answer; what lies deeper was nested by nobody who wants to read it."""
+
+
+def printable(value: Any, levels: int = DEEPEST) -> Any:
+    """Any value as JSON: bytes become base64 text, what is no number null, and depth has an end."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping | list | tuple) and not levels:
+        return "..."
     if isinstance(value, Mapping):
-        return {str(k): printable(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [printable(item) for item in value]
+        return {str(k): printable(v, levels - 1) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [printable(item, levels - 1) for item in value]
     return value
 
 
@@ -165,15 +174,20 @@ def place_cursor(cursor: str | None) -> Place | None:
     value = decode_cursor(cursor)
     if value is None:
         return None
-    seen, _, number = value.partition(" ")
     try:
-        return Place(float.fromhex(seen), row_number(number))
+        order, seen, number = value.split(" ")
+        place = Place(float.fromhex(seen), row_number(number), order == "n")
     except (ValueError, OverflowError):
         raise foreign_cursor() from None
+    if not math.isfinite(place.first_seen) or encode_place(place) != value:
+        raise foreign_cursor()
+    return place
 
 
-def encode_place(row: Row) -> str:
-    return f"{float(row['first_seen']).hex()} {row['id']}"
+def encode_place(place: Place | None) -> str | None:
+    if place is None:
+        return None
+    return f"{'n' if place.by_number else 't'} {place.first_seen.hex()} {place.id}"
 
 
 def iso(seconds: float | None) -> str | None:

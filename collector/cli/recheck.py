@@ -87,8 +87,8 @@ class Local:
         from collector.store import reads
 
         with self.store.read() as connection:
-            rows = reads.list_runs(connection, self.project, filter_of(wanted), limit=COMPARED)
-            return {row["key"]: row["outcome"] for row in rows}
+            found = reads.list_runs(connection, self.project, filter_of(wanted), limit=COMPARED)
+            return {row["key"]: row["outcome"] for row in found.rows}
 
     def again(self, wanted: Wanted) -> int:
         from collector.store.recheck import make_due

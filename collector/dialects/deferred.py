@@ -44,9 +44,16 @@ class DeferredCall(ToolCall):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolCall):
             return NotImplemented
-        return all(getattr(self, part.name) == getattr(other, part.name) for part in fields(ToolCall))
+        return _values(self) == _values(other)
 
     __hash__ = ToolCall.__hash__
+
+
+_FIELDS = tuple(part.name for part in fields(ToolCall))
+
+
+def _values(call: ToolCall) -> tuple[Any, ...]:
+    return tuple(getattr(call, name) for name in _FIELDS)
 
 
 _new = object.__new__

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from collector.model import Span, ToolCall
+from synth.run import MAX_DEPTH
 
 
 class SeenCall(NamedTuple):
@@ -187,13 +188,35 @@ def request_of(call_id: Any, said: Any) -> list[Request]:
 
 
 def json_value(value: Any) -> Any:
-    """An attribute that holds JSON text as the value it spells; other text stays text."""
+    """An attribute that holds JSON text as the value it spells; other text stays text.
+
+    So does text that nests deeper than any program means: whoever walked through it would fall.
+    """
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
     if not isinstance(value, str):
         return value
     try:
-        return orjson.loads(value)
+        found = orjson.loads(value)
     except orjson.JSONDecodeError:
         return value
+    brackets = value.count("[") + value.count("{")
+    return value if brackets > MAX_DEPTH and _too_deep(found) else found
+
+
+def _too_deep(value: Any) -> bool:
+    """Does it nest deeper than `MAX_DEPTH`?"""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, (dict, list))
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def text(value: Any) -> str | None:

@@ -60,7 +60,7 @@ def _services(store: Store, authorize: Authorize, limits: Limits) -> list[Any]:
 def _traces(store: Store, authorize: Authorize, limits: Limits) -> Export:
     async def export(body: bytes, context: Any) -> bytes:
         try:
-            project = authorize(_headers(context))
+            project = await authorize(_headers(context))
             if len(body) > INLINE_BYTES["protobuf"]:
                 batch = await asyncio.to_thread(from_protobuf, body, limits)
             else:
@@ -83,7 +83,7 @@ def _traces(store: Store, authorize: Authorize, limits: Limits) -> Export:
 def _nothing(authorize: Authorize) -> Export:
     async def export(_body: bytes, context: Any) -> bytes:
         try:
-            authorize(_headers(context))
+            await authorize(_headers(context))
         except CollectorError as said:
             await _abort(context, refused(said).grpc, said.message, None)
         return b""

@@ -38,7 +38,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Store = Callable[[str, Batch], Awaitable[None]]
 """(project, batch) -> durable and visible, or Overloaded."""
-Authorize = Callable[[Mapping[bytes, bytes]], str]
+Authorize = Callable[[Mapping[bytes, bytes]], Awaitable[str]]
 """Headers (lower case) -> project that the sender may write to; raises Unauthorized or Forbidden."""
 
 PATHS = ("/v1/traces", "/v1/metrics", "/v1/logs")
@@ -61,7 +61,7 @@ def receiver(
             if scope["method"] != "POST":
                 raise ExportError(405, UNIMPLEMENTED, f"{scope['method']} is not possible here; send POST")
             encoding = encoding_of(headers.get(b"content-type", b"").decode("latin-1"))
-            project = authorize(headers)
+            project = await authorize(headers)
             body = await _body(headers, receive, limits)
             rejections: tuple[Rejection, ...] = ()
             if scope["path"] == "/v1/traces":

@@ -70,8 +70,7 @@ def batch_of(
                 group = groups.get(run_id)
                 if group is None:
                     group = groups[run_id] = _Group(run_id)
-                group.has_root |= is_root
-                group.add(place, resource_spans, scope_spans, trace_id, trace_id + span_id, content)
+                group.add(place, resource_spans, scope_spans, trace_id, trace_id + span_id, content, is_root)
     return Batch(tuple(group.segment() for group in groups.values()), tuple(refused))
 
 
@@ -103,10 +102,12 @@ class _Group:
         trace_id: bytes,
         key: bytes,
         content: bytes,
+        is_root: bool,
     ) -> None:
         if key in self.keys:
             return
         self.keys[key] = None
+        self.has_root |= is_root
         self.traces.add(trace_id)
         if place != self.place:
             self.place, self.spans = place, []

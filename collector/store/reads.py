@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, and_, bindparam, func, select, true, tuple_
+from sqlalchemy import Select, and_, bindparam, func, select, tuple_
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine import RowMapping as Row
 
@@ -22,7 +22,7 @@ class Filter:
     case: str | None = None
     policy: str | None = None
     outcome: str | None = None
-    """`unbound` = looked at, and no case and no policy applies."""
+    """`unbound` = no case and no policy applies."""
     error_type: str | None = None
     agent: str | None = None
     service: str | None = None
@@ -35,14 +35,21 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A run's place in lists, where a page ended."""
+    """Where in a list a page ended."""
 
     first_seen: float
     id: int
+    by_number: bool
+    """The list is in order of row ids, not of arrival: nearly the same. It stays so to its last page."""
 
 
-def place_of(row: Row) -> Place:
-    return Place(row["first_seen"], row["id"])
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A part of a list of runs."""
+
+    rows: list[Row]
+    end: Place | None
+    """None without any row."""
 
 
 FEW = 100
@@ -51,45 +58,43 @@ FEW = 100
 
 def list_runs(
     connection: Connection, project: int, wanted: Filter, *, limit: int, before: Place | None = None
-) -> list[Row]:
-    """Newest first, by the arrival of the first span; `before` is where the previous page ended.
-
-    With a tool or a policy by the number of the run, which is nearly the same, unless another filter is
-    rarer.
-    """
+) -> Page:
+    """Newest first; `before` is where the previous page ended."""
     runs, times = schema.runs, _times(wanted)
     rare = _rarest(connection, project, wanted, times)
     if rare.ids == []:
-        return []
+        return Page([], None)
     query, number = _using(wanted, rare)
     query = query.where(runs.c.project == project, runs.c.listed.is_not(False), *rare.conditions, *times)
-    if number is not None:
+    by_number = number is not runs.c.id if before is None else before.by_number
+    if by_number:
         query = query.order_by(number.desc())
         query = query if before is None else query.where(number < before.id)
     else:
         query = query.order_by(runs.c.first_seen.desc(), runs.c.id.desc())
         place = tuple_(runs.c.first_seen, runs.c.id)
         query = query if before is None else query.where(place < (before.first_seen, before.id))
-    return list(connection.execute(query.limit(limit)).mappings())
+    rows = list(connection.execute(query.limit(limit)).mappings())
+    end = Place(rows[-1]["first_seen"], rows[-1]["id"], by_number) if rows else None
+    return Page(rows, end)
 
 
 def _using(wanted: Filter, rare: Rarest) -> tuple[Select[Any], Any]:
     """Runs that used a tool and were judged by a policy, where these are asked for.
 
-    With the column of the run's number that keeps them in order if the index of these comes first, else None.
+    With the column of the run's number in the table whose index comes first.
     """
     runs, tools, results = schema.runs, schema.run_tools, schema.policy_results
-    query, number = select(runs), None
+    query, number = select(runs), runs.c.id
     if wanted.policy is not None:
-        query = query.join(results, results.c.run == runs.c.id).where(results.c.policy == wanted.policy)
+        query = query.join(results, results.c.run == number).where(results.c.policy == wanted.policy)
         number = results.c.run
     if wanted.tool is not None:
-        query = query.join(tools, tools.c.run == (runs.c.id if number is None else number))
-        query = query.where(tools.c.tool == wanted.tool)
+        query = query.join(tools, tools.c.run == number).where(tools.c.tool == wanted.tool)
         number = tools.c.run if rare.by != "policy" else number
     if rare.ids is not None:
         query = query.where(runs.c.id.in_(rare.ids))
-    return query, None if rare.by == "run" else number
+    return query, runs.c.id if rare.by == "run" else number
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +156,7 @@ def _conditions(wanted: Filter) -> list[Any]:
         if value is not None
     ]
     if wanted.outcome == "unbound":
-        found.append(and_(runs.c.outcome.is_(None), runs.c.listed == true()))
+        found.append(and_(runs.c.outcome.is_(None), runs.c.listed.is_not(False)))
     elif wanted.outcome is not None:
         found.append(runs.c.outcome == wanted.outcome)
     return found

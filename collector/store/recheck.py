@@ -6,7 +6,7 @@ from sqlalchemy import update
 
 from collector.store import reads, schema
 from collector.store.engine import Store
-from collector.store.reads import Filter, Place, place_of
+from collector.store.reads import Filter, Place
 
 BATCH = 1000
 """Runs in one transaction, so that arrivals never wait long."""
@@ -19,12 +19,12 @@ def make_due(store: Store, project: int, wanted: Filter, *, now: float) -> int:
     before: Place | None = None
     while True:
         with store.read() as connection:
-            rows = reads.list_runs(connection, project, wanted, limit=BATCH, before=before)
-            ids = [row["id"] for row in rows]
+            page = reads.list_runs(connection, project, wanted, limit=BATCH, before=before)
+            ids = [row["id"] for row in page.rows]
         if not ids:
             return total
         with store.write() as connection:
             connection.execute(
                 update(runs).where(runs.c.id.in_(ids)).values(due=now, version=runs.c.version + 1)
             )
-        total, before = total + len(ids), place_of(rows[-1])
+        total, before = total + len(ids), page.end

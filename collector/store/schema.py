@@ -33,7 +33,7 @@ Big = BigInteger().with_variant(Integer(), "sqlite")
 
 def partial(name: str, *columns: str, where: str) -> Index:
     """An index of the rows that fulfil `where` only: a run that is just arriving costs nothing in it."""
-    on_sqlite = where.replace("TRUE", "1")  # as SQLAlchemy spells it there
+    on_sqlite = where.replace("FALSE", "0")  # as SQLAlchemy spells it there
     return Index(name, *columns, sqlite_where=text(on_sqlite), postgresql_where=text(where))
 
 
@@ -147,7 +147,9 @@ runs = Table(
     partial("runs_session", "project", "session", "id", where="session IS NOT NULL"),
     partial("runs_joined", "project", "joined", where="joined IS NOT NULL"),
     Index("runs_counts", "project", "listed", "outcome", "error_type", "spans"),
-    partial("runs_unbound", "project", "outcome", "first_seen", where="outcome IS NULL AND listed = TRUE"),
+    partial(
+        "runs_unbound", "project", "outcome", "first_seen", where="outcome IS NULL AND listed IS NOT FALSE"
+    ),
     Index("runs_project", "project", "first_seen"),
 )
 

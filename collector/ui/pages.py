@@ -56,7 +56,7 @@ def runs(request: Request, access: Reader, cursor: str | None = None) -> HTMLRes
     except CollectorError as failure:
         problem, wanted = f"{failure.message}; {failure.hint}", reads.Filter()
     with access.service.store.read() as connection:
-        rows = reads.list_runs(
+        found = reads.list_runs(
             connection, access.project, wanted, limit=PAGE_ROWS, before=views.place_cursor(cursor)
         )
         stats = reads.stats(connection, access.project)
@@ -67,11 +67,11 @@ def runs(request: Request, access: Reader, cursor: str | None = None) -> HTMLRes
         }
     filters = {name: value for name, value in chosen.items() if value}
     older = None
-    if len(rows) == PAGE_ROWS:
-        older = "/?" + urlencode({**filters, "cursor": views.encode_cursor(views.encode_place(rows[-1]))})
+    if len(found.rows) == PAGE_ROWS:
+        older = "/?" + urlencode({**filters, "cursor": views.encode_cursor(views.encode_place(found.end))})
     return page(
         "runs.html",
-        runs=[{**views.run_item(row), "seen": row["first_seen"]} for row in rows],
+        runs=[{**views.run_item(row), "seen": row["first_seen"]} for row in found.rows],
         stats=stats,
         chosen=chosen,
         filters=filters,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+from typing import Any
+
 import orjson
 import pytest
-from traces import JSON, Client, agent_request, case_json, new_id
+from traces import JSON, Client, agent_request, agent_spans, case_json, new_id, request
 
 
 def error(answer: object) -> tuple[int, dict[str, object]]:
@@ -12,6 +15,23 @@ def error(answer: object) -> tuple[int, dict[str, object]]:
     assert set(body) == {"error"}
     assert {"code", "message", "hint"} <= set(body["error"])
     return answer.status_code, body["error"]  # type: ignore[attr-defined]
+
+
+MADE_UP = (
+    "t nan 5",
+    "t inf 5",
+    "n -inf 5",
+    "t 1e400 5",
+    "t 0x1p2000 3",
+    "t 1 -3",
+    "5",
+    "x 0x1.0p+3 3",
+    "t 0x1p3 3",
+)
+
+
+def made_up(said: str) -> str:
+    return base64.urlsafe_b64encode(said.encode()).decode().rstrip("=")
 
 
 def test_lists_are_newest_first_and_a_cursor_goes_on_where_the_page_ended(fresh: Client) -> None:
@@ -56,6 +76,40 @@ def test_filters_select_runs(fresh: Client) -> None:
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        {"gen_ai.tool.call.arguments": b'{"a": 1}'},
+        {"gen_ai.tool.call.arguments": b"\xff\xfe"},
+        {"gen_ai.tool.call.arguments": "[" * 230 + "]" * 230},
+        {"gen_ai.tool.call.arguments": "[" * 900 + "]" * 900, "gen_ai.tool.call.result": '{"a":' * 900},
+        {"gen_ai.tool.call.arguments": '{"a": ' * 900 + "1" + "}" * 900},
+        {"gen_ai.tool.call.result": float("nan"), "pdoctor.turn.has_text": b"\xff"},
+        {"gen_ai.tool.call.arguments": str(2**70)},
+        {"gen_ai.tool.name": "\ufffe\u0000"},
+    ],
+    ids=lambda said: str(said)[:40],
+)
+def test_whatever_a_span_says_its_run_can_be_read(shared: Client, said: dict[str, Any]) -> None:
+    run = new_id()
+    assert shared.send(agent_request(run, [{"name": "a", "at": said}, "b"])).status_code == 200
+    found = shared.judged(run)
+    assert (found["calls_count"], found["outcome"] is None or found["outcome"] != "fail") == (2, True)
+    assert len(shared.get(f"/runs/{run}/spans")["items"]) == 3
+    assert shared.http.get(f"/runs/{run}").status_code == 200
+
+
+def test_token_counts_beyond_every_integer_are_only_big(shared: Client) -> None:
+    run, tokens = new_id(), {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 2**63 - 1}
+    chats = [
+        {"trace": run, "id": 50 + n, "parent": 1, "name": "chat", "start": n, "end": n + 1, "at": tokens}
+        for n in range(3)
+    ]
+    shared.send(request(*chats, *agent_spans(run, ["a"])).SerializeToString())
+    shared.judged(run)
+    assert shared.http.get(f"/api/v1/runs/{run}").status_code == 200
+
+
+@pytest.mark.parametrize(
     ("path", "named"),
     [
         ("/runs?limit=0", "limit"),
@@ -64,6 +118,7 @@ def test_filters_select_runs(fresh: Client) -> None:
         ("/runs?since=yesterday", "since"),
         ("/runs?cursor=%FF%FE", "cursor"),
         ("/runs?cursor=bm90IGEgbnVtYmVy", "cursor"),
+        *((f"/runs?cursor={made_up(said)}", "cursor") for said in MADE_UP),
         ("/findings?cursor=bm90IGEgbnVtYmVy", "cursor"),
     ],
 )

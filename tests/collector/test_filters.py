@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,7 +73,7 @@ def passes(run: dict[str, Any], project: int, wanted: Filter) -> bool:
     """The meaning of a filter, spelled out."""
     outcome_fits = wanted.outcome in (None, run["outcome"])
     if wanted.outcome == "unbound":
-        outcome_fits = run["outcome"] is None and run["listed"] is True
+        outcome_fits = run["outcome"] is None
     return (
         run["project"] == project
         and run["listed"] is not False
@@ -92,9 +93,9 @@ def paged(store: Store, project: int, wanted: Filter, limit: int) -> list[int]:
     found: list[int] = []
     before: Place | None = None
     with store.read() as connection:
-        while rows := reads.list_runs(connection, project, wanted, limit=limit, before=before):
-            found += [row["id"] for row in rows]
-            before = reads.place_of(rows[-1])
+        while (page := reads.list_runs(connection, project, wanted, limit=limit, before=before)).rows:
+            found += [row["id"] for row in page.rows]
+            before = page.end
     return found
 
 
@@ -116,6 +117,38 @@ def lists_agree(store: Store, made: list[dict[str, Any]], times: int) -> None:
 
 def test_any_filters_give_what_passes_all_of_them(shelf: tuple[Store, list[dict[str, Any]]]) -> None:
     lists_agree(*shelf, times=400)
+
+
+def test_a_list_keeps_its_order_when_what_was_rare_becomes_common_between_two_pages(tmp_path: Path) -> None:
+    """The clock goes back after the 75th run, so that the two orders differ."""
+    store = open_store(f"sqlite:///{tmp_path}/store.db")
+    project, wanted, found = project_id(store, "p"), Filter(tool="x", agent="a"), []
+
+    def add(numbers: range, tools: list[str], seconds: float) -> None:
+        with store.write() as connection:
+            rows = [
+                {
+                    "id": n, "project": project, "key": f"{n:032x}", "last_seen": 0.0, "version": 1,
+                    "first_seen": seconds + n - (150 if 75 < n <= 150 else 0), "listed": True, "agent": "a",
+                }
+                for n in numbers
+            ]  # fmt: skip
+            connection.execute(insert(schema.runs), rows)
+            used = [{"run": n, "tool": tool} for n in numbers for tool in tools]
+            if used:
+                connection.execute(insert(schema.run_tools), used)
+
+    add(range(1, 151), ["x"], 1000.0)
+    before: Place | None = None
+    for _ in range(10):
+        with store.read() as connection:
+            page = reads.list_runs(connection, project, wanted, limit=30, before=before)
+        if before is None:
+            add(range(151, 270), [], 1300.0)  # of the same agent, without the tool
+        found += [row["id"] for row in page.rows]
+        before = page.end or before
+    store.close()
+    assert sorted(found) == list(range(1, 151))
 
 
 @pytest.mark.parametrize(

@@ -363,3 +363,12 @@ def test_a_batch_is_cut_where_its_spans_would_fill_the_memory() -> None:
     claims = [work.Claim(run, 1, str(run), 1, 0, 0, None, 1, None, None) for run in range(5)]
     counts = {0: 10, 1: SPANS_AT_ONCE * 3, 2: SPANS_AT_ONCE - 5, 3: 5, 4: 1}
     assert [[claim.run for claim in part] for part in parts_of(claims, counts)] == [[0], [1], [2, 3], [4]]
+
+
+def test_a_second_copy_of_a_span_says_nothing_about_its_run() -> None:
+    run = new_id()
+    inner = {"trace": run, "id": 7, "parent": 1, "name": "a"}
+    (segment,) = from_protobuf(
+        request(inner, {**inner, "parent": None}).SerializeToString(), Limits()
+    ).segments
+    assert (len(segment.keys), segment.has_root) == (1, False)
