@@ -8,7 +8,7 @@ and only a judged run needs it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -50,28 +50,41 @@ def batch_of(
     raw = Traces.FromString(request.SerializeToString() if encoded is None else encoded)
     refused = list(rejections)
     groups: dict[str, _Group] = {}
-    for r, (resource_spans, raw_scopes) in enumerate(zip(request.resource_spans, raw.parts, strict=True)):
-        for s, (scope_spans, raw_spans) in enumerate(
-            zip(resource_spans.scope_spans, raw_scopes.parts, strict=True)
-        ):
-            place = (r, s)
-            for i, (span, content) in enumerate(zip(scope_spans.spans, raw_spans.parts, strict=True)):
-                trace_id, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
-                reason = flaw_of(trace_id, span_id, parent, span, len(content), limits)
-                if reason:
-                    refused.append(Rejection(_place(r, s, i, span), reason))
-                    continue
-                run_id, is_root = None, not parent or parent == NO_SPAN
-                if RUN_MARK in content:  # a hit may also lie in some other text
-                    run_id, announces = marks_of(span)
-                    is_root |= announces
-                if run_id is None:
-                    run_id = trace_id.hex()
-                group = groups.get(run_id)
-                if group is None:
-                    group = groups[run_id] = _Group(run_id)
-                group.add(place, resource_spans, scope_spans, trace_id, trace_id + span_id, content, is_root)
+    for origin, i, span, content in _spans(request, raw):
+        trace_id, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
+        reason = flaw_of(trace_id, span_id, parent, span, len(content), limits)
+        if reason:
+            refused.append(Rejection(_place(origin, i, span), reason))
+            continue
+        run_id, is_root = None, not parent or parent == NO_SPAN
+        if RUN_MARK in content:  # a hit may also lie in some other text
+            run_id, announces = marks_of(span)
+            is_root |= announces
+        if run_id is None:
+            run_id = trace_id.hex()
+        group = groups.get(run_id)
+        if group is None:
+            group = groups[run_id] = _Group(run_id)
+        group.add(origin, trace_id, trace_id + span_id, content, is_root)
     return Batch(tuple(group.segment() for group in groups.values()), tuple(refused))
+
+
+class _Origin:
+    """Where the spans of one scope stand in a request, and what they share."""
+
+    __slots__ = ("number", "resource_spans", "scope_spans")
+
+    def __init__(self, number: tuple[int, int], resource_spans: Any, scope_spans: Any) -> None:
+        self.number, self.resource_spans, self.scope_spans = number, resource_spans, scope_spans
+
+
+def _spans(request: Any, raw: Any) -> Iterator[tuple[_Origin, int, Any, bytes]]:
+    """(origin, place there, span, the same span encoded) of a request that was decoded in two ways."""
+    for r, (resource_spans, scopes) in enumerate(zip(request.resource_spans, raw.parts, strict=True)):
+        for s, (scope_spans, spans) in enumerate(zip(resource_spans.scope_spans, scopes.parts, strict=True)):
+            origin = _Origin((r, s), resource_spans, scope_spans)
+            for i, (span, content) in enumerate(zip(scope_spans.spans, spans.parts, strict=True)):
+                yield origin, i, span, content
 
 
 def bounded(count: int, what: str, limits: Limits) -> None:
@@ -83,35 +96,25 @@ def bounded(count: int, what: str, limits: Limits) -> None:
 class _Group:
     """The spans of one run while a request is taken apart."""
 
-    __slots__ = ("has_root", "keys", "place", "run_id", "scopes", "spans", "traces")
+    __slots__ = ("has_root", "keys", "origins", "run_id", "spans", "traces")
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
         self.keys: dict[bytes, None] = {}
         self.has_root = False
         self.traces: set[bytes] = set()
-        self.place: tuple[int, int] | None = None
         self.spans: list[bytes] = []
-        self.scopes: list[tuple[Any, Any, list[bytes]]] = []
+        self.origins: list[tuple[_Origin, list[bytes]]] = []
 
-    def add(
-        self,
-        place: tuple[int, int],
-        resource_spans: Any,
-        scope_spans: Any,
-        trace_id: bytes,
-        key: bytes,
-        content: bytes,
-        is_root: bool,
-    ) -> None:
+    def add(self, origin: _Origin, trace_id: bytes, key: bytes, content: bytes, is_root: bool) -> None:
         if key in self.keys:
             return
         self.keys[key] = None
         self.has_root |= is_root
         self.traces.add(trace_id)
-        if place != self.place:
-            self.place, self.spans = place, []
-            self.scopes.append((resource_spans, scope_spans, self.spans))
+        if not self.origins or origin is not self.origins[-1][0]:
+            self.spans = []
+            self.origins.append((origin, self.spans))
         self.spans.append(content)
 
     def segment(self) -> Segment:
@@ -119,16 +122,17 @@ class _Group:
         return Segment(
             run_id=self.run_id,
             keys=tuple(self.keys),
-            payload=_payload(self.scopes),
+            payload=_payload(self.origins),
             has_root=self.has_root,
             trace_ids=tuple(sorted(trace for trace in traces if trace != self.run_id)),
         )
 
 
-def _payload(scopes: list[tuple[Any, Any, list[bytes]]]) -> bytes:
-    """An encoded `TracesData` of the given (resource, scope, encoded spans)."""
+def _payload(origins: list[tuple[_Origin, list[bytes]]]) -> bytes:
+    """An encoded `TracesData` of the given encoded spans with their resources and scopes."""
     traces = Traces()
-    for resource_spans, scope_spans, spans in scopes:
+    for origin, spans in origins:
+        resource_spans, scope_spans = origin.resource_spans, origin.scope_spans
         resource = traces.parts.add(
             resource=resource_spans.resource.SerializeToString(), schema_url=resource_spans.schema_url
         )
@@ -183,6 +187,7 @@ def without(segment: Segment, known: Collection[bytes]) -> Segment:
     return Segment(segment.run_id, keys, data.SerializeToString(), segment.has_root, segment.trace_ids)
 
 
-def _place(r: int, s: int, i: int, span: Any) -> str:
+def _place(origin: _Origin, i: int, span: Any) -> str:
+    r, s = origin.number
     known = f" (trace_id {span.trace_id.hex() or 'empty'}, span_id {span.span_id.hex() or 'empty'})"
     return f"resource_spans[{r}].scope_spans[{s}].spans[{i}]" + known[:120]
