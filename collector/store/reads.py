@@ -132,10 +132,10 @@ def _rarest(connection: Connection, project: int, wanted: Filter, times: Sequenc
         return Rarest(None, conditions)
     reach: list[float] = []
     for _, query in asked:
-        rows = connection.execute(query.limit(FEW + 1)).all()
-        if len(rows) <= FEW:
-            return Rarest("run", conditions, [row.id for row in rows])
-        reach.append(rows[-1].first_seen)
+        far = connection.execute(query.limit(1).offset(FEW)).first()
+        if far is None:
+            return Rarest("run", conditions, [row.id for row in connection.execute(query)])
+        reach.append(far.first_seen)
     at = reach.index(min(reach))
     if connection.dialect.name == "sqlite":
         conditions = [c if k == at else func.ifnull(c, 0) for k, c in enumerate(conditions)]
