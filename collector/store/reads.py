@@ -130,12 +130,11 @@ def _rarest(connection: Connection, project: int, wanted: Filter, times: Sequenc
             asked.append((name, joined.order_by(table.c.run.desc())))
     if len(asked) < 2:
         return Rarest(None, conditions)
-    reach: list[float] = []
-    for _, query in asked:
-        far = connection.execute(query.limit(1).offset(FEW)).first()
-        if far is None:
-            return Rarest("run", conditions, [row.id for row in connection.execute(query)])
-        reach.append(far.first_seen)
+    far = [query.with_only_columns(runs.c.first_seen).limit(1).offset(FEW) for _, query in asked]
+    reach = list(connection.execute(select(*(one.scalar_subquery() for one in far))).one())
+    if None in reach:
+        few = asked[reach.index(None)][1]
+        return Rarest("run", conditions, [row.id for row in connection.execute(few)])
     at = reach.index(min(reach))
     if connection.dialect.name == "sqlite":
         conditions = [c if k == at else func.ifnull(c, 0) for k, c in enumerate(conditions)]
