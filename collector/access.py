@@ -75,44 +75,53 @@ class Gate:
     def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._store, self._clock = store, clock
         self._known: dict[str, tuple[float, keys.StoredKey | None]] = {}
-        self._needs_key: tuple[float, bool] | None = None
-        self._anybody: Grant | None = None
+        self._anybody: tuple[float, Grant | None] | None = None
+        """When it was asked last, and what everybody may do: None = nothing, a key was made once."""
         self._changes = 0
         self._lock = threading.Lock()
 
     @property
     def needs_key(self) -> bool:
         """Whether any key was ever made; once true it stays so."""
-        found = self._needs_key
-        if found is None or (not found[1] and self._clock() - found[0] > REMEMBER_SECONDS):
+        return self._open_to_all() is None
+
+    def _open_to_all(self) -> Grant | None:
+        """What a request may do without a key."""
+        found = self._anybody
+        if found is None or (found[1] is not None and not self._fresh(found[0])):
+            now, grant = self._clock(), None
             with self._store.read() as connection:
-                found = (self._clock(), keys.any_key(connection))
-            if not found[1] and self._anybody is None:
+                closed = keys.any_key(connection)
+            if not closed:
                 project = project_id(self._store, DEFAULT_PROJECT)
-                self._anybody = Grant(project, DEFAULT_PROJECT, frozenset({"admin"}), "anonymous")
-            self._needs_key = found
+                grant = Grant(project, DEFAULT_PROJECT, frozenset({"admin"}), "anonymous")
+            found = self._anybody = (now, grant)
         return found[1]
+
+    def _fresh(self, at: float) -> bool:
+        return self._clock() - at <= REMEMBER_SECONDS
 
     def remembers(self, token: str | None) -> bool:
         """Whether `grant` can answer without asking the database, so that an event loop may call it."""
-        needs, now = self._needs_key, self._clock()
-        if needs is None or not needs[1]:
-            return needs is not None and now - needs[0] <= REMEMBER_SECONDS
+        anybody = self._anybody
+        if anybody is None or anybody[1] is not None:
+            return anybody is not None and self._fresh(anybody[0])
         match = TOKEN.fullmatch(token) if token else None
         known = self._known.get(match[1]) if match else None
-        return match is None or (known is not None and now - known[0] <= REMEMBER_SECONDS)
+        return match is None or (known is not None and self._fresh(known[0]))
 
     def forget(self) -> None:
         """Keys have changed here."""
         with self._lock:
             self._known.clear()
-            self._needs_key = None
+            self._anybody = None
             self._changes += 1
 
     def grant(self, token: str | None, scope: str) -> Grant:
         """What a request with this key may do; raises Unauthorized or Forbidden if not `scope`."""
-        if not self.needs_key and self._anybody is not None:
-            return self._anybody
+        anybody = self._open_to_all()
+        if anybody is not None:
+            return anybody
         if not token:
             raise Unauthorized("this collector needs a key", "send `Authorization: Bearer pdk_...`")
         match = TOKEN.fullmatch(token)
@@ -131,7 +140,7 @@ class Gate:
     def _stored(self, key_id: str) -> keys.StoredKey | None:
         now = self._clock()
         found = self._known.get(key_id)
-        if found is not None and now - found[0] <= REMEMBER_SECONDS:
+        if found is not None and self._fresh(found[0]):
             return found[1]
         changes = self._changes
         with self._store.read() as connection:

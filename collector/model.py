@@ -20,6 +20,8 @@ SPAN_KEY_BYTES = 24
 
 
 NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
+NO_ATTRIBUTE: tuple[str | None, Any] = (None, None)
+"""Key and value where a span has none."""
 
 
 class Span(NamedTuple):

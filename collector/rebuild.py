@@ -73,9 +73,8 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
 
 def _case_id(agents: Sequence[SeenAgent], calls: Sequence[SeenCall]) -> str | None:
     for span in (*(seen.span for seen in agents), *(seen.span for seen in calls)):
-        said = loaded(span).get(CASE_ID)
-        if said is not None and text(said):
-            return text(said)
+        if found := text(loaded(span).get(CASE_ID)):
+            return found
     return None
 
 

@@ -52,7 +52,7 @@ def schedule_of(
         rank = {call: k for k, call in enumerate(observed_order(calls) if order is None else order)}
         ranks = {action: rank[call] for action, call in first.items()}
         return Schedule(first, Fixed(ranks, {a: k + 1 for a, k in ranks.items()}), "calls")
-    times = instants(calls, overlap_counts=overlap_counts, skew_ns=skew_ns)
+    times = instants(calls, order, overlap_counts=overlap_counts, skew_ns=skew_ns)
     picked: dict[str, Any] = {a: times.starts[i] for a, i in first.items()}
     ends: dict[str, Any] = {a: times.ends[i] for a, i in first.items()}
     world = type(times)(picked, ends, times.scale)

@@ -166,7 +166,7 @@ def parse_json(text: bytes | str, *, file: str | None = None, line: int | None =
     except orjson.JSONDecodeError as problem:
         raise BadInput(f"not JSON: {problem}", file=file, line=line) from None
     opening = (text.count(b"{") + text.count(b"[")) if isinstance(text, bytes) else MAX_DEPTH + 1
-    if opening > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
+    if opening > MAX_DEPTH and deeper_than(value, MAX_DEPTH):
         raise BadInput(f"nested deeper than {MAX_DEPTH} levels", file=file, line=line)
     return value
 
@@ -189,7 +189,8 @@ def _bounded_lines(stream: IO[bytes], file: str) -> Iterator[bytes]:
         yield line
 
 
-def _deeper_than(value: Any, limit: int) -> bool:
+def deeper_than(value: Any, limit: int) -> bool:
+    """Do lists and objects of a JSON value lie in each other more than `limit` deep?"""
     layer = [value]
     for _ in range(limit):
         layer = [

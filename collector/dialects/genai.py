@@ -16,6 +16,7 @@ from collector.dialects.reading import (
     json_value,
     last_user_text,
     loaded,
+    nothing,
     plain_content,
     requests_and_answers,
     text,
@@ -101,10 +102,6 @@ def read_model(span: Span) -> SeenModel | None:
     )
 
 
-def _not_this(_span: Span) -> None:
-    return None
-
-
 DIALECT = Dialect("genai", read_call, read_agent, read_model)
-CALLS = Dialect("genai", read_call, _not_this)
-MODELS = Dialect("genai", _not_this, _not_this, read_model)
+CALLS = Dialect("genai", read_call, nothing)
+MODELS = Dialect("genai", nothing, nothing, read_model)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from collector.model import Span, ToolCall
-from synth.run import MAX_DEPTH
+from collector.model import NO_ATTRIBUTE, Span, ToolCall
+from synth.run import MAX_DEPTH, deeper_than
 
 
 class SeenCall(NamedTuple):
@@ -62,8 +62,8 @@ class SeenModel:
     session: str | None = None
 
 
-def _no_model(_span: Span) -> SeenModel | None:
-    return None
+def nothing(_span: Span) -> None:
+    """The reader of what a dialect has no spans for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Dialect:
     name: str
     call: Callable[[Span], SeenCall | None]
     agent: Callable[[Span], SeenAgent | None]
-    model: Callable[[Span], SeenModel | None] = _no_model
+    model: Callable[[Span], SeenModel | None] = nothing
 
 
 def plain_call(span: Span, **known: Any) -> SeenCall:
@@ -89,13 +89,10 @@ def loaded(span: Span) -> Mapping[str, Any]:
     return span.attributes if ready is None else ready()
 
 
-NOTHING: tuple[str | None, Any] = (None, None)
-
-
 def first_attribute(span: Span) -> tuple[str | None, Any]:
     """Key and value of the attribute that was set first, without loading the others."""
     first: tuple[str | None, Any] | None = getattr(span.attributes, "first", None)
-    return next(iter(span.attributes.items()), NOTHING) if first is None else first
+    return next(iter(span.attributes.items()), NO_ATTRIBUTE) if first is None else first
 
 
 REQUESTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
@@ -201,22 +198,7 @@ def json_value(value: Any) -> Any:
     except orjson.JSONDecodeError:
         return value
     brackets = value.count("[") + value.count("{")
-    return value if brackets > MAX_DEPTH and _too_deep(found) else found
-
-
-def _too_deep(value: Any) -> bool:
-    """Does it nest deeper than `MAX_DEPTH`?"""
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, (dict, list))
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-        if not level:
-            return False
-    return True
+    return value if brackets >= MAX_DEPTH and deeper_than(found, MAX_DEPTH - 1) else found
 
 
 def text(value: Any) -> str | None:

@@ -7,10 +7,9 @@ from typing import Any
 
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.model import Span
+from collector.model import NO_ATTRIBUTE, Span
 
 NO_SPAN = bytes(8)
-NOTHING: tuple[str | None, Any] = (None, None)
 STATUS = {0: "unset", 1: "ok", 2: "error"}
 LAST_NS = 2**63 - 1
 """In the year 2262. OTLP's times go on to 2554, those of databases do not: later ones count as this."""
@@ -78,7 +77,7 @@ class LazyAttributes(Mapping[str, Any]):
     def __init__(self, pairs: Any) -> None:
         self._pairs = pairs
         self._values: dict[str, Any] | None = None
-        self.first: tuple[str | None, Any] = NOTHING
+        self.first: tuple[str | None, Any] = NO_ATTRIBUTE
         for pair in pairs:
             self.first = (pair.key, plain(pair.value))
             break

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event, insert
+from plans import plans_of
+from sqlalchemy import insert
 
 from collector.store import Store, open_store, reads, schema
 from collector.store.engine import project_id
@@ -165,26 +166,9 @@ def test_no_filter_on_the_run_itself_sorts_or_walks_through_other_runs(
     shelf: tuple[Store, list[dict[str, Any]]], wanted: Filter
 ) -> None:
     store, made = shelf
-    plans = plans_of(store, made[0]["project"], wanted)
+    project = made[0]["project"]
+    asked = plans_of(store, lambda connection: reads.list_runs(connection, project, wanted, limit=5))
+    plans = ["; ".join(plan) for plan in asked]
     assert all("SCAN" not in plan and "TEMP B-TREE" not in plan for plan in plans), plans
     bounded = "first_seen<" in plans[-1] or "first_seen>" in plans[-1]
     assert bounded is (wanted.since is not None or wanted.until is not None), plans
-
-
-def plans_of(store: Store, project: int, wanted: Filter) -> list[str]:
-    """How SQLite answers each statement of one list."""
-    seen: list[tuple[str, Any]] = []
-
-    def note(_c: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
-        seen.append((statement, parameters))
-
-    with store.read() as connection:
-        event.listen(store.engine, "before_cursor_execute", note)
-        reads.list_runs(connection, project, wanted, limit=5)
-        event.remove(store.engine, "before_cursor_execute", note)
-        return [
-            "; ".join(
-                row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
-            )
-            for statement, parameters in seen
-        ]

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, event, inspect, select, text
+from plans import plans_of
+from sqlalchemy import create_engine, inspect, select, text
 from sqlalchemy.engine import Connection
 from traces import Client, agent_request, agent_spans, new_id, request, settings
 
@@ -198,22 +199,8 @@ def test_a_query_without_its_index_is_noticed(tmp_path: Path) -> None:
 
 
 def plans(store: Store, ask: Callable[[Connection], object]) -> list[str]:
-    """The steps that SQLite takes for the queries that `ask` makes."""
-    asked: list[tuple[str, Any]] = []
-
-    def note(_c: object, _cursor: object, statement: str, parameters: Any, *_: object) -> None:
-        asked.append((statement, parameters))
-
-    event.listen(store.engine, "before_cursor_execute", note)
-    with store.read() as connection:
-        ask(connection)
-    event.remove(store.engine, "before_cursor_execute", note)
-    with store.read() as connection:
-        return [
-            row[3]
-            for statement, parameters in asked
-            for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
-        ]
+    """The steps that SQLite takes for all the queries that `ask` makes."""
+    return [step for plan in plans_of(store, ask) for step in plan]
 
 
 def sorts_and_scans(plan: Sequence[str]) -> list[str]:
