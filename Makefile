@@ -1,12 +1,18 @@
-# Everything a checkout needs: `make demo` and `make test` set themselves up in .venv.
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Everything a checkout needs: `make demo` and `make test` set themselves up in .venv; with another Python,
+# `make test PYTHON=python3.12`, in an environment of its own beside it.
+ifdef PYTHON
+VENV := .venv-$(shell $(PYTHON) -c 'import sys; print("{}.{}".format(*sys.version_info))')
+else
+PYTHON := $(shell command -v python3.11 || command -v python3)
 VENV := .venv
+endif
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo serve test lint chromium postgresql test-heavy test-frameworks test-frameworks-previous bench docs clean
+.PHONY: demo serve setup quick test lint system test-heavy test-frameworks test-frameworks-previous bench docs clean
+.NOTPARALLEL:
 
 demo: $(VENV)/.installed
 	$(BIN)/pdoctor demo --no-serve
@@ -14,36 +20,47 @@ demo: $(VENV)/.installed
 serve: $(VENV)/.installed
 	$(BIN)/pdoctor serve
 
-test: lint chromium postgresql $(VENV)/.installed-dev
+# Before a commit, in about two minutes: what needs no browser, no database and no other program.
+quick: lint
+	$(BIN)/python -m pytest -q -n $(WORKERS) --quick
+
+test: system lint
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not heavy"
+
+setup: system $(VENV)/.installed-dev
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# The web pages are tested in a real browser.
-chromium:
-	@command -v chromium >/dev/null \
-	  || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
-	  || { echo "make: the browser tests need Chromium; install it and run this again" >&2; exit 1; }
-
-# The store is tested on a real PostgreSQL, which each test worker starts for itself and stops again.
-postgresql:
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
-	  || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; } \
-	  || { echo "make: the store tests need PostgreSQL; install it and run this again" >&2; exit 1; }
+# The web pages are tested in a real browser, the store on a real PostgreSQL, which each test worker starts
+# for itself and stops again. What is missing is named before anything is installed.
+system:
+	@missing=; \
+	for program in chromium chromium-browser google-chrome; do command -v $$program && break; done >/dev/null \
+	  || missing="$$missing chromium"; \
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
+	  || missing="$$missing postgresql"; \
+	[ -n "$$missing" ] || exit 0; \
+	if [ "$$(id -u)" = 0 ]; then root=; else root="sudo -n"; fi; \
+	if command -v apt-get >/dev/null && $$root true 2>/dev/null; then \
+	  echo "make: installing$$missing (Debian packages): the tests open the pages in Chromium and store in PostgreSQL"; \
+	  $$root apt-get update -qq && $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null && exit 0; \
+	fi; \
+	echo "make: the tests open the web pages in Chromium and store in PostgreSQL; install what is missing and run this again:" >&2; \
+	echo "    sudo apt-get install$$missing" >&2; exit 1
 
 # Long property tests, kills and outages; the frameworks' own are run by `test-frameworks`.
-test-heavy: chromium postgresql $(VENV)/.installed-dev
+test-heavy: system $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy --durations 15 --ignore tests/frameworks
 
 # Every adapter in an environment of its own, at its framework's newest release; and at the one before,
 # whose results are kept for the README (`make docs` afterwards).
 test-frameworks: $(VENV)/.installed-dev
-	$(BIN)/python tests/frameworks/environments.py --parallel $(WORKERS)
+	$(BIN)/python -m tests.frameworks.environments --parallel $(WORKERS)
 
 test-frameworks-previous: $(VENV)/.installed-dev
-	$(BIN)/python tests/frameworks/environments.py --previous --record --parallel $(WORKERS)
+	$(BIN)/python -m tests.frameworks.environments --previous --record --parallel $(WORKERS)
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.docs
@@ -65,4 +82,4 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-* build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -6,11 +6,13 @@ from __future__ import annotations
 class CollectorError(Exception):
     """Base class of every error that the collector raises on purpose.
 
-    `code` is a stable machine word, `status` the HTTP status of the answer, `hint` what to do next.
+    `code` is a stable machine word, `status` the HTTP status of the answer, `hint` what to do next, and
+    `exit_code` that of the verb of `pdoctor` which it ends.
     """
 
     code = "internal"
     status = 500
+    exit_code = 2
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)

@@ -12,14 +12,15 @@ import re
 import sys
 import time
 import traceback
+import uuid
 from contextvars import ContextVar
+from itertools import count
 from typing import Any, Literal, TextIO
 
 import orjson
 
 LogFormat = Literal["json", "text"]
-FORMATS: tuple[LogFormat, ...] = ("json", "text")
-LEVELS = ("debug", "info", "warning", "error")
+LogLevel = Literal["debug", "info", "warning", "error"]
 FIELDS = (
     "request_id", "project", "actor", "method", "path", "status", "ms", "spans", "requests", "rejected",
     "refused", "judged", "runs", "run", "code", "host", "url", "store", "version", "action",
@@ -30,6 +31,13 @@ REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 request_id: ContextVar[str | None] = ContextVar("pdoctor_request_id", default=None)
 """Of the request that is being answered in this context."""
+_PREFIX = uuid.uuid4().hex[:8]
+_NUMBERS = count(1)
+
+
+def new_request_id() -> str:
+    """Different in every process, cheap enough for every export request."""
+    return f"{_PREFIX}-{next(_NUMBERS)}"
 
 
 def default_format(stream: TextIO) -> LogFormat:
@@ -37,7 +45,9 @@ def default_format(stream: TextIO) -> LogFormat:
     return "text" if stream.isatty() else "json"
 
 
-def configure(wanted: LogFormat | None = None, level: str = "info", stream: TextIO | None = None) -> None:
+def configure(
+    wanted: LogFormat | None = None, level: LogLevel = "info", stream: TextIO | None = None
+) -> None:
     """Send every log line of this process to `stream` (standard error) in one format."""
     target = stream or sys.stderr
     handler = logging.StreamHandler(target)

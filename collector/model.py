@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from synth.model import Verdict
-from synth.run import Run, ToolCall
+from synth.formal import Verdict
+from synth.observed import Run, ToolCall
+
+if TYPE_CHECKING:  # else whoever only reads spans would load all that policies need
+    from synth.policies import PolicyResult
 
 __all__ = [
     "Assessment", "Batch", "Binding", "ModelCall", "Piece", "Rebuilt", "Rejection", "Run", "Segment", "Span",
@@ -146,7 +149,7 @@ class Rebuilt:
     service: str | None = None
     session: str | None = None
     piece: Piece | None = None
-    """Set where the spans are one trace of a conversation, see `collector.join`."""
+    """Set where the spans are one trace of a conversation, see `collector.rebuild.conversations`."""
     pending: bool | None = None
     """Without a run span: does the newest model call wait for answers? None = something else says the end."""
     models: tuple[ModelCall, ...] = ()
@@ -169,5 +172,5 @@ class Assessment:
     run_id: str
     verdict: Verdict | None
     """None where the run is bound to no case."""
-    policies: tuple[Any, ...] = ()
-    """Policy results, one per policy that applies."""
+    policies: tuple[PolicyResult, ...] = ()
+    """One per policy that applies."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import math
 import shutil
@@ -14,20 +15,21 @@ from pathlib import Path
 import orjson
 
 from collector.access import DEFAULT_PROJECT, Gate, Grant, bearer, check_bind
-from collector.alerts import Courier
-from collector.bind import case_texts
-from collector.errors import BadRequest, CollectorError
-from collector.events import EventExporter
+from collector.errors import CollectorError
+from collector.judging.bind import case_texts
+from collector.judging.policies import read_policies
+from collector.logs import new_request_id, request_id
 from collector.model import Batch
-from collector.otlp.redact import redacted
+from collector.notify.events import EventExporter
+from collector.notify.webhooks import Courier
+from collector.otlp.redact_spans import redacted
+from collector.otlp.redaction import read_redaction
 from collector.pipeline.supervisor import Supervisor
 from collector.pipeline.writer import Writer
-from collector.policies import read_policies
-from collector.redact import read_redaction
 from collector.settings import MIB, Settings
 from collector.store import Store, catalog, open_store, readiness, retention, work
 from collector.store.engine import project_id
-from synth.case import read_cases
+from synth.cases import read_cases
 from synth.errors import BadInput
 
 log = logging.getLogger("collector")
@@ -46,40 +48,38 @@ class Service:
         self.settings = settings
         self.started = time.time()
         self.redactor = read_redaction(settings.redact) if settings.redact else None
-        self.store: Store = open_store(settings.store_url)
-        try:
-            self.store.hold()
-            check_bind(settings, self.store)
-            self._open(settings)
-        except BaseException:
-            self.store.close()
-            raise
-        log.info("started", extra={"store": "sqlite" if self.store.sqlite else "postgresql"})
-
-    def _open(self, settings: Settings) -> None:
-        self.gate = Gate(self.store)
         self.grpc_port: int | None = None
         """Where the gRPC receiver listens, once it does."""
         self._projects: dict[str, int] = {}
         self._looked: tuple[float, list[str]] = (-math.inf, [])
-        self.supervisors: list[Supervisor] = []
+        self._stop = threading.Event()
+        self.store: Store = open_store(settings.store_url)
+        with contextlib.ExitStack() as failed:
+            failed.callback(self.store.close)
+            self._take_over()
+            self.gate = Gate(self.store)
+            self.supervisors = [Supervisor(self.store, settings) for _ in range(settings.checkers)]
+            self.courier = Courier(self.store, settings)
+            endpoint = settings.events_endpoint
+            self.events = EventExporter(self.store, endpoint) if endpoint else None
+            self.writer = Writer(
+                self.store,
+                queue_bytes=settings.limits.queue_bytes,
+                open_check=settings.open_check_seconds,
+                after_commit=self.wake,
+            )
+            self._janitor = threading.Thread(target=self._clean, name="pdoctor-janitor", daemon=True)
+            self._janitor.start()
+            failed.pop_all()
+        log.info("started", extra={"store": "sqlite" if self.store.sqlite else "postgresql"})
+
+    def _take_over(self) -> None:
+        """Make the store this collector's, with the cases and policies that its settings name."""
+        self.store.hold()
+        check_bind(self.settings, self.store)
         if self.store.sqlite:  # one collector per file: what is held was held by one that is gone
             work.release(self.store)
-        self.load_files()
-        self.supervisors = [Supervisor(self.store, settings) for _ in range(settings.checkers)]
-        self.courier = Courier(self.store, settings)
-        self.events = (
-            EventExporter(self.store, settings.events_endpoint) if settings.events_endpoint else None
-        )
-        self._stop = threading.Event()
-        self.writer = Writer(
-            self.store,
-            queue_bytes=settings.limits.queue_bytes,
-            open_check=settings.open_check_seconds,
-            after_commit=self.wake,
-        )
-        self._janitor = threading.Thread(target=self._clean, name="pdoctor-janitor", daemon=True)
-        self._janitor.start()
+        load_files(self.store, self.project(), self.settings.cases, self.settings.policies)
 
     def wake(self) -> None:
         """Tell the checkers that something changed."""
@@ -104,14 +104,14 @@ class Service:
             return self.gate.grant(token, scope)
         return await asyncio.to_thread(self.gate.grant, token, scope)
 
-    async def ingest_project(self, headers: Mapping[bytes, bytes]) -> str:
-        """Name of the project that the sender of spans may write to; raises Unauthorized or Forbidden."""
+    async def authorize(self, headers: Mapping[bytes, bytes]) -> str:
+        """Name of the project that the sender of spans may write to; raises Unauthorized or Forbidden.
+
+        What is logged about the request from here on carries an id of its own.
+        """
+        request_id.set(new_request_id())
         header = headers.get(b"authorization", b"").decode("latin-1")
         return (await self.grant(bearer(header), "ingest")).project_name
-
-    def load_files(self) -> None:
-        """Cases and policies named in the settings; raises BadInput that names file and line."""
-        load_files(self.store, self.project(), self.settings.cases, self.settings.policies)
 
     def _clean(self) -> None:
         """Now and then: delete expired runs, in small transactions, and say what was done meanwhile."""
@@ -205,12 +205,3 @@ def policy_files(place: Path | None) -> list[Path]:
     if not place.exists():
         raise BadInput("there is no such file or folder", file=str(place))
     return [place]
-
-
-def reject_unknown(said: Mapping[str, object], known: set[str], what: str) -> None:
-    """Raise BadRequest where `said` has a field that nobody would read."""
-    unknown = sorted(set(said) - known)
-    if unknown:
-        raise BadRequest(
-            f"{what} has an unknown field {unknown[0]!r}", f"known fields: {', '.join(sorted(known))}"
-        )

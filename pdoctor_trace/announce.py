@@ -9,23 +9,31 @@ anything has ended. The host's threads only put a run into a dictionary and take
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from .runs import OpenRun
+
+class Lasting(Protocol):
+    """What is asked of a run here."""
+
+    span_id: int
+    start_ns: int
+
+    def announcement(self, now_ns: int) -> bytes:
+        """A span that says that the run goes on, and of what it is."""
+
 
 MOST = 1_024
 """Runs watched at a time; more are not announced."""
-_open: dict[int, OpenRun] = {}
+_open: dict[int, Lasting] = {}
 
 
-def watch(run: OpenRun) -> None:
+def watch(run: Lasting) -> None:
     """A root run has begun."""
     if len(_open) < MOST:
         _open[run.span_id] = run
 
 
-def forget(run: OpenRun) -> None:
+def forget(run: Lasting) -> None:
     """It has ended, and its own span says everything."""
     _open.pop(run.span_id, None)
 

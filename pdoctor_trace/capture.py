@@ -18,7 +18,7 @@ from typing import Any
 
 import orjson
 
-from .guard import note
+from .harmless import note
 from .settings import Redactor
 
 MAX_DEPTH = 64

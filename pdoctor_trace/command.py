@@ -37,8 +37,6 @@ VERBS = {
     "dissect": "find the root cause of failing cases",
     "report": "tables and figures over judged runs",
     "export": "write what campaigns found as JSON lines, also for training",
-    "metrics": "score predicted plans against gold plans",
-    "progress": "progress and repetition rates of recorded runs",
     "monitor": "check event sequences against a behaviour specification",
     "policies": "lint policies for production runs, load them into a collector, draft them from good runs",
     "keys": "make API keys for a collector",
@@ -46,7 +44,7 @@ VERBS = {
     "recheck": "judge stored runs again",
     "status": "check this installation: what would be traced, and where it would go",
 }
-"""Every verb with one line of help; a verb without a module is not shown."""
+"""Every verb with one line of help; one whose module is not installed is not shown."""
 
 USAGE_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 _INTERPRETERS = ("python", "python3")
@@ -149,11 +147,22 @@ def _click_failure(verb: str, error: Exception) -> int:
     if hasattr(error, "show") and hasattr(error, "exit_code"):
         error.show()
         return USAGE_ERROR
-    if type(error).__module__.partition(".")[0] in ("synth", "collector"):
+    if _on_purpose(error):
         _complain(f"pdoctor {verb}: {error}")
-        return USAGE_ERROR
+        return int(error.exit_code)  # type: ignore[attr-defined]
     traceback.print_exception(error)
     return USAGE_ERROR
+
+
+def _on_purpose(error: Exception) -> bool:
+    """Is it an error of `synth` or `collector`, which this module need not import?
+
+    Others have an exit code as well, such as that of a process which an agent under test ran; it says
+    nothing about the verb.
+    """
+    homes = (sys.modules.get(f"{package}.errors") for package in ("synth", "collector"))
+    bases = (getattr(home, name, ()) for home in homes for name in ("SynthError", "CollectorError"))
+    return any(isinstance(error, base) for base in bases)
 
 
 def _pipe_closed() -> int:
@@ -253,7 +262,7 @@ def _replace_process(command: list[str], environment: dict[str, str]) -> int:
 
 
 def _status(rest: list[str]) -> int:
-    """`pdoctor status [--json]`: settings, frameworks found, and whether the collector answers."""
+    """`pdoctor status [--json]`: settings, frameworks found, and whether spans would arrive."""
     from . import selfcheck
 
     parser = argparse.ArgumentParser(prog="pdoctor status", description=selfcheck.__doc__)
@@ -263,7 +272,7 @@ def _status(rest: list[str]) -> int:
         return options
     report = selfcheck.report()
     _say(json.dumps(report) if options.json else selfcheck.text(report))
-    return 0 if report["collector"]["reachable"] else USAGE_ERROR
+    return USAGE_ERROR if report["collector"]["problem"] else 0
 
 
 def _say(text: str) -> None:

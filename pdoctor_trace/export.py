@@ -8,21 +8,18 @@ is told on the resource of the next batch.
 
 from __future__ import annotations
 
-import _thread
-import atexit
 import functools
 import os
 import random
-import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from types import FrameType
+from collections.abc import Mapping
 from typing import Any
 
-from . import announce, otel, semconv
-from .guard import guarded, note
+from . import announce, otel, process_end, semconv
+from .harmless import guarded, note
+from .resource import resource_attributes
 from .sender import Answer, Sender
 from .settings import LOG, Settings
 from .wire import AttributeValue, CallRecord, call_bytes, request_bytes
@@ -175,7 +172,7 @@ class Exporter:
                 self._warn(f"{error}; spans wait")
                 return False
             self._thread = thread
-        _also_when_a_worker_process_ends()
+        process_end.also_when_a_worker_process_ends()
         return True
 
     def _send_from_here(self, deadline: float) -> bool:
@@ -338,98 +335,9 @@ def _encoded(spans: list[bytes | CallRecord]) -> list[bytes]:
     return [span if type(span) is bytes else call_bytes(span) for span in spans]  # type: ignore[arg-type]
 
 
-def resource_attributes(environ: Mapping[str, str] = os.environ) -> dict[str, AttributeValue]:
-    """Who sends: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES as every OpenTelemetry SDK reads them."""
-    from urllib.parse import unquote
-
-    found: dict[str, AttributeValue] = {
-        "service.name": f"unknown_service:{_program()}",
-        "telemetry.sdk.name": semconv.SCOPE_NAME,
-        "telemetry.sdk.language": "python",
-        "process.pid": os.getpid(),
-    }
-    for pair in environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(","):
-        key, equals, value = pair.partition("=")
-        if equals and key.strip():
-            found[key.strip()] = unquote(value.strip())
-    if environ.get("OTEL_SERVICE_NAME"):
-        found["service.name"] = environ["OTEL_SERVICE_NAME"]
-    return found
-
-
-def _program() -> str:
-    """Its file name; an embedded interpreter has no arguments."""
-    arguments = getattr(sys, "argv", None)
-    return os.path.basename(arguments[0]) if arguments and arguments[0] else "python"
-
-
 def start_untraced(thread: threading.Thread) -> None:
     """Start our own thread with the original method, so that it does not inherit the host's run."""
     start: Any = threading.Thread.start
     while hasattr(start, "__wrapped__"):  # ours, and what other vendors have put around it
         start = start.__wrapped__
     start(thread)
-
-
-_ends: list[Callable[[], object]] = []
-"""What to do when the process ends."""
-_finalized_in: int | None = None
-"""The process whose finalizers hold ours; a child starts with none."""
-
-
-def at_exit(end: Callable[[], object]) -> None:
-    """Run `end` when the interpreter ends, or the worker process of multiprocessing."""
-    _ends.append(end)
-    atexit.register(end)
-
-
-def _also_when_a_worker_process_ends() -> None:
-    """Worker processes leave without running atexit, but run the finalizers of multiprocessing."""
-    global _finalized_in
-    util = sys.modules.get("multiprocessing.util")
-    if util is not None and _finalized_in != os.getpid():
-        _finalized_in = os.getpid()
-        util.Finalize(None, _run_ends, exitpriority=0)
-
-
-def _run_ends() -> None:
-    for end in reversed(_ends):
-        guarded(end)
-
-
-def flush_on_sigterm(flush: Callable[[], object], limit: float) -> bool:
-    """Send what is queued before SIGTERM ends the process, then let it end as it would have.
-
-    Only where the host has no handler of its own and only from the main thread; a handler that the
-    host installs later simply replaces this one. A second SIGTERM ends the process at once.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return False
-    import signal
-
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        return False
-
-    def end(number: int, frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        _in_another_thread(flush, limit)
-        os.kill(os.getpid(), number)
-
-    signal.signal(signal.SIGTERM, end)
-    return True
-
-
-def _in_another_thread(action: Callable[[], object], limit: float) -> None:
-    """Wait for an action for at most `limit` seconds.
-
-    Not in the thread that a signal has interrupted: that may hold a lock which the action needs.
-    """
-    done = _thread.allocate_lock()
-    done.acquire()
-
-    def act() -> None:
-        guarded(action)
-        done.release()
-
-    _thread.start_new_thread(act, ())
-    done.acquire(timeout=limit)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from .guard import guarded
+from .harmless import guarded
 
 Hook = Callable[[ModuleType], object]
 

@@ -1,8 +1,7 @@
 """Install the hooks: patch what is imported already, and whatever else at the moment it is imported.
 
-Nothing is imported here. A target that is missing in the installed version of a framework becomes a row
-of `status()`, never an exception. `uninstall()` makes every wrapper a plain pass-through at once; the
-wrappers stay where they are, because restoring saved originals would throw out whoever wrapped after us.
+Nothing is imported here. `uninstall()` makes every wrapper a plain pass-through at once; the wrappers stay
+where they are, because restoring saved originals would throw out whoever wrapped after us.
 """
 
 from __future__ import annotations
@@ -11,52 +10,20 @@ import functools
 import os
 import threading
 import time
-from collections.abc import Callable
-from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from . import announce, export, outside, propagate, raw_loops, runs, runtime
+from . import announce, plugins, process_end, propagate, raw_loops, runs, runtime
 from .capture import Capture
+from .export import Exporter
 from .frameworks import FRAMEWORKS, Entry
-from .guard import FAILURES, guarded
+from .harmless import FAILURES, guarded
 from .importing import before_import, when_imported
+from .patching import WAITING, Row, patch_all
 from .settings import LOG, Redactor, Settings, from_environment, load_redactor, with_changes
 
-if TYPE_CHECKING:
-    from .framework import Target
-    from .span import Wrapper
-
-_LATER = 0x20 | 0x80 | 0x100 | 0x200
-"""Code flags of functions whose body does not run when they are called: all generators and coroutines."""
-WAITING, PATCHED, MISSING = "waiting", "patched", "missing"
 AWAKE, LEFT_ALONE, BROKEN = "awake", "disabled", "broken"
-_MOST_LAYERS = 50
-
-
-class Row:
-    """What became of one target."""
-
-    __slots__ = ("framework", "problem", "state", "target")
-
-    def __init__(self, framework: str, target: Target) -> None:
-        self.framework, self.target = framework, target
-        self.state, self.problem = WAITING, ""
-
-
 _AS_IT_IS = "as it is"
 """The redactor that is set already, or the one from the environment."""
-
-_lock = threading.RLock()
-_rows: list[Row] = []
-_states: dict[str, str] = {}
-"""Framework -> waiting, awake, disabled or broken."""
-_broken: dict[str, str] = {}
-"""Framework -> why its adapter cannot be loaded."""
-_once: set[str] = set()
-_replaced: list[export.Exporter] = []
-"""Exporters of earlier settings that may still hold spans."""
-_end_by: tuple[int, float] = (0, 0.0)
-"""(process, when the last span of it must have left; monotonic seconds)."""
 
 
 def install(*, redactor: Redactor | str | None = _AS_IT_IS, **changes: Any) -> None:
@@ -65,14 +32,7 @@ def install(*, redactor: Redactor | str | None = _AS_IT_IS, **changes: Any) -> N
     `redactor` is a function (kind, text) -> text, or `module:function`, or None for none.
     Raises ValueError for a setting that does not exist or cannot be used.
     """
-    with _lock:
-        base = runtime.ACTIVE.settings if runtime.ACTIVE.exporter is not None else from_environment()
-        if isinstance(redactor, str) and redactor is not _AS_IT_IS:
-            changes["redactor"] = redactor
-        settings = with_changes(base, changes)
-        _configure(settings, redactor)
-        _register_hooks()
-        runtime.ACTIVE.on = not settings.trace_disabled
+    HERE.install(redactor, changes)
 
 
 def uninstall() -> None:
@@ -87,9 +47,7 @@ def flush(timeout: float | None = None) -> bool:
     never answered are reported as not executed.
     """
     guarded(raw_loops.end_here)
-    done = [exporter.flush(timeout) for exporter in _exporters()]
-    _forget_what_has_delivered()
-    return all(done)
+    return HERE.flush(timeout)
 
 
 def status() -> dict[str, Any]:
@@ -102,8 +60,8 @@ def status() -> dict[str, Any]:
         "spans": exporter.counters() if exporter is not None else None,
         "last_problem": exporter.last_problem if exporter is not None else "",
         "internal_errors": dict(FAILURES),
-        "frameworks": dict(_states),
-        "targets": [*map(_row, _rows), *(_broken_row(*pair) for pair in _broken.items())],
+        "frameworks": dict(HERE.hooks.states),
+        "targets": HERE.hooks.targets(),
     }
 
 
@@ -120,18 +78,157 @@ def _start(environ: Any) -> None:
     install()
 
 
-def _configure(settings: Settings, redactor: Redactor | str | None) -> None:
-    active = runtime.ACTIVE
-    if redactor is _AS_IT_IS and active.exporter is not None:
-        chosen = active.capture.redactor
-    elif isinstance(redactor, str):
-        chosen = _loaded(settings.redactor)
-    else:
-        chosen = redactor
-    active.capture = Capture(settings.content, settings.max_value_bytes, settings.hash_key, chosen)
-    if active.exporter is None or settings != active.settings:
-        _replace_exporter(settings)
-    active.settings = settings
+class Hooks:
+    """Every framework that is known here, and what became of its targets."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, str] = {}
+        """Framework -> waiting, awake, disabled or broken."""
+        self.rows: list[Row] = []
+        self._broken: dict[str, str] = {}
+        """Framework -> why its adapter cannot be loaded."""
+        self._registered = False
+        self._lock = threading.RLock()
+
+    def register(self) -> None:
+        """Wait for the frameworks' packages, our own and other distributions'; once."""
+        if not self._registered:
+            self._registered = True
+            disabled = {name.strip() for name in runtime.ACTIVE.settings.disabled_frameworks.split(",")}
+            known: list[Entry | plugins.Outside] = [*FRAMEWORKS, *(guarded(plugins.adapters) or ())]
+            for entry in known:
+                self._wait_for(entry, disabled)
+
+    def _wait_for(self, entry: Entry | plugins.Outside, disabled: set[str]) -> None:
+        if entry.name in self.states:
+            LOG.warning("the adapter %s is not used: there is one of that name", entry.adapter)
+            return
+        self.states[entry.name] = LEFT_ALONE if entry.name in disabled else WAITING
+        if entry.name not in disabled:
+            for package in entry.packages:
+                before_import(package, functools.partial(self._wake, entry))
+
+    def _wake(self, entry: Entry | plugins.Outside) -> None:
+        """One of the framework's packages is about to be imported: load the adapter, wait for its modules."""
+        with self._lock:
+            if self.states[entry.name] == AWAKE:
+                return
+            self.states[entry.name] = AWAKE
+        try:
+            targets = entry.load().targets
+        except Exception as error:
+            self.states[entry.name] = BROKEN
+            self._broken[entry.name] = f"{type(error).__name__}: {error}"
+            LOG.warning("the adapter %s cannot be loaded: %s", entry.name, self._broken[entry.name])
+            return
+        modules: dict[str, list[Row]] = {}
+        for target in targets:
+            row = Row(entry.name, target)
+            self.rows.append(row)
+            modules.setdefault(target.module, []).append(row)
+        for module, rows in modules.items():
+            when_imported(module, functools.partial(patch_all, rows))
+
+    def targets(self) -> list[dict[str, Any]]:
+        """Rows for `status()`, one a target and one for each adapter that is broken."""
+        broken = {"target": "", "state": BROKEN, "optional": False}
+        return [
+            *(row.told() for row in self.rows),
+            *({"framework": name, **broken, "problem": why} for name, why in self._broken.items()),
+        ]
+
+    def after_fork(self) -> None:
+        """A lock may have been held by a thread that is not here."""
+        self._lock = threading.RLock()
+
+
+class Installation:
+    """What this process has set up, and all exporters that may still hold spans of it."""
+
+    def __init__(self) -> None:
+        self.hooks = Hooks()
+        self._lock = threading.RLock()
+        self._replaced: list[Exporter] = []
+        """Exporters of earlier settings."""
+        self._end_by: tuple[int, float] = (0, 0.0)
+        """(process, when the last span of it must have left; monotonic seconds)."""
+        self._ends_arranged = self._threads_patched = False
+
+    def install(self, redactor: Redactor | str | None, changes: dict[str, Any]) -> None:
+        with self._lock:
+            base = runtime.ACTIVE.settings if runtime.ACTIVE.exporter is not None else from_environment()
+            if isinstance(redactor, str) and redactor is not _AS_IT_IS:
+                changes["redactor"] = redactor
+            settings = with_changes(base, changes)
+            self._configure(settings, redactor)
+            guarded(self.hooks.register)
+            if settings.threads and not self._threads_patched:
+                self._threads_patched = True
+                guarded(propagate.patch_threads)
+            runtime.ACTIVE.on = not settings.trace_disabled
+
+    def _configure(self, settings: Settings, redactor: Redactor | str | None) -> None:
+        active = runtime.ACTIVE
+        if redactor is _AS_IT_IS and active.exporter is not None:
+            chosen = active.capture.redactor
+        elif isinstance(redactor, str):
+            chosen = _loaded(settings.redactor)
+        else:
+            chosen = redactor
+        active.capture = Capture(settings.content, settings.max_value_bytes, settings.hash_key, chosen)
+        if active.exporter is None or settings != active.settings:
+            self._replace_exporter(settings)
+        active.settings = settings
+        self._arrange_ends()
+
+    def _replace_exporter(self, settings: Settings) -> None:
+        """The old exporter keeps delivering what it has; both are flushed at exit."""
+        if runtime.ACTIVE.exporter is not None:
+            self._replaced.append(runtime.ACTIVE.exporter)
+            runtime.ACTIVE.exporter.retire()
+        self._forget_what_has_delivered()
+        runtime.ACTIVE.exporter = Exporter(settings) if settings.records else None
+
+    def _arrange_ends(self) -> None:
+        if not self._ends_arranged:
+            self._ends_arranged = True
+            settings = runtime.ACTIVE.settings
+            limit = settings.exit_timeout + 1 if settings.sigterm_flush else None
+            guarded(process_end.arrange, self.deliver_what_is_left, self._after_fork, limit)
+
+    def flush(self, timeout: float | None) -> bool:
+        done = [exporter.flush(timeout) for exporter in self._exporters()]
+        self._forget_what_has_delivered()
+        return all(done)
+
+    def _exporters(self) -> list[Exporter]:
+        """All that may hold spans."""
+        active = runtime.ACTIVE.exporter
+        return [*self._replaced, *([] if active is None else [active])]
+
+    def _forget_what_has_delivered(self) -> None:
+        self._replaced[:] = [exporter for exporter in self._replaced if exporter.counters()["queued"]]
+
+    def deliver_what_is_left(self) -> None:
+        """One time limit for everything, however many ways of ending a process goes through."""
+        if self._end_by[0] != os.getpid():
+            self._end_by = os.getpid(), time.monotonic() + runtime.ACTIVE.settings.exit_timeout
+        deadline = self._end_by[1]
+        guarded(raw_loops.end)
+        guarded(_announce_open_runs)
+        for exporter in self._exporters():
+            guarded(exporter.close, max(deadline - time.monotonic(), 0))
+
+    def _after_fork(self) -> None:
+        """The child has one thread and none of the parent's records; a lock may be held by another."""
+        self._lock = threading.RLock()
+        self.hooks.after_fork()
+        runs.reseed()
+        raw_loops.forget_everything()
+        announce.forget_all()
+        self._replaced.clear()
+        if runtime.ACTIVE.exporter is not None:
+            runtime.ACTIVE.exporter.forget_parent()
 
 
 def _loaded(reference: str) -> Redactor | None:
@@ -143,185 +240,10 @@ def _loaded(reference: str) -> Redactor | None:
         return lambda kind, text: ""
 
 
-def _replace_exporter(settings: Settings) -> None:
-    """The old exporter keeps delivering what it has; both are flushed at exit."""
-    if runtime.ACTIVE.exporter is not None:
-        _replaced.append(runtime.ACTIVE.exporter)
-        runtime.ACTIVE.exporter.retire()
-    _forget_what_has_delivered()
-    runtime.ACTIVE.exporter = export.Exporter(settings) if settings.records else None
-    _register_once("exit", _at_process_end)
-
-
-def _exporters() -> list[export.Exporter]:
-    """All that may hold spans."""
-    active = runtime.ACTIVE.exporter
-    return [*_replaced, *([] if active is None else [active])]
-
-
-def _forget_what_has_delivered() -> None:
-    _replaced[:] = [exporter for exporter in _replaced if exporter.counters()["queued"]]
-
-
-def _at_process_end() -> None:
-    export.at_exit(_deliver_what_is_left)
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_after_fork)
-    settings = runtime.ACTIVE.settings
-    if settings.sigterm_flush:
-        guarded(export.flush_on_sigterm, _deliver_what_is_left, settings.exit_timeout + 1)
-
-
-def _deliver_what_is_left() -> None:
-    """One time limit for everything, however many ways of ending a process goes through."""
-    global _end_by
-    if _end_by[0] != os.getpid():
-        _end_by = os.getpid(), time.monotonic() + runtime.ACTIVE.settings.exit_timeout
-    deadline = _end_by[1]
-    guarded(raw_loops.end)
-    guarded(_announce_open_runs)
-    for exporter in _exporters():
-        guarded(exporter.close, max(deadline - time.monotonic(), 0))
-
-
 def _announce_open_runs() -> None:
     for span in announce.due(time.time_ns(), 0):
         runtime.emit(span, len(span))
 
 
-def _after_fork() -> None:
-    """The child has one thread and none of the parent's records; a lock may have been held by another."""
-    global _lock
-    _lock = threading.RLock()
-    runs.reseed()
-    raw_loops.forget_everything()
-    announce.forget_all()
-    _replaced.clear()
-    if runtime.ACTIVE.exporter is not None:
-        runtime.ACTIVE.exporter.forget_parent()
-
-
-def _register_hooks() -> None:
-    _register_once("hooks", _register_all_hooks)
-    if runtime.ACTIVE.settings.threads:
-        _register_once("threads", propagate.patch_threads)
-
-
-def _register_once(what: str, action: Callable[[], None]) -> None:
-    if what not in _once:
-        _once.add(what)
-        guarded(action)
-
-
-def _register_all_hooks() -> None:
-    disabled = {name.strip() for name in runtime.ACTIVE.settings.disabled_frameworks.split(",")}
-    known: list[Entry | outside.Outside] = [*FRAMEWORKS, *(guarded(outside.adapters) or ())]
-    for entry in known:
-        if entry.name in _states:
-            LOG.warning("the adapter %s is not used: there is one of that name", entry.adapter)
-            continue
-        _states[entry.name] = LEFT_ALONE if entry.name in disabled else WAITING
-        if entry.name not in disabled:
-            for package in entry.packages:
-                before_import(package, functools.partial(_wake, entry))
-
-
-def _wake(entry: Entry | outside.Outside) -> None:
-    """One of the framework's packages is about to be imported: load the adapter, wait for its modules."""
-    with _lock:
-        if _states[entry.name] == AWAKE:
-            return
-        _states[entry.name] = AWAKE
-    try:
-        targets = entry.load().targets
-    except Exception as error:
-        _states[entry.name] = BROKEN
-        _broken[entry.name] = f"{type(error).__name__}: {error}"
-        LOG.warning("the adapter %s cannot be loaded: %s", entry.name, _broken[entry.name])
-        return
-    modules: dict[str, list[Row]] = {}
-    for target in targets:
-        row = Row(entry.name, target)
-        _rows.append(row)
-        modules.setdefault(target.module, []).append(row)
-    for module, rows in modules.items():
-        when_imported(module, functools.partial(_patch_all, rows))
-
-
-def _patch_all(rows: list[Row], module: Any) -> None:
-    for row in rows:
-        guarded(_patch, row, module)
-
-
-def _patch(row: Row, module: Any) -> None:
-    """Wrap one target; where our wrapper is already, below others or not, it stays as it is.
-
-    Also called when a module is reloaded or imported anew: its functions are new then.
-    """
-    holder, name = module, row.target.attribute
-    if "." in name:
-        class_name, _, name = name.partition(".")
-        holder = getattr(module, class_name, None)
-    if holder is None or not hasattr(holder, name):
-        row.state = MISSING
-        row.problem = f"{row.target.module} has no {row.target.attribute}"
-        return
-    if not _wrapped_by(row.target.wrapper, getattr(holder, name)):
-        _wrap(holder, name, row.target.wrapper)
-    row.state, row.problem = PATCHED, ""
-
-
-def _wrap(holder: Any, name: str, wrapper: Wrapper) -> None:
-    """A method that is a plain function gets a plain function: wrapt would make a proxy on each call."""
-    original = vars(holder).get(name)
-    if (
-        isinstance(holder, type)
-        and type(original) is FunctionType
-        and not original.__code__.co_flags & _LATER
-    ):
-        setattr(holder, name, _method(original, wrapper))
-        return
-    import wrapt
-
-    wrapt.wrap_function_wrapper(holder, name, wrapper)
-
-
-def _method(original: FunctionType, wrapper: Wrapper) -> Any:
-    @functools.wraps(original)
-    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return wrapper(MethodType(original, self), self, args, kwargs)
-
-    made: Any = method
-    made._self_wrapper = wrapper  # as wrapt calls it
-    return made
-
-
-def _wrapped_by(wrapper: Any, function: Any) -> bool:
-    """Whether one of the function's layers is ours."""
-    for _ in range(_MOST_LAYERS):
-        if getattr(function, "_self_wrapper", None) is wrapper:
-            return True
-        function = getattr(function, "__wrapped__", None)
-        if function is None:
-            break
-    return False
-
-
-def _row(row: Row) -> dict[str, Any]:
-    return {
-        "framework": row.framework,
-        "target": f"{row.target.module}:{row.target.attribute}",
-        "state": row.state,
-        "optional": row.target.optional,
-        "problem": row.problem,
-    }
-
-
-def _broken_row(framework: str, problem: str) -> dict[str, Any]:
-    return {
-        "framework": framework,
-        "target": "",
-        "state": BROKEN,
-        "optional": False,
-        "problem": problem,
-    }
+HERE = Installation()
+"""That of this process."""

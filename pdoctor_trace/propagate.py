@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import runtime
-from .guard import guarded
+from .harmless import guarded
 from .importing import when_imported
 from .runs import CURRENT, Frame, current
 

@@ -20,14 +20,14 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from operator import length_hint
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import orjson
 
 from . import announce, otel, runtime, sdkspans, semconv
 from .wire import Pairs, as_dict, run_bytes, span_bytes
 
-ids = random.Random(os.urandom(16))
+numbers = random.Random(os.urandom(16))
 """Our own generator: the host's `random.seed(7)` must not make ids repeat, nor we disturb its numbers."""
 
 MAX_SHARED_STATES = 1_024
@@ -36,16 +36,16 @@ _NUMBERS = range(1 << 62)
 
 
 def new_trace_id() -> int:
-    return ids.getrandbits(128) or 1
+    return numbers.getrandbits(128) or 1
 
 
 def new_span_id() -> int:
-    return ids.getrandbits(64) or 1
+    return numbers.getrandbits(64) or 1
 
 
 def reseed() -> None:
     """In a forked child: or both processes would draw the same ids."""
-    ids.seed(os.urandom(16))
+    numbers.seed(os.urandom(16))
 
 
 class RunState:
@@ -299,8 +299,10 @@ class OpenRun(Frame):
         end = max(time.time_ns() if end_ns is None else end_ns, self.start_ns)
         message = None if error is None else runtime.ACTIVE.capture.message(error)
         pairs = self._attributes(error)
-        ids = (self.span_id, self.parent_id)
-        span = span_bytes(state.encoded, *ids, _run_name(self.agent), self.start_ns, end, message, pairs)
+        own, parent = self.span_id, self.parent_id
+        span = span_bytes(
+            state.encoded, own, parent, _run_name(self.agent), self.start_ns, end, message, pairs
+        )
         runtime.emit(span, len(span))
         if self.sdk is not None:
             sdkspans.finish(self.sdk, {**state.pairs(), **as_dict(pairs)}, message, end)
@@ -308,8 +310,9 @@ class OpenRun(Frame):
     def announcement(self, now_ns: int) -> bytes:
         """A span that says that the run goes on, and of what it is."""
         pairs = (*self._attributes(None, ended=False), semconv.RUN_GOING_ON, True)
-        ids = (new_span_id(), self.span_id)
-        return span_bytes(self.state.encoded, *ids, _run_name(self.agent), self.start_ns, now_ns, None, pairs)
+        own, parent = new_span_id(), self.span_id
+        name = _run_name(self.agent)
+        return span_bytes(self.state.encoded, own, parent, name, self.start_ns, now_ns, None, pairs)
 
     def _attributes(self, error: BaseException | None, *, ended: bool = True) -> Pairs:
         capture = runtime.ACTIVE.capture
@@ -336,6 +339,27 @@ class OpenRun(Frame):
             self.source,
             *body,
         )
+
+
+AnyRun = TypeVar("AnyRun", bound=OpenRun)
+
+
+@overload
+def run_here(source: str) -> OpenRun | None: ...
+@overload
+def run_here(source: str, kind: type[AnyRun]) -> AnyRun | None: ...
+
+
+def run_here(source: str, kind: type[Any] = OpenRun) -> Any:
+    """The open run of this framework whose loop the running code is part of, None where there is none.
+
+    A model call made inside a tool's body is not a request of the outer run: it is the tool's own business.
+    """
+    frame = current()
+    if frame is None or frame.in_body:
+        return None
+    run = frame.run
+    return run if isinstance(run, kind) and run.source == source else None
 
 
 def _run_name(agent: str | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import otel
 from .capture import Capture
 from .export import Exporter
@@ -44,3 +46,18 @@ def emit(span: bytes | CallRecord, content_bytes: int) -> None:
     exporter = ACTIVE.exporter
     if exporter is not None:
         exporter.put(span, content_bytes)
+
+
+def arguments(given: Any) -> bytes | None:
+    """JSON text of what is kept of a call's arguments by the content mode; None where nothing is."""
+    return ACTIVE.capture.arguments(given)
+
+
+def argument_text(text: Any) -> tuple[bytes | None, bool]:
+    """The same of arguments that a model wrote as JSON text, and whether they were well formed."""
+    return ACTIVE.capture.argument_text(text)
+
+
+def outcome(value: Any) -> bytes | None:
+    """JSON text of what is kept of a tool's result, to close its call with."""
+    return ACTIVE.capture.result(value)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from . import raw_loops, runtime
-from .guard import guarded
+from .harmless import guarded
 from .runs import USER, OpenRun
-from .span import enter_frame, leave
+from .wrappers import enter_frame, leave
 
 
 @contextmanager

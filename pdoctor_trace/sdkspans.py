@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from . import runtime, semconv
-from .guard import guarded
+from .harmless import guarded
 from .wire import AttributeValue
 
 _trace: Any = None

@@ -12,6 +12,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .settings import usable_key
 from .wire import rejected_spans
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ LONGEST_ANSWER = 65_536
 _WINDOW_BITS = {"gzip": 31, "deflate": 15}
 """What zlib calls the two encodings of HTTP."""
 _LEVEL = 3
+_OTHER_HOST = b"forbidden_host"
+"""Part of the collector's refusal to answer under this host name; a key changes nothing about that."""
 
 
 class Answer(NamedTuple):
@@ -37,6 +40,8 @@ class Answer(NamedTuple):
     retry_after: float | None = None
     rejected: int = 0
     problem: str = ""
+    key_refused: bool = False
+    """Whether it is for its API key, or for want of one, that the request was refused."""
 
     @property
     def delivered(self) -> bool:
@@ -48,15 +53,20 @@ class Answer(NamedTuple):
 
 
 class Sender:
-    """One kept-alive HTTP connection to the collector."""
+    """One kept-alive HTTP connection to the collector; ValueError for a key that no header can hold."""
 
     def __init__(
         self, endpoint: str, api_key: str = "", timeout: float = 10.0, compression: str = "none"
     ) -> None:
-        self._endpoint, self._compression = endpoint, compression
+        self._endpoint = endpoint
         self._headers = {"Content-Type": "application/x-protobuf", "User-Agent": "pdoctor-trace"}
-        if api_key:
-            self._headers["Authorization"] = f"Bearer {api_key}"
+        self._encoding = _encoding(compression, endpoint)
+        if self._encoding is not None:
+            self._headers["Content-Encoding"] = self._encoding
+        key = usable_key(api_key)
+        self._has_key = bool(key)
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
         self._timeout = timeout
         self._connection: HTTPConnection | None = None
 
@@ -64,10 +74,7 @@ class Sender:
         """Post once; a kept-alive connection that the collector has closed meanwhile is opened anew."""
         from http.client import HTTPException
 
-        try:
-            body = self._compressed(body)
-        except ValueError as error:
-            return Answer(0, problem=f"{type(error).__name__}: {error}")
+        body = self._compressed(body)
         if self._connection is not None:
             try:
                 return self._post(self._connection, body)
@@ -95,9 +102,7 @@ class Sender:
     @functools.cached_property
     def url(self) -> SplitResult:
         """Where the collector is; ValueError where the endpoint is no address."""
-        from urllib.parse import urlsplit
-
-        return urlsplit(self._endpoint if "//" in self._endpoint else f"http://{self._endpoint}")
+        return _url(self._endpoint)
 
     @functools.cached_property
     def path(self) -> str:
@@ -106,16 +111,11 @@ class Sender:
         return path if path.endswith("/v1/traces") else f"{path}/v1/traces"
 
     def _compressed(self, body: bytes) -> bytes:
-        """By the setting; on this machine, compressing takes longer than sending."""
-        kind = self._compression
-        if kind == "auto":
-            kind = "none" if _is_this_machine(self.url.hostname or "") else "gzip"
-        if kind not in _WINDOW_BITS:
+        if self._encoding is None:
             return body
         import zlib
 
-        self._headers["Content-Encoding"] = kind
-        writer = zlib.compressobj(level=_LEVEL, wbits=_WINDOW_BITS[kind])
+        writer = zlib.compressobj(level=_LEVEL, wbits=_WINDOW_BITS[self._encoding])
         return writer.compress(body) + writer.flush()
 
     def _open(self) -> HTTPConnection:
@@ -138,8 +138,27 @@ class Sender:
             self.close()  # the rest of the answer is not waited for
         if 200 <= response.status < 300:
             return Answer(response.status, rejected=rejected_spans(content))
-        retry_after = _seconds(response.headers.get("Retry-After"))
-        return Answer(response.status, retry_after=retry_after, problem=f"HTTP {response.status}")
+        return self._refused(response, content)
+
+    def _refused(self, response: HTTPResponse, content: bytes) -> Answer:
+        status = response.status
+        if status == 403 and _OTHER_HOST in content:
+            return Answer(status, problem=f"HTTP {status}: it does not answer to {self.url.hostname}")
+        if status in (401, 403):
+            return Answer(status, problem=f"HTTP {status}: {self._about_key(status)}", key_refused=True)
+        return Answer(
+            status, retry_after=_seconds(response.headers.get("Retry-After")), problem=f"HTTP {status}"
+        )
+
+    def _about_key(self, status: int) -> str:
+        """What is wrong with the key and how to come by a better one; never the key itself."""
+        if not self._has_key:
+            found = "it wants an API key, and PDOCTOR_API_KEY is not set"
+        elif status == 401:
+            found = "it does not know the API key in PDOCTOR_API_KEY"
+        else:
+            found = "the API key in PDOCTOR_API_KEY may not send spans"
+        return f"{found}; `pdoctor keys create --scope ingest`, where the collector runs, makes one"
 
 
 def _answer_until(deadline: float, sock: Any, *arguments: Any, **options: Any) -> HTTPResponse:
@@ -175,6 +194,22 @@ def _beginning(response: HTTPResponse) -> bytes:
         return response.read(LONGEST_ANSWER)
     except TimeoutError:
         return b""
+
+
+def _url(endpoint: str) -> SplitResult:
+    from urllib.parse import urlsplit
+
+    return urlsplit(endpoint if "//" in endpoint else f"http://{endpoint}")
+
+
+def _encoding(compression: str, endpoint: str) -> str | None:
+    """By the setting; `auto` compresses nothing on this machine, where that takes longer than sending."""
+    if compression == "auto":
+        try:
+            compression = "none" if _is_this_machine(_url(endpoint).hostname or "") else "gzip"
+        except ValueError:
+            return None  # no address: nothing is ever sent
+    return compression if compression in _WINDOW_BITS else None
 
 
 def _is_this_machine(host: str) -> bool:

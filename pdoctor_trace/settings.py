@@ -86,20 +86,24 @@ def table() -> tuple[tuple[str, str, Any, str], ...]:
 _told: set[str] = set()
 
 
-def _tell(message: str) -> None:
-    """Warn once: the settings are read several times in one process."""
-    if message not in _told:
-        _told.add(message)
-        LOG.warning("%s", message)
-
-
 def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
-    """Settings of this process; an unusable value is told in the log and the default taken.
+    """Settings of this process; an unusable value is told in the log, once however often they are read."""
+    settings, problems = read(environ)
+    for problem in problems:
+        if problem not in _told:
+            _told.add(problem)
+            LOG.warning("%s", problem)
+    return settings
+
+
+def read(environ: Mapping[str, str] = os.environ) -> tuple[Settings, tuple[str, ...]]:
+    """Settings of an environment, and what is wrong there: where a value cannot be used, the default is.
 
     A tracer must not stop its host because of a typing slip in a variable, nor send what the slip was to
     hold back: an unknown content mode keeps nothing.
     """
     chosen: dict[str, Any] = {}
+    problems: list[str] = []
     implied = otel_variables.defaults(environ)
     for name, env, default, _ in table():
         text = environ.get(env, implied.get(env))
@@ -110,10 +114,10 @@ def from_environment(environ: Mapping[str, str] = os.environ) -> Settings:
         except ValueError as error:
             if name == "content":
                 chosen[name] = "none"
-                _tell(f"{env}: {error}; no content is kept")
+                problems.append(f"{env}: {error}; no content is kept")
             else:
-                _tell(f"{env} is ignored: {error}")
-    return replace(Settings(), **chosen)
+                problems.append(f"{env} is ignored: {error}")
+    return replace(Settings(), **chosen), tuple(problems)
 
 
 def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
@@ -144,7 +148,20 @@ def _value(name: str, given: Any, default: Any) -> Any:
         return _not_negative(float(given))
     if name == "content":
         return _content_mode(str(given))
+    if name == "api_key":
+        return usable_key(str(given))
     return str(given)
+
+
+def usable_key(given: str) -> str:
+    """The key without white space around it; ValueError, which never shows it, if no header can hold it."""
+    key = given.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise ValueError(
+            "the key holds a line break, a control character or a letter that no HTTP header can hold "
+            "(expected the one line that `pdoctor keys create` printed)"
+        )
+    return key
 
 
 def _content_mode(given: str) -> str:

@@ -12,19 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from . import raw_loops
+from .calls import Call, new_call
 from .runs import USER, current
 from .runtime import ACTIVE
-from .span import (
-    Call,
-    Enter,
-    Visit,
-    Wrapper,
-    around,
-    around_async,
-    around_async_generator,
-    around_generator,
-    new_call,
-)
+from .wrappers import Enter, Visit, Wrapper, around, around_async, around_async_generator, around_generator
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -6,6 +6,9 @@ from __future__ import annotations
 class SynthError(Exception):
     """Base class of every error that `synth` raises on purpose."""
 
+    exit_code = 2
+    """That of the verb of `pdoctor` which it ends."""
+
 
 class BadInput(SynthError):
     """Outside input that cannot be used: a case, a run record, a policy file, a paragraph.

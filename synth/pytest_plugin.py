@@ -5,7 +5,7 @@
 ...     pdoctor.check("my_package.agent:run")
 
 Marker arguments: `cases` (how many, or a file of cases), `seed`, and every other field of
-`synth.generate.Options`. `check` takes an agent as `pdoctor test` does, or a function that can be
+`synth.cases.generate.Options`. `check` takes an agent as `pdoctor test` does, or a function that can be
 imported; it runs in a process of its own, traced, and a collector judges it.
 """
 
@@ -26,8 +26,9 @@ import pytest
 import synth
 
 if TYPE_CHECKING:
-    from synth.case import Case
-    from synth.harness import Harness, Result
+    from synth.cases.case import Case
+    from synth.experiments.harness import Harness
+    from synth.experiments.trial import Result
     from synth.simulated_model import SimulatedModel
 
 __all__ = ["Bench", "Pdoctor", "synth"]
@@ -64,8 +65,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _cases(wanted: dict[str, Any]) -> list[Case]:
-    from synth.case import read_cases
-    from synth.generate import Options, generate
+    from synth.cases.case import read_cases
+    from synth.cases.generate import Options, generate
 
     count, seed = wanted.pop("cases", DEFAULT_CASES), wanted.pop("seed", 1)
     known = [field.name for field in fields(Options)]
@@ -83,7 +84,7 @@ class Bench:
     """What all tests of a session share: collector, simulated model, worker processes."""
 
     def __init__(self, config: pytest.Config) -> None:
-        from synth.harness import Harness, Options
+        from synth.experiments.harness import Harness, Options
         from synth.simulated_model import SimulatedModel
 
         self.model_name: str = config.getoption("--pdoctor-model") or DEFAULT_MODEL
@@ -152,7 +153,7 @@ class Pdoctor:
 
     def _run(self, agent: str, case: Case, model: str | None) -> Result:
         from synth.errors import SynthError
-        from synth.harness import Trial
+        from synth.experiments.trial import Trial
 
         __tracebackhide__ = True
         try:
@@ -162,7 +163,7 @@ class Pdoctor:
 
     def _shrunk(self, agent: str, model: str | None) -> Result | None:
         """The result of the smallest case that still fails, None if that is the case itself."""
-        from synth.shrink import shrink
+        from synth.cases.shrink import shrink
 
         failed: dict[str, Result] = {}
 

@@ -8,6 +8,18 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import quick
+
+if TYPE_CHECKING:
+    from tests.support.models import FakeModels
+    from tests.support.sink import OtlpSink
+
+pytest.register_assert_rewrite("tests.support")
 
 if importlib.util.find_spec("hypothesis"):  # environments of single frameworks do without
     from hypothesis import settings
@@ -20,3 +32,42 @@ if importlib.util.find_spec("hypothesis"):  # environments of single frameworks 
 for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, usual)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="what is not heavy and starts no other program")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("quick"):
+        config.pluginmanager.register(quick.Quick())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        quick.mark(item)
+
+
+@pytest.fixture(scope="session")
+def models() -> Iterator[FakeModels]:
+    """One server of scripted models."""
+    from tests.support.models import FakeModels
+
+    with FakeModels() as server:
+        yield server
+
+
+@pytest.fixture
+def sink() -> Iterator[OtlpSink]:
+    """Spans of this test; the tracer must not have failed anywhere inside."""
+    import pdoctor_trace  # importing it traces this process, which only its own tests want
+    from pdoctor_trace.harmless import FAILURES
+    from tests.support.sink import OtlpSink
+
+    FAILURES.clear()
+    with OtlpSink() as server:
+        pdoctor_trace.install(endpoint=server.url, batch_delay=0.0, content="full")
+        yield server
+        pdoctor_trace.flush()
+        pdoctor_trace.uninstall()
+    assert dict(FAILURES) == {}

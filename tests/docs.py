@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent / "frameworks"))
+import click
 
-from conformance import CELLS
-from environments import ENVIRONMENTS, recorded_results
-
+from collector.cli import serve
 from collector.metrics import METRICS
+from collector.settings import Settings
 from pdoctor_trace import settings
-from pdoctor_trace.command import VERBS, _exists
+from pdoctor_trace.command import VERBS, _exists, _name_variables
 from pdoctor_trace.frameworks import FRAMEWORKS
 from synth.agents import AGENTS
-from synth.generate import Options, generate
+from synth.cases.generate import Options, generate
 from synth.simulated_model import PROFILES
+from tests.frameworks.conformance import CELLS
+from tests.frameworks.environments import ENVIRONMENTS, recorded_results
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -92,8 +93,25 @@ def settings_table() -> str:
     return markdown(("variable", "default", "what it does"), rows)
 
 
+def collector_settings_table(of: type[Settings] = Settings) -> str:
+    """The options of `pdoctor serve` for a table of settings, each with the variable that it reads."""
+    verb = serve.command_of(of)
+    _name_variables(verb, "PDOCTOR_SERVE")
+    defaults = {one.name: one.default for one in fields(of)}
+    rows = [
+        (f"`{one.opts[0]}`", f"`{one.envvar}`", shown(defaults[one.name]), one.help)
+        for one in verb.params
+        if isinstance(one, click.Option)
+    ]
+    return markdown(("option", "variable", "default", "what it does"), rows)
+
+
 def shown(default: object) -> str:
-    return "-" if default == "" else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+    return (
+        "-"
+        if default in ("", None, ())
+        else f"`{str(default).lower() if isinstance(default, bool) else default}`"
+    )
 
 
 def synth_example() -> str:
@@ -111,6 +129,7 @@ PARTS = {
     "planners": planner_table,
     "metrics": metric_table,
     "settings": settings_table,
+    "collector settings": collector_settings_table,
 }
 
 

@@ -6,10 +6,9 @@ import re
 import tomllib
 from pathlib import Path
 
-from docs import README, renewed
-
 from pdoctor_trace.command import VERBS, _exists
 from synth.policies import load_policies
+from tests.docs import README, renewed
 
 TEXT = README.read_text()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,32 +13,41 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("pdoctor_trace", "synth", "collector")
 
-FORMAL_HALF = {
-    "model", "run", "errors", "constraints", "order", "solver", "bind", "check", "classify", "explain",
-    "completion", "repair", "monitor", "contracts", "policies", "planner", "conflict", "contradiction",
-}  # fmt: skip
-LANGUAGE_HALF = {
-    "case", "words", "grammar", "derive", "render", "parse", "generate", "mutate", "topics", "query",
-    "extract", "tools", "agents", "simulated_model", "harness", "campaign", "dissect", "plots",
-    "pytest_plugin", "extraction", "report", "lexer", "parse_errors", "deciders", "confirm", "expansion",
-    "pools", "toolbox", "topic_writer", "chat", "restructure",
-}  # fmt: skip
+WINGS = (
+    "errors", "client", "formal", "observed", "language", "cases", "judge", "policies", "llm",
+    "agents", "simulated_model", "experiments", "judge_process", "pytest_plugin",
+)  # fmt: skip
+"""From the ground up: a module imports its own wing and those before it. Lazy and type-only imports count."""
 WEB = {"fastapi", "starlette"}
 WIRE = {"google", "grpc", "opentelemetry"}
 SQL = {"sqlalchemy", "sqlite3", "alembic", "psycopg"}
+LONGEST = 530
+"""Lines of a source file: beyond them it holds a second idea."""
+OUTSIDERS = {
+    "tests/pdoctor_trace/test_importing.py",
+    "tests/support/outside_kinds.py",
+    "tests/support/outside_policies.py",
+}
+"""Tests that make a distribution of somebody else, and put it where Python looks."""
 
 
 def imports(path: str, tree: ast.AST, *, top_level_only: bool = False) -> Iterator[str]:
     """Dotted names of everything a module imports (only what runs at import time, if asked)."""
+    for module, names in statements(path, walk_at_import(tree) if top_level_only else ast.walk(tree)):
+        yield module
+        yield from (f"{module}.{name}" for name in names)
+
+
+def statements(path: str, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, list[str]]]:
+    """Module and the names taken from it, for each import."""
     folders = path.split("/")[:-1]
-    for node in walk_at_import(tree) if top_level_only else ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, []) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             near = folders[: len(folders) - node.level + 1] if node.level else []
             module = ".".join([*near, *filter(None, [node.module])])
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)
+            yield module, [alias.name for alias in node.names]
 
 
 def walk_at_import(tree: ast.AST) -> Iterator[ast.AST]:
@@ -72,17 +82,29 @@ def tracer_violations(path: str, every: set[str], at_import: set[str], tops: set
 
 
 def synth_violations(path: str, every: set[str], at_import: set[str], tops: set[str]) -> Iterator[str]:
-    if "z3" in tops and path != "synth/solver.py":
-        yield "imports z3 outside synth/solver.py"
+    if "z3" in tops and path != "synth/formal/solver.py":
+        yield "imports z3 outside synth/formal/solver.py"
     if any(name.partition(".")[0] == "z3" for name in at_import):
         yield "imports z3 before it is needed"
     if tops & {"collector", "pdoctor_trace"}:
         yield "imports the collector or the tracer"
-    room = path.removeprefix("synth/").partition("/")[0].removesuffix(".py")
-    wanted = at_import if room == "policies" else every
-    rooms = {name.split(".")[1] for name in wanted if name.startswith("synth.") and name.count(".")}
-    if room in FORMAL_HALF and rooms & LANGUAGE_HALF:
-        yield f"formal half imports {sorted(rooms & LANGUAGE_HALF)}"
+    wing = wing_of(path)
+    if wing == "__init__":
+        return
+    if wing not in WINGS:
+        yield f"{wing} is no wing of synth: its place in WINGS is missing"
+        return
+    wings = {name.split(".")[1] for name in every if name.startswith("synth.") and name.count(".")}
+    above = [other for other in WINGS[WINGS.index(wing) + 1 :] if other in wings]
+    if above:
+        yield f"imports upward: {', '.join(above)}"
+    if through_the_door := sorted(wings - {*WINGS}):
+        yield f"imports from synth itself, not from a wing: {', '.join(through_the_door)}"
+
+
+def wing_of(path: str) -> str:
+    """The folder or module at the top of synth that a module is in."""
+    return path.removeprefix("synth/").partition("/")[0].removesuffix(".py")
 
 
 def collector_violations(path: str, every: set[str], at_import: set[str], tops: set[str]) -> Iterator[str]:
@@ -95,6 +117,15 @@ def collector_violations(path: str, every: set[str], at_import: set[str], tops: 
         yield "imports the wire format outside otlp"
     if tops & SQL and room != "store":
         yield "imports a database outside store"
+    if room != "cli" and (inner := sorted(name for name in every if goes_inside(name, every))):
+        yield f"imports the inside of a wing of synth: {', '.join(inner)}"
+
+
+def goes_inside(name: str, every: set[str]) -> bool:
+    """Whether an import goes to a module within a wing of synth, rather than to what the wing gives out."""
+    outer = name.rpartition(".")[0]
+    given_out = outer.count(".") == 1 and outer in every  # from synth.WING import NAME
+    return name.startswith("synth.") and name.count(".") > 1 and not given_out
 
 
 def modules() -> list[str]:
@@ -109,22 +140,31 @@ def test_every_module_keeps_the_dependency_rules() -> None:
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("pdoctor_trace/span.py", "import langchain"),
+        ("pdoctor_trace/calls.py", "import langchain"),
         ("pdoctor_trace/export.py", "from opentelemetry.sdk.trace import TracerProvider"),
         ("pdoctor_trace/frameworks/x.py", "import openai"),
         ("pdoctor_trace/runs.py", "def f():\n    import collector.app"),
-        ("synth/check.py", "def f():\n    import z3"),
-        ("synth/solver.py", "import z3"),
-        ("synth/check.py", "from synth import parse"),
-        ("synth/order.py", "from synth.case import Case"),
-        ("synth/order.py", "from .case import Case"),
-        ("synth/constraints/before.py", "from ..case import Case"),
-        ("synth/harness.py", "import collector"),
-        ("synth/policies.py", "from synth.parse import parse"),
-        ("collector/rebuild.py", "import pdoctor_trace"),
-        ("collector/bind.py", "import fastapi"),
+        ("synth/formal/check.py", "def f():\n    import z3"),
+        ("synth/formal/solver.py", "import z3"),
+        ("synth/formal/check.py", "from synth import language"),
+        ("synth/formal/order.py", "from synth.cases.case import Case"),
+        ("synth/formal/order.py", "from ..cases.case import Case"),
+        ("synth/formal/order.py", "def f():\n    from synth.judge import judge"),
+        ("synth/formal/order.py", "if TYPE_CHECKING:\n    from synth.observed.run import Run"),
+        ("synth/formal/constraints/before.py", "from ...cases.case import Case"),
+        ("synth/experiments/harness.py", "import collector"),
+        ("synth/policies/load.py", "def sentences():\n    from synth.llm.chat import ask"),
+        ("synth/cases/generate.py", "from synth import pytest_plugin"),
+        ("synth/formal/order.py", "from synth import Case"),
+        ("synth/games.py", "from synth.errors import BadInput"),
+        ("collector/rebuild/__init__.py", "import pdoctor_trace"),
+        ("collector/judging/bind.py", "import fastapi"),
         ("collector/pipeline/writer.py", "import sqlite3"),
         ("collector/store/schema.py", "import google.protobuf"),
+        ("collector/model.py", "from synth.observed.run import Run"),
+        ("collector/model.py", "import synth.observed.run"),
+        ("collector/judging/assess.py", "def f():\n    from synth.formal.constraints.before import Before"),
+        ("collector/api/runs.py", "if TYPE_CHECKING:\n    from synth.judge.rules import Rules"),
     ],
 )
 def test_a_planted_import_breaks_a_rule(path: str, source: str) -> None:
@@ -135,11 +175,142 @@ def test_a_planted_import_breaks_a_rule(path: str, source: str) -> None:
     ("path", "source"),
     [
         ("pdoctor_trace/frameworks/x.py", "def read():\n    import openai"),
-        ("synth/solver.py", "def solver():\n    import z3"),
-        ("synth/policies.py", "def sentences():\n    from synth.parse import parse"),
+        ("synth/formal/solver.py", "def solver():\n    import z3"),
+        ("synth/policies/load.py", "def sentences():\n    from synth.language.parse import parse"),
+        ("synth/formal/order.py", "from synth.errors import BadInput"),
         ("collector/otlp/http.py", "from google.rpc import status_pb2"),
-        ("synth/harness.py", "from opentelemetry import baggage"),
+        ("synth/experiments/harness.py", "from opentelemetry import baggage"),
+        ("collector/model.py", "from synth.observed import Run, ToolCall"),
+        ("collector/model.py", "from synth import Run\nfrom synth.errors import BadInput"),
+        ("collector/cli/demo.py", "def f():\n    from synth.experiments.harness import Harness"),
     ],
 )
 def test_what_the_rules_allow_is_not_reported(path: str, source: str) -> None:
     assert violations(path, source) == []
+
+
+def imported(path: str, source: str, every: Collection[str]) -> set[str]:
+    """Modules of ours that a module imports; a package only where something of its `__init__` is taken."""
+    taken = statements(path, ast.walk(ast.parse(source)))
+    found = {(module, f"{module}.{name}") for module, names in taken for name in names or ["-"]}
+    return {inner if inner in every else module for module, inner in found} & set(every) - {dotted(path)}
+
+
+def dotted(path: str) -> str:
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def circles(sources: Mapping[str, str]) -> list[set[str]]:
+    """Groups of modules that import each other, lazily and for types included."""
+    every = {dotted(path) for path in sources}
+    direct = {dotted(path): imported(path, source, every) for path, source in sources.items()}
+    behind = {name: reached(direct, name) for name in direct}
+    groups = {frozenset(other for other in behind[name] if name in behind[other]) for name in direct}
+    return [set(group) for group in groups if group]
+
+
+def reached(direct: Mapping[str, set[str]], name: str) -> set[str]:
+    """What a module imports, directly or not."""
+    found: set[str] = set()
+    waiting = set(direct[name])
+    while waiting:
+        found.add(one := waiting.pop())
+        waiting |= direct[one] - found
+    return found
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert circles({path: (ROOT / path).read_text() for path in modules()}) == []
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from synth.formal.model import Spec",
+        "def spec():\n    from .model import Spec",
+        "if TYPE_CHECKING:\n    import synth.formal.model",
+    ],
+)
+def test_a_planted_circle_is_seen(back: str) -> None:
+    sources = {
+        "synth/formal/__init__.py": "from synth.formal.model import Spec",
+        "synth/formal/model.py": "from synth.formal import order",
+        "synth/formal/order.py": "from synth.formal import day",
+        "synth/formal/day.py": back,
+    }
+    assert circles(sources) == [{"synth.formal.model", "synth.formal.order", "synth.formal.day"}]
+    assert circles(sources | {"synth/formal/day.py": "import synth.errors"}) == []
+
+
+def doubled(paths: Iterable[str]) -> list[str]:
+    """Names of test modules in several folders; pytest takes those of folders without packages for one."""
+    counts = Counter(path.rpartition("/")[2] for path in paths)
+    return sorted(name for name, count in counts.items() if count > 1 and name != "conftest.py")
+
+
+def test_no_two_test_modules_have_one_name() -> None:
+    found = [p.relative_to(ROOT).as_posix() for p in (ROOT / "tests").rglob("test_*.py")]
+    assert len(found) > 100
+    assert doubled(found) == []
+    assert doubled([*found, "tests/elsewhere/test_layers.py"]) == ["test_layers.py"]
+
+
+def path_changes(source: str) -> list[str]:
+    """The lines of a module that change where Python looks for modules."""
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
+    changed = {
+        node.lineno for node in nodes if ast.unparse(node).startswith(("sys.path.", "site.addsitedir"))
+    }
+    return [source.splitlines()[line - 1].strip() for line in sorted(changed)]
+
+
+def test_only_what_stands_for_another_distribution_is_put_on_the_path() -> None:
+    """All tests import what they share from `tests.support`."""
+    files = {file.relative_to(ROOT).as_posix(): file.read_text() for file in (ROOT / "tests").rglob("*.py")}
+    assert [path for path in sorted(files) if path_changes(files[path]) and path not in OUTSIDERS] == []
+
+
+def test_a_planted_change_of_the_path_is_seen() -> None:
+    assert path_changes("import sys\nsys.path.insert(0, 'tests')\nprint(sys.path)") == [
+        "sys.path.insert(0, 'tests')"
+    ]
+
+
+def too_long(sources: Mapping[str, str]) -> list[str]:
+    return [path for path, source in sources.items() if len(source.splitlines()) > LONGEST]
+
+
+def test_no_source_file_is_longer_than_can_be_read_at_once() -> None:
+    assert too_long({path: (ROOT / path).read_text() for path in modules()}) == []
+
+
+def test_a_planted_long_file_is_seen() -> None:
+    assert too_long({"synth/long.py": "pass\n" * 531, "synth/short.py": "pass\n" * 530}) == ["synth/long.py"]
+
+
+KIND_NAMES = {"Before", "EndsBy", "StartsFrom"}
+
+
+def asks_for_kinds(source: str) -> int:
+    """Places that ask which kind of constraint something is."""
+    nodes = list(ast.walk(ast.parse(source)))
+    called = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance"]
+    asked = [call.args[1] for call in called]
+    asked += [node.cls for node in nodes if isinstance(node, ast.MatchClass)]
+    return sum(any(isinstance(n, ast.Name) and n.id in KIND_NAMES for n in ast.walk(one)) for one in asked)
+
+
+def test_what_a_constraint_is_asked_in_few_places_outside_the_kinds() -> None:
+    """Each kind answers for itself; only sentences are written and read per relation."""
+    found = {path: asks_for_kinds((ROOT / path).read_text()) for path in modules()}
+    outside = {path: n for path, n in found.items() if n and not path.startswith("synth/formal/constraints/")}
+    assert sum(outside.values()) < 8, outside
+
+
+def test_planted_questions_for_a_kind_are_seen() -> None:
+    assert (
+        asks_for_kinds("isinstance(c, Before)\nisinstance(c, EndsBy | StartsFrom)\nisinstance(c, int)") == 2
+    )
+    assert (
+        asks_for_kinds("match c:\n    case EndsBy(a, t):\n        pass\n    case int():\n        pass") == 1
+    )

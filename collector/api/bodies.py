@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -67,3 +68,12 @@ async def json_object(request: Request) -> dict[str, Any]:
     if len(found) != 1 or not isinstance(found[0], dict):
         raise BadRequest("the body is not one JSON object")
     return found[0]
+
+
+def reject_unknown(said: Mapping[str, object], known: set[str], what: str) -> None:
+    """Raise BadRequest where `said` has a field that nobody would read."""
+    unknown = sorted(set(said) - known)
+    if unknown:
+        raise BadRequest(
+            f"{what} has an unknown field {unknown[0]!r}", f"known fields: {', '.join(sorted(known))}"
+        )

@@ -14,14 +14,13 @@ from starlette.concurrency import run_in_threadpool
 from collector.api import views
 from collector.api.access import Access, reader, writer
 from collector.api.answers import JsonRoute
-from collector.api.bodies import documents, json_object, raw_body
-from collector.bind import case_texts
+from collector.api.bodies import documents, json_object, raw_body, reject_unknown
 from collector.errors import BadRequest, NotFound
+from collector.judging.bind import case_texts
+from collector.judging.policies import read_policies
 from collector.model import Binding
-from collector.policies import read_policies
-from collector.service import reject_unknown
 from collector.store import catalog, keys
-from synth.case import case_from_json
+from synth.cases import case_from_json
 from synth.errors import BadInput
 
 router = APIRouter(prefix="/api/v1", tags=["cases and policies"], route_class=JsonRoute)

@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from collector.errors import CollectorError, Overloaded, Unauthorized
+from collector.errors import CollectorError, Forbidden, Overloaded, Unauthorized
 from synth.errors import BadInput, MissingExtra, SynthError
 
 log = logging.getLogger("collector.api")
@@ -21,13 +21,19 @@ def error_body(code: str, message: str, hint: str | None = None) -> dict[str, An
     return {"error": {"code": code, "message": message, "hint": hint}}
 
 
-def install(app: FastAPI, login_page: Callable[[str, str], Response]) -> None:
-    """Answer every failure of a route in the one shape; a visitor of a page without a key may log in."""
+def sentence(failure: CollectorError) -> str:
+    """What went wrong, for people."""
+    return f"{failure.message[:1].upper()}{failure.message[1:]}."
+
+
+def install(app: FastAPI, login_page: Callable[[str, str, int], Response]) -> None:
+    """Answer every failure of a route in the one shape; whom a page refuses may log in."""
 
     @app.exception_handler(CollectorError)
     async def _ours(request: Request, failure: CollectorError) -> Response:
-        if isinstance(failure, Unauthorized) and not request.url.path.startswith("/api/"):
-            return login_page("", request.url.path)
+        if isinstance(failure, Unauthorized | Forbidden) and is_page(request):
+            problem = sentence(failure) if isinstance(failure, Forbidden) else ""
+            return login_page(problem, asked_for(request), failure.status)
         headers = {"Retry-After": str(failure.retry_after)} if isinstance(failure, Overloaded) else None
         body = error_body(failure.code, failure.message, failure.hint)
         return JSONResponse(body, failure.status, headers=headers)
@@ -63,3 +69,13 @@ def install(app: FastAPI, login_page: Callable[[str, str], Response]) -> None:
         return JSONResponse(
             error_body("internal", "internal error", "the collector's log has the details"), 500
         )
+
+
+def is_page(request: Request) -> bool:
+    """Whether people look at it in a browser; the API and the metrics are for programs."""
+    return not request.url.path.startswith(("/api/", "/metrics"))
+
+
+def asked_for(request: Request) -> str:
+    """The address within this collector, with all that was chosen in its query."""
+    return f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path

@@ -12,9 +12,8 @@ from collector.access import DEFAULT_PROJECT, SCOPES, new_key
 from collector.api import views
 from collector.api.access import Access, admin
 from collector.api.answers import JsonRoute
-from collector.api.bodies import json_object
+from collector.api.bodies import json_object, reject_unknown
 from collector.errors import BadRequest, Forbidden, NotFound
-from collector.service import reject_unknown
 from collector.store import keys
 
 router = APIRouter(prefix="/api/v1", tags=["keys"], route_class=JsonRoute)

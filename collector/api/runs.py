@@ -13,20 +13,19 @@ from starlette.concurrency import run_in_threadpool
 from collector.api import views
 from collector.api.access import Access, reader, writer
 from collector.api.answers import JsonRoute
-from collector.api.bodies import json_object
-from collector.assess import assess, outcome_of
+from collector.api.bodies import json_object, reject_unknown
 from collector.errors import BadRequest, NotFound
+from collector.judging.assess import assess, outcome_of
+from collector.judging.policies import load_all
 from collector.metrics import Observed, measured
 from collector.model import Rebuilt
 from collector.otlp.spans import spans_of
-from collector.policies import load_all
 from collector.rebuild import inside, rebuild
-from collector.service import reject_unknown
 from collector.store import catalog, reads
 from collector.store.recheck import make_due
-from synth.case import case_from_json
-from synth.rules import Rules
-from synth.run import run_from_json
+from synth.cases import case_from_json
+from synth.judge import Rules
+from synth.observed import run_from_json
 
 router = APIRouter(prefix="/api/v1", tags=["runs"], route_class=JsonRoute)
 Reader = Annotated[Access, Depends(reader)]

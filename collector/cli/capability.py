@@ -20,8 +20,8 @@ from collector.cli.driving import (
 )
 
 if TYPE_CHECKING:
-    from synth.capability import Curve
-    from synth.case import Case
+    from synth.cases.case import Case
+    from synth.experiments.capability import Curve
 
 
 @click.command("capability")
@@ -46,9 +46,9 @@ def command(
     20*C(n,2) cases per size, at most 300, as in the paper (sections 5.2 and 5.3).
     """
     with clear_errors():
-        from synth.campaign import Meter, results_journal
-        from synth.capability import Sampling, measure
-        from synth.generate import Options, generate
+        from synth.cases.generate import Options, generate
+        from synth.experiments.campaign import Meter, results_journal
+        from synth.experiments.capability import Sampling, measure
 
         def cases(actions: int, count: int) -> Iterable[Case]:
             return generate(count, seed, Options(actions=(actions, actions), mode=mode))  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def command(
 
 
 def draw(curves: list[Curve], path: Path, mode: str) -> None:
-    from synth.plots import capability_figure, png
+    from synth.experiments.plots import capability_figure, png
 
     path.write_bytes(png(capability_figure(curves, f"Success by number of actions ({mode})")))
 

@@ -15,12 +15,12 @@ from collector.cli.runfiles import runs_in
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
-    from synth.case import Case
+    from synth.cases.case import Case
+    from synth.formal.model import Verdict
     from synth.judge import Rules
-    from synth.model import Verdict
+    from synth.judge_process import SolverProcess
+    from synth.observed.run import Run
     from synth.policies import PolicyResult, PolicySet
-    from synth.run import Run
-    from synth.solver_process import SolverProcess
 
 
 SESSION_FIELDS = ("session", "session_id", "conversation_id", "thread_id")
@@ -58,10 +58,10 @@ def command(
 def check(
     runs: Sequence[str], cases_file: str | None, policies_file: str | None, z3: str, as_json: bool
 ) -> int:
-    from synth.case import read_cases
+    from synth.cases.case import read_cases
     from synth.judge import Rules
+    from synth.judge_process import SolverProcess
     from synth.policies import load_policies
-    from synth.solver_process import SolverProcess
 
     if cases_file is None and policies_file is None:
         raise BadInput("nothing to judge the runs by: give --cases FILE, --policies FILE or both")
@@ -126,10 +126,10 @@ def judgement_of(
         return Judgement(run.id, verdict, ())
     if not earlier:
         return Judgement(run.id, verdict, tuple(solver.judge_policies(policies, run, rules)))
-    from collector.policies import own_part
+    from collector.judging.policies import own_part
     from synth.policies import join_runs
 
-    results = solver.judge_policies(policies, join_runs([*earlier, run]), rules)
+    results = solver.judge_policies(policies, join_runs([*earlier, run], policies.aliases), rules)
     offset = sum(len(one.calls) for one in earlier)
     return Judgement(run.id, verdict, tuple(own_part(result, run, offset) for result in results))
 

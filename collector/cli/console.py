@@ -14,6 +14,7 @@ import click
 import orjson
 
 from collector.errors import CollectorError
+from synth.client import DEFAULT_URL
 from synth.errors import BadInput, MissingExtra, SynthError
 
 
@@ -129,4 +130,7 @@ class Stopwatch:
         return time.monotonic() - self.started
 
 
+collector_option = click.option(
+    "--collector", "url", default=DEFAULT_URL, show_default=True, metavar="URL", help="The running collector."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")

@@ -20,10 +20,10 @@ import orjson
 
 from collector.cli.console import Exit, Stopwatch, clear_errors, json_option, progress, table, write_json
 from collector.cli.embedded import collector_process
-from synth.model import ERROR_TYPES
+from synth.formal.model import ERROR_TYPES
 
 if TYPE_CHECKING:
-    from synth.harness import Result, Trial
+    from synth.experiments.trial import Result, Trial
 
 AGENTS = ("openai-tools", "raw-loop")
 PROFILES = ("perfect", "swaps", "forgets", "invents")
@@ -88,7 +88,7 @@ def wait_for_interrupt() -> None:
 
 def drive(url: str, count: int) -> tuple[list[Result], list[Result]]:
     """Results of the synthesized cases and of the recorded runs."""
-    from synth.harness import Harness, Options
+    from synth.experiments.harness import Harness, Options
     from synth.simulated_model import AIRLINE, SimulatedModel, read_records
 
     records = read_records(AIRLINE / "runs.jsonl")
@@ -105,8 +105,8 @@ def drive(url: str, count: int) -> tuple[list[Result], list[Result]]:
 
 
 def synthesized_trials(count: int) -> list[Trial]:
-    from synth.generate import Options, generate
-    from synth.harness import Trial
+    from synth.cases.generate import Options, generate
+    from synth.experiments.trial import Trial
 
     cases = list(generate(count, SEED, Options(actions=(3, 5))))
     models = {agent: [f"simulated-{profile}" for profile in PROFILES] for agent in AGENTS}
@@ -114,7 +114,8 @@ def synthesized_trials(count: int) -> list[Trial]:
 
 
 def replay_trials(records: Sequence[Mapping[str, Any]]) -> list[Trial]:
-    from synth.harness import REPLAY, Trial
+    from synth.agents.model import REPLAY
+    from synth.experiments.trial import Trial
 
     return [Trial(REPLAY, f"replay:{record['run_id']}", record=record) for record in records]
 
@@ -180,7 +181,7 @@ class Report:
 
 def outcome_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
     """One row per agent and profile: runs, pass, fail and the failures by error type."""
-    from synth.tally import tally
+    from synth.experiments.tally import tally
 
     return [
         {
@@ -235,7 +236,7 @@ def telling(rows: Sequence[Result], replays: Sequence[Result], count: int = 3) -
 
 def slips(results: Sequence[Result]) -> Iterator[str]:
     """Differences between the planted faults and the verdicts, and between traced and executed calls."""
-    from synth.harness import calls_agree
+    from synth.experiments.agreement import calls_agree
 
     for result in results:
         fault = (result.planted or {}).get("fault")
@@ -249,7 +250,7 @@ def slips(results: Sequence[Result]) -> Iterator[str]:
 
 def replay_slips(replays: Sequence[Result]) -> Iterator[str]:
     """Differences between the recorded runs' known answers and the policy results."""
-    from synth.harness import calls_agree
+    from synth.experiments.agreement import calls_agree
     from synth.simulated_model import AIRLINE
 
     lines = (AIRLINE / "expected.jsonl").read_bytes().splitlines()

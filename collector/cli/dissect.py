@@ -23,10 +23,10 @@ from collector.cli.driving import (
 from collector.cli.synth import synth_options
 
 if TYPE_CHECKING:
-    from synth.campaign import Budget
-    from synth.case import Case
-    from synth.dissect import Dissection
-    from synth.harness import Result
+    from synth.cases.case import Case
+    from synth.experiments.campaign import Budget
+    from synth.experiments.dissect import Dissection
+    from synth.experiments.trial import Result
 
 CAUSES = {
     "probability": "fails at random: a repeat of the same case passed",
@@ -80,9 +80,9 @@ def causes(
     mutants: int,
 ) -> list[Dissection]:
     """Run the cases, then look into every failure."""
-    from synth.campaign import Meter, results_journal, run_campaign
-    from synth.dissect import dissect, dissections_journal, failures_of, passes_with
-    from synth.harness import Trial
+    from synth.experiments.campaign import Meter, results_journal, run_campaign
+    from synth.experiments.dissect import dissect, dissections_journal, failures_of, passes_with
+    from synth.experiments.trial import Trial
 
     campaign = {"agent": agent, "model": setup.model_name}
     trials = [Trial(agent, setup.model_name, case, synthesis_seconds=took) for case, took in cases]

@@ -19,9 +19,10 @@ from collector.cli.synth import cases_from
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
-    from synth.campaign import Budget
-    from synth.case import Case
-    from synth.harness import Harness, Result
+    from synth.cases.case import Case
+    from synth.experiments.campaign import Budget
+    from synth.experiments.harness import Harness
+    from synth.experiments.trial import Result
 
 POSITIVE = click.IntRange(1)
 
@@ -76,7 +77,7 @@ def budget_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def budget_of(settings: dict[str, Any]) -> Budget:
     """Take the values of `BUDGET_OPTIONS` out of a verb's settings."""
-    from synth.campaign import Budget
+    from synth.experiments.campaign import Budget
 
     cases, seconds, tokens, cost, price = (
         settings.pop(name) for name in ("max_cases", "max_seconds", "max_tokens", "max_cost", "price")
@@ -133,7 +134,7 @@ class Setup:
 
     def check_model(self) -> None:
         """Raise `BadInput` for a model that nobody serves."""
-        from synth.harness import SIMULATED
+        from synth.experiments.harness import SIMULATED
         from synth.simulated_model import parse_model
 
         served = self.base_url or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
@@ -147,7 +148,7 @@ class Setup:
     @contextlib.contextmanager
     def harness(self) -> Iterator[Harness]:
         """Everything that trials need, for as long as the block lasts."""
-        from synth.harness import Harness, Options
+        from synth.experiments.harness import Harness, Options
         from synth.simulated_model import SimulatedModel
 
         self.check_model()
@@ -211,8 +212,8 @@ class Ticker:
 
 def drawn(cases: str, settings: dict[str, Any]) -> list[tuple[Case, float]]:
     """Cases from a file, or as many as asked for, each with the seconds that making it took."""
-    from synth.case import read_cases
-    from synth.reproduce import timed
+    from synth.cases.case import read_cases
+    from synth.experiments.paper import timed
 
     if not cases.isdigit():
         return [(case, 0.0) for case in read_cases(cases)]

@@ -42,7 +42,7 @@ def collector_process(store: Path, *options: str) -> Iterator[str]:
 
 def address(process: subprocess.Popen[bytes], complaints: IO[bytes]) -> str:
     """The URL in the line that `serve` prints once it takes spans."""
-    from collector.app import READY
+    from collector.server import READY
 
     assert process.stdout is not None
     for line in process.stdout:

@@ -32,7 +32,7 @@ def command(journals: tuple[str, ...], finetune: bool, output: str) -> None:
 
 
 def records(journals: tuple[str, ...], finetune: bool) -> Iterator[Mapping[str, Any]]:
-    from synth.tables import training_records
+    from synth.experiments.tables import training_records
 
     results = (result for journal in journals for result in results_in(journal))
     return iter(training_records(results)) if finetune else (result.to_json() for result in results)

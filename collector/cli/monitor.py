@@ -38,7 +38,7 @@ def command(spec: str, events: str, as_json: bool) -> None:
 
 
 def monitor_for(spec: str) -> Any:
-    from synth.monitor import SHIPPED, monitor_of, shipped
+    from synth.formal.monitor import SHIPPED, monitor_of, shipped
 
     if spec in SHIPPED:
         return shipped(spec)
@@ -47,7 +47,7 @@ def monitor_for(spec: str) -> Any:
 
 def events_in(text: str) -> list[str]:
     if text.lstrip().startswith("["):
-        from synth.run import parse_json
+        from synth.observed.run import parse_json
 
         return [str(event) for event in parse_json(text)]
     return [line.strip() for line in text.splitlines() if line.strip()]

@@ -10,13 +10,13 @@ import click
 import orjson
 
 from collector.cli.console import Exit, clear_errors, json_option, write_json
-from collector.cli.model import model_options, openai_client
+from collector.cli.llm_options import model_options, openai_client
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from synth.constraints import Constraint
+    from synth.formal.constraints import Constraint
 
 
 @click.command("parse")
@@ -56,7 +56,7 @@ class Reading:
         problems: Sequence[str] = (),
         paragraph: str | None = None,
     ) -> None:
-        from synth.constraints import constraint_to_json
+        from synth.formal.constraints import constraint_to_json
 
         self.constraints = [constraint_to_json(constraint) for constraint in constraints]
         self.conflict, self.problems, self.paragraph = conflict, problems, paragraph
@@ -85,8 +85,8 @@ class Reading:
 
 
 def parsed(text: str, names: list[Any]) -> Reading:
-    from synth.contradiction import find_conflict
-    from synth.parse import parse
+    from synth.formal.conflict import find_conflict
+    from synth.language.parse import parse
 
     constraints = parse(text, names).constraints
     conflict = find_conflict(constraints)
@@ -98,7 +98,7 @@ def parsed(text: str, names: list[Any]) -> Reading:
 
 
 def extracted(text: str, names: list[Any], model: str | None, base_url: str | None) -> Reading:
-    from synth.extract import extract
+    from synth.llm.extract import extract
 
     client, name = openai_client(model, base_url)
     found = extract(text, names, client, name)

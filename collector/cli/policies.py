@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from collector.cli.client import Collector, collector_option
-from collector.cli.console import Exit, clear_errors, json_option, write_json
+from collector.cli.console import Exit, clear_errors, collector_option, json_option, write_json
 from collector.cli.runfiles import runs_in
+from synth.client import Collector
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
-    from synth.run import Run
+    from synth.observed.run import Run
 
 
 @click.group("policies")
@@ -58,9 +58,9 @@ def push(file: str, url: str, name: str | None) -> None:
         from synth.policies import load_policies
 
         policies = load_policies(Path(file))
-        stored = Collector(url).post(
-            "/policies", {"name": name or Path(file).stem, "text": Path(file).read_text(encoding="utf-8")}
-        )
+        named = {"name": name or Path(file).stem, "text": Path(file).read_text(encoding="utf-8")}
+        with Collector(url) as collector:
+            stored = collector.post("/policies", named)
         click.echo(
             f"{len(policies.policies)} policies stored as {stored['name']}, version {stored['version']}"
         )
@@ -141,10 +141,10 @@ def good_runs(source: str) -> Iterator[Run]:
 
 
 def collected(url: str) -> Iterator[Run]:
-    from synth.run import run_from_json
+    from synth.observed.run import run_from_json
 
-    collector = Collector(url)
-    for item in collector.pages("/runs", limit=200):
-        if item["complete"] and item["outcome"] in ("pass", None):
-            said = collector.get(f"/runs/{item['id']}")["record"]
-            yield run_from_json({**said, "status": said.get("status", "ok")})
+    with Collector(url) as collector:
+        for item in collector.pages("/runs", limit=200):
+            if item["complete"] and item["outcome"] in ("pass", None):
+                said = collector.get(f"/runs/{item['id']}")["record"]
+                yield run_from_json({**said, "status": said.get("status", "ok")})

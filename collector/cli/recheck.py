@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from collector.cli.client import DEFAULT_URL, Collector
 from collector.cli.console import clear_errors, exit_code, json_option, table, write_json
 from collector.cli.runs import FILTERS, filters
+from synth.client import DEFAULT_URL, Collector
 from synth.errors import SynthError
 
 PATH = click.Path(path_type=Path, exists=True)
@@ -63,8 +63,8 @@ def command(
 class Remote:
     """The runs of a running collector."""
 
-    def __init__(self, url: str) -> None:
-        self.collector = Collector(url)
+    def __init__(self, collector: Collector) -> None:
+        self.collector = collector
 
     def outcomes(self, wanted: Wanted) -> Outcomes:
         return outcomes_of(self.collector.pages("/runs", limit=1000, **wanted))
@@ -117,7 +117,8 @@ def filter_of(wanted: Wanted) -> Any:
 
 @contextmanager
 def at_collector(url: str) -> Iterator[Remote]:
-    yield Remote(url)
+    with Collector(url) as collector:
+        yield Remote(collector)
 
 
 @contextmanager

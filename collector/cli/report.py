@@ -13,9 +13,9 @@ from collector.cli.console import clear_errors, fail, json_option, write_json
 from collector.cli.driving import POSITIVE, Setup, Ticker, driving_options, resumable
 
 if TYPE_CHECKING:
-    from synth.harness import Result
-    from synth.report import Report
-    from synth.reproduce import Forecast, Part, Sizes
+    from synth.experiments.paper import Forecast, Part, Sizes
+    from synth.experiments.report import Report
+    from synth.experiments.trial import Result
 
 
 @click.command("report")
@@ -64,7 +64,7 @@ def command(
         else:
             chosen = chosen_sizes(sizes, minutes_per_agent, cap, largest, errors)
             report = experiments(setup, chosen, agents, Path(folder))
-        from synth.report import write_report
+        from synth.experiments.report import write_report
 
         written = write_report(report, Path(output))
         if as_json:
@@ -75,7 +75,7 @@ def command(
 
 
 def campaigns(journals: tuple[str, ...], before: str | None) -> Report:
-    from synth.report import campaign_report
+    from synth.experiments.report import campaign_report
 
     results = [result for journal in journals for result in results_in(journal)]
     title = ", ".join(Path(journal).stem for journal in journals)
@@ -83,8 +83,8 @@ def campaigns(journals: tuple[str, ...], before: str | None) -> Report:
 
 
 def results_in(journal: str) -> list[Result]:
-    from synth.campaign import read_journal
-    from synth.harness import result_from_json
+    from synth.experiments.campaign import read_journal
+    from synth.experiments.trial import result_from_json
 
     return read_journal(Path(journal), result_from_json).records
 
@@ -93,7 +93,7 @@ def chosen_sizes(
     name: str | None, minutes: float | None, cap: int | None, largest: int | None, errors: int | None
 ) -> Sizes:
     """The paper's sizes or the quick ones, with what was said otherwise."""
-    from synth.reproduce import PAPER, QUICK
+    from synth.experiments.paper import PAPER, QUICK
 
     sizes = PAPER if name == "paper" else QUICK
     if minutes is not None:
@@ -104,9 +104,9 @@ def chosen_sizes(
 
 
 def experiments(setup: Setup, sizes: Sizes, agents: tuple[str, ...], folder: Path) -> Report:
-    from synth.dissect import passes_with
-    from synth.report import report_of
-    from synth.reproduce import Bench, Forecast, parts_of, reproduce
+    from synth.experiments.dissect import passes_with
+    from synth.experiments.paper import Bench, Forecast, parts_of, reproduce
+    from synth.experiments.report import report_of
 
     subjects = subjects_of(setup, agents)
     follower = Follower(Forecast(parts_of(sizes, subjects), setup.parallel))
@@ -122,7 +122,7 @@ def experiments(setup: Setup, sizes: Sizes, agents: tuple[str, ...], folder: Pat
 
 def subjects_of(setup: Setup, agents: tuple[str, ...]) -> list[tuple[str, str]]:
     """Who is measured on what."""
-    from synth.reproduce import SIMULATED_SUBJECTS
+    from synth.experiments.paper import SIMULATED_SUBJECTS
 
     names = agents or tuple(dict.fromkeys(agent for agent, _ in SIMULATED_SUBJECTS))
     if setup.model_name == "simulated-perfect" and setup.model is None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from collector.cli.console import Exit, clear_errors, json_option, table, write_json
-from collector.cli.model import model_options, openai_client
+from collector.cli.llm_options import model_options, openai_client
 from collector.cli.synth import number_range
 
 if TYPE_CHECKING:
-    from synth.extract import Written
+    from synth.llm.extract import Written
 
 
 @click.command("rewrite")
@@ -30,7 +30,7 @@ def command(
     Exit code 0: every paragraph means exactly its constraints.
     """
     with clear_errors():
-        from synth.extract import write_and_read
+        from synth.llm.extract import write_and_read
 
         client, name = openai_client(model, base_url)
         low, high = actions

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from synth.run import Run
+    from synth.observed.run import Run
 
 
 def runs_in(source: str) -> Iterator[Run]:
@@ -25,7 +25,7 @@ def runs_of(stream: IO[bytes], name: str) -> Iterator[Run]:
         from collector.otlp.files import runs_from_otlp
 
         return runs_from_otlp(stream, file=name)
-    from synth.run import read_runs
+    from synth.observed.run import read_runs
 
     return read_runs(stream)
 

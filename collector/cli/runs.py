@@ -6,8 +6,16 @@ from typing import Any
 
 import click
 
-from collector.cli.client import Collector, collector_option
-from collector.cli.console import clear_errors, exit_code, json_option, plain, table, write_json
+from collector.cli.console import (
+    clear_errors,
+    collector_option,
+    exit_code,
+    json_option,
+    plain,
+    table,
+    write_json,
+)
+from synth.client import Collector
 from synth.errors import BadInput
 
 
@@ -34,8 +42,8 @@ def filters(function: Any) -> Any:
 @json_option
 def list_runs(url: str, limit: int, as_json: bool, **wanted: Any) -> None:
     """List the newest runs. Exit code as for `pdoctor check`, by their outcomes."""
-    with clear_errors():
-        items = Collector(url).get("/runs", limit=limit, **wanted)["items"]
+    with clear_errors(), Collector(url) as collector:
+        items = collector.get("/runs", limit=limit, **wanted)["items"]
         if as_json:
             for item in items:
                 write_json(item)
@@ -67,8 +75,8 @@ def run_table(items: list[dict[str, Any]]) -> str:
 @json_option
 def show(run_id: str, url: str, as_json: bool) -> None:
     """Show one run: its calls and what was found. Without RUN_ID: the newest."""
-    with clear_errors():
-        run = fetch(Collector(url), run_id)
+    with clear_errors(), Collector(url) as collector:
+        run = fetch(collector, run_id)
         if as_json:
             write_json(run)
         else:
@@ -147,7 +155,6 @@ def violated(run: dict[str, Any]) -> list[dict[str, Any]]:
 @filters
 def export(url: str, **wanted: Any) -> None:
     """Write run records as JSON lines, as `pdoctor check` reads them."""
-    with clear_errors():
-        collector = Collector(url)
+    with clear_errors(), Collector(url) as collector:
         for item in collector.pages("/runs", limit=200, **wanted):
             write_json(collector.get(f"/runs/{item['id']}")["record"])

@@ -50,7 +50,7 @@ def sizes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -
     """`NAME=VALUE`, several times, as `Sizes`."""
     from dataclasses import fields, replace
 
-    from synth.expansion import Sizes
+    from synth.language.expansion import Sizes
 
     if not values:
         return None
@@ -119,7 +119,7 @@ def synth_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def cases_from(count: int, settings: dict[str, Any]) -> Iterator[Any]:
     """Cases for the values of `OPTIONS`."""
-    from synth.generate import Options, generate
+    from synth.cases.generate import Options, generate
 
     chosen = {name: value for name, value in settings.items() if value is not None}
     seed = chosen.pop("seed")

@@ -24,13 +24,13 @@ from collector.cli.driving import (
 )
 from collector.cli.synth import synth_options
 from synth.errors import BadInput
-from synth.model import ERROR_TYPES
+from synth.formal.model import ERROR_TYPES
 
 if TYPE_CHECKING:
-    from synth.campaign import Budget
-    from synth.case import Case
-    from synth.harness import Result
-    from synth.tally import Row
+    from synth.cases.case import Case
+    from synth.experiments.campaign import Budget
+    from synth.experiments.tally import Row
+    from synth.experiments.trial import Result
 
 SHOWN = 10
 RATE = click.FloatRange(0, 1)
@@ -83,8 +83,8 @@ def drive(
     budget: Budget | None = None,
 ) -> list[Result]:
     """Every result, in the order of cases and repeats; a journal's earlier results are not run again."""
-    from synth.campaign import results_journal, run_campaign
-    from synth.harness import Trial
+    from synth.experiments.campaign import results_journal, run_campaign
+    from synth.experiments.trial import Trial
 
     trials = [
         Trial(name, model, case, repeat=r, synthesis_seconds=took)
@@ -133,14 +133,14 @@ class Report:
     @property
     def rows(self) -> Sequence[Row]:
         """One per agent and model."""
-        from synth.tally import tally
+        from synth.experiments.tally import tally
 
         return tally(self.results)
 
     @property
     def row(self) -> Row:
         """All runs together."""
-        from synth.tally import row_of
+        from synth.experiments.tally import row_of
 
         return row_of(self.agent, self.model, self.results)
 
@@ -151,7 +151,7 @@ class Report:
         return Exit.UNSETTLED if None in rates or self.row.unsettled else Exit.PASSED
 
     def to_json(self) -> dict[str, Any]:
-        from synth.tally import detection
+        from synth.experiments.tally import detection
 
         row = self.row
         return {
@@ -178,7 +178,7 @@ class Report:
 
     def detected(self) -> Iterator[str]:
         """How the faults that the simulated model planted were judged."""
-        from synth.tables import detection_table
+        from synth.experiments.tables import detection_table
 
         found = detection_table(self.results, "detection", "Planted faults, and what was found")
         if found.rows:

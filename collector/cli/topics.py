@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from collector.cli.console import clear_errors, json_option, table, write_json
-from collector.cli.model import model_options, openai_client
+from collector.cli.llm_options import model_options, openai_client
 
 
 @click.group("topics")
@@ -18,7 +18,7 @@ def command() -> None:
 def list_topics(as_json: bool) -> None:
     """The shipped jobs with their industries."""
     with clear_errors():
-        from synth.topics import shipped_topics
+        from synth.cases.topics import shipped_topics
 
         shipped = shipped_topics()
         if as_json:
@@ -38,7 +38,7 @@ def list_topics(as_json: bool) -> None:
 def generate_topics(jobs: int, activities: int, model: str | None, base_url: str | None) -> None:
     """Ask a model for jobs and their activities (the paper's two prompts); writes TOML."""
     with clear_errors():
-        from synth.topic_writer import topics_as_toml, write_topics
+        from synth.llm.topics import topics_as_toml, write_topics
 
         client, name = openai_client(model, base_url)
         click.echo(topics_as_toml(write_topics(client, name, jobs=jobs, activities=activities)))

@@ -13,7 +13,7 @@ from typing import Any
 from collector.dialects import names
 from collector.dialects.reading import json_value, whole
 from collector.model import ToolCall
-from synth.run import Interval
+from synth.observed import Interval
 
 NO_EXTRA: Mapping[str, Any] = {}
 LATER: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {

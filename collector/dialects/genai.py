@@ -12,6 +12,7 @@ from collector.dialects.reading import (
     SeenAgent,
     SeenCall,
     SeenModel,
+    count,
     error_text,
     json_value,
     last_user_text,
@@ -29,6 +30,9 @@ ANTHROPIC_RESULT = "anthropic.tool_result.content"
 """Anthropic's SDK has content blocks here, for a failed call the reason."""
 ALL_MESSAGES = "pydantic_ai.all_messages"
 """PydanticAI puts the messages of a whole run here instead of the input messages."""
+INPUT_TOKENS = (*names.INPUT_TOKENS, "llm.usage.prompt_tokens")
+OUTPUT_TOKENS = (*names.OUTPUT_TOKENS, "llm.usage.completion_tokens")
+"""The last are OpenLLMetry's, whose model calls are read here."""
 
 
 def read_call(span: Span) -> SeenCall | None:
@@ -99,6 +103,8 @@ def read_model(span: Span) -> SeenModel | None:
         tools=tool_names(attributes.get(names.TOOL_DEFINITIONS)),
         model=text(attributes.get(names.REQUEST_MODEL)),
         session=text(attributes.get(names.CONVERSATION_ID)),
+        input_tokens=count(attributes, INPUT_TOKENS),
+        output_tokens=count(attributes, OUTPUT_TOKENS),
     )
 
 

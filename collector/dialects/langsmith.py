@@ -12,6 +12,7 @@ from collector.dialects.reading import (
     SeenAgent,
     SeenCall,
     SeenModel,
+    count,
     json_value,
     last_user_text,
     loaded,
@@ -72,6 +73,8 @@ def read_model(span: Span) -> SeenModel | None:
         tools=tool_names(attributes.get(names.TOOL_DEFINITIONS)),
         model=text(attributes.get(names.REQUEST_MODEL)),
         session=_metadata(attributes, "session_id") or _metadata(attributes, "thread_id"),
+        input_tokens=count(attributes, names.INPUT_TOKENS),
+        output_tokens=count(attributes, names.OUTPUT_TOKENS),
     )
 
 

@@ -11,6 +11,7 @@ from collector.dialects.reading import (
     SeenAgent,
     SeenCall,
     SeenModel,
+    count,
     json_value,
     last_user_text,
     loaded,
@@ -74,6 +75,8 @@ def read_model(span: Span) -> SeenModel | None:
         query=last_user_text(given),
         tools=tool_names(said.get("tools")),
         model=text(attributes.get(names.REQUEST_MODEL)),
+        input_tokens=count(attributes, names.INPUT_TOKENS),
+        output_tokens=count(attributes, names.OUTPUT_TOKENS),
     )
 
 

@@ -11,6 +11,7 @@ from collector.dialects.reading import (
     SeenAgent,
     SeenCall,
     SeenModel,
+    count,
     json_value,
     last_user_text,
     loaded,
@@ -68,6 +69,8 @@ def read_model(span: Span) -> SeenModel | None:
     if isinstance(given, Mapping):
         given = given.get("messages") or given.get("input")
     requests, _, with_text = requests_and_answers(_messages(made))
+    usage = _said(attributes, "mlflow.chat.tokenUsage")
+    used = usage if isinstance(usage, Mapping) else {}
     return SeenModel(
         span=span,
         requests=tuple(requests),
@@ -76,6 +79,8 @@ def read_model(span: Span) -> SeenModel | None:
         query=last_user_text(given),
         tools=tool_names(attributes.get("mlflow.chat.tools")) or tool_names(attributes.get("tools")),
         model=text(_said(attributes, "mlflow.llm.model")) or text(_said(attributes, "model")),
+        input_tokens=count(used, ("input_tokens",)),
+        output_tokens=count(used, ("output_tokens",)),
     )
 
 

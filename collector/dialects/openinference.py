@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from collector.dialects import names
 from collector.dialects.reading import (
     Dialect,
     Request,
     SeenAgent,
     SeenCall,
     SeenModel,
+    count,
     json_value,
     loaded,
     plain_call,
@@ -21,6 +23,8 @@ from collector.dialects.reading import (
 from collector.model import Span
 
 KIND = "openinference.span.kind"
+INPUT_TOKENS = (*names.INPUT_TOKENS, "llm.token_count.prompt")
+OUTPUT_TOKENS = (*names.OUTPUT_TOKENS, "llm.token_count.completion")
 MESSAGES_READ = 500
 """Messages of one span, and calls of one message, at most."""
 
@@ -89,6 +93,8 @@ def read_model(span: Span) -> SeenModel | None:
         tools=tool_names(schemas) if schemas else None,
         model=text(attributes.get("llm.model_name")),
         session=text(attributes.get("session.id")),
+        input_tokens=count(attributes, INPUT_TOKENS),
+        output_tokens=count(attributes, OUTPUT_TOKENS),
     )
 
 

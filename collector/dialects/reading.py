@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from collector.model import NO_ATTRIBUTE, Span, ToolCall
-from synth.run import MAX_DEPTH, deeper_than
+from synth.observed import MAX_DEPTH, deeper_than
 
 
 class SeenCall(NamedTuple):
@@ -60,6 +60,8 @@ class SeenModel:
     tools: tuple[str, ...] | None = None
     model: str | None = None
     session: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
 
 
 def nothing(_span: Span) -> None:
@@ -72,7 +74,7 @@ class Dialect:
 
     name: str
     call: Callable[[Span], SeenCall | None]
-    agent: Callable[[Span], SeenAgent | None]
+    agent: Callable[[Span], SeenAgent | None] = nothing
     model: Callable[[Span], SeenModel | None] = nothing
 
 
@@ -213,6 +215,12 @@ def whole(value: Any) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def count(said: Mapping[str, Any], names: Iterable[str]) -> int | None:
+    """The first of the named values that is a whole number, not negative."""
+    found = (whole(said.get(name)) for name in names)
+    return next((number for number in found if number is not None and number >= 0), None)
 
 
 def tool_names(definitions: Any) -> tuple[str, ...] | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from collector.dialects import names
 from collector.dialects.reading import (
     Dialect,
     SeenAgent,
     SeenCall,
     SeenModel,
+    count,
     json_value,
     last_user_text,
     loaded,
@@ -20,6 +22,8 @@ from collector.dialects.reading import (
 from collector.model import Span
 
 OPERATION = "ai.operationId"
+INPUT_TOKENS = (*names.INPUT_TOKENS, "ai.usage.inputTokens", "ai.usage.promptTokens")
+OUTPUT_TOKENS = (*names.OUTPUT_TOKENS, "ai.usage.outputTokens", "ai.usage.completionTokens")
 AGENTS = ("ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject")
 
 
@@ -71,6 +75,8 @@ def read_model(span: Span) -> SeenModel | None:
         tools=tool_names(attributes.get("ai.prompt.tools")),
         model=text(attributes.get("ai.model.id")),
         session=text(attributes.get("ai.telemetry.metadata.sessionId")),
+        input_tokens=count(attributes, INPUT_TOKENS),
+        output_tokens=count(attributes, OUTPUT_TOKENS),
     )
 
 

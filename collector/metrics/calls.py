@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from collector.metrics.model import Metric, Observed
+from collector.metrics.metric import Metric, Observed
 
 
 def calls(seen: Observed) -> int:
@@ -38,8 +38,10 @@ def errors(seen: Observed) -> Mapping[str, int]:
 
 
 def unknown_tools(seen: Observed) -> int | None:
-    offered = seen.run.tools
-    return None if offered is None else sum(call.tool not in set(offered) for call in seen.run.calls)
+    if seen.run.tools is None:
+        return None
+    offered = set(seen.run.tools)
+    return sum(call.tool not in offered for call in seen.run.calls)
 
 
 def repeated(seen: Observed) -> int:

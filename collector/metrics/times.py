@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from collector.metrics.model import Metric, Observed
+from collector.metrics.metric import Metric, Observed
 
 
 def duration_ms(seen: Observed) -> float | None:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import IO
 
-from collector.join import conversations
 from collector.model import Batch, Piece, Rebuilt, Run
 from collector.otlp.errors import ExportError
 from collector.otlp.json_in import from_json
 from collector.otlp.segments import from_protobuf
 from collector.otlp.spans import spans_of
 from collector.rebuild import rebuild
+from collector.rebuild.conversations import conversations
 from collector.settings import Limits
 from synth.errors import BadInput
 

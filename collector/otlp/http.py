@@ -45,6 +45,7 @@ PATHS = ("/v1/traces", "/v1/metrics", "/v1/logs")
 INLINE_BYTES: dict[Encoding, int] = {"protobuf": 1024 * 1024, "json": 128 * 1024}
 """Up to this size a body, after decompression, is decoded on the event loop (a few ms): handing it to a
 thread would cost more, in waiting for the interpreter. Bigger ones go to a thread."""
+BUG = ExportError(500, INTERNAL, "internal error; the collector's log has the details")
 NAMED_REJECTIONS = 20
 """So many rejected spans are named in the answer; the rest is counted."""
 
@@ -56,11 +57,11 @@ def receiver(
 
     async def app(scope: Any, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        encoding: Encoding = "json" if b"json" in headers.get(b"content-type", b"") else "protobuf"
+        kind = headers.get(b"content-type", b"")
         try:
             if scope["method"] != "POST":
                 raise ExportError(405, UNIMPLEMENTED, f"{scope['method']} is not possible here; send POST")
-            encoding = encoding_of(headers.get(b"content-type", b"").decode("latin-1"))
+            encoding = encoding_of(kind.decode("latin-1"))
             project = await authorize(headers)
             body = await _body(headers, receive, limits)
             rejections: tuple[Rejection, ...] = ()
@@ -73,16 +74,14 @@ def receiver(
                 rejections = batch.rejections
             await _respond(send, 200, encoding, success(rejections, encoding))
         except ExportError as failure:
-            await _respond(send, failure.http, encoding, failure.body(encoding), failure.retry_after)
+            await _refuse(send, failure, kind)
         except CollectorError as said:
-            refusal = refused(said)
-            await _respond(send, refusal.http, encoding, refusal.body(encoding), refusal.retry_after)
+            await _refuse(send, refused(said), kind)
         except _Gone:
             return
         except Exception:
             log.exception("an export request failed")
-            bug = ExportError(500, INTERNAL, "internal error; the collector's log has the details")
-            await _respond(send, 500, encoding, bug.body(encoding))
+            await _refuse(send, BUG, kind)
 
     return app
 
@@ -148,6 +147,12 @@ async def _body(headers: Mapping[bytes, bytes], receive: Receive, limits: Limits
         raise ExportError(
             408, DEADLINE_EXCEEDED, f"the body did not arrive within {limits.body_seconds:g} s; send it again"
         ) from None
+
+
+async def _refuse(send: Send, failure: ExportError, content_type: bytes) -> None:
+    """Say why a request was not taken, in the form that its sender seems to read: its type may be wrong."""
+    form: Encoding = "json" if b"json" in content_type.lower() else "protobuf"
+    await _respond(send, failure.http, form, failure.body(form), failure.retry_after)
 
 
 async def _respond(

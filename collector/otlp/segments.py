@@ -8,7 +8,8 @@ and only a judged run needs it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import compress
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -19,7 +20,6 @@ from collector.dialects.names import RUN_CALLS, RUN_ID
 from collector.model import Batch, Rejection, Segment
 from collector.otlp.errors import malformed, too_large
 from collector.otlp.raw import Traces
-from collector.otlp.wire import WireError, salvage
 from collector.settings import Limits
 
 HEX32 = re.compile(r"[0-9a-f]{32}")
@@ -29,25 +29,70 @@ NO_TRACE, NO_SPAN = bytes(16), bytes(8)
 
 def from_protobuf(body: bytes, limits: Limits) -> Batch:
     """Decode an `ExportTraceServiceRequest`; raises ExportError where nothing can be read."""
+    rejections: list[Rejection] = []
     try:
-        return batch_of(ExportTraceServiceRequest.FromString(body), limits, encoded=body)
+        request = ExportTraceServiceRequest.FromString(body)
     except DecodeError:
-        try:
-            request, rejections = salvage(body)
-        except (WireError, DecodeError) as flaw:
-            raise malformed(f"the body is no protobuf ExportTraceServiceRequest: {flaw}") from None
-    return batch_of(request, limits, rejections)
+        body, rejections = _readable_part(body, limits)
+        request = ExportTraceServiceRequest.FromString(body)
+    return batch_of(request, limits, rejections, encoded=body)
+
+
+def _readable_part(body: bytes, limits: Limits) -> tuple[bytes, list[Rejection]]:
+    """A request that protobuf refused as a whole, less the spans that it cannot read.
+
+    Each span is tried alone, so that a broken one does not cost its neighbours. A resource, scope or
+    schema URL that cannot be read is left out: its spans are still worth keeping.
+    """
+    try:
+        raw = Traces.FromString(body)
+    except DecodeError:
+        raise malformed("the body is no protobuf ExportTraceServiceRequest, or it is cut short") from None
+    _check_counts(raw, limits)
+    rejections: list[Rejection] = []
+    for r, resource in enumerate(raw.parts):
+        _clear_unreadable(resource, ("resource", "schema_url"), lambda said: said)
+        for s, scope in enumerate(resource.parts):
+            _clear_unreadable(scope, ("scope", "schema_url"), lambda said: {"parts": [said]})
+            place = f"resource_spans[{r}].scope_spans[{s}]"
+            rejections += [
+                Rejection(f"{place}.spans[{i}]", "not a readable protobuf Span") for i in _taken_out(scope)
+            ]
+    return raw.SerializeToString(), rejections
+
+
+def _clear_unreadable(part: Any, names: Iterable[str], within: Callable[[Any], Mapping[str, Any]]) -> None:
+    """Empty the fields of a resource or scope that cannot be read; `within` puts one into a resource."""
+    for name in names:
+        said = getattr(part, name)
+        if said and not _is_readable(within({name: said})):
+            part.ClearField(name)
+
+
+def _taken_out(scope: Any) -> list[int]:
+    """Takes the unreadable spans out of a scope; where they stood."""
+    readable = [_is_readable({"parts": [{"parts": [content]}]}) for content in scope.parts]
+    kept = list(compress(scope.parts, readable))
+    del scope.parts[:]
+    scope.parts.extend(kept)
+    return [i for i, is_readable in enumerate(readable) if not is_readable]
+
+
+def _is_readable(resource: Mapping[str, Any]) -> bool:
+    """Whether protobuf takes a request of this resource alone, as deep in it as it stands in a whole one."""
+    try:
+        ExportTraceServiceRequest.FromString(Traces(parts=[resource]).SerializeToString())
+    except DecodeError:
+        return False
+    return True
 
 
 def batch_of(
     request: Any, limits: Limits, rejections: Collection[Rejection] = (), *, encoded: bytes | None = None
 ) -> Batch:
     """Check every span of a decoded request and group the good ones by run."""
-    bounded(len(request.resource_spans), "resourceSpans", limits)
-    bounded(sum(len(rs.scope_spans) for rs in request.resource_spans), "scopeSpans", limits)
-    total = sum(len(ss.spans) for rs in request.resource_spans for ss in rs.scope_spans)
-    bounded(total, "spans", limits)
     raw = Traces.FromString(request.SerializeToString() if encoded is None else encoded)
+    _check_counts(raw, limits)
     refused = list(rejections)
     groups: dict[str, _Group] = {}
     for origin, i, span, content in _spans(request, raw):
@@ -85,6 +130,12 @@ def _spans(request: Any, raw: Any) -> Iterator[tuple[_Origin, int, Any, bytes]]:
             origin = _Origin((r, s), resource_spans, scope_spans)
             for i, (span, content) in enumerate(zip(scope_spans.spans, spans.parts, strict=True)):
                 yield origin, i, span, content
+
+
+def _check_counts(raw: Any, limits: Limits) -> None:
+    bounded(len(raw.parts), "resourceSpans", limits)
+    bounded(sum(len(resource.parts) for resource in raw.parts), "scopeSpans", limits)
+    bounded(sum(len(scope.parts) for resource in raw.parts for scope in resource.parts), "spans", limits)
 
 
 def bounded(count: int, what: str, limits: Limits) -> None:
@@ -134,10 +185,13 @@ def _payload(origins: list[tuple[_Origin, list[bytes]]]) -> bytes:
     for origin, spans in origins:
         resource_spans, scope_spans = origin.resource_spans, origin.scope_spans
         resource = traces.parts.add(
-            resource=resource_spans.resource.SerializeToString(), schema_url=resource_spans.schema_url
+            resource=resource_spans.resource.SerializeToString(),
+            schema_url=resource_spans.schema_url.encode(),
         )
         resource.parts.add(
-            scope=scope_spans.scope.SerializeToString(), schema_url=scope_spans.schema_url, parts=spans
+            scope=scope_spans.scope.SerializeToString(),
+            schema_url=scope_spans.schema_url.encode(),
+            parts=spans,
         )
     return bytes(traces.SerializeToString())
 

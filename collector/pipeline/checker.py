@@ -15,36 +15,29 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from collector import logs
-from collector.bind import Matches, text_key
 from collector.errors import CollectorError
-from collector.model import Assessment, Rebuilt, Run, Span
-from collector.otlp.spans import spans_of
+from collector.judging.conclude import Known, conclude, given_up
+from collector.judging.policies import Policies
+from collector.model import Rebuilt, Run
 from collector.pipeline.board import Board
-from collector.pipeline.conclude import Known, conclude, conclusion
 from collector.pipeline.garbage import calm_garbage_collection
-from collector.pipeline.joining import join
 from collector.pipeline.protocol import settings_from_json
-from collector.policies import Policies, load_all, readable
-from collector.rebuild import inside, rebuild
+from collector.pipeline.reading import ActivePolicies, Reading, known, parts_of, rebuilt_run
+from collector.rebuild import rebuild
 from collector.settings import Settings
-from collector.store import Store, catalog, open_store, reads, work
-from collector.store.work import Claim, Conclusion, Stored
-from synth import solver
-from synth.case import Case, case_from_json
-from synth.model import Verdict
-from synth.rules import Rules
+from collector.store import Store, open_store, reads, work
+from collector.store.work import Claim, Conclusion
+from synth.formal import solver
+from synth.judge import Rules
 
 log = logging.getLogger("collector.checker")
 
 BATCH = 64
-SPANS_AT_ONCE = 10_000
-"""Spans of a batch that are in memory together."""
 POLL_SECONDS = 1.0
 """Another collector on the same database may have made work."""
 HOLD_SECONDS = 0.05
@@ -62,8 +55,7 @@ class Checker:
         self.store, self.settings, self.worker, self.board = store, settings, worker, board
         self.rules = Rules(z3=settings.z3_check)
         self.policy_rules = Rules(z3=settings.z3_check_policies)
-        self._policy_state: object = None
-        self._policies: dict[int, Policies] = {}
+        self._active = ActivePolicies()
 
     def round(self, now: float) -> int:
         """Claim and judge one batch; returns how many runs it held."""
@@ -108,76 +100,48 @@ class Checker:
         return 2 * self.settings.check_seconds
 
     def _judge(self, claims: Sequence[Claim]) -> None:
+        """Read a batch, judge each of its runs and record what was found."""
         self.board.reading(claims[0].key)
         with self.store.read() as connection:
-            self._refresh_policies(connection, {claim.project for claim in claims})
-            ids = [claim.run for claim in claims]
-            guests, hosts = work.guests(connection, ids), work.hosts(connection, ids)
-            payloads = work.payloads(connection, [*ids, *(g for some in guests.values() for g in some)])
-            details = {project: found.need_turns for project, found in self._policies.items()}
-            rebuilt = {
-                claim.run: rebuilt_run(
-                    claim.key,
-                    payloads[claim.run],
-                    [payloads[g] for g in guests.get(claim.run, ())],
-                    details=details[claim.project],
-                )
-                for claim in claims
-            }
-        joined = join(self.store, claims, rebuilt, hosts, rebuilt_run)
-        with self.store.read() as connection:
-            traces = [claim.key for claim in claims] + [t for _, ids in rebuilt.values() for t in ids]
-            bindings = work.bindings(connection, traces)
-            texts = matches_of(connection, claims, rebuilt)
-            cases = self._cases(connection, claims, rebuilt, bindings, texts)
-        known = Known(
-            bindings, cases, hosts, guests, self.rules, self.policy_rules, self.settings, joined, texts
-        )
-        done: list[Conclusion] = []
-        began = renewed = time.monotonic()
-        for claim in claims:
+            policies = self._active.of(connection, {claim.project for claim in claims})
+            reading = Reading.of(connection, claims, policies)
+        facts = known(self.store, reading, self.settings, self.rules, self.policy_rules)
+        self._record(self._conclusions(reading, facts, policies))
+        self.board.idle()
+
+    def _conclusions(
+        self, reading: Reading, facts: Known, policies: Mapping[int, Policies]
+    ) -> Iterator[Conclusion]:
+        """Of each run of the batch, which stays claimed however long that takes."""
+        renewed = time.monotonic()
+        for claim in reading.claims:
             self.board.begin(claim.key)
             if time.monotonic() - renewed > self.settings.check_seconds / 2:
                 work.renew(self.store, self.worker, until=time.time() + self._lease)
                 renewed = time.monotonic()
-            done.append(self._conclude(claim, *rebuilt[claim.run], known))
+            yield self._conclude(claim, *reading.rebuilt[claim.run], facts, policies[claim.project])
+
+    def _record(self, conclusions: Iterator[Conclusion]) -> None:
+        """Store conclusions, those of fast runs together."""
+        done: list[Conclusion] = []
+        began = time.monotonic()
+        for conclusion in conclusions:
+            done.append(conclusion)
             if time.monotonic() - began > HOLD_SECONDS:
                 work.finish(self.store, done, now=time.time())
                 done, began = [], time.monotonic()
         if done:
             work.finish(self.store, done, now=time.time())
-        self.board.idle()
 
-    def _cases(
-        self,
-        connection: Any,
-        claims: Sequence[Claim],
-        rebuilt: Mapping[int, tuple[Rebuilt, tuple[str, ...]]],
-        bindings: Mapping[tuple[int, str], Any],
-        texts: Mapping[tuple[int, str], Matches],
-    ) -> dict[tuple[int, str], Case]:
-        wanted: dict[int, set[str]] = {}
-        for claim in claims:
-            if case_id := rebuilt[claim.run][0].run.case_id:
-                wanted.setdefault(claim.project, set()).add(case_id)
-        for (project, _), binding in bindings.items():
-            wanted.setdefault(project, set()).add(binding.case_id)
-        for (project, _), matches in texts.items():
-            wanted.setdefault(project, set()).update(first for _, first, _ in matches.values())
-        return {
-            (project, case_id): parsed_case(body)
-            for project, ids in wanted.items()
-            for case_id, body in catalog.cases(connection, project, ids).items()
-        }
-
-    def _conclude(self, claim: Claim, rebuilt: Rebuilt, traces: tuple[str, ...], known: Known) -> Conclusion:
+    def _conclude(
+        self, claim: Claim, rebuilt: Rebuilt, traces: tuple[str, ...], facts: Known, policies: Policies
+    ) -> Conclusion:
         """One run that breaks a rule, or the checker, must not stop the others."""
         if claim.attempts > ATTEMPTS:
             return given_up(claim, rebuilt, f"was stopped {ATTEMPTS} times for taking too long")
-        policies = self._policies[claim.project]
         try:
             earlier = self._earlier(claim, rebuilt) if policies.session_files else []
-            return conclude(claim, rebuilt, traces, known, policies, earlier, now=time.time())
+            return conclude(claim, rebuilt, traces, facts, policies, earlier, now=time.time())
         except Exception as failure:
             log.exception("run %s could not be judged", claim.key)
             return given_up(claim, rebuilt, f"failed: {type(failure).__name__}: {failure}")
@@ -193,83 +157,6 @@ class Checker:
             replace(rebuilt_run(key, parts)[0].run, status="ok")
             for (_, key), parts in zip(before, stored, strict=True)
         ]
-
-    def _refresh_policies(self, connection: Any, projects: set[int]) -> None:
-        state = catalog.policy_state(connection)
-        if state != self._policy_state:
-            self._policy_state, self._policies = state, {}
-        for project in projects - self._policies.keys():
-            files = catalog.active_policies(connection, project)
-            self._policies[project] = load_all(readable([(row["name"], row["text"]) for row in files]))
-
-
-def matches_of(
-    connection: Any, claims: Sequence[Claim], rebuilt: Mapping[int, tuple[Rebuilt, tuple[str, ...]]]
-) -> dict[tuple[int, str], Matches]:
-    """Cases with the text of a run's query, for the runs that do not name their case."""
-    keys: dict[int, set[str]] = {}
-    for claim in claims:
-        run = rebuilt[claim.run][0].run
-        if run.case_id is None and (key := text_key(run.query)):
-            keys.setdefault(claim.project, set()).add(key)
-    return {
-        (project, key): matches
-        for project, some in keys.items()
-        for key, matches in catalog.cases_by_text(connection, project, some).items()
-    }
-
-
-def parts_of(claims: Sequence[Claim], counts: Mapping[int, int]) -> Iterator[list[Claim]]:
-    """The claims in parts that fit into memory together; a run alone may be bigger."""
-    part: list[Claim] = []
-    size = 0
-    for claim in claims:
-        count = counts.get(claim.run, 0)
-        if part and size + count > SPANS_AT_ONCE:
-            yield part
-            part, size = [], 0
-        part.append(claim)
-        size += count
-    yield part
-
-
-def rebuilt_run(
-    key: str, stored: Stored, guests: Sequence[Stored] = (), *, details: bool = True
-) -> tuple[Rebuilt, tuple[str, ...]]:
-    """The run of a claim, and the traces its spans belong to; what cannot be read becomes a problem of it.
-
-    `guests` are spans of the same trace that carry no run id: another library's view of the same calls.
-    `details` as for `rebuild`.
-    """
-    problems = [f"{stored.damaged} stored segments are damaged and were left out"] if stored.damaged else []
-    spans: list[Span] = []
-    try:
-        spans = list(spans_of(stored.payloads))
-        spans += inside(spans, [span for guest in guests for span in spans_of(guest.payloads)])
-        rebuilt = rebuild(key, spans, details=details)
-    except Exception as failure:
-        log.exception("run %s could not be rebuilt", key)
-        problems.append(f"the spans could not be read: {type(failure).__name__}: {failure}")
-        rebuilt = rebuild(key, [])
-    if problems:
-        run = replace(rebuilt.run, problems=(*rebuilt.run.problems, *problems))
-        rebuilt = replace(rebuilt, run=run, is_agent=True)
-    return rebuilt, tuple(dict.fromkeys(span.trace_id for span in spans))
-
-
-@lru_cache(maxsize=4096)
-def parsed_case(body: str) -> Case:
-    return case_from_json(orjson.loads(body))
-
-
-def given_up(claim: Claim, rebuilt: Rebuilt, why: str) -> Conclusion:
-    """What is recorded about a run that cannot be judged; `why` completes "judging this run ..."."""
-    verdict = Verdict(claim.key, rebuilt.run.case_id, "undecided", None, ())
-    problems = [f"judging this run {why}"]
-    return conclusion(
-        claim, rebuilt, rebuilt.run, Assessment(claim.key, verdict), problems, True, None, True,
-        joined=claim.joined,
-    )  # fmt: skip
 
 
 def say(message: Mapping[str, Any]) -> None:
@@ -287,6 +174,56 @@ def listen(wake: threading.Event) -> None:
     os._exit(0)
 
 
+class Rounds:
+    """A checker at work: one round after the other, and what it owes the store after a failure."""
+
+    def __init__(self, checker: Checker, wake: threading.Event) -> None:
+        self._checker, self._wake = checker, wake
+        self._owed = True
+        """Runs may be held that nobody judges: a predecessor may have died while the database was away."""
+        self._cold = True
+
+    def go_on(self) -> None:
+        """One round, and the pause after it."""
+        self._wake.clear()
+        try:
+            pause = self._round()
+        except CollectorError as failure:  # the store, not a run: what is held is given back when it is there
+            log.warning("a round of checks failed: %s", failure.message)
+            self._checker.board.idle()
+            self._owed = True
+            time.sleep(0.5)
+        except Exception:
+            log.exception("a round of checks failed")
+            self._checker.board.idle()
+            with contextlib.suppress(Exception):
+                work.release(self._checker.store, self._checker.worker, forgive=False)
+            time.sleep(0.2)
+        else:
+            if pause is not None:
+                self._rest(pause)
+
+    def _round(self) -> float | None:
+        """Judge a batch; returns in how many seconds to look again where there was none."""
+        store = self._checker.store
+        if self._owed:
+            work.release(store, self._checker.worker)
+            self._owed = False
+        if self._checker.round(time.time()):
+            return None
+        due = work.next_due(store)
+        return POLL_SECONDS if due is None else min(POLL_SECONDS, max(0.0, due - time.time()))
+
+    def _rest(self, pause: float) -> None:
+        """Until a run is due or the parent has news; the first time there is something else to do."""
+        if self._cold:
+            self._cold = False
+            warm_up(self._checker.settings)
+            calm_garbage_collection()
+        else:
+            self._wake.wait(pause)
+
+
 def main() -> None:
     """Run until the parent's pipe closes."""
     for number in (signal.SIGINT, signal.SIGTERM):  # meant for the parent, which then closes the pipe
@@ -296,36 +233,10 @@ def main() -> None:
     store = open_store(settings.store_url, durable=False)
     wake = threading.Event()
     threading.Thread(target=listen, args=(wake,), daemon=True).start()
-    checker = Checker(store, settings, worker, Board(board))
+    rounds = Rounds(Checker(store, settings, worker, Board(board)), wake)
     say({"ready": os.getpid()})
-    warmed, owed = False, True  # a predecessor may have died while the database was away
     while True:
-        wake.clear()
-        try:
-            if owed:
-                work.release(store, worker)
-                owed = False
-            held = checker.round(time.time())
-            due = None if held else work.next_due(store)
-        except CollectorError as failure:  # the store, not a run: what is held is given back when it is there
-            log.warning("a round of checks failed: %s", failure.message)
-            checker.board.idle()
-            owed = True
-            time.sleep(0.5)
-            continue
-        except Exception:
-            log.exception("a round of checks failed")
-            checker.board.idle()
-            with contextlib.suppress(Exception):
-                work.release(store, worker, forgive=False)
-            time.sleep(0.2)
-            continue
-        if not held and not warmed:
-            warmed = True
-            warm_up(settings)
-            calm_garbage_collection()
-        elif not held:
-            wake.wait(POLL_SECONDS if due is None else min(POLL_SECONDS, max(0.0, due - time.time())))
+        rounds.go_on()
 
 
 def warm_up(settings: Settings) -> None:

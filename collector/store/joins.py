@@ -1,4 +1,4 @@
-"""Traces of conversations: what each says, and which others it may belong with (see `collector.join`)."""
+"""Traces of conversations: what each says, and which others it may belong with (`rebuild.conversations`)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import delete, insert, select
 from sqlalchemy.engine import Connection
 
-from collector.join import conversations, links, piece_from_json, piece_to_json
 from collector.model import Piece
+from collector.rebuild.conversations import conversations, links, piece_from_json, piece_to_json
 from collector.store import schema
 from collector.store.engine import Store
 from collector.store.work import Claim

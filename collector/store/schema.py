@@ -135,7 +135,7 @@ runs = Table(
     Column("ended_ns", BigInteger),
     Column("findings", Integer),
     Column("digest", String),
-    # A trace of a conversation (collector.join): the key of the run that shows it, which may be its own.
+    # A trace of a conversation (rebuild.conversations): key of the run that shows it, which may be its own.
     Column("joined", String),
     UniqueConstraint("project", "key"),
     partial("runs_due", "due", where="due IS NOT NULL"),

@@ -15,7 +15,7 @@ from sqlalchemy import Float, Integer, bindparam, case, delete, func, null, or_,
 from sqlalchemy.engine import Connection
 
 from collector.model import Binding
-from collector.store import alerts, events, schema
+from collector.store import events, schema, webhooks
 from collector.store.engine import Store
 from collector.store.packing import unpack
 from collector.store.prepared import Prepared, among, insertion, several
@@ -276,7 +276,7 @@ def finish(store: Store, conclusions: Sequence[Conclusion], *, now: float) -> No
         if news:
             events.announce(store, connection)
             _record(connection, news, now)
-            alerts.enqueue(store, connection, _alerts(news), now=now)
+            webhooks.enqueue(store, connection, _alerts(news), now=now)
             _wake(connection, {run for conclusion in news for run in conclusion.wakes}, now)
         _close(connection, conclusions)
 

@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from collector.api import views
 from collector.api.access import COOKIE, Access, reader
 from collector.api.bodies import raw_body
+from collector.api.errors import sentence
 from collector.api.runs import find_run, load_run, run_filter
 from collector.errors import CollectorError, NotFound
 from collector.otlp.spans import spans_of
@@ -80,6 +81,8 @@ def runs(request: Request, access: Reader, cursor: str | None = None) -> HTMLRes
         problem=problem,
         first_page=cursor is None,
         endpoint=str(request.base_url).rstrip("/"),
+        needs_key=access.service.gate.needs_key,
+        project=access.project_name,
         now=time.time(),
         outcomes=words.OUTCOMES,
         error_types=words.ERROR_TYPES,
@@ -118,9 +121,9 @@ def span(access: Reader, run_id: str, span_id: str) -> HTMLResponse:
     return page("span.html", run_id=row["key"], span_id=span_id, items=items)
 
 
-def login_page(problem: str, next_page: str) -> HTMLResponse:
+def login_page(problem: str, next_page: str, status: int = 401) -> HTMLResponse:
     """Asks for a key; `next_page` is where the visitor wanted to go."""
-    return page("login.html", 401, problem=problem, next=next_page)
+    return page("login.html", status, problem=problem, next=next_page)
 
 
 @router.post("/login")
@@ -133,7 +136,7 @@ async def login(request: Request) -> Response:
     try:
         await run_in_threadpool(service.gate.grant, token, "read")
     except CollectorError as failure:
-        return login_page(f"{failure.message[:1].upper()}{failure.message[1:]}.", target)
+        return login_page(sentence(failure), target)
     answer = RedirectResponse(target, 303)
     secure = request.url.scheme == "https"
     answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure)

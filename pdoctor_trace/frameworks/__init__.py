@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from pdoctor_trace.framework import Framework
+    from pdoctor_trace.adapter import Framework
 
 
 class Entry(NamedTuple):

@@ -12,27 +12,35 @@ import inspect
 import time
 from typing import Any
 
-from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     Call,
+    Framework,
     InRun,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
     Watcher,
     Wrapper,
+    argument_text,
+    arguments,
     around,
     around_async,
     around_async_generator,
     around_generator,
+    current,
     enter_frame,
+    guarded,
     leave,
     not_executed,
     observe,
+    outcome,
+    recording,
+    run_here,
     watch_async_generator,
     watch_generator,
 )
@@ -51,15 +59,15 @@ class _ToolCall(Call):
     """Agno's own FunctionCall."""
     pieces: list[str]
 
-    def returned(self, outcome: Any) -> None:
-        if outcome.status == "failure":
+    def returned(self, done: Any) -> None:
+        if done.status == "failure":
             error = self.error if isinstance(self.error, BaseException) else None
-            self._failed(error or (outcome.error if type(outcome.error) is str else "failure"))
-        elif inspect.isgenerator(outcome.result) or inspect.isasyncgen(outcome.result):
-            self._follow(outcome)
+            self._failed(error or (done.error if type(done.error) is str else "failure"))
+        elif inspect.isgenerator(done.result) or inspect.isasyncgen(done.result):
+            self._follow(done)
         else:
             self.error = self.kind = None
-            self.close(runtime.ACTIVE.capture.result(outcome.result))
+            self.close(outcome(done.result))
 
     def raised(self, error: BaseException) -> None:
         self._failed(error)
@@ -72,9 +80,9 @@ class _ToolCall(Call):
             self.fail(error, None if isinstance(error, BaseException) else TOOL_RAISED)
         self.close()
 
-    def _follow(self, outcome: Any) -> None:
+    def _follow(self, done: Any) -> None:
         """Put a traced generator in the place of the tool's own, which Agno is about to read."""
-        items, visit, pieces = outcome.result, _YieldingVisit(self), _Pieces(self)
+        items, visit, pieces = done.result, _YieldingVisit(self), _Pieces(self)
         self.pieces = []
         if inspect.isgenerator(items):
             watched = watch_generator(lambda _: pieces)(lambda: items, None, (), {})
@@ -84,7 +92,7 @@ class _ToolCall(Call):
             traced = around_async_generator(lambda *_: visit)(lambda: watched, None, (), {})
         if self.asked.result is items:
             self.asked.result = traced
-        outcome.result = traced
+        done.result = traced
 
 
 class _Pieces(Watcher):
@@ -110,7 +118,7 @@ class _YieldingVisit(Visit):
         self.call = call
 
     def returned(self, result: Any) -> None:
-        self.call.close(runtime.ACTIVE.capture.result("".join(self.call.pieces)))
+        self.call.close(outcome("".join(self.call.pieces)))
 
     def raised(self, error: BaseException) -> None:
         self.call.fail(error)
@@ -127,13 +135,13 @@ class _ReplyVisit(InRun[OpenRun]):
         self.message, self.functions = message, functions
 
     def returned(self, result: Any) -> None:
-        run, capture, runnable = self.run, runtime.ACTIVE.capture, list(result)
+        run, runnable = self.run, list(result)
         content = self.message.content
         has_text = isinstance(content, str) and bool(content.strip())
         turn, now = run.state.next_turn(), time.time_ns()
         for asked in self.message.tool_calls or ():
             tool, call_id = asked["function"]["name"], asked.get("id")
-            arguments, _ = capture.argument_text(asked["function"].get("arguments") or {})
+            arguments, _ = argument_text(asked["function"].get("arguments") or {})
             if runnable and (runnable[0].function.name, runnable[0].call_id) == (tool, call_id):
                 runnable.pop(0)
                 run.request(Request(call_id, tool, arguments, turn, has_text, now))
@@ -148,13 +156,12 @@ def _enter_tool(asked: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ca
     call = _ToolCall(
         SOURCE,
         function.name,
-        runtime.ACTIVE.capture.arguments(asked.arguments or {}),
+        arguments(asked.arguments or {}),
         call_id=asked.call_id,
         description=function.description,
     )
     call.asked = asked
-    if call.run is not None:
-        call.asked_by(call.run.take_request(call.call_id, call.tool))
+    call.take_up()
     return call
 
 
@@ -168,7 +175,7 @@ def _on_logged_error(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def _on_tools(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Before each model request: the tools that go with it."""
-    run = _run()
+    run = run_here(SOURCE)
     if run is None:
         return
     run.model = model.id if type(model.id) is str else run.model
@@ -180,25 +187,18 @@ def _on_tools(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None
 
 
 def _enter_reply(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
-    run = _run()
+    run = run_here(SOURCE)
     if run is None:
         return None
     message = args[0] if args else kwargs["assistant_message"]
     return _ReplyVisit(run, message, args[2] if len(args) > 2 else kwargs.get("functions"))
 
 
-def _run() -> OpenRun | None:
-    frame = current()
-    if frame is None or frame.in_body or frame.run is None or frame.run.source != SOURCE:
-        return None
-    return frame.run
-
-
 def _traced_run() -> Wrapper:
     """`run` and `arun` decide by their arguments what they give back; the run ends when that does."""
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        visit = guarded(_enter_run, instance, args, kwargs) if runtime.recording() else None
+        visit = guarded(_enter_run, instance, args, kwargs) if recording() else None
         if visit is None:
             return wrapped(*args, **kwargs)
         token = enter_frame(visit.frame)

@@ -11,21 +11,32 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     UNKNOWN_TOOL,
+    Attempt,
     Call,
+    CallFrame,
+    Framework,
     InRun,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
     Watcher,
+    argument_text,
+    arguments,
     around_async,
     around_async_generator,
+    claim,
+    current,
     observe,
+    outcome,
+    run_here,
+    waits_for,
     watch_async_generator,
 )
 
@@ -58,7 +69,7 @@ class _AskedVisit(Visit):
             return
         call = self.asked
         call.error = call.kind = None
-        call.close(runtime.ACTIVE.capture.result(answer.content) if call.value is None else call.value)
+        call.close(outcome(answer.content) if call.value is None else call.value)
 
     def raised(self, error: BaseException) -> None:
         """core's ToolAgent raises what agentchat's assistants answer with, except where they cannot read."""
@@ -85,22 +96,21 @@ class _AskedVisit(Visit):
         call.close()
 
 
-class _BodyVisit(Visit):
+class _Body(Attempt):
     """The tool itself runs."""
 
-    __slots__ = ("asked",)
+    __slots__ = ()
 
-    def __init__(self, asked: _AskedCall) -> None:
-        super().__init__(asked)
-        self.asked = asked
+    call: _AskedCall
 
     def returned(self, result: Any) -> None:
+        super().returned(result)
         if result is not None:  # a streaming tool's generator is exhausted: the answer above has the value
-            self.asked.value = runtime.ACTIVE.capture.result(result)
+            self.call.value = outcome(result)
 
     def raised(self, error: BaseException) -> None:
-        self.asked.executed = not _refused(error)
-        self.asked.fail(error, None if self.asked.executed else BAD_ARGUMENTS)
+        super().raised(error)
+        self.call.executed = self.call.kind != BAD_ARGUMENTS
 
 
 class _DirectCall(Call):
@@ -109,8 +119,8 @@ class _DirectCall(Call):
     __slots__ = ()
 
     def raised(self, error: BaseException) -> None:
-        self.executed = not _refused(error)
-        self.fail(error, None if self.executed else BAD_ARGUMENTS)
+        self.fail(error, _kind(error))
+        self.executed = self.kind != BAD_ARGUMENTS
         self.close()
 
 
@@ -138,7 +148,7 @@ class _Replies(Watcher):
         run, now = self.run, time.time_ns()
         turn, has_text = run.state.next_turn(), bool((item.thought or "").strip())
         for asked in content:
-            arguments, well_formed = runtime.ACTIVE.capture.argument_text(asked.arguments)
+            arguments, well_formed = argument_text(asked.arguments)
             run.request(Request(asked.id, asked.name, arguments, turn, has_text, now, well_formed))
 
 
@@ -152,9 +162,13 @@ def _refused(error: BaseException) -> bool:
     return False
 
 
+def _kind(error: BaseException) -> str | None:
+    return BAD_ARGUMENTS if _refused(error) else None
+
+
 def _enter_asked(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     asked = kwargs["tool_call"] if "tool_call" in kwargs else args[0]
-    if raw_loops.in_use() and raw_loops.waits_for(asked.id, asked.name):
+    if waits_for(asked.id, asked.name):
         return None  # of a runtime that knows no run: the model's traffic has the call, the tool claims it
     return _asked(asked)
 
@@ -165,12 +179,13 @@ def _enter_core(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vi
 
 
 def _asked(asked: Any) -> Visit:
-    arguments, well_formed = runtime.ACTIVE.capture.argument_text(asked.arguments)
+    arguments, well_formed = argument_text(asked.arguments)
     call = _AskedCall(SOURCE, asked.name, arguments, call_id=asked.id)
+    call.attempts = 0
     call.value, call.well_formed = None, well_formed and bool(asked.arguments.strip())
     if call.run is not None:
         call.description = call.run.tools.get(call.tool)
-        call.asked_by(call.run.take_request(call.call_id, call.tool))
+        call.take_up()
     return _AskedVisit(call)
 
 
@@ -178,44 +193,37 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     frame = current()
     asked = frame.call if frame is not None and not frame.in_body else None
     if isinstance(asked, _AskedCall) and asked.tool == tool.name:
-        return _BodyVisit(asked)
+        return _Body(asked, _kind)
     given = args[0] if args else kwargs["args"]
     call_id = args[2] if len(args) > 2 else kwargs.get("call_id")
-    if raw_loops.in_use():
-        claimed = raw_loops.claim(call_id, tool.name, given)
-        if claimed is not None:
-            return claimed
-    arguments = runtime.ACTIVE.capture.arguments(given)
-    return _DirectCall(SOURCE, tool.name, arguments, call_id=call_id, description=tool.description)
+    claimed = claim(call_id, tool.name, given)
+    if claimed is not None:
+        return claimed
+    kept = arguments(given)
+    return _DirectCall(SOURCE, tool.name, kept, call_id=call_id, description=tool.description)
 
 
 def _enter_stream(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     """A streaming tool used by an assistant; elsewhere its generator is the user's own business."""
     visit = _enter_tool(tool, args, kwargs)
-    return visit if isinstance(visit, _BodyVisit) else None
+    return visit if isinstance(visit, _Body) else None
 
 
 def _enter_tools(workbench: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
-    run = _run()
+    run = run_here(SOURCE)
     return None if run is None else _ToolsVisit(run)
 
 
 def _on_process(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Hand-overs to other agents are offered as tools beside the workbenches."""
-    run = _run()
+    run = run_here(SOURCE)
     if run is not None:
         run.offer((tool.name, tool.description) for tool in kwargs.get("handoff_tools", ()))
 
 
 def _begin_reply(agent: Any) -> Watcher | None:
-    run = _run()
+    run = run_here(SOURCE)
     return None if run is None else _Replies(run)
-
-
-def _run() -> OpenRun | None:
-    frame = current()
-    run = frame.run if frame is not None else None
-    return run if run is not None and run.source == SOURCE else None
 
 
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:

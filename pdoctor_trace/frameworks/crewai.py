@@ -14,20 +14,28 @@ import sys
 import time
 from typing import Any
 
-from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     UNKNOWN_TOOL,
+    Attempt,
     Call,
+    CallFrame,
+    Framework,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
+    argument_text,
     around,
     around_async,
+    current,
+    guarded,
     observe,
+    outcome,
+    run_here,
 )
 
 SOURCE = "crewai"
@@ -66,7 +74,7 @@ class _NativeVisit(Visit):
     def close(self, text: Any) -> None:
         call = self.asked
         call.executed = call.attempts > 0 and call.kind != BAD_ARGUMENTS
-        value = call.value if call.value is not None else runtime.ACTIVE.capture.result(text)
+        value = call.value if call.value is not None else outcome(text)
         call.close(None if call.error is not None else value)
 
 
@@ -88,22 +96,16 @@ class _TextVisit(_NativeVisit):
         self.close(text)
 
 
-class _BodyVisit(Visit):
+class _Body(Attempt):
     """One attempt at running the tool."""
 
-    __slots__ = ("asked",)
+    __slots__ = ()
 
-    def __init__(self, asked: _AskedCall) -> None:
-        super().__init__(asked)
-        self.asked = asked
-        asked.attempts += 1
+    call: _AskedCall
 
     def returned(self, result: Any) -> None:
-        self.asked.error = self.asked.kind = None
-        self.asked.value = runtime.ACTIVE.capture.result(result)
-
-    def raised(self, error: BaseException) -> None:
-        self.asked.fail(error, BAD_ARGUMENTS if _refused(error) else None)
+        super().returned(result)
+        self.call.value = outcome(result)
 
 
 class _CrewVisit(RunVisit):
@@ -131,6 +133,10 @@ def _refused(error: BaseException) -> bool:
     return step is not None and step.tb_frame.f_code.co_name in ("_validate_kwargs", "_parse_args")
 
 
+def _kind(error: BaseException) -> str | None:
+    return BAD_ARGUMENTS if _refused(error) else None
+
+
 def _of(result: Any, name: str) -> Any:
     return result.get(name) if isinstance(result, dict) else getattr(result, name, None)
 
@@ -140,15 +146,15 @@ def _enter_native(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if info is None:
         return None
     call_id, tool, given = info
-    arguments, _ = runtime.ACTIVE.capture.argument_text(given)
+    arguments, _ = argument_text(given)
     return _NativeVisit(_asked(call_id, tool, arguments))
 
 
 def _enter_text(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     action = args[0] if args else kwargs["agent_action"]
     tools = args[1] if len(args) > 1 else kwargs["tools"]
-    arguments, _ = runtime.ACTIVE.capture.argument_text(action.tool_input)
-    run = _run()
+    arguments, _ = argument_text(action.tool_input)
+    run = run_here(SOURCE)
     offered = [(_name(tool.name), tool.description) for tool in tools]
     if run is not None:
         run.offer(offered)
@@ -165,7 +171,7 @@ def _asked(call_id: Any, tool: str, arguments: bytes | None) -> _AskedCall:
     call.value, call.attempts = None, 0
     if call.run is not None:
         call.description = call.run.tools.get(call.tool)
-        call.asked_by(call.run.take_request(call.call_id, call.tool))
+        call.take_up()
         call.has_text = None  # CrewAI drops the text beside calls before anyone can see it
     return call
 
@@ -173,12 +179,12 @@ def _asked(call_id: Any, tool: str, arguments: bytes | None) -> _AskedCall:
 def _enter_body(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     frame = current()
     asked = frame.call if frame is not None and not frame.in_body else None
-    return _BodyVisit(asked) if isinstance(asked, _AskedCall) else None
+    return _Body(asked, _kind) if isinstance(asked, _AskedCall) else None
 
 
 def _on_calls(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """All calls of one model message, before the first of them runs."""
-    run = _run()
+    run = run_here(SOURCE)
     if run is None:
         return
     run.offer(_described(schema) for schema in getattr(executor, "_openai_tools", None) or ())
@@ -186,7 +192,7 @@ def _on_calls(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     for one in args[0] if args else kwargs["tool_calls"]:
         info = _info(one)
         if info is not None:
-            arguments, well_formed = runtime.ACTIVE.capture.argument_text(info[2])
+            arguments, well_formed = argument_text(info[2])
             run.request(Request(info[0], info[1], arguments, turn, False, now, well_formed))
 
 
@@ -207,12 +213,6 @@ def _name(tool: str) -> str:
     """A tool's name as models see it."""
     clean = sys.modules["crewai.utilities.string_utils"].sanitize_tool_name(tool)
     return clean if type(clean) is str else tool
-
-
-def _run() -> OpenRun | None:
-    frame = current()
-    run = frame.run if frame is not None else None
-    return run if run is not None and run.source == SOURCE else None
 
 
 def _enter_crew(crew: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:

@@ -17,23 +17,29 @@ from typing import Any
 
 import orjson
 
-from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.capture import field
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     Call,
+    Framework,
     InRun,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
+    argument_text,
+    arguments,
     around,
     around_async,
+    claim,
+    field,
+    guarded,
     not_executed,
     observe,
+    run_here,
+    without_our_frames,
 )
-from pdoctor_trace.tracebacks import without_our_frames
 
 SOURCE = "dspy"
 _ANSWERS = {"ReAct": "finish", "ReActV2": "submit"}
@@ -106,8 +112,8 @@ class _StepVisit(InRun[_Run]):
     __slots__ = ()
 
     def returned(self, result: Any) -> None:
-        arguments = runtime.ACTIVE.capture.arguments(result.next_tool_args)
-        self._asked(result.next_tool_name, arguments, well_formed=True)
+        kept = arguments(result.next_tool_args)
+        self._asked(result.next_tool_name, kept, well_formed=True)
 
     def raised(self, error: BaseException) -> None:
         """No reply could be parsed: usually the tool it names does not exist.
@@ -120,7 +126,7 @@ class _StepVisit(InRun[_Run]):
             tool, written = _named_in(field(step, "lm_response"))
             step = step.__cause__ or step.__context__
         if tool is not None:
-            arguments, well_formed = runtime.ACTIVE.capture.argument_text(written)
+            arguments, well_formed = argument_text(written)
             self._asked(tool, arguments, well_formed)
             for request in self.run.take_all_requests():
                 not_executed(request, SOURCE, self.run)
@@ -132,19 +138,17 @@ class _StepVisit(InRun[_Run]):
 
 
 def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
-    frame = current()
-    run = frame.run if frame is not None and not frame.in_body else None
-    if isinstance(run, _Run) and tool.name in run.pseudo_tools:
+    run = run_here(SOURCE, _Run)
+    if run is not None and tool.name in run.pseudo_tools:
         return None
-    if raw_loops.in_use():
-        claimed = raw_loops.claim(None, tool.name, kwargs)
-        if claimed is not None:
-            return claimed
-    request = run.take(tool.name) if isinstance(run, _Run) else None
+    claimed = claim(None, tool.name, kwargs)
+    if claimed is not None:
+        return claimed
+    request = None if run is None else run.take(tool.name)
     call = _ToolCall(
         SOURCE,
         tool.name,
-        runtime.ACTIVE.capture.arguments(kwargs),
+        arguments(kwargs),
         call_id=None if request is None else request.call_id,
         description=tool.desc,
     )
@@ -154,7 +158,7 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
 
 
 def _enter_turn(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
-    run = _run()
+    run = run_here(SOURCE, _Run)
     if run is None:
         return None
     asked = list((args[0] if args else kwargs["tool_calls"]).tool_calls)
@@ -163,18 +167,18 @@ def _enter_turn(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vi
         written = [_written(call) for call in asked]
     turn, now = run.state.next_turn(), time.time_ns()
     for call, text in zip(asked, written, strict=True):
-        arguments, well_formed = runtime.ACTIVE.capture.argument_text(_unparsed(call.args) or text or {})
+        arguments, well_formed = argument_text(_unparsed(call.args) or text or {})
         run.request(Request(call.id, call.name, arguments, turn, has_text, now, well_formed))
     return _TurnVisit(run)
 
 
 def _enter_step(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
-    run, module = _run(), args[0] if args else kwargs["module"]
+    run, module = run_here(SOURCE, _Run), args[0] if args else kwargs["module"]
     return None if run is None or module is not agent.react else _StepVisit(run)
 
 
 def _on_reply(adapter: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    run = _run()
+    run = run_here(SOURCE, _Run)
     if run is None:
         return
     outputs = args[2] if len(args) > 2 else kwargs["outputs"]
@@ -215,14 +219,6 @@ def _query(inputs: dict[str, str]) -> str | None:
     return "\n".join(f"{name}: {text}" for name, text in inputs.items()) or None
 
 
-def _run() -> _Run | None:
-    """The run whose loop is here; a tool's body is its own business."""
-    frame = current()
-    if frame is None or frame.in_body or not isinstance(frame.run, _Run):
-        return None
-    return frame.run
-
-
 def _never_reached(error: BaseException) -> bool:
     """Whether the tool's own function did not start: its arguments were refused, or did not fit it."""
     step, last = error.__traceback__, None
@@ -255,7 +251,7 @@ def _named_in(reply: Any) -> tuple[str | None, Any]:
     return (tool if type(tool) is str else None), field(fields, "next_tool_args")
 
 
-_CALLERS = (_TOOL_MODULE, "dspy.utils.callback", "pdoctor_trace.span")
+_CALLERS = (_TOOL_MODULE, "dspy.utils.callback", "pdoctor_trace.wrappers")
 """Modules that call a tool, or its function."""
 _REACT, _REACT_V2 = "dspy.predict.react", "dspy.predict.react_v2"
 _STEP = "call_with_potential_trajectory_truncation"

@@ -11,21 +11,30 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     UNKNOWN_TOOL,
+    Attempt,
     Call,
+    CallFrame,
+    Framework,
     InRun,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
+    argument_text,
+    arguments,
     around,
     around_async,
     around_async_generator,
+    current,
     not_executed,
     observe,
+    outcome,
+    run_here,
 )
 
 SOURCE = "google_adk"
@@ -61,7 +70,7 @@ class _ToolVisit(Visit):
             call.fail(self.prepared.tool_lookup_error, UNKNOWN_TOOL)
         elif _refused(response) and not self._waits_for_a_person():
             call.fail(response["error"], BAD_ARGUMENTS)
-        call.close(runtime.ACTIVE.capture.result(response))
+        call.close(outcome(response))
 
     def raised(self, error: BaseException) -> None:
         call = self.call
@@ -85,7 +94,7 @@ class _ToolFrame(CallFrame):
         self.visit = visit
 
 
-class _BodyVisit(Visit):
+class _Body(Attempt):
     """The tool itself runs."""
 
     __slots__ = ("outer",)
@@ -93,14 +102,10 @@ class _BodyVisit(Visit):
     def __init__(self, outer: _ToolVisit) -> None:
         super().__init__(outer.call)
         self.outer = outer
-        outer.call.attempts += 1
 
     def returned(self, result: Any) -> None:
-        self.outer.call.error = self.outer.call.kind = None
-        self.outer.result = runtime.ACTIVE.capture.result(result)
-
-    def raised(self, error: BaseException) -> None:
-        self.outer.call.fail(error)
+        super().returned(result)
+        self.outer.result = outcome(result)
 
 
 class _ReplyVisit(InRun[_Run]):
@@ -111,20 +116,20 @@ class _ReplyVisit(InRun[_Run]):
     def returned(self, event: Any) -> None:
         if event.partial:
             return
-        run, capture = self.run, runtime.ACTIVE.capture
+        run = self.run
         parts = (event.content.parts if event.content is not None else None) or ()
         has_text = any(part.text and part.text.strip() and not part.thought for part in parts)
         turn, now = run.state.next_turn(), time.time_ns()
         for asked in event.get_function_calls():
-            arguments = capture.arguments(asked.args or {})
-            run.request(Request(asked.id, asked.name or "", arguments, turn, has_text, now))
+            kept = arguments(asked.args or {})
+            run.request(Request(asked.id, asked.name or "", kept, turn, has_text, now))
         malformed, run.malformed = run.malformed, []
         repaired = {asked.id for asked in event.get_function_calls()}
         for call_id, tool, text in malformed:
             if call_id in repaired:
                 continue
-            arguments, _ = capture.argument_text(text)
-            not_executed(Request(call_id, tool, arguments, turn, has_text, now, False), SOURCE, run)
+            kept, _ = argument_text(text)
+            not_executed(Request(call_id, tool, kept, turn, has_text, now, False), SOURCE, run)
 
 
 def _enter_tool(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -133,12 +138,11 @@ def _enter_tool(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
     call = Call(
         SOURCE,
         asked.name,
-        runtime.ACTIVE.capture.arguments(prepared.function_args),
+        arguments(prepared.function_args),
         call_id=asked.id,
         description=None if prepared.tool_lookup_error is not None else prepared.tool.description,
     )
-    if call.run is not None:
-        call.asked_by(call.run.take_request(call.call_id, call.tool))
+    call.take_up()
     return _ToolVisit(call, prepared)
 
 
@@ -155,11 +159,11 @@ def _enter_function(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def _body() -> Visit | None:
     frame = current()
-    return _BodyVisit(frame.visit) if isinstance(frame, _ToolFrame) else None
+    return _Body(frame.visit) if isinstance(frame, _ToolFrame) else None
 
 
 def _enter_reply(flow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
-    run = _run()
+    run = run_here(SOURCE, _Run)
     if run is None:
         return None
     request = args[0] if args else kwargs["llm_request"]
@@ -169,7 +173,7 @@ def _enter_reply(flow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vi
 
 
 def _on_litellm_message(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    run = _run()
+    run = run_here(SOURCE, _Run)
     if run is None or kwargs.get("is_partial"):
         return
     message = args[0] if args else kwargs["message"]
@@ -181,15 +185,8 @@ def _on_litellm_message(module: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 def _unusable(text: str) -> bool:
     """Whether arguments are no JSON object; ADK drops such a call unless it can repair them."""
-    well_formed = runtime.ACTIVE.capture.argument_text(text)[1]
+    well_formed = argument_text(text)[1]
     return not well_formed or (bool(text) and not text.lstrip().startswith("{"))
-
-
-def _run() -> _Run | None:
-    frame = current()
-    if frame is None or frame.in_body or not isinstance(frame.run, _Run):
-        return None
-    return frame.run
 
 
 def _enter_run(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:

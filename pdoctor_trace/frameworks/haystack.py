@@ -13,21 +13,30 @@ import time
 from collections import deque
 from typing import Any
 
-from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import Frame, OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     Call,
+    Frame,
+    Framework,
     InRun,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
     Wrapper,
+    argument_text,
+    arguments,
     around,
     around_async,
+    claim,
+    current,
+    guarded,
     not_executed,
     observe,
+    recording,
+    run_here,
 )
 
 SOURCE = "haystack"
@@ -105,7 +114,7 @@ class _ReadingVisit(InRun[_Run]):
         self._report(dropped)
 
     def raised(self, error: BaseException) -> None:
-        parse = runtime.ACTIVE.capture.argument_text
+        parse = argument_text
         self._report([call for call in self.written if not parse(call[2])[1]])
 
     def _report(self, malformed: list[_Written]) -> None:
@@ -115,7 +124,7 @@ class _ReadingVisit(InRun[_Run]):
         # Well-formed calls beside them are still to come, and they belong to the same turn.
         turn = run.state.next_turn() if len(malformed) == len(self.written) else run.state.turns
         for call_id, tool, text in malformed:
-            arguments, _ = runtime.ACTIVE.capture.argument_text(text)
+            arguments, _ = argument_text(text)
             request = Request(call_id, tool, arguments, turn, self.has_text, now, well_formed=False)
             not_executed(request, SOURCE, run)
 
@@ -126,14 +135,14 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
         frame.through = None
         return None
     asked = frame if isinstance(frame, _Asked) else None
-    if asked is None and raw_loops.in_use():
-        claimed = raw_loops.claim(None, tool.name, kwargs)
+    if asked is None:
+        claimed = claim(None, tool.name, kwargs)
         if claimed is not None:
             return claimed
     call = _ToolCall(
         SOURCE,
         tool.name,
-        runtime.ACTIVE.capture.arguments(kwargs),
+        arguments(kwargs),
         call_id=None if asked is None else asked.call_id,
         description=tool.description,
     )
@@ -159,7 +168,7 @@ def _enter_maker(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 def _enter_old_maker(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     final = args[1] if len(args) > 1 else kwargs["final_args"]
-    run = _run()
+    run = run_here(SOURCE, _Run)
     for pair in () if run is None else tuple(run.prepared):
         if pair[0] is final and run is not None:
             run.prepared.remove(pair)
@@ -172,7 +181,7 @@ def _async_maker() -> Wrapper:
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         runner = wrapped(*args, **kwargs)
-        visit = guarded(_enter_async_maker, instance, args, kwargs) if runtime.recording() else None
+        visit = guarded(_enter_async_maker, instance, args, kwargs) if recording() else None
         if visit is None:
             return runner
 
@@ -190,13 +199,13 @@ def _enter_async_maker(instance: Any, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _asked(call: Any) -> _Asked | None:
-    run = _run()
+    run = run_here(SOURCE, _Run)
     return None if run is None or call is None else _Asked(run, call.id)
 
 
 def _on_calls(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """The calls of a reply are looked up among the tools."""
-    run = _run()
+    run = run_here(SOURCE, _Run)
     if run is None:
         return
     messages = args[0] if args else kwargs["messages_with_tool_calls"]
@@ -205,14 +214,14 @@ def _on_calls(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     for message in messages:
         turn, now = run.state.next_turn(), time.time_ns()
         for asked in message.tool_calls:
-            arguments = runtime.ACTIVE.capture.arguments(asked.arguments)
-            request = Request(asked.id, asked.tool_name, arguments, turn, _has_text(message.text), now)
+            kept = arguments(asked.arguments)
+            request = Request(asked.id, asked.tool_name, kept, turn, _has_text(message.text), now)
             run.request(request) if asked.tool_name in tools else not_executed(request, SOURCE, run)
 
 
 def _enter_preparation(invoker: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     _on_calls(invoker, args, kwargs)
-    run = _run()
+    run = run_here(SOURCE, _Run)
     return None if run is None else _PrepareVisit(run)
 
 
@@ -238,19 +247,12 @@ def _enter_chunks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _reading(written: list[_Written], has_text: bool) -> Visit | None:
-    run = _run()
+    run = run_here(SOURCE, _Run)
     return None if run is None or not written else _ReadingVisit(run, written, has_text)
 
 
 def _has_text(text: Any) -> bool:
     return isinstance(text, str) and bool(text.strip())
-
-
-def _run() -> _Run | None:
-    frame = current()
-    if frame is None or frame.in_body or not isinstance(frame.run, _Run):
-        return None
-    return frame.run
 
 
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -291,7 +293,7 @@ _CALLERS = (
     "haystack.tools.tool",
     "concurrent.futures.thread",
     "pdoctor_trace.propagate",
-    "pdoctor_trace.span",
+    "pdoctor_trace.wrappers",
 )
 """Modules that call a tool's function."""
 _TOOL, _CALLING = "haystack.tools.tool", "haystack.components.agents.tool_calling"

@@ -16,23 +16,33 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     UNKNOWN_TOOL,
+    Attempt,
     Call,
+    CallFrame,
+    Framework,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
+    argument_text,
+    arguments,
     around,
     around_async,
     around_async_generator,
     around_generator,
+    claim,
+    current,
     new_call,
     not_executed,
     observe,
+    outcome,
+    run_here,
 )
 
 SOURCE = "langchain"
@@ -56,7 +66,7 @@ class _NodeVisit(Visit):
             return
         call.executed = call.attempts > 0
         call.error = call.kind = None
-        call.close(runtime.ACTIVE.capture.result(content))
+        call.close(outcome(content))
 
     def raised(self, error: BaseException) -> None:
         call = self.call
@@ -80,23 +90,6 @@ class _NodeVisit(Visit):
         call.close()
 
 
-class _BodyVisit(Visit):
-    """One attempt of a ToolNode at running the tool."""
-
-    __slots__ = ("call",)
-
-    def __init__(self, call: Call) -> None:
-        super().__init__(call)
-        self.call = call
-        call.attempts += 1
-
-    def returned(self, result: Any) -> None:
-        self.call.error = self.call.kind = None
-
-    def raised(self, error: BaseException) -> None:
-        self.call.fail(error, _kind(error))
-
-
 class _DirectCall(Call):
     """A tool invoked directly, without a ToolNode: with a call it gives a message, else its own value."""
 
@@ -108,7 +101,7 @@ class _DirectCall(Call):
             self.fail(message.content if type(message.content) is str else "error", TOOL_RAISED)
             self.close()
             return
-        self.close(runtime.ACTIVE.capture.result(result if message is None else message.content))
+        self.close(outcome(result if message is None else message.content))
 
     def raised(self, error: BaseException) -> None:
         kind = _kind(error)
@@ -132,7 +125,7 @@ def _enter_node(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     call = Call(
         SOURCE,
         request["name"],
-        runtime.ACTIVE.capture.arguments(request["args"]),
+        arguments(request["args"]),
         call_id=request["id"],
         description=getattr(tool, "description", None),
     )
@@ -145,17 +138,16 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     frame, call_id = current(), kwargs.get("tool_call_id")
     outer = frame.call if frame is not None else None
     if outer is not None and frame is not None and not frame.in_body and outer.call_id == call_id:
-        return _BodyVisit(outer)
+        return Attempt(outer, _kind)
     if outer is not None and outer.source != SOURCE and outer.tool == tool.name and call_id is None:
         return None  # the tool of another framework's call that is being recorded
     given = args[0] if args else kwargs.get("tool_input")
-    if raw_loops.in_use():
-        claimed = raw_loops.claim(call_id, tool.name, given)
-        if claimed is not None:
-            return claimed
-    arguments = runtime.ACTIVE.capture.arguments(given)
+    claimed = claim(call_id, tool.name, given)
+    if claimed is not None:
+        return claimed
+    kept = arguments(given)
     call: _DirectCall = new_call(_DirectCall)
-    call.begin(SOURCE, tool.name, arguments, call_id, tool.description, None, frame)
+    call.begin(SOURCE, tool.name, kept, call_id, tool.description, None, frame)
     _match_request(call)
     return call
 
@@ -163,7 +155,7 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
 def _match_request(call: Call) -> None:
     run = call.run
     if run is not None and (call.call_id is not None or run.has_requests):
-        call.asked_by(run.take_request(call.call_id, call.tool))
+        call.take_up()
 
 
 def _enter_graph(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -175,7 +167,7 @@ def _enter_graph(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
 
 def _on_model_start(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Before each model request: which tools it may call."""
-    run = _run_of_the_model()
+    run = run_here(SOURCE)
     if run is None:
         return
     run.models_running += 1
@@ -187,25 +179,24 @@ def _on_model_start(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def _on_model_end(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """After each model request: which calls it asks for, well formed or not."""
-    run = _run_of_the_model()
+    run = run_here(SOURCE)
     if run is None:
         return
     run.models_running -= 1
     response = args[0] if args else kwargs["response"]
     message = getattr(response.generations[0][0], "message", None)
     turn, now, has_text = run.state.next_turn(), time.time_ns(), _has_text(message)
-    capture = runtime.ACTIVE.capture
     for entry in getattr(message, "tool_calls", None) or ():
-        arguments = capture.arguments(entry["args"])
-        run.request(Request(entry["id"], entry["name"], arguments, turn, has_text, now))
+        kept = arguments(entry["args"])
+        run.request(Request(entry["id"], entry["name"], kept, turn, has_text, now))
     for entry in getattr(message, "invalid_tool_calls", None) or ():
-        arguments, _ = capture.argument_text(entry["args"])
-        request = Request(entry["id"], entry["name"] or "", arguments, turn, has_text, now, well_formed=False)
+        kept, _ = argument_text(entry["args"])
+        request = Request(entry["id"], entry["name"] or "", kept, turn, has_text, now, well_formed=False)
         not_executed(request, SOURCE, run)
 
 
 def _on_model_error(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    run = _run_of_the_model()
+    run = run_here(SOURCE)
     if run is not None:
         run.models_running -= 1
 
@@ -215,14 +206,6 @@ def _on_structured_output(binding: Any, args: tuple[Any, ...], kwargs: dict[str,
     frame = current()
     if frame is not None and frame.run is not None:
         frame.run.pseudo_tools.add(binding.tool.name)
-
-
-def _run_of_the_model() -> OpenRun | None:
-    """The graph run whose own model this is; a model used inside a tool's body is that tool's business."""
-    frame = current()
-    if frame is None or frame.in_body or frame.run is None or frame.run.source != SOURCE:
-        return None
-    return frame.run
 
 
 def _tool(entry: dict[str, Any]) -> tuple[str, str | None]:

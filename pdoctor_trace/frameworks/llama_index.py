@@ -12,21 +12,27 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
+    Framework,
     InRun,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
+    arguments,
     around,
     around_async,
+    claim,
+    guarded,
     observe,
+    outcome,
+    run_here,
 )
 
 SOURCE = "llama_index"
@@ -102,7 +108,7 @@ class _HandlerVisit(RunVisit):
 def _close(call: Call, output: Any) -> None:
     """With what a `ToolOutput` says; in an error its `raw_output` is the text of the error."""
     if not output.is_error:
-        call.close(runtime.ACTIVE.capture.result(output.raw_output))
+        call.close(outcome(output.raw_output))
         return
     error = getattr(output, "exception", None)
     if error is None:
@@ -129,11 +135,11 @@ def _refused(error: BaseException) -> bool:
 
 def _enter_step(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call:
     asked = kwargs["ev"] if "ev" in kwargs else args[1]
-    arguments = runtime.ACTIVE.capture.arguments(asked.tool_kwargs)
-    call = _StepCall(SOURCE, asked.tool_name, arguments, call_id=asked.tool_id)
+    kept = arguments(asked.tool_kwargs)
+    call = _StepCall(SOURCE, asked.tool_name, kept, call_id=asked.tool_id)
     if call.run is not None:
         call.description = call.run.tools.get(call.tool)
-        call.asked_by(call.run.take_request(call.call_id, call.tool))
+        call.take_up()
     return call
 
 
@@ -141,35 +147,28 @@ def _enter_direct(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     tool = args[0] if args else kwargs["tool"]
     given = args[1] if len(args) > 1 else kwargs["arguments"]
     name = tool.metadata.name
-    if raw_loops.in_use():
-        claimed = raw_loops.claim(None, name, given)
-        if claimed is not None:
-            return _Claimed(claimed)
-    arguments = runtime.ACTIVE.capture.arguments(given)
-    return _DirectCall(SOURCE, name, arguments, description=tool.metadata.description)
+    claimed = claim(None, name, given)
+    if claimed is not None:
+        return _Claimed(claimed)
+    kept = arguments(given)
+    return _DirectCall(SOURCE, name, kept, description=tool.metadata.description)
 
 
 def _enter_tools(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
-    run = _run()
+    run = run_here(SOURCE)
     return None if run is None else _ToolsVisit(run)
 
 
 def _on_reply(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    run = _run()
+    run = run_here(SOURCE)
     if run is None:
         return
     output = kwargs["ev"] if "ev" in kwargs else args[1]
     has_text = bool((output.response.content or "").strip())
     turn, now = run.state.next_turn(), time.time_ns()
     for asked in output.tool_calls:
-        arguments = runtime.ACTIVE.capture.arguments(asked.tool_kwargs)
-        run.request(Request(asked.tool_id, asked.tool_name, arguments, turn, has_text, now))
-
-
-def _run() -> OpenRun | None:
-    frame = current()
-    run = frame.run if frame is not None else None
-    return run if run is not None and run.source == SOURCE else None
+        kept = arguments(asked.tool_kwargs)
+        run.request(Request(asked.tool_id, asked.tool_name, kept, turn, has_text, now))
 
 
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:

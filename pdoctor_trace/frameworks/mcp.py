@@ -10,10 +10,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.runs import CURRENT, current
-from pdoctor_trace.span import TOOL_RAISED, Call, Visit, around_async
+from pdoctor_trace.adapter import (
+    TOOL_RAISED,
+    Call,
+    Framework,
+    Limit,
+    Target,
+    Visit,
+    arguments,
+    around_async,
+    claim,
+    current,
+    outcome,
+)
 
 SOURCE = "mcp"
 
@@ -29,7 +38,7 @@ class _McpCall(Call):
             self.fail(problem, TOOL_RAISED)
             self.close()
             return
-        self.close(runtime.ACTIVE.capture.result(_content(result)))
+        self.close(outcome(_content(result)))
 
 
 class _Enriching(Visit):
@@ -38,7 +47,7 @@ class _Enriching(Visit):
     __slots__ = ("outer",)
 
     def __init__(self, outer: Call) -> None:
-        super().__init__(CURRENT.get())
+        super().__init__(current())
         self.outer = outer
 
     def returned(self, result: Any) -> None:
@@ -72,11 +81,10 @@ def _enter(session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit
     outer = frame.call if frame is not None else None
     if outer is not None and outer.tool == tool:
         return None if outer.source == SOURCE else _Enriching(outer)
-    if raw_loops.in_use():
-        claimed = raw_loops.claim(None, tool, given)
-        if claimed is not None:
-            return _Claimed(claimed)
-    return _McpCall(SOURCE, tool, runtime.ACTIVE.capture.arguments(given))
+    claimed = claim(None, tool, given)
+    if claimed is not None:
+        return _Claimed(claimed)
+    return _McpCall(SOURCE, tool, arguments(given))
 
 
 def _problem(result: Any) -> str | None:

@@ -13,20 +13,29 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pdoctor_trace import runtime
-from pdoctor_trace.capture import field, type_name
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import CallFrame, OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
+    Attempt,
     Call,
+    CallFrame,
+    Framework,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
+    argument_text,
     around,
     around_async,
+    current,
+    field,
+    guarded,
     new_call,
     observe,
+    outcome,
+    run_here,
+    type_name,
 )
 
 SOURCE = "openai_agents"
@@ -47,7 +56,7 @@ class _ToolVisit(Visit):
         call.executed = call.attempts > 0 and call.kind != BAD_ARGUMENTS
         if type_name(result).endswith(".FunctionToolResult"):  # instead of a result: what was not approved
             result = field(result, "output", result)
-        call.close(None if call.error is not None else runtime.ACTIVE.capture.result(result))
+        call.close(None if call.error is not None else outcome(result))
 
     def raised(self, error: BaseException) -> None:
         call = self.call
@@ -57,18 +66,13 @@ class _ToolVisit(Visit):
         call.close()
 
 
-class _BodyVisit(Visit):
-    """The tool itself runs."""
+class _Body(Attempt):
+    """The tool itself runs; it may return although its own handler has made a text of an error."""
 
-    __slots__ = ("call",)
+    __slots__ = ()
 
-    def __init__(self, call: Call) -> None:
-        super().__init__(call)
-        self.call = call
-        call.attempts += 1
-
-    def raised(self, error: BaseException) -> None:
-        self.call.fail(error, _kind(error))
+    def returned(self, result: Any) -> None:
+        pass
 
 
 class _StreamedVisit(RunVisit):
@@ -86,11 +90,10 @@ class _StreamedVisit(RunVisit):
 def _enter_tool(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     asked, tool = kwargs["tool_call"], kwargs["func_tool"]
     frame = current()
-    request = None
-    if frame is not None and frame.run is not None:
-        request = frame.run.take_request(asked.call_id, asked.name)
+    run = run_here(SOURCE)
+    request = None if run is None else run.take_request(asked.call_id, asked.name)
     if request is None:
-        arguments, well_formed = runtime.ACTIVE.capture.argument_text(asked.arguments)
+        arguments, well_formed = argument_text(asked.arguments)
     else:  # the same text has been read in the model's reply
         arguments, well_formed = request.arguments, request.well_formed
     call: Call = new_call(Call)
@@ -106,7 +109,7 @@ def _enter_body(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     frame = current()
     if frame is None or frame.call is None or frame.in_body:
         return None
-    return _BodyVisit(frame.call)
+    return _Body(frame.call, _kind)
 
 
 def _on_handled_error(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -117,9 +120,8 @@ def _on_handled_error(instance: Any, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _on_reply(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    frame = current()
-    run = frame.run if frame is not None else None
-    if run is None or run.source != SOURCE:
+    run = run_here(SOURCE)
+    if run is None:
         return
     run.offer((tool.name, getattr(tool, "description", None)) for tool in kwargs["all_tools"])
     run.pseudo_tools.update(handoff.tool_name for handoff in kwargs["handoffs"])
@@ -128,7 +130,7 @@ def _on_reply(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     turn, now = run.state.next_turn(), time.time_ns()
     for item in output:
         if getattr(item, "type", None) == "function_call":
-            arguments, well_formed = runtime.ACTIVE.capture.argument_text(item.arguments)
+            arguments, well_formed = argument_text(item.arguments)
             run.request(Request(item.call_id, item.name, arguments, turn, has_text, now, well_formed))
 
 

@@ -10,23 +10,29 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.guard import guarded
-from pdoctor_trace.runs import OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
+    Framework,
     InRun,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
     Wrapper,
+    argument_text,
+    arguments,
     around_async,
     enter_frame,
+    guarded,
     leave,
     observe,
+    recording,
+    run_here,
 )
 
 SOURCE = "pydantic_ai"
@@ -93,32 +99,31 @@ class _TracedRun:
 
 def _enter_tool(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
     validated = args[0] if args else kwargs["validated"]
-    asked, capture = validated.call, runtime.ACTIVE.capture
+    asked = validated.call
     if validated.args_valid:
-        arguments = capture.arguments(validated.validated_args)
+        kept = arguments(validated.validated_args)
     else:
-        arguments, _ = capture.argument_text(asked.args)
+        kept, _ = argument_text(asked.args)
     definition = getattr(validated.tool, "tool_def", None)
     call = _ToolCall(
         SOURCE,
         asked.tool_name,
-        arguments,
+        kept,
         call_id=asked.tool_call_id,
         description=getattr(definition, "description", None),
     )
     call.refused = UNKNOWN_TOOL if validated.tool is None else None if validated.args_valid else BAD_ARGUMENTS
-    if call.run is not None:
-        call.asked_by(call.run.take_request(call.call_id, call.tool))
+    call.take_up()
     return call
 
 
 def _enter_prepare(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
-    run = _run()
+    run = run_here(SOURCE)
     return None if run is None else _PrepareVisit(run)
 
 
 def _on_reply(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    run = _run()
+    run = run_here(SOURCE)
     if run is None:
         return
     parts = (args[1] if len(args) > 1 else kwargs["response"]).parts
@@ -126,21 +131,15 @@ def _on_reply(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     turn, now = run.state.next_turn(), time.time_ns()
     for part in parts:
         if part.part_kind == "tool-call":
-            arguments, well_formed = runtime.ACTIVE.capture.argument_text(part.args)
+            arguments, well_formed = argument_text(part.args)
             asked = Request(part.tool_call_id, part.tool_name, arguments, turn, has_text, now, well_formed)
             run.request(asked)
-
-
-def _run() -> OpenRun | None:
-    frame = current()
-    run = frame.run if frame is not None else None
-    return run if run is not None and run.source == SOURCE else None
 
 
 def _traced_iter() -> Wrapper:
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         manager = wrapped(*args, **kwargs)
-        visit = guarded(_enter_run, instance, args, kwargs) if runtime.recording() else None
+        visit = guarded(_enter_run, instance, args, kwargs) if recording() else None
         return manager if visit is None else _TracedRun(manager, visit)
 
     return wrapper

@@ -10,17 +10,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.runs import CallFrame, OpenRun, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     UNKNOWN_TOOL,
+    Attempt,
     Call,
+    CallFrame,
+    Framework,
+    Limit,
+    OpenRun,
     RunVisit,
+    Target,
     Visit,
+    argument_text,
+    arguments,
     around_async,
     around_async_generator,
+    claim,
+    current,
+    outcome,
+    run_here,
 )
 
 SOURCE = "semantic_kernel"
@@ -72,26 +81,22 @@ class _CallFrame(CallFrame):
         self.visit = visit
 
 
-class _FunctionVisit(Visit):
+class _Body(Attempt):
     """The function of a requested call runs."""
 
     __slots__ = ("outer",)
 
     def __init__(self, outer: _CallVisit) -> None:
-        super().__init__(outer.call)
+        super().__init__(outer.call, _kind)
         self.outer = outer
-        outer.call.attempts += 1
 
     def returned(self, result: Any) -> None:
-        call = self.outer.call
-        call.error = call.kind = None
-        self.outer.result = runtime.ACTIVE.capture.result(getattr(result, "value", result))
+        super().returned(result)
+        self.outer.result = outcome(getattr(result, "value", result))
 
     def raised(self, error: BaseException) -> None:
-        call = self.outer.call
-        kind = BAD_ARGUMENTS if _refused(error) else None
-        call.executed = kind is None
-        call.fail(error, kind)
+        super().raised(error)
+        self.call.executed = self.call.kind != BAD_ARGUMENTS
 
 
 class _DirectCall(Call):
@@ -100,19 +105,22 @@ class _DirectCall(Call):
     __slots__ = ()
 
     def returned(self, result: Any) -> None:
-        self.close(runtime.ACTIVE.capture.result(getattr(result, "value", result)))
+        self.close(outcome(getattr(result, "value", result)))
 
     def raised(self, error: BaseException) -> None:
-        kind = BAD_ARGUMENTS if _refused(error) else None
-        self.executed = kind is None
-        self.fail(error, kind)
+        self.fail(error, _kind(error))
+        self.executed = self.kind != BAD_ARGUMENTS
         self.close()
+
+
+def _kind(error: BaseException) -> str | None:
+    return BAD_ARGUMENTS if _refused(error) else None
 
 
 def _enter_call(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     asked = args[0] if args else kwargs["function_call"]
     history = args[1] if len(args) > 1 else kwargs["chat_history"]
-    arguments, well_formed = runtime.ACTIVE.capture.argument_text(asked.arguments or {})
+    arguments, well_formed = argument_text(asked.arguments or {})
     function = _function(kernel, asked)
     call = Call(
         SOURCE,
@@ -165,17 +173,15 @@ def _enter_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         return None
     frame = current()
     if isinstance(frame, _CallFrame):
-        return _FunctionVisit(frame.visit)
+        return _Body(frame.visit)
     given = (args[1] if len(args) > 1 else kwargs.get("arguments")) or {
         name: value for name, value in kwargs.items() if name not in ("kernel", "arguments", "metadata")
     }
-    arguments, name = dict(given), function.fully_qualified_name
-    if raw_loops.in_use():
-        claimed = raw_loops.claim(None, name, arguments)
-        if claimed is not None:
-            return claimed
-    captured = runtime.ACTIVE.capture.arguments(arguments)
-    return _DirectCall(SOURCE, name, captured, description=function.description)
+    named, name = dict(given), function.fully_qualified_name
+    claimed = claim(None, name, named)
+    if claimed is not None:
+        return claimed
+    return _DirectCall(SOURCE, name, arguments(named), description=function.description)
 
 
 def _enter_agent(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -186,9 +192,8 @@ def _enter_agent(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
 
 def _enter_service(service: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     """A chat service that is given a kernel runs the loop itself; within an agent it is the agent's."""
-    frame, kernel = current(), kwargs.get("kernel")
-    inside = frame is not None and not frame.in_body and isinstance(frame.run, _Run)
-    if kernel is None or inside:
+    kernel = kwargs.get("kernel")
+    if kernel is None or run_here(SOURCE, _Run) is not None:
         return None
     history = args[0] if args else kwargs["chat_history"]
     return _visit(kernel, _query(history.messages), None)

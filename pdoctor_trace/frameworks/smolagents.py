@@ -14,20 +14,27 @@ import threading
 import time
 from typing import Any
 
-from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.runs import OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     UNKNOWN_TOOL,
     Call,
+    Framework,
     InRun,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
+    argument_text,
+    arguments,
     around,
     around_generator,
+    claim,
+    current,
     not_executed,
     observe,
+    run_here,
 )
 
 SOURCE = "smolagents"
@@ -123,8 +130,8 @@ def _enter_asked(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> C
     given = args[1] if len(args) > 1 else kwargs["arguments"]
     if tool == FINAL_ANSWER:
         return None
-    arguments, _ = runtime.ACTIVE.capture.argument_text(given)
-    run = _run()
+    arguments, _ = argument_text(given)
+    run = run_here(SOURCE, _Run)
     call_id = None if run is None else run.claim(tool, given)
     call = _AskedCall(SOURCE, tool, arguments, call_id=call_id)
     call.entered, call.known = False, tool in agent.tools or tool in agent.managed_agents
@@ -162,23 +169,22 @@ def _is_body_of_asked(tool: str) -> bool:
 
 
 def _direct(tool: str, description: Any, given: Any) -> Visit | Call:
-    if raw_loops.in_use():
-        claimed = raw_loops.claim(None, tool, given)
-        if claimed is not None:
-            return claimed
-    call = _CodeCall(SOURCE, tool, runtime.ACTIVE.capture.arguments(given), description=description)
+    claimed = claim(None, tool, given)
+    if claimed is not None:
+        return claimed
+    call = _CodeCall(SOURCE, tool, arguments(given), description=description)
     if isinstance(call.run, _Run):
         call.turn = call.run.block
     return call
 
 
 def _enter_block(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
-    run = _run()
+    run = run_here(SOURCE, _Run)
     return None if run is None else _BlockVisit(run)
 
 
 def _on_reply(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    run = _run()
+    run = run_here(SOURCE, _Run)
     if run is None:
         return
     message = args[0] if args else kwargs["chat_message"]
@@ -189,14 +195,8 @@ def _on_reply(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None
     turn, now = run.state.next_turn(), time.time_ns()
     run.pending = [(one.id, one.function.name, one.function.arguments) for one in asked]
     for one in asked:
-        arguments, well_formed = runtime.ACTIVE.capture.argument_text(one.function.arguments)
+        arguments, well_formed = argument_text(one.function.arguments)
         run.request(Request(one.id, one.function.name, arguments, turn, has_text, now, well_formed))
-
-
-def _run() -> _Run | None:
-    frame = current()
-    run = frame.run if frame is not None else None
-    return run if isinstance(run, _Run) else None
 
 
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:

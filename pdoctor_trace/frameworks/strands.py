@@ -11,20 +11,26 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from pdoctor_trace import runtime
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.runs import OpenRun, Request, current
-from pdoctor_trace.span import (
+from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
+    Framework,
+    Limit,
+    OpenRun,
+    Request,
     RunVisit,
+    Target,
     Visit,
     Watcher,
     Wrapper,
+    argument_text,
+    arguments,
     around_async_generator,
     observe,
+    outcome,
+    run_here,
     watch_async_generator,
 )
 
@@ -76,7 +82,7 @@ class _ToolVisit(Visit):
             kind = UNKNOWN_TOOL if not self.known else BAD_ARGUMENTS if refused else None
             text = content if type(content) is str else "the tool reported an error"
             call.fail(error or text, kind or (TOOL_RAISED if error is None else None))
-        call.close(runtime.ACTIVE.capture.result(content))
+        call.close(outcome(content))
 
 
 class _Events(Watcher):
@@ -121,35 +127,34 @@ def _enter_tool(agent: Any, asked: Any) -> _ToolVisit | None:
     tool = registry.dynamic_tools.get(name) or registry.registry.get(name)
     if type(tool).__name__ == "StructuredOutputTool":
         return None
-    run = _run()
+    run = run_here(SOURCE, _Run)
     written = run.malformed.pop(call_id, None) if run is not None else None
-    arguments = asked.get("input") if written is None else written
+    given = asked.get("input") if written is None else written
     call = Call(
         SOURCE,
         name,
-        runtime.ACTIVE.capture.arguments(arguments),
+        arguments(given),
         call_id=call_id,
         description=None if tool is None else tool.tool_spec.get("description"),
     )
-    if call.run is not None:
-        call.asked_by(call.run.take_request(call.call_id, call.tool))
+    call.take_up()
     return _ToolVisit(call, tool is not None)
 
 
 def _on_block(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """A block of the reply is complete; the text of a call's arguments is about to be parsed."""
-    run, state = _run(), args[0] if args else kwargs["state"]
+    run, state = run_here(SOURCE, _Run), args[0] if args else kwargs["state"]
     asked = state.get("current_tool_use")
     if run is None or not asked:
         return
     text = asked.get("input")
-    if type(text) is str and not runtime.ACTIVE.capture.argument_text(text)[1]:
+    if type(text) is str and not argument_text(text)[1]:
         run.malformed[asked["toolUseId"]] = text
 
 
 def _on_reply(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """The tools of a reply are about to run; after a pause for a person, those that are left."""
-    run = _run()
+    run = run_here(SOURCE, _Run)
     agent = args[2] if len(args) > 2 else kwargs["agent"]
     if run is None:
         return
@@ -161,8 +166,8 @@ def _on_reply(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Non
         return
     for asked in (part["toolUse"] for part in content if "toolUse" in part):
         if asked["name"] not in run.pseudo_tools:
-            arguments = runtime.ACTIVE.capture.arguments(asked["input"])
-            run.request(Request(asked["toolUseId"], asked["name"], arguments, turn, has_text, now))
+            kept = arguments(asked["input"])
+            run.request(Request(asked["toolUseId"], asked["name"], kept, turn, has_text, now))
 
 
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -182,13 +187,6 @@ def _tools(agent: Any) -> list[tuple[str, str | None]]:
         for name, tool in tools.items()
         if type(tool).__name__ != "StructuredOutputTool"
     ]
-
-
-def _run() -> _Run | None:
-    frame = current()
-    if frame is None or frame.in_body or not isinstance(frame.run, _Run):
-        return None
-    return frame.run
 
 
 def _query(prompt: Any) -> str | None:

@@ -5,51 +5,67 @@ Nothing is loaded until such an SDK is: before that there are no conversations t
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pdoctor_trace.runs import RunState
-    from pdoctor_trace.span import Visit
+    from pdoctor_trace.wrappers import Visit
 
-_TRACKER = "pdoctor_trace.raw_loops.tracker"
+
+class _NoTracker:
+    """Stands for the tracker until there is one: nothing waits, and nothing is open."""
+
+    waits = False
+
+    def waits_for(self, call_id: Any, tool: str) -> bool:
+        return False
+
+    def end(self, *, state: RunState | None = None) -> None:
+        pass
+
+    def end_here(self) -> None:
+        pass
+
+    def clear(self) -> None:
+        pass
+
+
+_tracker: Any = _NoTracker()
+
+
+def follow(tracker: Any) -> None:
+    """From now on this tracker (see `tracker.py`) is asked."""
+    global _tracker
+    _tracker = tracker
 
 
 def in_use() -> bool:
     """Whether any call of any raw loop waits for its answer."""
-    tracker = sys.modules.get(_TRACKER)
-    return tracker is not None and tracker.TRACKER.waits
+    waits: bool = _tracker.waits
+    return waits
 
 
 def claim(call_id: Any, tool: str, arguments: Any) -> Visit | None:
     """A visit for a running tool that some raw loop's model asked for; None where none did."""
-    tracker = sys.modules.get(_TRACKER)
-    visit: Visit | None = None if tracker is None else tracker.visit(call_id, tool, arguments)
+    visit: Visit | None = _tracker.visit(call_id, tool, arguments) if _tracker.waits else None
     return visit
 
 
 def waits_for(call_id: Any, tool: str) -> bool:
     """Whether some raw loop's model asked for this very call."""
-    tracker = sys.modules.get(_TRACKER)
-    return tracker is not None and bool(tracker.TRACKER.waits_for(call_id, tool))
+    return bool(_tracker.waits_for(call_id, tool))
 
 
 def end(*, state: RunState | None = None) -> None:
     """End the conversations of one run, or all of them."""
-    tracker = sys.modules.get(_TRACKER)
-    if tracker is not None:
-        tracker.TRACKER.end(state=state)
+    _tracker.end(state=state)
 
 
 def end_here() -> None:
     """End the conversations of the calling thread or task."""
-    tracker = sys.modules.get(_TRACKER)
-    if tracker is not None:
-        tracker.TRACKER.end(where=tracker.ambient())
+    _tracker.end_here()
 
 
 def forget_everything() -> None:
     """In a forked child: open conversations are the parent's."""
-    tracker = sys.modules.get(_TRACKER)
-    if tracker is not None:
-        tracker.TRACKER.forget_everything()
+    _tracker.clear()

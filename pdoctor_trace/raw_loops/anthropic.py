@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from pdoctor_trace.adapter import Framework, Limit, Target
 from pdoctor_trace.capture import field
-from pdoctor_trace.framework import Framework, Limit, Target
-from pdoctor_trace.span import Visit, around, around_async
+from pdoctor_trace.wrappers import Visit, around, around_async
 
+from .conversations import Conversation
+from .messages import Answer, Asked, Outgoing
 from .sdk import Sink, chain, items, name, offered_tools, sdk_targets, text_of
-from .tracker import TRACKER, Answer, Asked, Conversation, ExactVisit, Outgoing
+from .tracker import TRACKER, ExactVisit
 
 SOURCE = "anthropic"
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdoctor_trace.framework import Framework, Limit, Target
+from pdoctor_trace.adapter import Framework, Limit, Target
 from pdoctor_trace.runs import CURRENT, Frame, OpenRun, current
-from pdoctor_trace.span import Visit, around, around_async
+from pdoctor_trace.wrappers import Visit, around, around_async
 
 from .openai import ChatSink, outgoing_chat
 from .tracker import TRACKER

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from pdoctor_trace.adapter import Framework, Limit
 from pdoctor_trace.capture import field
-from pdoctor_trace.framework import Framework, Limit
 
+from .conversations import Conversation
+from .messages import Answer, Asked, Outgoing
 from .openai_assistants import open_run
 from .openai_responses import open_responses
 from .sdk import Sink, chain, items, name, offered_tools, sdk_targets, text_of
-from .tracker import TRACKER, Answer, Asked, Conversation, Outgoing
+from .tracker import TRACKER
 
 SOURCE = "openai"
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from pdoctor_trace.capture import field
 
+from .conversations import Conversation
+from .messages import Answer, Asked, Outgoing
 from .sdk import Sink, items, name, offered_tools
-from .tracker import TRACKER, Answer, Asked, Conversation, Outgoing
+from .tracker import TRACKER
 
 ENDED = ("completed", "failed", "cancelled", "expired", "incomplete")
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from pdoctor_trace.capture import field
 
+from .conversations import Conversation
+from .messages import Answer, Asked, Outgoing
 from .sdk import Sink, chain, items, name, offered_tools, text_of
-from .tracker import TRACKER, Answer, Asked, Conversation, Outgoing
+from .tracker import TRACKER
 
 CALLS = ("function_call", "custom_tool_call")
 OUTPUTS = ("function_call_output", "custom_tool_call_output")

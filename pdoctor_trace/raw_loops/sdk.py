@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from pdoctor_trace.adapter import Target
 from pdoctor_trace.capture import field
-from pdoctor_trace.framework import Target
 from pdoctor_trace.runs import CURRENT, current
-from pdoctor_trace.span import (
+from pdoctor_trace.wrappers import (
     Visit,
     Watcher,
     around,

@@ -6,11 +6,8 @@ calls and the user's own code, so such spans say `timing=inferred`. Where the to
 (`@pdoctor_trace.tool`, `wrap_tools`, a LangChain tool, an SDK's tool runner), the exact times and the
 real error take the place of the bounds, still in one span.
 
-A run goes from the user's message to the first reply without tool calls. Which conversation a request
-continues is told, in this order, by the server-held key (`previous_response_id`, thread), by open call
-ids that it answers, by the longest shared history, by the same thread or task. Inside a case or a user's
-`run()` only conversations of the same run are looked at. Call ids are not unique, not even within one
-conversation: an answer belongs to the latest message that asked for its id.
+A run goes from the user's message to the first reply without tool calls. Call ids are not unique, not even
+within one conversation: an answer belongs to the latest message that asked for its id.
 
 This module knows no wire format; the adapters beside it turn requests and replies into `Outgoing` and
 `Asked`. All state is guarded by one lock and bounded.
@@ -18,19 +15,15 @@ This module knows no wire format; the adapters beside it turn requests and repli
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
-from pdoctor_trace import otel, runtime
-from pdoctor_trace.runs import OpenRun, Request, RunState, current
-from pdoctor_trace.span import (
+from pdoctor_trace import raw_loops, runtime
+from pdoctor_trace.calls import (
     BAD_ARGUMENTS,
     CANCELLED,
     EXACT,
@@ -38,114 +31,29 @@ from pdoctor_trace.span import (
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
-    Visit,
 )
+from pdoctor_trace.runs import OpenRun, Request, RunState
+from pdoctor_trace.wrappers import Visit
 
-MAX_CONVERSATIONS = 2_000
-MAX_KEYS = 10_000
-
-Ambient = tuple[int, int]
-"""Thread and task that are running."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A tool's answer as a request carries it."""
-
-    call_id: str
-    content: Any
-    failed: bool = False
-    """Only where the wire format has an error flag."""
-    asked_in: int = -1
-    """Ordinal of the model's message that asked for it, where the history shows it."""
-    last: bool = True
-    """Whether nothing of the model's comes after it; older answers do not tell a conversation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A call that a model's message asks for."""
-
-    call_id: str | None
-    tool: str
-    arguments: Any
-    """The model's text, or an object where the wire format has one."""
-
-
-@dataclass(slots=True)
-class Outgoing:
-    """A request to a model, whatever the wire format."""
-
-    source: str
-    history: list[int] = field(default_factory=list)
-    """Hash of the history up to each item that is not the model's own."""
-    answers: list[Answer] = field(default_factory=list)
-    """Answers to the latest message that asked for their id, in order."""
-    asked: dict[str, Asked] = field(default_factory=dict)
-    """Calls found in the history, by id (the latest)."""
-    query: str | None = None
-    """Text of the latest message of the user."""
-    user_last: bool = False
-    """Whether the request ends with that message."""
-    tools: list[tuple[str, str | None]] = field(default_factory=list)
-    key: str | None = None
-    """Server-held conversation that this request continues."""
-    conversation: str | None = None
-    """Id of the conversation, where the user gave one."""
-    model: str | None = None
-    has_model_items: bool = False
-
-    @property
-    def answers_last(self) -> bool:
-        """Whether the request ends with tool answers: then the run goes on."""
-        return any(answer.last for answer in self.answers)
-
-
-class OpenCall:
-    """A call that was asked for and not answered yet."""
-
-    __slots__ = ("call", "conversation", "ended_ns", "executions", "result", "started_ns", "well_formed")
-
-    def __init__(self, call: Call, conversation: Conversation, well_formed: bool) -> None:
-        self.call, self.conversation, self.well_formed = call, conversation, well_formed
-        self.executions = 0
-        self.started_ns = self.ended_ns = 0
-        self.result: bytes | None = None
-
-
-class Conversation:
-    """One conversation with a model: its open calls and its current run."""
-
-    __slots__ = ("ambient", "answered", "key", "last", "open", "reply_seen", "request_ns", "run", "state")
-
-    def __init__(self, ambient: Ambient) -> None:
-        self.ambient = ambient
-        self.run: OpenRun | None = None
-        self.state: RunState | None = None
-        """Of the current or latest run."""
-        self.open: list[OpenCall] = []
-        self.last: int | None = None
-        self.key: str | None = None
-        self.reply_seen = True
-        self.answered: set[tuple[str, int]] = set()
-        """Answers of the latest request; the same ones again are a repeated request."""
-        self.request_ns = 0
+from .conversations import Ambient, Conversation, Conversations, OpenCall, ambient, belongs_here
+from .messages import Answer, Asked, Outgoing
 
 
 class Tracker:
     """All conversations of this process."""
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything: in a forked child, open conversations are the parent's, and so is the lock."""
         self._lock = threading.RLock()
-        self._conversations: OrderedDict[int, Conversation] = OrderedDict()
-        self._by_last: dict[int, list[Conversation]] = {}
-        self._by_key: OrderedDict[str, Conversation] = OrderedDict()
-        self._by_call: dict[str | None, list[OpenCall]] = {}
+        self._known = Conversations()
 
     @property
     def waits(self) -> bool:
         """Whether any call waits for its answer."""
-        return bool(self._by_call)
+        return bool(self._known.waiting)
 
     # -- a request leaves
 
@@ -153,59 +61,22 @@ class Tracker:
         """Take in a request: close the calls that it answers. None = no agent loop, nothing to follow."""
         now = time.time_ns()
         with self._lock:
-            conversation = self._find(out)
+            conversation = self._known.find(out)
             if conversation is None and not out.tools:
                 return None
             if conversation is None:
                 conversation = self._new()
-            self._conversations.move_to_end(id(conversation))
+            self._known.used(conversation)
             self._answered(conversation, out, now)
             self._turn(conversation, out, now)
-            self._mark(conversation, out, now)
+            self._known.mark(conversation, out, now)
             return conversation
 
-    def _find(self, out: Outgoing) -> Conversation | None:
-        if out.key is not None and out.key in self._by_key:
-            return self._by_key[out.key]
-        here, belongs = ambient(), _belongs()
-        position = {digest: index for index, digest in enumerate(out.history)}
-        votes: dict[int, int] = {}
-        for answer in out.answers:
-            asked = out.asked.get(answer.call_id)
-            if not answer.last:
-                continue
-            for call in self._by_call.get(answer.call_id, ()):
-                if belongs(call.conversation) and (asked is None or asked.tool == call.call.tool):
-                    votes[id(call.conversation)] = votes.get(id(call.conversation), 0) + 1
-        if votes:
-            best = max(votes, key=lambda key: self._rank(key, position, here, votes[key]))
-            return self._conversations.get(best)
-        return self._find_by_history(out, here, belongs)
-
-    def _rank(self, key: int, position: dict[int, int], here: Ambient, votes: int) -> tuple[int, bool, int]:
-        conversation = self._conversations[key]
-        shared = -1 if conversation.last is None else position.get(conversation.last, -1)
-        return shared, conversation.ambient == here, votes
-
-    def _find_by_history(self, out: Outgoing, here: Ambient, belongs: Any) -> Conversation | None:
-        """The conversation whose latest request is the longest prefix of this one."""
-        first_request = not out.has_model_items and not out.answers
-        for digest in reversed(out.history):
-            found = [one for one in self._by_last.get(digest, ()) if belongs(one)]
-            if first_request and digest == out.history[-1]:
-                # The same opening again is a new conversation, unless the first attempt had no reply.
-                found = [one for one in found if not one.reply_seen and one.ambient == here]
-            elif first_request:
-                found = []
-            if found:
-                return max(found, key=lambda one: (one.ambient == here, one.request_ns))
-        return None
-
     def _new(self) -> Conversation:
-        conversation = Conversation(ambient())
-        self._conversations[id(conversation)] = conversation
-        if len(self._conversations) > MAX_CONVERSATIONS:
-            self._forget(next(iter(self._conversations.values())))
+        conversation, oldest = self._known.new(), self._known.one_too_many()
+        if oldest is not None:
+            self._end_run(oldest, time.time_ns())
+            self._known.forget(oldest)
         return conversation
 
     def _answered(self, conversation: Conversation, out: Outgoing, now: int) -> None:
@@ -249,23 +120,6 @@ class Tracker:
             conversation.state = conversation.run.state
         if conversation.run is not None:
             conversation.run.offer(out.tools)
-
-    def _mark(self, conversation: Conversation, out: Outgoing, now: int) -> None:
-        conversation.request_ns, conversation.reply_seen = now, False
-        self._unmark(conversation)
-        if out.history:
-            conversation.last = out.history[-1]
-            self._by_last.setdefault(conversation.last, []).append(conversation)
-
-    def _unmark(self, conversation: Conversation) -> None:
-        if conversation.last is None:
-            return
-        same = self._by_last.get(conversation.last, [])
-        if conversation in same:
-            same.remove(conversation)
-        if not same:
-            self._by_last.pop(conversation.last, None)
-        conversation.last = None
 
     # -- a reply has been read
 
@@ -314,15 +168,12 @@ class Tracker:
 
     def by_key(self, key: str | None) -> Conversation | None:
         with self._lock:
-            return self._by_key.get(key) if key is not None else None
+            return self._known.by_key(key)
 
     def remember(self, conversation: Conversation, key: str) -> None:
         """A later request may continue the conversation under this server-held key."""
         with self._lock:
-            self._by_key[key] = conversation
-            self._by_key.move_to_end(key)
-            if len(self._by_key) > MAX_KEYS:
-                self._by_key.popitem(last=False)
+            self._known.remember(conversation, key)
 
     def _open(
         self, conversation: Conversation, asked: Asked, turn: int, has_text: bool | None, now: int
@@ -344,7 +195,7 @@ class Tracker:
         call.timing = INFERRED
         opened = OpenCall(call, conversation, well_formed)
         conversation.open.append(opened)
-        self._by_call.setdefault(call.call_id, []).append(opened)
+        self._known.waiting.setdefault(call.call_id, []).append(opened)
         return opened
 
     # -- the tool itself is seen running
@@ -370,15 +221,20 @@ class Tracker:
     def waits_for(self, call_id: str, tool: str) -> bool:
         """Whether a call of that id is open."""
         with self._lock:
-            return any(one.call.tool == tool for one in self._by_call.get(call_id, ()))
+            return any(one.call.tool == tool for one in self._known.waiting.get(call_id, ()))
 
     def _candidates(self, call_id: str | None, tool: str) -> list[OpenCall]:
-        belongs = _belongs()
+        belongs = belongs_here()
         if call_id is not None:
-            calls: Iterable[OpenCall] = self._by_call.get(call_id, ())
+            calls: Iterable[OpenCall] = self._known.waiting.get(call_id, ())
         else:
-            calls = (call for waiting in self._by_call.values() for call in waiting)
+            calls = (call for waiting in self._known.waiting.values() for call in waiting)
         return [call for call in calls if call.call.tool == tool and belongs(call.conversation)]
+
+    def visit(self, call_id: Any, tool: str, arguments: Any) -> Visit | None:
+        """A visit for a running tool that some raw loop's model asked for; None where none did."""
+        opened = self.claim(call_id if type(call_id) is str else None, tool, arguments)
+        return None if opened is None else ExactVisit(opened)
 
     # -- ends
 
@@ -417,11 +273,11 @@ class Tracker:
 
     def _drop(self, opened: OpenCall) -> None:
         opened.conversation.open.remove(opened)
-        same = self._by_call.get(opened.call.call_id, [])
+        same = self._known.waiting.get(opened.call.call_id, [])
         if opened in same:
             same.remove(opened)
         if not same:
-            self._by_call.pop(opened.call.call_id, None)
+            self._known.waiting.pop(opened.call.call_id, None)
 
     def _end_run(self, conversation: Conversation, now: int) -> None:
         run = conversation.run
@@ -431,15 +287,10 @@ class Tracker:
         if run is not None:
             run.close(end_ns=now)
 
-    def _forget(self, conversation: Conversation) -> None:
-        self._end_run(conversation, time.time_ns())
-        self._unmark(conversation)
-        self._conversations.pop(id(conversation), None)
-
     def _end_other_cases(self) -> None:
         """A case that this thread has left behind is over, whatever its last message asked for."""
-        here, belongs = ambient(), _belongs()
-        for conversation in list(self._conversations.values()):
+        here, belongs = ambient(), belongs_here()
+        for conversation in self._known:
             state = conversation.state
             left_behind = state is not None and state.case_id is not None and not belongs(conversation)
             if left_behind and conversation.run is not None and conversation.ambient == here:
@@ -448,16 +299,16 @@ class Tracker:
     def end(self, *, state: RunState | None = None, where: Ambient | None = None) -> None:
         """End conversations of one run, of one thread or task, or (with neither) all."""
         with self._lock:
-            for conversation in list(self._conversations.values()):
+            for conversation in self._known:
                 if state is not None and conversation.state is not state:
                     continue
                 if where is not None and conversation.ambient != where:
                     continue
                 self._end_run(conversation, time.time_ns())
 
-    def forget_everything(self) -> None:
-        """In a forked child: open conversations are the parent's."""
-        self.__init__()  # type: ignore[misc]
+    def end_here(self) -> None:
+        """End the conversations of the calling thread or task."""
+        self.end(where=ambient())
 
 
 class ExactVisit(Visit):
@@ -490,34 +341,7 @@ class ExactVisit(Visit):
 
 
 TRACKER = Tracker()
-
-
-def visit(call_id: Any, tool: str, arguments: Any) -> Visit | None:
-    """A visit for a running tool that some raw loop's model asked for; None where none did."""
-    opened = TRACKER.claim(call_id if type(call_id) is str else None, tool, arguments)
-    return None if opened is None else ExactVisit(opened)
-
-
-def ambient() -> Ambient:
-    """The running thread and task; conversations rarely hop between them."""
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None:
-        return threading.get_ident(), 0
-    try:
-        return threading.get_ident(), id(asyncio.current_task())
-    except RuntimeError:
-        return threading.get_ident(), 0
-
-
-def _belongs() -> Any:
-    """Whether a conversation may be looked at from here: same run, same case."""
-    frame = current()
-    if frame is not None:
-        return lambda one: one.state is frame.state
-    around = otel.ambient()
-    if around.case_id is not None:
-        return lambda one: one.state is not None and one.state.trace_id == around.trace_id
-    return lambda one: one.state is None or one.state.case_id is None
+raw_loops.follow(TRACKER)
 
 
 def _unknown(run: OpenRun | None, tool: str) -> bool:

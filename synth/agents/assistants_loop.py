@@ -7,8 +7,8 @@ from typing import Any
 
 from openai import OpenAI
 
-from synth.agents import Job, Outcome, OutOfIterations, run_tool
-from synth.tools import as_openai_chat
+from synth.agents.mock_tools import as_openai_chat, run_tool
+from synth.agents.model import Job, Outcome, OutOfIterations
 
 POLL_MS = 100
 """How often a real server's run is looked at."""

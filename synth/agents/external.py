@@ -22,12 +22,9 @@ from typing import Any
 import httpx
 from opentelemetry import baggage, propagate
 
-from synth.agents import EXEC, Job, Outcome, Run, run_tool
+from synth.agents.mock_tools import as_openai_chat, run_tool
+from synth.agents.model import CASE_ID, EXEC, Job, Outcome, Run
 from synth.errors import BadInput
-from synth.tools import as_openai_chat
-
-CASE_ID = "pdoctor.case.id"
-"""Baggage key of the case id (wire contract)."""
 
 
 def load_external(agent: str) -> Run:

@@ -12,8 +12,8 @@ from langchain_openai import ChatOpenAI
 from langgraph.errors import GraphRecursionError
 from pydantic import SecretStr
 
-from synth.agents import Job, Outcome, OutOfIterations, Settings
-from synth.tools import as_langchain
+from synth.agents.mock_tools import as_langchain
+from synth.agents.model import Job, Outcome, OutOfIterations, Settings
 
 
 def run(job: Job) -> Outcome:

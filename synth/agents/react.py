@@ -14,8 +14,8 @@ from typing import Any
 from langchain_core.tools import StructuredTool, ToolException
 from openai import OpenAI
 
-from synth.agents import Job, Outcome, OutOfIterations, Settings
-from synth.tools import MockTool, as_langchain
+from synth.agents.mock_tools import MockTool, as_langchain
+from synth.agents.model import Job, Outcome, OutOfIterations, Settings
 
 PROMPT = """Answer the following question as best you can. You have access to the following tools:
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from langchain_core.tools import StructuredTool, ToolException
 
-from synth.agents import Outcome, Settings
 from synth.agents.langchain_tools import run_agent
-from synth.tools import ToolLog
+from synth.agents.mock_tools import ToolLog
+from synth.agents.model import Outcome, Settings
 
 ANYTHING: Mapping[str, Any] = {"type": "object", "properties": {}, "additionalProperties": True}
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from synth.agents import Job, Outcome, Run, run_tool
+from synth.agents.mock_tools import as_callable, as_langchain, as_openai_chat, as_openai_responses, run_tool
+from synth.agents.model import Job, Outcome, Run
 from synth.agents.tracer import traced
 from synth.errors import BadInput
-from synth.tools import as_callable, as_langchain, as_openai_chat, as_openai_responses
 
 
 @dataclass(frozen=True, slots=True)

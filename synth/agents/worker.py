@@ -31,15 +31,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, TextIO
 
-from synth.agents import Job, Outcome, OutOfIterations, Settings, is_external, load, load_replay, tracer
-from synth.case import case_from_json
+from synth.agents import is_external, load, load_replay, tracer
+from synth.agents.mock_tools import ToolLog, mock_tools
+from synth.agents.model import CASE_ID, REPLAY, Job, Outcome, OutOfIterations, Settings
+from synth.cases.case import case_from_json
 from synth.errors import SynthError
-from synth.tools import ToolLog, mock_tools
 
-CASE_ID = "pdoctor.case.id"
-"""Baggage key of the case id (wire contract)."""
-REPLAY = "replay"
-"""Agent name of recorded runs."""
 AGENT_PATH = "PDOCTOR_AGENT_PATH"
 """Environment variable: folders in which agents of the user are looked for, like PYTHONPATH. They come onto
 the path when our own packages, whose names are not rare, are loaded."""

@@ -8,28 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from synth.judge.rules import Rules
+from synth.observed.run import Run
 from synth.policies.evidence import Evidence
-from synth.policies.kinds import Judged
+from synth.policies.kinds.duty import Judged
 from synth.policies.lint import Problem, lint
-from synth.policies.load import load_policies
-from synth.policies.model import (
-    Applies,
-    Policy,
-    PolicyResult,
-    PolicySet,
-    PolicyVerdict,
-    Tools,
-    policy_result_from_json,
-)
+from synth.policies.load import load_policies, read_yaml
+from synth.policies.model import Applies, Policy, PolicyResult, PolicySet, policy_result_from_json
+from synth.policies.names import PolicyVerdict, Tools
+from synth.policies.plugins import judged
 from synth.policies.session import join_runs
+from synth.policies.source import Node
 from synth.policies.stated import stated_policies
-from synth.rules import Rules
-from synth.run import Run
 
 __all__ = [
-    "Applies", "Policy", "PolicyResult", "PolicySet", "PolicyVerdict", "Problem", "Rules", "Tools",
-    "join_runs", "judge_policies", "judge_session", "lint", "load_policies", "policy_result_from_json",
-    "stated_policies",
+    "Applies", "Node", "Policy", "PolicyResult", "PolicySet", "PolicyVerdict", "Problem", "Rules",
+    "Tools", "join_runs", "judge_policies", "judge_session", "lint", "load_policies",
+    "policy_result_from_json", "read_yaml", "stated_policies",
 ]  # fmt: skip
 
 
@@ -44,20 +39,20 @@ def judge_session(
     policies: PolicySet, runs: Sequence[Run], *, rules: Rules | None = None
 ) -> tuple[PolicyResult, ...]:
     """Judge the runs of one conversation together; call positions count through all of them."""
-    return judge_policies(policies, join_runs(runs), rules=rules)
+    return judge_policies(policies, join_runs(runs, policies.aliases), rules=rules)
 
 
 def _result(policy: Policy, seen: Evidence, rules: Rules) -> PolicyResult:
     if policy.applies.to(seen):
-        judged = policy.rule.judge(seen, rules)
+        found = judged(policy.rule, seen, rules)
     else:
-        judged = Judged("not_applicable", (), "The policy is not for this run.")
+        found = Judged("not_applicable", (), "The policy is not for this run.")
     return PolicyResult(
         seen.run.id,
         policy.id,
-        judged.verdict,
-        judged.violations,
-        judged.explanation,
+        found.verdict,
+        found.violations,
+        found.explanation,
         policy.severity,
-        judged.details,
+        found.details,
     )

@@ -17,20 +17,24 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any, Literal
 
 from synth.errors import BadInput
+from synth.judge.rules import Rules
+from synth.observed.run import Run
 from synth.policies.evidence import Evidence
-from synth.policies.kinds import Rule
-from synth.policies.lint import COPIES, lint
+from synth.policies.kinds.absence import AbsenceAfter
+from synth.policies.kinds.count import Count
+from synth.policies.kinds.kind import PolicyKind, answer
+from synth.policies.kinds.plans import COPIES
+from synth.policies.kinds.precedence import Precedence
+from synth.policies.kinds.response import Response
+from synth.policies.lint import lint
 from synth.policies.load import policies_from_text
-from synth.policies.model import Tools
-from synth.policies.order_kinds import AbsenceAfter, Count, Precedence, Response
-from synth.rules import Rules
-from synth.run import Run
+from synth.policies.names import Tools
 
 Kind = Literal["precedence", "response", "absence_after", "at_most", "at_least", "exactly"]
 
@@ -160,19 +164,43 @@ class _Candidate:
     """As far as order alone tells; the checker decides."""
     limit: int = 0
 
-    def rule(self, phrases: Mapping[str, str]) -> Rule:
-        named = tuple(_tools(tool, phrases) for tool in self.tools)
-        if self.kind == "precedence":
-            return Precedence(((named[0], named[1]),))
-        if self.kind == "response":
-            return Response(((named[0], named[1]),))
-        if self.kind == "absence_after":
-            return AbsenceAfter(((named[0], named[1]),))
-        return Count(
-            named,
-            least=None if self.kind == "at_most" else self.limit,
-            most=None if self.kind == "at_least" else self.limit,
-        )
+    def rule(self, phrases: Mapping[str, str]) -> PolicyKind:
+        named = [_tools(tool, phrases) for tool in self.tools]
+        return _SHAPES[self.kind].rule(named[0], named[-1], self.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """How a kind of proposal is stated; for counts `first` and `then` are the same tool."""
+
+    rule: Callable[[Tools, Tools, int], PolicyKind]
+    sentence: str
+    id: str
+    distorted: str = "in another order"
+    """What the copies of the counter-check are like."""
+
+
+def _counting(how: str, rule: Callable[[Tools, Tools, int], PolicyKind], distorted: str) -> _Shape:
+    return _Shape(rule, f"{{first}} must happen {how} {{times}}.", f"{{first}} {how} {{limit}}", distorted)
+
+
+_MORE = "with one call more"
+_SHAPES: Mapping[Kind, _Shape] = {
+    "precedence": _Shape(
+        lambda a, b, _: Precedence(((a, b),)), "{first} must happen before {then}.", "{first} before {then}"
+    ),
+    "response": _Shape(
+        lambda a, b, _: Response(((a, b),)), "{first} must be followed by {then}.", "{first} then {then}"
+    ),
+    "absence_after": _Shape(
+        lambda a, b, _: AbsenceAfter(((a, b),)),
+        "{then} must never happen after {first}.",
+        "{first} ends {then}",
+    ),
+    "at_most": _counting("at most", lambda a, _, n: Count((a,), most=n), _MORE),
+    "at_least": _counting("at least", lambda a, _, n: Count((a,), least=n), "without the call"),
+    "exactly": _counting("exactly", lambda a, _, n: Count((a,), least=n, most=n), _MORE),
+}
 
 
 def _tools(tool: str, phrases: Mapping[str, str]) -> Tools:
@@ -275,11 +303,11 @@ def _share_above(seen: Sequence[_Seen], limit: int) -> float:
     return sum(count > limit for count in counts) / len(counts) if counts else 0.0
 
 
-def _kept_by_all(rule: Rule, seen: Sequence[_Seen], min_support: int) -> bool:
+def _kept_by_all(rule: PolicyKind, seen: Sequence[_Seen], min_support: int) -> bool:
     """The checker's own word: kept or not applicable in every run, and kept in enough of them."""
     kept = 0
     for one in seen:
-        verdict = rule.judge(one.evidence, DIRECT).verdict
+        verdict = answer(rule, one.evidence, DIRECT).verdict
         if verdict not in ("ok", "not_applicable"):
             return False
         kept += verdict == "ok"
@@ -348,17 +376,17 @@ def _drafted(candidate: _Candidate, phrases: Mapping[str, str], seen: Sequence[_
     )
 
 
-def _counter_check(candidate: _Candidate, rule: Rule, seen: Sequence[_Seen]) -> tuple[int, int]:
+def _counter_check(candidate: _Candidate, rule: PolicyKind, seen: Sequence[_Seen]) -> tuple[int, int]:
     """Does the rule notice anything? Copies of the supporting runs with the calls in another order."""
     broken = tried = 0
     for number, one in enumerate(seen):
-        if rule.judge(one.evidence, DIRECT).verdict != "ok" or not _speaks_of(candidate, one):
+        if answer(rule, one.evidence, DIRECT).verdict != "ok" or not _speaks_of(candidate, one):
             continue
         chance = random.Random(number)
         for _ in range(SHUFFLES):
             copy = _distorted(one.run, candidate, chance)
             tried += 1
-            broken += rule.judge(Evidence(copy), DIRECT).verdict == "violated"
+            broken += answer(rule, Evidence(copy), DIRECT).verdict == "violated"
     return broken, tried
 
 
@@ -387,7 +415,7 @@ def _distorted(run: Run, candidate: _Candidate, chance: random.Random) -> Run:
 
 def _phrases(tools: Iterable[str]) -> dict[str, str]:
     """Tool -> the words that stand for it: from its name, unless they would be ambiguous."""
-    from synth.query import phrase_from_tool_name  # the language half
+    from synth.language.query import phrase_from_tool_name  # the language half
 
     wanted = {tool: phrase_from_tool_name(tool) for tool in tools}
     common = Counter(wanted.values())
@@ -396,29 +424,20 @@ def _phrases(tools: Iterable[str]) -> dict[str, str]:
 
 
 def _sentence(candidate: _Candidate, phrases: Mapping[str, str]) -> str:
-    from synth.words import spelled
+    from synth.language.words import spelled
 
     names = [
         "any tool" if tool == ANY else spelled(phrases[tool]) if tool in phrases else tool
         for tool in candidate.tools
     ]
-    first, then = names[0], names[-1]
-    times = "1 time" if candidate.limit == 1 else f"{candidate.limit} times"
-    said = {
-        "precedence": f"{first} must happen before {then}.",
-        "response": f"{first} must be followed by {then}.",
-        "absence_after": f"{then} must never happen after {first}.",
-        "at_most": f"{first} must happen at most {times}.",
-        "at_least": f"{first} must happen at least {times}.",
-        "exactly": f"{first} must happen exactly {times}.",
-    }[candidate.kind]
+    times = _counted(candidate.limit, "time")
+    said = _SHAPES[candidate.kind].sentence.format(first=names[0], then=names[-1], times=times)
     return said[0].upper() + said[1:]
 
 
 def _id(candidate: _Candidate, phrases: Mapping[str, str]) -> str:
     words = ["any tool" if tool == ANY else phrases[tool] for tool in candidate.tools]
-    middle = {"precedence": "before", "response": "then", "absence_after": "ends"}.get(candidate.kind)
-    said = f" {middle} ".join(words) if middle else f"{words[0]} {candidate.kind} {candidate.limit}"
+    said = _SHAPES[candidate.kind].id.format(first=words[0], then=words[-1], limit=candidate.limit)
     return re.sub(r"[^a-z0-9]+", "-", said.lower()).strip("-")
 
 
@@ -454,9 +473,7 @@ def _evidence(rule: Drafted, runs: int) -> Iterator[str]:
     others = f"; {_counted(rest, 'other run')} did not need it" if rest else ""
     yield f"Kept in {_counted(rule.support, 'run')}{others}. Surprise: {rule.surprise:.0f} bits."
     broken, tried = rule.counter
-    more = "with one call more"
-    how = {"at_most": more, "exactly": more, "at_least": "without the call"}
-    yield f"Counter-check: {broken} of {tried} copies {how.get(rule.kind, 'in another order')} break it."
+    yield f"Counter-check: {broken} of {tried} copies {_SHAPES[rule.kind].distorted} break it."
 
 
 def _applies(runs: Sequence[Run]) -> Iterator[str]:

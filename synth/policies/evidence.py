@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from synth.bind import has_times, instants, observed_order
-from synth.constraints import Bounded, Fixed
-from synth.policies.model import Tools
-from synth.run import Run, ToolCall
+from synth.formal.constraints import Bounded, Fixed
+from synth.observed.instants import has_times, instants, observed_order
+from synth.observed.run import Run, ToolCall
+from synth.policies.names import Tools
 
 _RUN_FIELDS = {"id", "agent", "source", "model", "query", "status", "case_id", "labels", "iterations"}
 
@@ -138,3 +138,8 @@ def _plain_numbers(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain_numbers(child) for child in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def made_by(call: int, seen: Evidence) -> str:
+    """A call in words: its tool and position."""
+    return f"{seen.calls[call].tool} (call {call})"

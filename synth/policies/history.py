@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from synth.cel import CannotEvaluate, normal
-from synth.constraints import Fixed
+from synth.formal.cel import CannotEvaluate, normal
+from synth.formal.constraints import Fixed
 from synth.policies.evidence import MISSING, Evidence, key_of
 
 MAX_EARLIER = 2_000

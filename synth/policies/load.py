@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -11,15 +12,13 @@ from typing import Any
 from zoneinfo import ZoneInfoNotFoundError
 
 from synth.errors import BadInput, MissingExtra
-from synth.policies.contract import read_contract
-from synth.policies.guard import read_actions, read_guard
-from synth.policies.kinds import Rule
-from synth.policies.model import SEVERITIES, Applies, Policy, PolicySet, Tools, some_of
-from synth.policies.monitors import read_behaviour
-from synth.policies.order_kinds import zone_of
-from synth.policies.provenance import read_provenance
-from synth.policies.sentences import Names, read_sentence
-from synth.policies.source import Node
+from synth.policies.kinds.kind import Field, PolicyKind
+from synth.policies.kinds.times import zone_of
+from synth.policies.model import Applies, Policy, PolicySet
+from synth.policies.names import SEVERITIES, Names, Tools, some_of
+from synth.policies.plugins import all_forms
+from synth.policies.sentences import read_sentence
+from synth.policies.source import Node, read_actions
 
 MAX_BYTES = 8 << 20
 MAX_POLICIES = 10_000
@@ -28,16 +27,17 @@ MAX_DEPTH = 200
 FILE_FIELDS = ("version", "timezone", "scope", "aliases", "actions", "applies", "policies")
 POLICY_FIELDS = ("id", "text", "severity", "applies")
 
-Reader = Callable[[Node, Names], Rule]
+Reader = Callable[[Node, Names], PolicyKind]
 
-RULE_FIELDS: Mapping[str, Reader] = {
-    "rule": lambda node, names: read_sentence(node.text(), names),
-    "guard": read_guard,
-    "provenance": read_provenance,
-    "contract": read_contract,
-    "behaviour": read_behaviour,
-}
-"""Exactly one of these fields states what a policy demands."""
+
+@lru_cache(maxsize=1)
+def rule_fields() -> Mapping[str, Reader]:
+    """Exactly one of these fields states what a policy demands."""
+    forms = all_forms()
+    return {
+        "rule": lambda node, names: read_sentence(node.text(), names, forms),
+        **{form.name: form.read for form in forms if isinstance(form, Field)},
+    }
 
 
 def load_policies(source: str | Path) -> PolicySet:
@@ -69,6 +69,14 @@ def policies_from_text(text: str, file: str | None = None) -> PolicySet:
         return _policy_set(Node.of(_yaml(text, file), file), file, text)
     except BadInput as bad:
         raise bad.at(file=file) from None
+
+
+def _for_pickle(policies: PolicySet) -> tuple[Callable[..., PolicySet], tuple[str, str | None]]:
+    """Compiled conditions do not pickle: another process reads the text again."""
+    return policies_from_text, (policies.source, policies.file)
+
+
+copyreg.pickle(PolicySet, _for_pickle)
 
 
 def _yaml(text: str, file: str | None) -> Any:
@@ -135,14 +143,15 @@ def _distinct(policies: tuple[Policy, ...], entries: list[Node]) -> None:
 
 
 def _policy(node: Node, names: Names, default: Applies) -> Policy:
-    node.only((*POLICY_FIELDS, *RULE_FIELDS))
-    stated = [name for name in RULE_FIELDS if node.get(name) is not None]
+    fields = rule_fields()
+    node.only((*POLICY_FIELDS, *fields))
+    stated = [name for name in fields if node.get(name) is not None]
     if len(stated) != 1:
         said = " and ".join(stated) or "none of them"
-        raise node.bad(f"a policy states exactly one of {', '.join(RULE_FIELDS)}, got {said}")
+        raise node.bad(f"a policy states exactly one of {', '.join(fields)}, got {said}")
     body = node.need(stated[0])
     with body.blamed():
-        rule = RULE_FIELDS[stated[0]](body, names)
+        rule = fields[stated[0]](body, names)
     text, severity, applies = node.get("text"), node.get("severity"), node.get("applies")
     return Policy(
         id=node.need("id").text(),

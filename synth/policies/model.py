@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any
 
 from synth.errors import BadInput
-
-if TYPE_CHECKING:
-    from synth.policies.evidence import Evidence
-    from synth.policies.kinds import Rule
-
-PolicyVerdict = Literal["ok", "violated", "not_applicable", "undecided", "unsupported"]
-Severity = Literal["error", "warning", "info"]
-Scope = Literal["run", "session"]
-
-VERDICTS: tuple[PolicyVerdict, ...] = get_args(PolicyVerdict)
-SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """The tools that stand for one action of a policy file."""
-
-    phrase: str
-    names: tuple[str, ...]
-    """Tool names; `*` stands for any text, so that `*` alone is any tool."""
-
-    def __contains__(self, tool: str) -> bool:
-        return tool in self.names or any("*" in name and fnmatchcase(tool, name) for name in self.names)
+from synth.policies.evidence import Evidence
+from synth.policies.kinds.kind import PolicyKind
+from synth.policies.names import VERDICTS, PolicyVerdict, Scope, Severity, Tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +44,7 @@ class Policy:
     id: str
     text: str
     """In words, as shown to people."""
-    rule: Rule
+    rule: PolicyKind
     severity: Severity = "error"
     applies: Applies = Applies()
     line: int | None = None
@@ -84,13 +64,7 @@ class PolicySet:
     """Our name of a call's field -> the name in the records, such as `step: assistant_step`."""
     file: str | None = None
     source: str = ""
-    """The text it was read from."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Compiled conditions do not pickle: another process reads the text again.
-        from synth.policies.load import policies_from_text
-
-        return policies_from_text, (self.source, self.file)
+    """The text it was read from. Compiled conditions do not pickle: another process reads this again."""
 
     def __len__(self) -> int:
         return len(self.policies)
@@ -111,7 +85,7 @@ class PolicyResult:
     """More fields of the result: `valid`, `first_bad`, `unmet`, `goal_reached` of a contract."""
 
     def to_json(self) -> dict[str, Any]:
-        """The public spelling, see "PolicyResult" in the README."""
+        """The public spelling, see "PolicyResult" in `docs/formats.md`."""
         return {
             "run_id": self.run_id,
             "policy": self.policy,
@@ -140,8 +114,3 @@ def policy_result_from_json(said: Any) -> PolicyResult:
         )
     except (KeyError, TypeError) as problem:
         raise BadInput(f"not a policy result: {type(problem).__name__} {problem}") from problem
-
-
-def some_of(names: Sequence[str], limit: int = 5) -> str:
-    """`a, b, c, ...` for messages."""
-    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")

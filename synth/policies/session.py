@@ -2,32 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from synth.errors import BadInput
-from synth.run import Run
+from synth.observed.run import Run, ToolCall
 
 
-def join_runs(runs: Sequence[Run]) -> Run:
+def join_runs(runs: Sequence[Run], aliases: Mapping[str, str] | None = None) -> Run:
     """One run with the calls of all, in the given order; model messages of different runs stay apart.
 
-    It is running while the last one runs, and has the gaps of each.
+    It is running while the last one runs, and has the gaps of each. `aliases` are those of the policy
+    file: they name the fields that number model messages and hold what was said.
     """
     if not runs:
         raise BadInput("a session needs at least one run")
-    calls = []
-    offset = 0
-    for run in runs:
-        steps = [call.step for call in run.calls if call.step is not None]
-        calls += [call if call.step is None else replace(call, step=call.step + offset) for call in run.calls]
-        offset += max(steps, default=-1) + 1
+    aliases = aliases or {}
     tools = [run.tools for run in runs if run.tools is not None]
     return replace(
         runs[-1],
         id=runs[0].id,
-        calls=tuple(calls),
+        calls=tuple(_calls(runs, aliases.get("step"))),
         query=runs[0].query,
         tools=tuple(dict.fromkeys(name for names in tools for name in names)) if tools else None,
         problems=tuple(dict.fromkeys(problem for run in runs for problem in run.problems)),
+        extra=_fields(runs, aliases.get("messages", "messages")),
     )
+
+
+def _calls(runs: Sequence[Run], foreign: str | None) -> Iterator[ToolCall]:
+    """Every call with the number of its model message raised above those of earlier runs."""
+    offset = 0
+    for place, run in enumerate(runs):
+        for call in run.calls:
+            step = None if call.step is None else call.step + offset
+            extra = call.extra
+            if foreign is not None and foreign in extra:
+                extra = {**extra, foreign: [place, extra[foreign]]}
+            yield replace(call, step=step, extra=extra)
+        offset += max((call.step for call in run.calls if call.step is not None), default=-1) + 1
+
+
+def _fields(runs: Sequence[Run], messages: str) -> Mapping[str, Any]:
+    """The last run's own fields, with what was said in all runs placed among the calls of all."""
+    fields = runs[-1].extra
+    if not isinstance(fields.get(messages), list):
+        return fields
+    said: list[Any] = []
+    offset = 0
+    for run in runs:
+        own = run.extra.get(messages)
+        said += [_later(message, offset) for message in own] if isinstance(own, list) else []
+        offset += len(run.calls)
+    return {**fields, messages: said}
+
+
+def _later(message: Any, offset: int) -> Any:
+    if not isinstance(message, Mapping) or not isinstance(message.get("before_call"), int):
+        return message
+    return {**message, "before_call": message["before_call"] + offset}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from synth.errors import BadInput
-from synth.policies.model import some_of
+from synth.policies.names import Names, Tools, some_of
 
 T = TypeVar("T", bound=str)
 
@@ -140,3 +140,28 @@ def brief(value: Any) -> str:
         return "a list"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def read_actions(node: Node, names: Names) -> tuple[Tools, ...]:
+    """Actions by phrase: one sentence-like list (`book flight and change flights`) or a YAML list.
+
+    A tool name stands for itself where no action has that phrase.
+    """
+    items = node.items() if isinstance(node.value, list) else [node]
+    return tuple(tools for item in items for tools in _actions_of(item, names))
+
+
+def _actions_of(node: Node, names: Names) -> tuple[Tools, ...]:
+    text = node.text()
+    try:
+        return names.list(text)
+    except BadInput as bad:
+        if names.is_tool(text):
+            return (Tools(text, (text,)),)
+        hint = some_of(sorted(names.actions), 8)
+        raise node.bad(f"{bad.message.split(' (')[0]} (expected one of {hint})") from None
+
+
+def loose_in(actions: Sequence[Tools]) -> tuple[str, ...]:
+    """The tool names among them that stand for themselves."""
+    return tuple(name for action in actions if action.phrase in action.names for name in action.names)

@@ -15,9 +15,10 @@ import re
 from functools import lru_cache
 
 from synth.errors import BadInput
-from synth.policies.model import Policy, PolicySet, Tools
-from synth.policies.order_kinds import Window
-from synth.policies.sentences import Names, read_sentence
+from synth.policies.kinds.window import Window
+from synth.policies.model import Policy, PolicySet
+from synth.policies.names import Names, Tools
+from synth.policies.sentences import read_sentence
 
 MAX_TEXT = 8_000
 """Code points of a request that is read; a longer one is a document, not rules."""
@@ -51,7 +52,9 @@ def stated_policies(query: str | None, tools: tuple[str, ...]) -> PolicySet | No
 
 @lru_cache(maxsize=1024)
 def _read(query: str, tools: tuple[str, ...]) -> PolicySet | None:
-    from synth.query import paragraph_of  # the language half, only for requests that sound like rules
+    from synth.language.query import (
+        paragraph_of,  # the language half, only for requests that sound like rules
+    )
 
     actions = _actions(tools)
     names = Names(actions)
@@ -78,7 +81,7 @@ def _read(query: str, tools: tuple[str, ...]) -> PolicySet | None:
 
 def _actions(tools: tuple[str, ...]) -> dict[str, Tools]:
     """Each tool by its name and by the words in it; words that stand for two tools are no name."""
-    from synth.query import phrase_from_tool_name
+    from synth.language.query import phrase_from_tool_name
 
     phrases: dict[str, set[str]] = {}
     for tool in tools:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from synth.constraints import clock
-from synth.model import ErrorType
-from synth.planner import ReferencePlanner
+from synth.formal.constraints import clock
+from synth.formal.day import ReferencePlanner
+from synth.formal.model import ErrorType
+from synth.observed.instants import START_TIME
 from synth.simulated_model.dialogue import Asked
 from synth.simulated_model.task import Task, some_order
-from synth.tools import START_TIME
 
 MINUTES = re.compile(r"\btook (\d+) minutes?\b")
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from synth.constraints import StartsFrom
+from synth.language.words import CONJUNCTIONS, PREPOSITIONS
+from synth.observed.instants import START_TIME
 from synth.simulated_model.dialogue import digest
 from synth.simulated_model.planning import (
     Fault,
@@ -29,7 +30,6 @@ from synth.simulated_model.planning import (
     start_at,
 )
 from synth.simulated_model.task import Task, layers, some_order
-from synth.words import CONJUNCTIONS, PREPOSITIONS
 
 Cause = Literal["probability", "terminal", "topic", "structure", "constraint"]
 """What dissection must name for failures of this profile (paper, Algorithm 2)."""
@@ -77,8 +77,7 @@ def hurries(task: Task, rng: Random) -> Plan:
     """A task that must wait for a clock time is done first thing in the morning."""
     if task.horizon is None:
         return right(task, rng)
-    begin = task.horizon[0]
-    waiting = [c.action for c in task.constraints if isinstance(c, StartsFrom) and c.time > begin]
+    waiting = [task.tools[position] for position in task.outline.since]
     if not waiting:
         return right(task, rng)
     early = rng.choice(waiting)
@@ -105,7 +104,7 @@ def malformed(task: Task, rng: Random) -> Plan:
     """The arguments of one task are not JSON, and it is not tried again."""
     broken = rng.choice(task.tools)
     fault = Fault("act_error", f"calls {broken} with arguments that are not JSON", then=broken)
-    return Plan(changed(perfect(task, rng), replaced(broken, '{"start_time": ')), fault)
+    return Plan(changed(perfect(task, rng), replaced(broken, f'{{"{START_TIME}": ')), fault)
 
 
 def ignores_durations(task: Task, rng: Random) -> Plan:

@@ -6,11 +6,11 @@ import re
 from dataclasses import dataclass, replace
 from random import Random
 
-from synth.constraints import Before, Constraint
 from synth.errors import BadInput
-from synth.order import Closure, topological_order
-from synth.parse import parse
-from synth.query import horizon_of, names_of_tools, paragraph_of
+from synth.formal.constraints import ANY_TIME, Before, Constraint, Outline, outline_of
+from synth.formal.order import Closure, topological_order
+from synth.language.parse import parse
+from synth.language.query import horizon_of, names_of_tools, paragraph_of
 from synth.simulated_model.dialogue import Dialogue
 
 _ROLE = re.compile(r"You are assisting (.+?)\.")
@@ -37,10 +37,14 @@ class Task:
         return role[1] if role else ""
 
     @property
+    def outline(self) -> Outline:
+        """What the constraints say about order and the clock."""
+        return outline_of(self.tools, self.constraints, self.horizon or ANY_TIME)
+
+    @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The stated orders, each once: (first, then)."""
-        stated = ((c.first, c.then) for c in self.constraints if isinstance(c, Before))
-        return tuple(dict.fromkeys(stated))
+        return tuple((self.tools[first], self.tools[then]) for first, then in self.outline.edges)
 
     @property
     def order(self) -> Closure:

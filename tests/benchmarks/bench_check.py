@@ -10,27 +10,23 @@ import argparse
 import json
 import random
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from synth.cases.case import Case
+from synth.formal import solver
+from synth.formal.constraints import Before, Constraint, EndsBy, StartsFrom
+from synth.formal.dead_end import DayPlan
+from synth.formal.model import Spec
+from synth.formal.monitor import shipped
+from synth.formal.repair import repair_order, repair_schedule
+from synth.judge import Rules, judge
+from synth.observed.run import Run, read_runs
+from synth.policies import judge_policies, load_policies
+from tests.support.building import call, case, run
+
 ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "synth"))
-
-from judging import call, case, run  # noqa: E402
-
-from synth import solver  # noqa: E402
-from synth.case import Case  # noqa: E402
-from synth.completion import DayPlan  # noqa: E402
-from synth.constraints import Before, Constraint, EndsBy, StartsFrom  # noqa: E402
-from synth.judge import Rules, judge  # noqa: E402
-from synth.model import Spec  # noqa: E402
-from synth.monitor import shipped  # noqa: E402
-from synth.policies import judge_policies, load_policies  # noqa: E402
-from synth.repair import repair_order, repair_schedule  # noqa: E402
-from synth.run import Run, read_runs  # noqa: E402
-
 SIZE, SENTENCES = 20, 40
 
 

@@ -25,9 +25,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collector.cli.embedded import collector_process
-from synth.generate import Options as CaseOptions
-from synth.generate import generate
-from synth.harness import Harness, Options, Trial
+from synth.cases.generate import Options as CaseOptions
+from synth.cases.generate import generate
+from synth.experiments.harness import Harness, Options
+from synth.experiments.trial import Trial
 from synth.simulated_model import SimulatedModel
 
 TARGET = 0.05

@@ -14,14 +14,11 @@ import argparse
 import http.client
 import json
 import sqlite3
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 from ingest_load import BAD_EVERY, POLICY, Request, requests
 from servers import PROTOBUF, Watch, collector, cpu_seconds, judged, null_server, percentile, post, send

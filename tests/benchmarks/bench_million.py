@@ -21,8 +21,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 from ingest_load import POLICY, Request, requests
 from servers import Watch, collector, cpu_seconds, get, judged, memory_mib, percentile, send
 

@@ -26,8 +26,6 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 from ingest_load import POLICY, Request, requests
 from servers import (
     PROTOBUF,

@@ -21,8 +21,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 from bench_million import renamed
 from ingest_load import POLICY, Request, requests
 from servers import PROTOBUF, collector, get, judged, memory_mib, post

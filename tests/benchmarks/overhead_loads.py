@@ -269,11 +269,11 @@ def openai_agents(tracer: str) -> Load:
 
 def our_patches(framework: str) -> tuple[Action, Action]:
     """(take our wrappers of a framework off, put them on again)."""
-    rows: Any = sys.modules["pdoctor_trace.install"]
+    rows: Any = sys.modules["pdoctor_trace.install"].HERE.hooks.rows
 
     places = []
-    for row in rows._rows:
-        if row.framework == framework and row.state == rows.PATCHED:
+    for row in rows:
+        if row.framework == framework and row.state == "patched":
             holder: Any = sys.modules[row.target.module]
             *owner, name = row.target.attribute.split(".")
             for part in owner:

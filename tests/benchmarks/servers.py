@@ -36,10 +36,11 @@ uvicorn.run(app, port=int(sys.argv[1]), log_level="error", lifespan="off", http=
 COLLECTOR = """
 import sys
 from pathlib import Path
-from collector.app import serve
+from collector.server import serve
+from collector.settings import Settings
 folder = Path(sys.argv[1])
-serve(http_port=0, grpc_port=None, store=f"sqlite:///{folder / 'store.db'}",
-      policies=folder / "policies.yaml", z3_check_policies=sys.argv[2])
+serve(Settings(http_port=0, grpc_port=None, store_url=f"sqlite:///{folder / 'store.db'}",
+               policies=folder / "policies.yaml", z3_check_policies=sys.argv[2]))
 """
 
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from synth.case import Case
-from synth.confirm import confirm
-from synth.constraints import Before
-from synth.generate import Options, generate
-from synth.mutate import mutants
-from synth.parse import parse
+from synth.cases.case import Case
+from synth.cases.confirm import confirm
+from synth.cases.generate import Options, generate
+from synth.cases.mutate import mutants
+from synth.formal.constraints import Before
+from synth.language.parse import parse
 
 pytestmark = pytest.mark.heavy
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from chromium import Page, chromium
-from traces import Client
 
-from collector.app import running
+from collector.server import running
 from collector.settings import Settings
+from tests.support.chromium import Page, chromium
+from tests.support.traces import Client
 
 
 @pytest.fixture(scope="session")

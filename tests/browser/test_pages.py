@@ -6,8 +6,9 @@ import json
 import time
 
 import pytest
-from chromium import Page
-from traces import Client, agent_request, case_json, new_id
+
+from tests.support.chromium import Page
+from tests.support.traces import Client, agent_request, case_json, new_id
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
@@ -42,6 +43,7 @@ def test_an_empty_collector_teaches_and_turns_when_the_first_span_comes(
     assert "Waiting for the first span" in page.text("#main")
     assert "import pdoctor_trace" in page.text(".setup")
     assert collector.url in page.text(".setup")
+    assert "pdk_" not in page.text(".setup")
     run = new_id()
     collector.send(agent_request(run, ["search"]))
     page.wait_for("document.querySelectorAll('table.runs tbody tr').length === 1", seconds=15)

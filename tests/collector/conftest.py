@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from postgresql import Cluster, cluster
-from traces import Client, settings
 
-from collector.app import running
+from collector.server import running
+from tests.support.postgresql import Cluster, cluster
+from tests.support.traces import Client, settings
 
 ENGINES = ("sqlite", "postgresql")
 

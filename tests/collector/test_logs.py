@@ -9,13 +9,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
-from traces import PROTOBUF, Client, agent_request, new_id
 
 from collector import logs
-from collector.app import READY
 from collector.logs import LogFormat
+from collector.server import READY
+from tests.support.traces import PROTOBUF, Client, agent_request, new_id
 
 
 @pytest.fixture
@@ -53,14 +54,14 @@ def test_text_says_the_same_in_one_line(lines: io.StringIO) -> None:
     assert said.endswith("WARNING collector.test: stored project=default spans=3\n")
 
 
-@pytest.mark.parametrize("style", logs.FORMATS)
+@pytest.mark.parametrize("style", get_args(logs.LogFormat))
 def test_nobody_can_forge_a_line_or_paint_a_terminal(lines: io.StringIO, style: LogFormat) -> None:
     said = say(lines, style, "run x\r\n2026 ERROR collector: owned \x1b[31m\x00\u2028", path="/a\nb")
     assert said.count("\n") == 1
     assert not set(said) & set("\r\x1b\x00\u2028")
 
 
-@pytest.mark.parametrize("style", logs.FORMATS)
+@pytest.mark.parametrize("style", get_args(logs.LogFormat))
 def test_an_exception_is_one_bounded_line_with_its_places(lines: io.StringIO, style: LogFormat) -> None:
     logs.configure(style, stream=lines)
     try:

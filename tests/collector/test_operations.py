@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,11 +21,20 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import text
-from traces import Client, agent_request, agent_spans, case_json, new_id, request, settings, until
 
-from collector.app import READY, running
 from collector.errors import BadStore
+from collector.server import READY, running
 from collector.store import open_store, retention, schema
+from tests.support.traces import (
+    Client,
+    agent_request,
+    agent_spans,
+    case_json,
+    new_id,
+    request,
+    settings,
+    until,
+)
 
 PROGRAM = [sys.executable, "-m", "pdoctor_trace"]
 
@@ -395,7 +403,9 @@ def test_an_end_under_load_loses_nothing_that_was_acknowledged(tmp_path: Path) -
         threads = [threading.Thread(target=send, args=(collector.url,)) for _ in range(4)]
         for thread in threads:
             thread.start()
-        time.sleep(1.0)
+        for _ in until(30):
+            if len(acknowledged) > 20:
+                break
         code, errors = collector.end()
         for thread in threads:
             thread.join(30)

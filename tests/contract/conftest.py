@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from traces import Client
 
-from collector.app import running
+from collector.server import running
 from collector.settings import Settings
+from tests.support.traces import Client
 
 
 @pytest.fixture(scope="session")

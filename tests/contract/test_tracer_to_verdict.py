@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from traces import Client, case_json, new_id, until
+
+from tests.support.traces import Client, case_json, new_id, until
 
 PRELUDE = """
 import json, os, sys

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from test_command_line import json_lines, pdoctor
 
-from synth.generate import Options, generate
+from synth.cases.generate import Options, generate
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from collector.cli.embedded import collector_process
-from synth.generate import Options, generate
+from synth.cases.generate import Options, generate
 from synth.simulated_model import AIRLINE, SimulatedModel
 
 PDOCTOR = (sys.executable, "-m", "pdoctor_trace")

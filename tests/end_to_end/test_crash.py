@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from traces import Client, agent_request, agent_spans, case_json, new_id, request
+
+from tests.support.traces import Client, agent_request, agent_spans, case_json, new_id, request
 
 Runs = list[tuple[str, list[bytes]]]
 """(run id, its pieces as request bodies) each."""

@@ -12,17 +12,19 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 
-from collector.app import running
+from collector.server import running
 from collector.settings import Settings
 from synth.agents import AGENTS
-from synth.case import Case
+from synth.cases.case import Case
+from synth.cases.generate import Options as CaseOptions
+from synth.cases.generate import generate
 from synth.errors import BadInput
-from synth.generate import Options as CaseOptions
-from synth.generate import generate
-from synth.harness import Harness, Options, Result, Trial, calls_agree
+from synth.experiments.agreement import calls_agree
+from synth.experiments.harness import Harness, Options
+from synth.experiments.tally import detection, judgement, most_telling, tally
+from synth.experiments.trial import Result, Trial
 from synth.simulated_model import AIRLINE, SimulatedModel, read_records
 from synth.simulated_model import PROFILES as PROFILES_OF_THE_BENCH
-from synth.tally import detection, judgement, most_telling, tally
 
 CASES = tuple(generate(2, 11, CaseOptions(actions=(3, 5))))
 PROFILES = ("perfect", "parallel", "swaps", "forgets", "invents", "malformed")

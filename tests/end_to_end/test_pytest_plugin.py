@@ -8,6 +8,7 @@ from importlib import metadata
 import pytest
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.processes  # pytester starts another pytest
 
 AGENTS = """
 def listed(query, tools):

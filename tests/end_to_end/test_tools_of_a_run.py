@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from collector.app import running
+from collector.server import running
 from collector.settings import Settings
+from synth.cases.generate import Options, generate
+from synth.cases.own_tools import load_tools
 from synth.errors import BadInput
-from synth.generate import Options, generate
-from synth.harness import Harness, Trial
+from synth.experiments.harness import Harness
+from synth.experiments.trial import Trial
 from synth.simulated_model import SimulatedModel
-from synth.toolbox import load_tools
 
 
 def test_cases_are_drawn_over_the_tools_of_a_collected_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,6 +1,6 @@
 """What ends or stalls a framework: run in processes of their own, with and without the tracer.
 
-    apart.py TEST_MODULE TEST_CLASS
+    python -m tests.frameworks.apart TEST_MODULE TEST_CLASS
 
 Prints one JSON line: for each fatal exception or argument of the driver how the agent ended (or `stuck`),
 which tools ran and which calls were recorded, `traced` and `untraced`. What a framework does to itself must
@@ -16,10 +16,8 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 os.environ.setdefault("LANGSMITH_TRACING", "false")
 
 PATIENCE = 6.0
@@ -62,11 +60,10 @@ def _start(driver: Any, name: str, how: str) -> tuple[int, int]:
 
 def scenario(driver: Any, name: str, traced: bool, writing: int) -> None:
     """Run the agent and report; the process ends in here."""
-    from conformance import ToolLog
-    from hostile import ARGUMENTS, OUTLAWS
-    from otlp_sink import OtlpSink
-
     import pdoctor_trace
+    from tests.frameworks.conformance import ToolLog
+    from tests.support.hostile import ARGUMENTS, OUTLAWS
+    from tests.support.sink import OtlpSink
 
     log, telling = ToolLog(), threading.Lock()
     with driver.server() as models, OtlpSink() as sink:
@@ -98,7 +95,7 @@ def scenario(driver: Any, name: str, traced: bool, writing: int) -> None:
 
 
 def told(ending: str, log: Any, sink: Any) -> dict[str, Any]:
-    from pdoctor_trace.guard import FAILURES
+    from pdoctor_trace.harmless import FAILURES
 
     calls = [(call.tool, call.executed, call.kind) for call in sink.calls]
     return {"ending": ending, "ran": log.names, "calls": calls, "failures": dict(FAILURES)}

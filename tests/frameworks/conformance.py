@@ -13,24 +13,28 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import json
 import re
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_models import FINAL, STEPS, FakeModels
-from hostile import ARGUMENTS, HOSTILE, OUTLAWS, TOUCHED
-from otlp_sink import OtlpSink, Span
 
 import pdoctor_trace
+from pdoctor_trace import raw_loops
+from pdoctor_trace.adapter import Framework
+from pdoctor_trace.harmless import FAILURES
+from tests.support.hostile import ARGUMENTS, HOSTILE, OUTLAWS, TOUCHED
+from tests.support.models import FINAL, STEPS, FakeModels
+from tests.support.sink import OtlpSink, Span
 
 CELLS: dict[str, tuple[str, ...]] = {
     "sync": ("test_each_call_is_one_span_and_agrees_with_the_tools_own_log",),
@@ -49,7 +53,10 @@ CELLS: dict[str, tuple[str, ...]] = {
     "unknown tool": ("test_an_unknown_tool",),
     "wrong arguments": ("test_wrong_arguments",),
     "malformed arguments": ("test_malformed_arguments",),
-    "nested agent": ("test_a_nested_agent_belongs_to_its_callers_run",),
+    "nested agent": (
+        "test_a_nested_agent_belongs_to_its_callers_run",
+        "test_a_model_call_inside_a_tools_body_is_not_a_request_of_the_outer_run",
+    ),
     "concurrent runs": ("test_concurrent_runs_stay_apart",),
     "threads": ("test_threads_that_a_tool_starts_stay_in_the_run",),
     "uninstall": (
@@ -284,6 +291,20 @@ class Driver:
         """Run an agent on script `nest` whose tool `ask_sub` runs another agent on script `par`."""
         raise NotImplementedError
 
+    def asking(self, models: FakeModels, log: ToolLog) -> Outcome:
+        """Run an agent on script `nest` whose tool `ask_sub` calls `ask` on script `par`."""
+
+        def ask_sub(text: str) -> str:
+            """Ask a model."""
+            self.ask(models, "fake.par", log.functions())
+            return "asked"
+
+        return self.run(models, "fake.nest", [ask_sub], self.sync_mode)
+
+    def ask(self, models: FakeModels, script: str, tools: Sequence[Callable[..., Any]]) -> None:
+        """Ask a model once by the framework's own means, with tools to offer, and start no agent's run."""
+        raise NotImplementedError
+
     def sees_malformed(self, mode: str) -> bool:
         return self.malformed_is_seen_in is None or mode in self.malformed_is_seen_in
 
@@ -310,6 +331,18 @@ class AsyncDriver(Driver):
             return await self.answer(models, "fake.par", log.functions(), self.sync_mode)
 
         return self.run(models, "fake.nest", [ask_sub], self.sync_mode)
+
+    def asking(self, models: FakeModels, log: ToolLog) -> Outcome:
+        async def ask_sub(text: str) -> str:
+            """Ask a model."""
+            await self.aask(models, "fake.par", log.functions())
+            return "asked"
+
+        return self.run(models, "fake.nest", [ask_sub], self.sync_mode)
+
+    async def aask(self, models: FakeModels, script: str, tools: Any) -> None:
+        """The same as `ask`."""
+        raise NotImplementedError
 
 
 ALWAYS = {"circular", "str raises", "lies about its class", "tuple keys", "2 MB", "generator", "SystemExit"}
@@ -484,6 +517,24 @@ class Conformance:
         assert (outer["pdoctor.run.calls"], inner["pdoctor.run.calls"]) == (3, None)
         assert ask.start <= inner.start <= inner.end <= ask.end or not self.driver.exact
 
+    def test_a_model_call_inside_a_tools_body_is_not_a_request_of_the_outer_run(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog
+    ) -> None:
+        """Neither what it asks for nor what it is offered; what runs because of it stands below the tool."""
+        outcome = self.driver.asking(models, log)
+        raw_loops.end()  # what was asked for and never answered
+        pdoctor_trace.flush()
+        assert outcome.error is None
+        assert len(models.requests) >= 3
+        (asked,) = [call for call in sink.calls if call.tool == "ask_sub"]
+        (outer,) = [run for run in sink.runs if run.span_id == asked.parent_id]
+        assert [call.tool for call in sink.calls if call.parent_id == outer.span_id] == ["ask_sub"]
+        offered = json.loads(outer["gen_ai.tool.definitions"])
+        assert {"add", "slow_echo", "boom"}.isdisjoint(tool["name"] for tool in offered)
+        assert (asked["pdoctor.turn.index"], asked.executed, asked.failed) == (0, True, False)
+        below = [call for call in sink.calls if call.parent_id == asked.span_id]
+        assert {call["pdoctor.turn.index"] for call in below} <= {None}
+
     def test_concurrent_runs_stay_apart(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
     ) -> None:
@@ -626,6 +677,63 @@ class Conformance:
             assert sink.calls[0].executed == bool(with_us.log.names)
 
 
+def check(framework: Framework, driver: Driver, left_out: Container[str] = ()) -> None:
+    """Hold an adapter, yours or ours, to all claims of this suite: AssertionError with those that fail.
+
+    The driver runs the framework's own agent loop. What the framework makes impossible is left out by the
+    claim's name and stated in `framework.limits`. It installs the tracer anew: have a process for it alone.
+    """
+    assert driver.source == framework.name, f"a driver of {driver.source!r} for {framework.name!r}"
+    claims = {name for names in CELLS.values() for name in names if name not in left_out}
+    broken = [problem for name in sorted(claims) for problem in _broken(driver, name)]
+    targets = {f"{target.module}:{target.attribute}" for target in framework.targets if not target.optional}
+    for row in pdoctor_trace.status()["targets"]:
+        if row["state"] == "patched":
+            targets.discard(row["target"])
+    broken += [f"{target} is not patched" for target in sorted(targets)]
+    assert not broken, "\n".join([f"{framework.title}:", *broken])
+
+
+def _broken(driver: Driver, claim: str) -> Iterator[str]:
+    """What is wrong with one claim, in every case in which it is made."""
+    for case in _cases(driver, getattr(Conformance, claim)):
+        try:
+            _hold(driver, claim, case)
+        except Exception as error:
+            yield f"{claim}{case or ''}: {type(error).__name__}: {str(error).strip()[:500]}"
+
+
+def _cases(driver: Driver, claim: Any) -> list[dict[str, Any]]:
+    """The claim's own parameters, in every mode of the driver where it has modes; without the heavy ones."""
+    cases: list[dict[str, Any]] = [{}]
+    if "mode" in inspect.signature(claim).parameters:
+        cases = [{"mode": mode} for mode in driver.modes]
+    for mark in getattr(claim, "pytestmark", ()):
+        if mark.name == "parametrize":
+            name, values = mark.args
+            cases = [{**case, name: value} for case in cases for value in values if isinstance(value, str)]
+    return cases
+
+
+def _hold(driver: Driver, claim: str, case: dict[str, Any]) -> None:
+    tests = Conformance()
+    tests.driver = driver
+    given: dict[str, Any] = dict(case)
+    with driver.server() as models, OtlpSink() as sink:
+        everything = {"models": models, "sink": sink, "log": ToolLog()}
+        made = getattr(tests, claim)
+        wanted = inspect.signature(made).parameters
+        given.update((name, value) for name, value in everything.items() if name in wanted)
+        FAILURES.clear()
+        pdoctor_trace.install(endpoint=sink.url, batch_delay=0.0, content="full")
+        try:
+            made(**given)
+        finally:
+            pdoctor_trace.flush()
+            pdoctor_trace.uninstall()
+    assert dict(FAILURES) == {}
+
+
 class RawLoop(Conformance):
     """What the traffic of a loop tells whose tools are not wrapped: requests and answers, not the tools."""
 
@@ -643,6 +751,19 @@ class RawLoop(Conformance):
             ("slow_echo", inner.span_id),
         ]
         assert (outer["pdoctor.run.calls"], inner["pdoctor.run.calls"]) == (1, 2)
+
+    def test_a_model_call_inside_a_tools_body_is_not_a_request_of_the_outer_run(
+        self, models: FakeModels, sink: OtlpSink, log: ToolLog
+    ) -> None:
+        """Which tool is running does not show, but the inner request is not taken for the outer loop's."""
+        self.driver.nested(models, log)
+        pdoctor_trace.flush()
+        outer, inner = sink.runs
+        assert [call.tool for call in sink.calls if call.parent_id == outer.span_id] == ["ask_sub"]
+        assert ("add" in outer["gen_ai.tool.definitions"], "add" in inner["gen_ai.tool.definitions"]) == (
+            False,
+            True,
+        )
 
     def test_threads_that_a_tool_starts_stay_in_the_run(self, models: FakeModels, sink: OtlpSink) -> None:
         """With the loop's tool unwrapped, what it calls is not known to belong to it, but is recorded."""
@@ -701,9 +822,10 @@ def assert_mcp_calls_are_one_span_each(sink: OtlpSink, source: str) -> None:
 @functools.cache
 def apart(tests: type) -> dict[str, Any]:
     """What became of the driver's fatal exceptions: name -> traced, untraced -> report (see `apart.py`)."""
-    command = [sys.executable, str(Path(__file__).with_name("apart.py"))]
+    command = [sys.executable, "-m", "tests.frameworks.apart"]
     done = subprocess.run(
-        [*command, tests.__module__.rpartition(".")[2], tests.__name__],
+        [*command, f"tests.frameworks.{tests.__module__.rpartition('.')[2]}", tests.__name__],
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         timeout=300,

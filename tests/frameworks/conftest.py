@@ -1,4 +1,4 @@
-"""Fixtures of the framework tests: one scripted model server a session, one OTLP sink a test."""
+"""Which framework tests run here, and what they fill of the matrix."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from environments import CHOICE, tests_here
-from fake_models import FakeModels
-from otlp_sink import OtlpSink
 
-import pdoctor_trace
-from pdoctor_trace.guard import FAILURES
+import pdoctor_trace  # noqa: F401  before any framework, as programs do
+from tests.frameworks.environments import CHOICE, tests_here
 
-pytest.register_assert_rewrite("conformance")
+pytest.register_assert_rewrite("tests.frameworks.conformance")
 
 # Frameworks exclude each other's dependencies: `environments.py` runs each in an environment of its own.
 collect_ignore = [
@@ -33,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Say in the report which cell of the matrix a test fills and which limit it shows."""
-    from conformance import cells_of
+    from tests.frameworks.conformance import cells_of
 
     for item in items:
         if not isinstance(item, pytest.Function) or Path(__file__).parent not in item.path.parents:
@@ -53,24 +50,6 @@ def _collected() -> Iterator[None]:
     """What a framework leaves open is collected while its tests' filters of warnings still hold."""
     yield
     gc.collect()
-
-
-@pytest.fixture(scope="session")
-def models() -> Iterator[FakeModels]:
-    with FakeModels() as server:
-        yield server
-
-
-@pytest.fixture
-def sink() -> Iterator[OtlpSink]:
-    """Spans of this test; the tracer must not have failed anywhere inside."""
-    FAILURES.clear()
-    with OtlpSink() as server:
-        pdoctor_trace.install(endpoint=server.url, batch_delay=0.0, content="full")
-        yield server
-        pdoctor_trace.flush()
-        pdoctor_trace.uninstall()
-    assert dict(FAILURES) == {}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -4,7 +4,7 @@ Frameworks exclude each other's dependencies, so each gets a virtual environment
 (kept between runs, a few hundred megabytes each). The project itself comes in over PYTHONPATH, so nothing of
 it is installed there.
 
-    python tests/frameworks/environments.py [--list] [--previous] [--record] [NAME...]
+    python -m tests.frameworks.environments [--list] [--previous] [--record] [NAME...]
 
 Without `--previous` each framework is taken at the newest release that installs, which must lie in the range
 that its adapter supports; with it, at the release before (`Environment.previous`). A run fails where an
@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pdoctor_trace.framework import Framework
+    from pdoctor_trace.adapter import Framework
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".environments"
@@ -360,5 +360,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT))
     sys.exit(main())

@@ -9,17 +9,19 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
-from fake_models import FINAL, STEPS, FakeModels
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from tests.support.models import FINAL, STEPS, FakeModels
+from tests.support.sink import OtlpSink
 
 os.environ.setdefault("AGNO_TELEMETRY", "false")
 from agno.agent import Agent
+from agno.models.message import Message
 from agno.models.openai.like import OpenAILike
 from agno.team import Team
 from agno.tools import tool
+from agno.tools.function import Function
 
 # Agno never closes its clients.
 pytestmark = [
@@ -84,6 +86,10 @@ class AgnoDriver(Driver):
             return run(agent(models, "fake.par", log.functions()))
 
         return self.run(models, "fake.nest", [ask_sub], "run")
+
+    def ask(self, models: FakeModels, script: str, tools: Any) -> None:
+        offered = [Function.from_callable(tool) for tool in tools]
+        model(models, script).response([Message(role="user", content=QUERY)], tools=offered)
 
 
 class TestAgno(Conformance):

@@ -9,12 +9,12 @@ from typing import Any
 
 import anthropic
 import pytest
-from conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
-from fake_models import FINAL, FakeModels
-from hostile import ARGUMENTS
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.frameworks.conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
+from tests.support.hostile import ARGUMENTS
+from tests.support.models import FINAL, FakeModels
+from tests.support.sink import OtlpSink
 
 
 def schema(tool: Callable[..., Any]) -> dict[str, Any]:

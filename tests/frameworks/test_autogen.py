@@ -8,19 +8,20 @@ from typing import Any
 import pytest
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.conditions import TextMentionTermination
+from autogen_agentchat.messages import TextMessage
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_agentchat.tools import AgentTool
-from autogen_core import AgentId, FunctionCall, SingleThreadedAgentRuntime
+from autogen_core import AgentId, CancellationToken, FunctionCall, SingleThreadedAgentRuntime
 from autogen_core.models import ModelInfo
 from autogen_core.tool_agent import ToolAgent
 from autogen_core.tools import FunctionTool
 from autogen_ext.models.openai import OpenAIChatCompletionClient
-from conformance import QUERY, AsyncDriver, Conformance, ToolLog, apart, limit
-from fake_models import STEPS, FakeModels
-from hostile import OUTLAWS
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.frameworks.conformance import QUERY, AsyncDriver, Conformance, ToolLog, apart, limit
+from tests.support.hostile import OUTLAWS
+from tests.support.models import STEPS, FakeModels
+from tests.support.sink import OtlpSink
 
 # AutoGen leaves its clients and executors to the garbage collector.
 pytestmark = [
@@ -67,6 +68,11 @@ class AutogenDriver(AsyncDriver):
 
     async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
         return await with_agent(models, script, tools, mode)
+
+    async def aask(self, models: FakeModels, script: str, tools: Any) -> None:
+        """An assistant that is given messages without a run of its own."""
+        asked = [TextMessage(content=QUERY, source="user")]
+        await assistant(models, script, tools, name="inner").on_messages(asked, CancellationToken())
 
 
 class TestAutogen(Conformance):

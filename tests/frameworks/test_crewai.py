@@ -9,11 +9,11 @@ import warnings
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
-from fake_models import FakeModels
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from tests.support.models import FakeModels
+from tests.support.sink import OtlpSink
 
 os.environ.setdefault("CREWAI_STORAGE_DIR", tempfile.mkdtemp(prefix="crewai-"))
 os.environ.setdefault("CREWAI_DISABLE_TELEMETRY", "true")
@@ -90,6 +90,11 @@ class CrewDriver(Driver):
             return with_agent(models, "fake.par", log.functions(), "crew")
 
         return self.run(models, "fake.nest", [ask_sub], "crew")
+
+    def ask(self, models: FakeModels, script: str, tools: Any) -> None:
+        """An agent that is given a task without a crew."""
+        agent = worker(scripted(models, script), tools)
+        agent.execute_task(Task(description=QUERY, expected_output="text", agent=agent))
 
 
 class TestCrewAI(Conformance):

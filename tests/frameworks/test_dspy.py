@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
-from fake_models import FINAL, STEPS, FakeModels, chat_events, script
-from hostile import ARGUMENTS
 from langchain_core.tools import StructuredTool
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from tests.support.hostile import ARGUMENTS
+from tests.support.models import FINAL, STEPS, FakeModels, chat_events, script
+from tests.support.sink import OtlpSink
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("DSPY_CACHEDIR", os.devnull)
@@ -132,6 +132,15 @@ class DspyDriver(Driver):
             return with_agent(self.kind, models, "fake.par", log.functions(), "sync")
 
         return self.run(models, "fake.nest", [ask_sub], "sync")
+
+    def ask(self, models: FakeModels, script: str, tools: Any) -> None:
+        with dspy.context(**settings(self.kind, models, script)):
+            if self.kind is dspy.ReAct:  # all in text, as its models answer
+                dspy.Predict("question -> reasoning, answer")(question=QUERY)
+            else:
+                offered = [dspy.Tool(tool) for tool in tools]
+                ask = dspy.Predict("question, tools: list[dspy.Tool] -> answer, calls: dspy.ToolCalls")
+                ask(question=QUERY, tools=offered)
 
 
 class TestReActV2(Conformance):

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance import CELLS, Conformance, cells_of
-from environments import ENVIRONMENTS, Environment, Result, bounded, judge, recorded_results
 
 from pdoctor_trace.frameworks import FRAMEWORKS
+from tests.frameworks.conformance import CELLS, Conformance, cells_of
+from tests.frameworks.environments import ENVIRONMENTS, Environment, Result, bounded, judge, recorded_results
 
 HERE = Path(__file__).parent
 TESTS = sorted(path for path in HERE.glob("test_*.py") if path.name != Path(__file__).name)

@@ -8,7 +8,9 @@ import warnings
 from typing import Any
 
 import pytest
-from conformance import (
+
+import pdoctor_trace
+from tests.frameworks.conformance import (
     LEAVES_ASYNCIO_BROKEN,
     MCP_SERVER,
     QUERY,
@@ -19,10 +21,8 @@ from conformance import (
     assert_unreadable_replies_raise,
     limit,
 )
-from fake_models import STEPS, FakeModels
-from otlp_sink import OtlpSink
-
-import pdoctor_trace
+from tests.support.models import STEPS, FakeModels
+from tests.support.sink import OtlpSink
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("ADK_DISABLE_LOAD_DOTENV", "1")
@@ -31,8 +31,10 @@ with warnings.catch_warnings():
     from google.adk.agents import LlmAgent
     from google.adk.agents.run_config import RunConfig, StreamingMode
     from google.adk.models.lite_llm import LiteLlm
+    from google.adk.models.llm_request import LlmRequest
     from google.adk.runners import InMemoryRunner
     from google.adk.tools.agent_tool import AgentTool
+    from google.adk.tools.function_tool import FunctionTool
     from google.adk.tools.mcp_tool.mcp_session_manager import StdioConnectionParams
     from google.adk.tools.mcp_tool.mcp_toolset import McpToolset
     from google.genai import types
@@ -48,8 +50,12 @@ pytestmark = [
 
 
 def agent(models: FakeModels, script: str, tools: Any, **options: Any) -> LlmAgent:
-    model = LiteLlm(model=f"openai/{script}", api_base=models.openai, api_key="x", num_retries=0)
+    model = language_model(models, script)
     return LlmAgent(**{"name": "tester", "model": model, "tools": list(tools), **options})
+
+
+def language_model(models: FakeModels, script: str) -> LiteLlm:
+    return LiteLlm(model=f"openai/{script}", api_base=models.openai, api_key="x", num_retries=0)
 
 
 async def run(root: LlmAgent, mode: str) -> str:
@@ -80,6 +86,11 @@ class AdkDriver(AsyncDriver):
 
     async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
         return await run(agent(models, script, tools), mode)
+
+    async def aask(self, models: FakeModels, script: str, tools: Any) -> None:
+        request = LlmRequest(contents=[types.Content(role="user", parts=[types.Part(text=QUERY)])])
+        request.append_tools([FunctionTool(tool) for tool in tools])
+        assert [reply async for reply in language_model(models, script).generate_content_async(request)]
 
 
 class TestGoogleAdk(Conformance):

@@ -7,11 +7,20 @@ import os
 from typing import Any
 
 import pytest
-from conformance import FIVE_IDS, QUERY, Conformance, Driver, Outcome, ToolLog, by_turn, limit
-from fake_models import FakeModels
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.frameworks.conformance import (
+    FIVE_IDS,
+    QUERY,
+    Conformance,
+    Driver,
+    Outcome,
+    ToolLog,
+    by_turn,
+    limit,
+)
+from tests.support.models import FakeModels
+from tests.support.sink import OtlpSink
 
 os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "false")
 from haystack import component
@@ -31,12 +40,15 @@ pytestmark = [
 ]
 
 
-def agent(models: FakeModels, script: str, tools: Any, **options: Any) -> Agent:
-    generator = OpenAIChatGenerator(
+def generator(models: FakeModels, script: str) -> OpenAIChatGenerator:
+    return OpenAIChatGenerator(
         api_key=Secret.from_token("x"), model=script, api_base_url=models.openai, max_retries=0
     )
+
+
+def agent(models: FakeModels, script: str, tools: Any, **options: Any) -> Agent:
     made = [tool if isinstance(tool, Tool) else create_tool_from_function(tool) for tool in tools]
-    one = Agent(chat_generator=generator, tools=made, max_agent_steps=20, **options)
+    one = Agent(chat_generator=generator(models, script), tools=made, max_agent_steps=20, **options)
     if hasattr(one, "warm_up"):
         one.warm_up()
     return one
@@ -75,6 +87,10 @@ class HaystackDriver(Driver):
         made = [coroutine_tool(tool) for tool in tools]
         done = await agent(models, script, made).run_async(messages=[ChatMessage.from_user(QUERY)])
         return Outcome(text=str(done["messages"][-1].text))
+
+    def ask(self, models: FakeModels, script: str, tools: Any) -> None:
+        offered = [create_tool_from_function(tool) for tool in tools]
+        generator(models, script).run(messages=[ChatMessage.from_user(QUERY)], tools=offered)
 
 
 def coroutine_tool(function: Any) -> Tool:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
-from fake_models import FakeModels
 from langchain.agents import create_agent
 from langchain.agents.middleware import ToolRetryMiddleware
 from langchain.agents.structured_output import ToolStrategy
@@ -17,10 +15,12 @@ from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_openai import ChatOpenAI
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
-from otlp_sink import OtlpSink
 from pydantic import BaseModel
 
 import pdoctor_trace
+from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from tests.support.models import FakeModels
+from tests.support.sink import OtlpSink
 
 INPUT: Any = {"messages": [{"role": "user", "content": QUERY}]}
 QUIET: Any = {"max_retries": 0, "api_key": "x"}
@@ -115,6 +115,11 @@ class LangChainDriver(Driver):
             return last_text(with_agent(models, "fake.par", log.functions(), SYNC["invoke"]))
 
         return self.run(models, "fake.nest", [ask_sub], "invoke")
+
+    def ask(self, models: FakeModels, script: str, tools: Any) -> None:
+        with DefaultHttpxClient() as client:
+            chat = ChatOpenAI(model=script, base_url=models.openai, http_client=client, **QUIET)
+            chat.bind_tools(as_tools(tools)).invoke(QUERY)
 
 
 class TestLangChain(Conformance):

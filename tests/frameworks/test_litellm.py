@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
-from fake_models import FakeModels
-from hostile import ARGUMENTS
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.frameworks.conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
+from tests.support.hostile import ARGUMENTS
+from tests.support.models import FakeModels
+from tests.support.sink import OtlpSink
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or it is fetched from the network
 import litellm

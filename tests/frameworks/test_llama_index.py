@@ -6,7 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from conformance import (
+from llama_index.core.agent.workflow import AgentWorkflow, CodeActAgent, FunctionAgent, ReActAgent
+from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+from llama_index.core.tools import FunctionTool
+from llama_index.llms.openai_like import OpenAILike
+
+import pdoctor_trace
+from tests.frameworks.conformance import (
     QUERY,
     AsyncDriver,
     Conformance,
@@ -15,15 +21,9 @@ from conformance import (
     assert_unreadable_replies_raise,
     limit,
 )
-from fake_models import FakeModels
-from hostile import OUTLAWS
-from llama_index.core.agent.workflow import AgentWorkflow, CodeActAgent, FunctionAgent, ReActAgent
-from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
-from llama_index.core.tools import FunctionTool
-from llama_index.llms.openai_like import OpenAILike
-from otlp_sink import OtlpSink
-
-import pdoctor_trace
+from tests.support.hostile import OUTLAWS
+from tests.support.models import FakeModels
+from tests.support.sink import OtlpSink
 
 # LlamaIndex itself looks at every attribute of its pydantic models, and never closes its clients.
 pytestmark = [
@@ -74,6 +74,12 @@ class LlamaIndexDriver(AsyncDriver):
     async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
         return await with_agent(models, script, tools, mode)
 
+    async def aask(self, models: FakeModels, script: str, tools: Any) -> None:
+        """An agent's tools and its model, without running it."""
+        made = [FunctionTool.from_defaults(tool) for tool in tools]
+        agent = FunctionAgent(name="inner", description="i", llm=model(models, script), tools=made)
+        await model(models, script).achat_with_tools(await agent.get_tools(), user_msg=QUERY)
+
 
 class TestLlamaIndex(Conformance):
     driver = LlamaIndexDriver()
@@ -104,7 +110,7 @@ class TestLlamaIndex(Conformance):
 
 
 def test_a_hand_over_is_a_call_of_the_same_run(models: FakeModels, sink: OtlpSink) -> None:
-    from fake_models import STEPS
+    from tests.support.models import STEPS
 
     STEPS["over"] = [("handoff", '{"to_agent": "beta", "reason": "r"}')]
     tools = [FunctionTool.from_defaults(tool) for tool in ToolLog().functions()]

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance import limit
 from mcp import ClientSession, MCPError, StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 from mcp_server import server
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.frameworks.conformance import limit
+from tests.support.sink import OtlpSink
 
 SERVER = [str(Path(__file__).with_name("mcp_server.py"))]
 

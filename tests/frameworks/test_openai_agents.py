@@ -11,6 +11,8 @@ from agents import (
     Agent,
     Model,
     ModelResponse,
+    ModelSettings,
+    ModelTracing,
     OpenAIChatCompletionsModel,
     OpenAIResponsesModel,
     RunConfig,
@@ -20,7 +22,11 @@ from agents import (
     function_tool,
 )
 from agents.mcp import MCPServerStdio
-from conformance import (
+from openai import AsyncOpenAI
+from openai.types.responses import ResponseFunctionWebSearch, ResponseOutputMessage, ResponseOutputText
+
+import pdoctor_trace
+from tests.frameworks.conformance import (
     LEAVES_ASYNCIO_BROKEN,
     MCP_SERVER,
     QUERY,
@@ -31,12 +37,8 @@ from conformance import (
     assert_mcp_calls_are_one_span_each,
     limit,
 )
-from fake_models import FakeModels
-from openai import AsyncOpenAI
-from openai.types.responses import ResponseFunctionWebSearch, ResponseOutputMessage, ResponseOutputText
-from otlp_sink import OtlpSink
-
-import pdoctor_trace
+from tests.support.models import FakeModels
+from tests.support.sink import OtlpSink
 
 
 def config() -> Any:
@@ -76,6 +78,21 @@ class AgentsDriver(AsyncDriver):
 
     async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
         return await with_agent(models, script, tools, mode)
+
+    async def aask(self, models: FakeModels, script: str, tools: Any) -> None:
+        async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
+            await OpenAIChatCompletionsModel(model=script, openai_client=client).get_response(
+                system_instructions=None,
+                input=QUERY,
+                model_settings=ModelSettings(),
+                tools=[function_tool(tool) for tool in tools],
+                output_schema=None,
+                handoffs=[],
+                tracing=ModelTracing.DISABLED,
+                previous_response_id=None,
+                conversation_id=None,
+                prompt=None,
+            )
 
 
 class TestAgents(Conformance):

@@ -11,11 +11,11 @@ from typing import Any
 
 import openai
 import pytest
-from conformance import QUERY, Conformance, Driver, Outcome, RawLoop, ToolLog, limit
-from fake_models import FakeModels
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, RawLoop, ToolLog, limit
+from tests.support.models import FakeModels
+from tests.support.sink import OtlpSink
 
 NAMES = {"add": {"a": "integer", "b": "integer"}, "slow_echo": {"text": "string"}, "boom": {"x": "string"}}
 
@@ -216,6 +216,11 @@ class ChatDriver(Driver):
                 return loop(sdk, "fake.par", self.prepared(log.functions()), create)
 
         return self.run(models, "fake.nest", [ask_sub], "create")
+
+    def ask(self, models: FakeModels, script: str, tools: Sequence[Callable[..., Any]]) -> None:
+        messages = [{"role": "user", "content": QUERY}]
+        with client(models) as sdk:
+            create(sdk, {"model": script, "messages": messages, "tools": offered(tools)})
 
 
 class WrappedChatDriver(ChatDriver):

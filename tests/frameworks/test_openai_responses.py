@@ -11,13 +11,13 @@ from typing import Any
 
 import openai
 import pytest
-from conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
-from fake_models import FakeModels
-from otlp_sink import OtlpSink
 from test_openai_chat import client, execute, execute_async, offered
 from websockets.sync.server import ServerConnection, serve
 
 import pdoctor_trace
+from tests.frameworks.conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
+from tests.support.models import FakeModels
+from tests.support.sink import OtlpSink
 
 
 def create(sdk: Any, request: Any) -> Any:

@@ -5,16 +5,26 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, AsyncDriver, Conformance, ToolLog, limit
-from fake_models import FakeModels
 from openai import AsyncOpenAI
-from otlp_sink import OtlpSink
 from pydantic import BaseModel
 from pydantic_ai import Agent, DeferredToolRequests, Tool
+from pydantic_ai.direct import model_request
+from pydantic_ai.messages import ModelRequest
+from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 import pdoctor_trace
+from tests.frameworks.conformance import (
+    LEAVES_ASYNCIO_BROKEN,
+    QUERY,
+    AsyncDriver,
+    Conformance,
+    ToolLog,
+    limit,
+)
+from tests.support.models import FakeModels
+from tests.support.sink import OtlpSink
 
 
 async def run(agent: Any) -> Any:
@@ -53,6 +63,16 @@ class PydanticDriver(AsyncDriver):
     async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
         return await with_agent(models, script, tools, mode)
 
+    async def aask(self, models: FakeModels, script: str, tools: Any) -> None:
+        async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
+            await model_request(
+                OpenAIChatModel(script, provider=OpenAIProvider(openai_client=client)),
+                [ModelRequest.user_text_prompt(QUERY)],
+                model_request_parameters=ModelRequestParameters(
+                    function_tools=[Tool(tool).tool_def for tool in tools]
+                ),
+            )
+
 
 class TestPydanticAI(Conformance):
     driver = PydanticDriver()
@@ -79,7 +99,7 @@ def test_an_output_tool_is_no_tool_call(models: FakeModels, sink: OtlpSink) -> N
         text: str
 
     async def main() -> Any:
-        from fake_models import STEPS
+        from tests.support.models import STEPS
 
         STEPS["final_result"] = [("final_result", '{"text": "ok"}')]
         tools = ToolLog().functions()

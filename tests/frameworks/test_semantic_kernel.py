@@ -7,11 +7,18 @@ import warnings
 from typing import Any
 
 import pytest
-from conformance import LEAVES_ASYNCIO_BROKEN, QUERY, AsyncDriver, Conformance, ToolLog, limit
-from fake_models import FINAL, STEPS, FakeModels
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.frameworks.conformance import (
+    LEAVES_ASYNCIO_BROKEN,
+    QUERY,
+    AsyncDriver,
+    Conformance,
+    ToolLog,
+    limit,
+)
+from tests.support.models import FINAL, STEPS, FakeModels
+from tests.support.sink import OtlpSink
 
 with warnings.catch_warnings():
     # Semantic Kernel overrides what its pydantic calls deprecated.
@@ -71,6 +78,15 @@ class KernelDriver(AsyncDriver):
 
     async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:
         return await with_agent(models, script, tools, mode)
+
+    async def aask(self, models: FakeModels, script: str, tools: Any) -> None:
+        history = ChatHistory()
+        history.add_user_message(QUERY)
+        choice = FunctionChoiceBehavior.Auto(auto_invoke=False)
+        options = OpenAIChatPromptExecutionSettings(function_choice_behavior=choice)
+        async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
+            asked = service(client, script)
+            await asked.get_chat_message_contents(history, options, kernel=kernel(tools))
 
 
 class TestSemanticKernel(Conformance):

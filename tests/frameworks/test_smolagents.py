@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import time
 from collections.abc import Callable
 from typing import Any
 
-from conformance import FIVE_IDS, QUERY, Conformance, Driver, Outcome, ToolLog, by_turn, limit
-from fake_models import FINAL, FakeModels
-from otlp_sink import OtlpSink
 from smolagents import (
     ChatMessage,
     CodeAgent,
@@ -22,9 +20,23 @@ from smolagents import (
     tool,
 )
 from smolagents.local_python_executor import CodeOutput, PythonExecutor
+from smolagents.memory import ActionStep, TaskStep
 from smolagents.models import ChatMessageToolCall, ChatMessageToolCallFunction
+from smolagents.monitoring import Timing
 
 import pdoctor_trace
+from tests.frameworks.conformance import (
+    FIVE_IDS,
+    QUERY,
+    Conformance,
+    Driver,
+    Outcome,
+    ToolLog,
+    by_turn,
+    limit,
+)
+from tests.support.models import FINAL, FakeModels
+from tests.support.sink import OtlpSink
 
 MODES = ("run", "stream")
 TYPES = {"int": "integer", "str": "string"}
@@ -65,7 +77,7 @@ def made(function: Callable[..., Any]) -> Any:
     return Made()
 
 
-def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> str:
+def with_tools(models: FakeModels, script: str, tools: Any, mode: str) -> ToolCallingAgent:
     model = Answering(
         script,
         api_base=models.openai,
@@ -73,13 +85,17 @@ def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> str:
         custom_role_conversions=ROLES,
         client_kwargs={"max_retries": 0},
     )
-    agent = ToolCallingAgent(
+    return ToolCallingAgent(
         tools=[made(function) for function in tools],
         model=model,
         max_steps=8,
         verbosity_level=LogLevel.OFF,
         stream_outputs=mode == "stream",
     )
+
+
+def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> str:
+    agent = with_tools(models, script, tools, mode)
     if mode == "run":
         return str(agent.run(QUERY))
     *_, last = agent.run(QUERY, stream=True)
@@ -104,6 +120,12 @@ class SmolagentsDriver(Driver):
             return with_agent(models, "fake.par", log.functions(), "run")
 
         return self.run(models, "fake.nest", [ask_sub], "run")
+
+    def ask(self, models: FakeModels, script: str, tools: Any) -> None:
+        """One step of an agent that is not run."""
+        agent = with_tools(models, script, tools, "run")
+        agent.memory.steps.append(TaskStep(task=QUERY))
+        agent.step(ActionStep(step_number=1, timing=Timing(start_time=time.time())))
 
 
 class TestSmolagents(Conformance):

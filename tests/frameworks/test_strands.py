@@ -6,7 +6,17 @@ import asyncio
 from typing import Any
 
 import pytest
-from conformance import (
+from mcp import StdioServerParameters
+from mcp.client.stdio import stdio_client
+from strands import Agent, tool
+from strands.event_loop.streaming import process_stream
+from strands.hooks import BeforeToolCallEvent
+from strands.models.openai import OpenAIModel
+from strands.tools.executors import SequentialToolExecutor
+from strands.tools.mcp import MCPClient
+
+import pdoctor_trace
+from tests.frameworks.conformance import (
     MCP_SERVER,
     QUERY,
     Conformance,
@@ -18,17 +28,8 @@ from conformance import (
     assert_unreadable_replies_raise,
     limit,
 )
-from fake_models import STEPS, FakeModels
-from mcp import StdioServerParameters
-from mcp.client.stdio import stdio_client
-from otlp_sink import OtlpSink
-from strands import Agent, tool
-from strands.hooks import BeforeToolCallEvent
-from strands.models.openai import OpenAIModel
-from strands.tools.executors import SequentialToolExecutor
-from strands.tools.mcp import MCPClient
-
-import pdoctor_trace
+from tests.support.models import STEPS, FakeModels
+from tests.support.sink import OtlpSink
 
 # Strands never closes its clients.
 pytestmark = [
@@ -81,6 +82,17 @@ class StrandsDriver(Driver):
             return str(agent(models, "fake.par", log.functions())(QUERY))
 
         return self.run(models, "fake.nest", [ask_sub], "call")
+
+    def ask(self, models: FakeModels, script: str, tools: Any) -> None:
+        """A model's reply, put together as the event loop does it."""
+        inner = agent(models, script, tools)
+        offered = inner.tool_registry.get_all_tool_specs()
+        asked: Any = [{"role": "user", "content": [{"text": QUERY}]}]
+
+        async def read() -> None:
+            assert [event async for event in process_stream(inner.model.stream(asked, offered))]
+
+        asyncio.run(read())
 
 
 class TestStrands(Conformance):

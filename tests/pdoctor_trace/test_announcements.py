@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from otlp_sink import OtlpSink
-from real_collector import collector
 
 import pdoctor_trace
 from pdoctor_trace import announce
+from tests.support.real_collector import collector
+from tests.support.sink import OtlpSink
 
 HOST = """
 import pdoctor_trace, sys, time

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.support.sink import OtlpSink
 
 
 @pdoctor_trace.tool

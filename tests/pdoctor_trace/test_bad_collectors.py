@@ -10,12 +10,18 @@ import time
 import tracemalloc
 
 import pytest
-from bad_collectors import BEHAVIOURS, BadCollector, Behaviour, drips_headers, never_stops_talking
-from otlp_sink import OtlpSink
 
 from pdoctor_trace.export import Exporter
 from pdoctor_trace.settings import Settings
 from pdoctor_trace.wire import run_bytes, span_bytes
+from tests.support.bad_collectors import (
+    BEHAVIOURS,
+    BadCollector,
+    Behaviour,
+    drips_headers,
+    never_stops_talking,
+)
+from tests.support.sink import OtlpSink
 
 
 def record(number: int) -> bytes:
@@ -134,7 +140,7 @@ def test_where_no_thread_can_be_started_the_host_goes_on(
 
 
 def test_a_batch_that_cannot_be_sent_for_a_reason_of_ours_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pdoctor_trace.guard import FAILURES
+    from pdoctor_trace.harmless import FAILURES
 
     with OtlpSink() as sink:
         out = exporter(sink.url, timeout=5.0)

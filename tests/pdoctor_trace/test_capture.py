@@ -7,12 +7,12 @@ from typing import Any
 
 import orjson
 import pytest
-from hostile import HOSTILE, OUTLAWS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pdoctor_trace.capture import Capture, Truncated, error_text, field, json_text
-from pdoctor_trace.guard import FAILURES
+from pdoctor_trace.harmless import FAILURES
+from tests.support.hostile import HOSTILE, OUTLAWS
 
 plain = st.recursive(
     st.none()
@@ -45,7 +45,7 @@ def test_hostile_values_become_bounded_json(name: str, limit: int) -> None:
     ("name", "expected"),
     [
         ("circular", {"name": "loop", "self": ["<circular>"]}),
-        ("str raises", "<hostile.RaisesInStr>"),
+        ("str raises", "<tests.support.hostile.RaisesInStr>"),
         ("rude dict", {"a": 1}),
         ("rude str", "rude"),
         ("tuple keys", {"[1,2]": "three", "null": 1, "2.5": "x", "[1]": 2}),

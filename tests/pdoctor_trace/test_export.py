@@ -8,12 +8,14 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from otlp_sink import OtlpSink
 
-from pdoctor_trace.export import Exporter, resource_attributes
+from pdoctor_trace.export import Exporter
+from pdoctor_trace.harmless import FAILURES
+from pdoctor_trace.resource import resource_attributes
 from pdoctor_trace.sender import Sender
 from pdoctor_trace.settings import Settings
 from pdoctor_trace.wire import run_bytes, span_bytes
+from tests.support.sink import OtlpSink
 
 
 def record(number: int = 1, body: tuple[object, ...] = ()) -> bytes:
@@ -110,6 +112,7 @@ def test_a_refusal_for_good_is_counted_and_not_repeated(
     assert names(sink) == ["span 2"]
     assert (out.rejected, out.exported) == (1, 1)
     assert f"HTTP {status}" in caplog.text
+    assert ("PDOCTOR_API_KEY" in caplog.text) == (status in (401, 403))
 
 
 def test_a_batch_that_is_too_large_is_halved(sink: OtlpSink) -> None:
@@ -221,3 +224,32 @@ def test_an_unusable_endpoint_is_a_problem_not_an_exception() -> None:
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
+
+
+def test_a_sender_with_a_key_that_no_header_can_hold_never_tells_it(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(ValueError, match="no HTTP header can hold") as raised:
+        Sender("http://127.0.0.1:9", "pdk_secret\nX-Other: 1")
+    out = exporter("http://127.0.0.1:9", api_key="pdk_secret\n\x00")
+    out.put(record())
+    out.flush(5)
+    assert out.rejected == 1
+    assert "secret" not in caplog.text + str(raised.value)
+    FAILURES.clear()
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "compression", "encoding"),
+    [
+        ("http://127.0.0.1:4318", "auto", None),
+        ("localhost:4318", "auto", None),
+        ("http://collector.example:4318", "auto", "gzip"),
+        ("http://[broken", "auto", None),
+        ("http://127.0.0.1:4318", "deflate", "deflate"),
+        ("http://collector.example:4318", "none", None),
+    ],
+)
+def test_how_a_batch_is_compressed_is_settled_once(
+    endpoint: str, compression: str, encoding: str | None
+) -> None:
+    sender = Sender(endpoint, compression=compression)
+    assert sender._headers.get("Content-Encoding") == encoding

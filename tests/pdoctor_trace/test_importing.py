@@ -14,14 +14,14 @@ from types import ModuleType
 
 import pytest
 import wrapt
-from otlp_sink import OtlpSink
 from wrapt.importer import ImportHookFinder
 
 from pdoctor_trace import importing
-from pdoctor_trace.framework import Target
+from pdoctor_trace.adapter import Target
 from pdoctor_trace.importing import before_import, when_imported
-from pdoctor_trace.install import PATCHED, Row, _patch
-from pdoctor_trace.span import around
+from pdoctor_trace.patching import PATCHED, Row, patch
+from pdoctor_trace.wrappers import around
+from tests.support.sink import OtlpSink
 
 SOURCE = "class Agent:\n    def call(self, x):\n        return x + 1\n"
 
@@ -46,7 +46,7 @@ def row(module: str, seen: list[object]) -> Row:
 
 def patch_when_imported(module: str, seen: list[object]) -> Row:
     made = row(module, seen)
-    when_imported(module, lambda imported: _patch(made, imported))
+    when_imported(module, lambda imported: patch(made, imported))
     return made
 
 
@@ -75,11 +75,11 @@ def test_patching_twice_below_another_vendors_layer_adds_nothing(sink: OtlpSink,
     seen: list[object] = []
     made = row(fresh, seen)
     module = importlib.import_module(fresh)
-    _patch(made, module)
+    patch(made, module)
     wrapt.wrap_function_wrapper(
         module.Agent, "call", lambda wrapped, i, args, kwargs: wrapped(*args, **kwargs)
     )
-    _patch(made, module)
+    patch(made, module)
     module.Agent().call(1)
     assert seen == [(1,)]
 
@@ -163,7 +163,7 @@ def test_a_loader_that_cannot_be_hooked_still_loads(fresh: str) -> None:
             loader = loaders.get(name)
             return None if loader is None else importlib.util.spec_from_loader(name, loader)
 
-    from pdoctor_trace.guard import FAILURES
+    from pdoctor_trace.harmless import FAILURES
 
     sys.meta_path.insert(0, Finder())
     for name in ("pd_slotted", "pd_on_class"):
@@ -203,7 +203,7 @@ def test_threads_that_import_at_once_find_everything_patched(
 
 
 def test_one_broken_adapter_is_a_row_and_disables_no_other(fresh: str) -> None:
-    from pdoctor_trace.guard import FAILURES
+    from pdoctor_trace.harmless import FAILURES
 
     woken: list[str] = []
 

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
 from pdoctor_trace import settings
-from pdoctor_trace.framework import Target
+from pdoctor_trace.adapter import Target
 from pdoctor_trace.importing import before_import, when_imported
-from pdoctor_trace.install import MISSING, PATCHED, Row, _patch
-from pdoctor_trace.span import Visit, around
+from pdoctor_trace.patching import MISSING, PATCHED, Row, patch
+from pdoctor_trace.wrappers import Visit, around
+from tests.support.sink import OtlpSink
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_waker_runs_once_before_the_import(module: str) -> None:
 
 
 def test_a_failing_hook_does_not_break_the_import(module: str) -> None:
-    from pdoctor_trace.guard import FAILURES
+    from pdoctor_trace.harmless import FAILURES
 
     def broken(imported: object) -> None:
         raise RuntimeError("hook")
@@ -77,7 +77,7 @@ def row(module: str, attribute: str) -> Row:
 @pytest.mark.parametrize("attribute", ["Agent.gone", "Gone.call", "gone"])
 def test_a_missing_target_is_a_row_not_an_exception(module: str, attribute: str) -> None:
     missing = row(module, attribute)
-    _patch(missing, importlib.import_module(module))
+    patch(missing, importlib.import_module(module))
     assert missing.state == MISSING
     assert attribute in missing.problem
 
@@ -90,8 +90,8 @@ def test_objects_made_before_patching_are_covered(sink: OtlpSink, module: str) -
         seen.append(args)
 
     patched = Row("test", Target(module, "Agent.call", around(enter)))
-    _patch(patched, imported)
-    _patch(patched, imported)
+    patch(patched, imported)
+    patch(patched, imported)
     assert (agent.call(1), patched.state, seen) == (2, PATCHED, [(1,)])
 
 
@@ -100,7 +100,7 @@ def test_our_layer_survives_another_vendors_and_theirs_ours(sink: OtlpSink, modu
 
     imported, seen = importlib.import_module(module), []
     ours = Row("test", Target(module, "Agent.call", around(lambda i, a, k: seen.append("ours"))))
-    _patch(ours, imported)
+    patch(ours, imported)
 
     def theirs(wrapped, instance, args, kwargs):
         seen.append("theirs")
@@ -116,7 +116,7 @@ def test_our_layer_survives_another_vendors_and_theirs_ours(sink: OtlpSink, modu
 def test_a_patched_method_looks_like_the_original(sink: OtlpSink, module: str) -> None:
     imported = importlib.import_module(module)
     original, before = imported.Agent.call, inspect.signature(imported.Agent.call)
-    _patch(row(module, "Agent.call"), imported)
+    patch(row(module, "Agent.call"), imported)
     patched = imported.Agent.call
     assert patched is not original
     assert inspect.unwrap(patched) is original

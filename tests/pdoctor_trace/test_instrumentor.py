@@ -7,10 +7,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
 from pdoctor_trace import instrumentor
+from tests.support.sink import OtlpSink
 
 
 def test_the_entry_points_name_what_exists() -> None:

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from otlp_sink import OtlpSink
+
+from tests.support.sink import OtlpSink
 
 pytestmark = pytest.mark.heavy
 ROOT = Path(__file__).parents[2]

@@ -11,11 +11,12 @@ import zlib
 from typing import Any
 
 import pytest
-from otlp_sink import OtlpSink, decode
 
-from pdoctor_trace.export import Exporter, resource_attributes
+from pdoctor_trace.export import Exporter
+from pdoctor_trace.resource import resource_attributes
 from pdoctor_trace.sender import Sender
 from pdoctor_trace.settings import Settings, from_environment
+from tests.support.sink import OtlpSink, decode
 
 
 def settings(**environment: str) -> Settings:

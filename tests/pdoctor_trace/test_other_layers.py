@@ -14,13 +14,14 @@ import pytest
 import wrapt
 from opentelemetry import context, trace
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
-from pdoctor_trace.framework import Target
-from pdoctor_trace.guard import FAILURES
-from pdoctor_trace.install import Row, _patch
-from pdoctor_trace.span import Call, around
+from pdoctor_trace.adapter import Target
+from pdoctor_trace.calls import Call
+from pdoctor_trace.harmless import FAILURES
+from pdoctor_trace.patching import Row, patch
+from pdoctor_trace.wrappers import around
+from tests.support.sink import OtlpSink
 
 
 @pdoctor_trace.tool
@@ -93,7 +94,7 @@ def put_ours(module: Any) -> None:
     def enter(instance: Any, args: Any, kwargs: Any) -> Call:
         return Call("test", "call", b"{}")
 
-    _patch(Row("test", Target(module.__name__, "Agent.call", around(enter))), module)
+    patch(Row("test", Target(module.__name__, "Agent.call", around(enter))), module)
 
 
 class Vendor:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from otlp_sink import OtlpSink
-from real_collector import collector
+
+from tests.support.real_collector import collector
+from tests.support.sink import OtlpSink
 
 HOST = """
 import json, sys, threading, time

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from otlp_sink import OtlpSink
 
-from pdoctor_trace.outside import adapters
+from pdoctor_trace.plugins import adapters
+from tests.support.sink import OtlpSink
 
 ACME = """
 class Agent:
@@ -42,6 +43,11 @@ def installed(folder: Path, adapter: str = ADAPTER, points: str = "acme_agents =
     (folder / "acme_agents" / "__init__.py").write_text("")
     (folder / "acme_agents" / "core.py").write_text(ACME)
     (folder / "acme_pdoctor.py").write_text(adapter)
+    return described(folder, points)
+
+
+def described(folder: Path, points: str) -> Path:
+    """The adapter's metadata beside it."""
     info = folder / "acme_pdoctor-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-pdoctor\nVersion: 1.0\n")
@@ -79,7 +85,7 @@ def test_one_entry_point_adds_a_framework_and_loads_nothing_before_it_is_used(tm
     [
         ("raise RuntimeError('mine')", "RuntimeError: mine"),
         ("import no_such_module_anywhere", "ModuleNotFoundError"),
-        ("ACME = 'text'", "expected a pdoctor_trace.framework.Framework"),
+        ("ACME = 'text'", "expected a pdoctor_trace.adapter.Framework"),
         ("OTHER = 1", "AttributeError"),
     ],
 )
@@ -110,7 +116,7 @@ def test_metadata_that_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
         info = folder / "x-1.dist-info"
         info.mkdir(parents=True)
         (info / "entry_points.txt").write_bytes(text)
-    from pdoctor_trace.guard import FAILURES
+    from pdoctor_trace.harmless import FAILURES
 
     path = [str(nothing), str(bad), str(tmp_path / "gone"), str(good), str(good), str(Path(__file__))]
     assert [one.name for one in adapters(path)] == ["acme_agents"]
@@ -131,3 +137,36 @@ def test_the_self_check_shows_them_too(tmp_path: Path, adapter: str, shown: str)
     )
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("acme_agents ")]
     assert shown in line
+
+
+OUTSIDE = Path(__file__).parent / "outside"
+"""A framework, its adapter and its driver, as somebody else would write them."""
+
+
+def checked(folder: Path, adapter: str) -> subprocess.CompletedProcess[str]:
+    """The conformance suite on that adapter, installed by its entry point, in a program of its own."""
+    shutil.copytree(OUTSIDE, folder)
+    (folder / "acme_pdoctor.py").write_text(adapter)
+    described(folder, "acme_agents = acme_pdoctor:ACME")
+    return subprocess.run(
+        [sys.executable, "-m", "acme_checks"],
+        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{Path(__file__).parents[2]}"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_an_outside_adapter_can_do_all_that_ours_do(tmp_path: Path) -> None:
+    done = checked(tmp_path / "acme", (OUTSIDE / "acme_pdoctor.py").read_text())
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_adapter_that_does_less_is_told_what(tmp_path: Path) -> None:
+    adapter = (OUTSIDE / "acme_pdoctor.py").read_text()
+    assert "    call.take_up()\n" in adapter
+    done = checked(tmp_path / "acme", adapter.replace("    call.take_up()\n", ""))
+    assert done.returncode == 1
+    assert "test_text_beside_calls_is_noted" in done.stderr
+    assert "test_uninstall_records_nothing_and_the_agent_works" not in done.stderr

@@ -7,11 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from otlp_sink import OtlpSink
+
+from tests.support.real_collector import collector
+from tests.support.sink import OtlpSink
 
 TWO_CALLS = """
 import pdoctor_trace
@@ -94,6 +98,13 @@ def test_sigterm_flushes_and_still_kills(receiver: OtlpSink) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(20) == -signal.SIGTERM
     assert len(receiver.calls) == 2
+
+
+def test_a_program_may_keep_sigterm_as_it_is(receiver: OtlpSink) -> None:
+    code = "import signal, pdoctor_trace\nprint(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)"
+    assert python(code, endpoint=receiver.url).stdout.strip() == "False"
+    done = python(code, endpoint=receiver.url, PDOCTOR_SIGTERM_FLUSH="false")
+    assert done.stdout.strip() == "True"
 
 
 def test_a_handler_of_the_host_stays_in_charge(receiver: OtlpSink) -> None:
@@ -228,6 +239,123 @@ def test_pdoctor_status_finds_a_running_collector(receiver: OtlpSink, tmp_path: 
     assert "langchain" in done.stdout
 
 
+MAKE_ONE = "pdoctor keys create --scope ingest"
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory):
+    """A collector that wants keys: its address, a key that may send, one that may only look."""
+    folder = tmp_path_factory.mktemp("keyed")
+    store = f"sqlite:///{folder / 'store.db'}"
+    ingest, read = (
+        pdoctor("keys", "create", "--store", store, "--scope", scope, cwd=folder).stdout.strip()
+        for scope in ("ingest", "read")
+    )
+    with collector(folder / "store.db") as started:
+        yield started.url, ingest, read
+
+
+def test_pdoctor_status_says_that_a_key_is_taken_or_not_needed(keyed, tmp_path: Path) -> None:
+    url, ingest, _ = keyed
+    done = pdoctor("status", cwd=tmp_path, PDOCTOR_ENDPOINT=url, PDOCTOR_API_KEY=ingest)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "API key     taken" in done.stdout
+    with collector(tmp_path / "open.db") as unlocked:
+        told = pdoctor("status", "--json", cwd=tmp_path, PDOCTOR_ENDPOINT=unlocked.url)
+        assert unlocked.get("stats")["spans"] == 0, "the question itself must leave nothing"
+    assert told.returncode == 0
+    assert json.loads(told.stdout)["collector"]["key"] == "not needed"
+
+
+@pytest.mark.parametrize(
+    ("which", "key", "said"),
+    [
+        ("none", "missing", "HTTP 401: it wants an API key, and PDOCTOR_API_KEY is not set"),
+        ("wrong", "refused", "HTTP 401: it does not know the API key in PDOCTOR_API_KEY"),
+        ("read", "refused", "HTTP 403: the API key in PDOCTOR_API_KEY may not send spans"),
+    ],
+)
+def test_pdoctor_status_and_the_tracer_name_the_variable_of_a_key_that_will_not_do(
+    keyed, tmp_path: Path, which: str, key: str, said: str
+) -> None:
+    url, _, read = keyed
+    given = {"none": "", "wrong": "pdk_wrong", "read": read}[which]
+    environment = {"PDOCTOR_ENDPOINT": url, "PDOCTOR_API_KEY": given}
+    plain = pdoctor("status", cwd=tmp_path, **environment)
+    told = pdoctor("status", "--json", cwd=tmp_path, **environment)
+    assert (plain.returncode, told.returncode) == (2, 2)
+    assert said in plain.stdout
+    assert MAKE_ONE in plain.stdout
+    found = json.loads(told.stdout)["collector"]
+    assert (found["reachable"], found["key"]) == (True, key)
+    assert found["problem"].startswith(said)
+    agent = python(TWO_CALLS, endpoint=url, PDOCTOR_API_KEY=given)
+    assert said in agent.stderr
+    assert MAKE_ONE in agent.stderr
+    assert "these spans are lost" in agent.stderr
+    shown = plain.stdout + plain.stderr + told.stdout + told.stderr + agent.stderr
+    assert not given or given not in shown
+
+
+@pytest.mark.parametrize("given", ["pdk_secret\nX-Other: 1", "pdk_\rsecret", "pdk_\x07secret", "pdk_sécret"])
+def test_a_key_that_no_header_can_hold_is_refused_and_shown_nowhere(
+    receiver: OtlpSink, tmp_path: Path, given: str
+) -> None:
+    environment = {"PDOCTOR_ENDPOINT": receiver.url, "PDOCTOR_API_KEY": given}
+    plain = pdoctor("status", cwd=tmp_path, **environment)
+    told = pdoctor("status", "--json", cwd=tmp_path, **environment)
+    agent = python(TWO_CALLS, endpoint=receiver.url, PDOCTOR_API_KEY=given)
+    said = "PDOCTOR_API_KEY is ignored: the key holds a line break"
+    assert said in plain.stdout
+    assert json.loads(told.stdout)["problems"][0].startswith(said)
+    assert said in agent.stderr
+    shown = plain.stdout + plain.stderr + told.stdout + told.stderr + agent.stderr
+    assert "secr" not in shown
+    assert {headers.get("Authorization") for headers in receiver.headers} <= {None}
+
+
+def test_white_space_around_a_key_is_not_part_of_it(receiver: OtlpSink) -> None:
+    done = python(TWO_CALLS, endpoint=receiver.url, PDOCTOR_API_KEY=" pdk_1\r\n")
+    assert done.stderr == ""
+    assert receiver.headers[0]["Authorization"] == "Bearer pdk_1"
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 415])
+def test_pdoctor_status_does_not_blame_the_key_for_what_another_endpoint_says(
+    tmp_path: Path, status: int
+) -> None:
+    class Another(BaseHTTPRequestHandler):
+        """Knows neither our health check nor exports without spans."""
+
+        def do_GET(self) -> None:
+            self.send_error(404)
+
+        def do_POST(self) -> None:
+            self.send_error(status)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Another) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,)).start()
+        endpoint = f"http://127.0.0.1:{server.server_address[1]}"
+        done = pdoctor("status", "--json", cwd=tmp_path, PDOCTOR_ENDPOINT=endpoint, PDOCTOR_API_KEY="k")
+        server.shutdown()
+    found = json.loads(done.stdout)["collector"]
+    assert (done.returncode, found["key"], found["problem"]) == (0, None, None)
+
+
+def test_a_host_name_that_the_collector_does_not_answer_to_is_no_matter_of_the_key(
+    keyed, tmp_path: Path
+) -> None:
+    url, ingest, _ = keyed
+    elsewhere = url.replace("127.0.0.1", "0.0.0.0")  # leads here as well
+    done = pdoctor("status", cwd=tmp_path, PDOCTOR_ENDPOINT=elsewhere, PDOCTOR_API_KEY=ingest)
+    assert done.returncode == 2
+    assert "HTTP 403: it does not answer to 0.0.0.0" in done.stdout
+    assert "PDOCTOR_API_KEY" not in done.stdout
+
+
 def test_a_forked_child_leaves_alone_what_waits_since_before_settings_changed(receiver: OtlpSink) -> None:
     code = (
         TWO_CALLS
@@ -277,7 +405,7 @@ for size in range(100, 106):
     add(size, 0)
 start = time.monotonic()
 import sys
-sys.modules["pdoctor_trace.install"]._deliver_what_is_left()
+sys.modules["pdoctor_trace.install"].HERE.deliver_what_is_left()
 print(time.monotonic() - start < 3)
 """
     )
@@ -331,10 +459,10 @@ def test_what_happens_at_exit_happens_in_worker_processes_too(receiver: OtlpSink
     script.write_text(
         """
 import multiprocessing, pdoctor_trace
-from pdoctor_trace import export
+from pdoctor_trace import process_end
 def work(n):
     pdoctor_trace.tool(lambda: n)()
-    export.at_exit(lambda: pdoctor_trace.tool(lambda: "last")())
+    process_end.at_exit(lambda: pdoctor_trace.tool(lambda: "last")())
     pdoctor_trace.flush()
 if __name__ == "__main__":
     process = multiprocessing.get_context("fork").Process(target=work, args=(1,))

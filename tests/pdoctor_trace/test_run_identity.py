@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from opentelemetry import baggage, context, trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
 from pdoctor_trace.runs import CURRENT, MAX_TAKEN_EARLY, OpenRun, RunState
+from tests.support.sink import OtlpSink
 
 TRACE, PARENT = 0xABCDEF, 0x1234
 

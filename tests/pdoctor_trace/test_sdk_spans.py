@@ -10,9 +10,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.support.sink import OtlpSink
 
 
 @pdoctor_trace.tool

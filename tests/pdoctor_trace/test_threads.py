@@ -9,10 +9,10 @@ from multiprocessing.pool import ThreadPool
 from typing import Any
 
 import pytest
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
 from pdoctor_trace import export
+from tests.support.sink import OtlpSink
 
 
 @pdoctor_trace.tool
@@ -91,7 +91,7 @@ def test_a_thread_class_that_guards_its_attributes_still_runs(sink: OtlpSink) ->
         def run(self) -> Any:  # type: ignore[override]
             return lambda: done.append("ran")
 
-    from pdoctor_trace.guard import FAILURES
+    from pdoctor_trace.harmless import FAILURES
 
     with pdoctor_trace.run():
         thread = Guarded()

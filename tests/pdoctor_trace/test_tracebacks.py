@@ -5,10 +5,10 @@ from __future__ import annotations
 import traceback
 
 import pytest
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
 from pdoctor_trace.tracebacks import without_our_frames
+from tests.support.sink import OtlpSink
 
 
 def fails() -> None:

@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from hostile import HOSTILE, OUTLAWS
-from otlp_sink import OtlpSink
 
 import pdoctor_trace
+from tests.support.hostile import HOSTILE, OUTLAWS
+from tests.support.sink import OtlpSink
 
 
 @pdoctor_trace.tool

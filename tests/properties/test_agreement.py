@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from synth import solver
-from synth.check import DISAGREEMENTS, broken_claims, decide
-from synth.constraints import KINDS, Before, Bounded, Bounds, Constraint, EndsBy, Fixed, StartsFrom
-from synth.judge_timed import NotAfterDay, NotBeforeDay, OneByOne
-from synth.policies.order_kinds import (
+from synth.formal import solver
+from synth.formal.check import DISAGREEMENTS, broken_claims, decide
+from synth.formal.constraints import KINDS, Before, Bounded, Bounds, Constraint, EndsBy, Fixed, StartsFrom
+from synth.judge.timed_mode import NotAfterDay, NotBeforeDay, OneByOne
+from synth.policies.kinds.formulas import (
     Apart,
     DirectlyBefore,
     InWindow,

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from synth import solver
-from synth.completion import DayPlan, Placed, dead_in_order, earliest_deadline_first, search
-from synth.constraints import Before, Constraint, EndsBy, StartsFrom
-from synth.model import Spec
-from synth.repair import repair_order, repair_schedule
-from synth.solver import Task, schedulable
+from synth.formal import solver
+from synth.formal.constraints import Before, Constraint, EndsBy, StartsFrom
+from synth.formal.dead_end import DayPlan, Placed, dead_in_order, earliest_deadline_first, search
+from synth.formal.model import Spec
+from synth.formal.repair import repair_order, repair_schedule
+from synth.formal.schedules import Task, schedulable
 
 # ---------------------------------------------------------------- order mode
 

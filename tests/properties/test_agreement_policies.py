@@ -9,19 +9,20 @@ from dataclasses import replace
 
 import pytest
 
-from synth.constraints import Bounded, Bounds, Fixed
+from synth.formal.constraints import Bounded, Bounds, Fixed
+from synth.observed.run import Run, ToolCall
 from synth.policies import Rules, load_policies
 from synth.policies.evidence import Evidence
-from synth.policies.kinds import Rule
-from synth.policies.order_kinds import Gap, Response
-from synth.run import Run, ToolCall
+from synth.policies.kinds.gap import Gap
+from synth.policies.kinds.kind import PolicyKind
+from synth.policies.kinds.response import Response
 
 SECOND = 1
 """Clock readings are a few nanoseconds, so that every world inside some bounds can be tried."""
 Naive = Callable[[Evidence], tuple[str, list[int]]]
 
 
-def rule(sentence: str) -> Rule:
+def rule(sentence: str) -> PolicyKind:
     """The rule of a sentence; its seconds are read as nanoseconds."""
     text = f"actions: {{A: a, B: b, C: c}}\npolicies:\n  - {{id: P, rule: {sentence!r}}}\n"
     read = load_policies(text).policies[0].rule
@@ -237,6 +238,7 @@ def check_bounds(name: str, count: int) -> None:
 BOUNDED_KINDS = [name for name in KINDS if name != "at most"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOUNDED_KINDS)
 def test_inferred_times_are_judged_as_by_trying_every_world(name: str) -> None:
     check_bounds(name, 120)

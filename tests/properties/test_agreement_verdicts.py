@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import random
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "synth"))
-
-from judging import case, task
-
-from synth.case import Case
-from synth.constraints import Before, EndsBy, StartsFrom
+from synth.cases.case import Case
+from synth.formal.constraints import Before, EndsBy, StartsFrom
 from synth.judge import Rules, judge
-from synth.run import Run, ToolCall
+from synth.observed.run import Run, ToolCall
+from tests.support.building import case, task
 
 PRIORITY = ("timeout", "act_error", "action_lost", "parameter_error", "order_error")
 SECOND = 10**9

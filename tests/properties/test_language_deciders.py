@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from synth.deciders import ByClosure, ByZ3, Ground
-from synth.expansion import Expansion, Sizes
+from synth.cases.deciders import ByClosure, ByZ3, Ground
+from synth.language.expansion import Expansion, Sizes
 
 HORIZON = (540, 1080)
 

@@ -7,17 +7,17 @@ from random import Random
 
 import pytest
 
-from synth.constraints import Constraint
-from synth.derive import constraints_of
+from synth.cases.generate import Options, generate
+from synth.cases.topics import shipped_topics
 from synth.errors import BadInput
-from synth.expansion import Expansion, Sizes
-from synth.extract import meaning
-from synth.generate import Options, generate
-from synth.grammar import Sentence
-from synth.lexer import Vocabulary
-from synth.parse import read_paragraph
-from synth.render import render
-from synth.topics import shipped_topics
+from synth.formal.constraints import Constraint
+from synth.language.derive import constraints_of
+from synth.language.expansion import Expansion, Sizes
+from synth.language.grammar import Sentence
+from synth.language.lexer import Vocabulary
+from synth.language.parse import read_paragraph
+from synth.language.render import render
+from synth.llm.extract import meaning
 
 PLAIN = [phrase for topic in shipped_topics()[:6] for phrase in topic.activities]
 TRICKY = [
@@ -83,6 +83,7 @@ def round_trips(seed: int, rounds: int, sentences_each: int) -> int:
     return done
 
 
+@pytest.mark.slow
 def test_sentences_read_back_to_their_trees_and_spans():
     assert round_trips(1, 2_000, 1) == 2_000
     assert round_trips(2, 1_000, 5) >= 1_000
@@ -179,7 +180,7 @@ def test_any_text_is_read_or_refused_but_never_crashes():
 
 
 def test_every_sentence_of_the_smallest_language_reads_back():
-    from synth.grammar import Names, SubSentence, expansions
+    from synth.language.grammar import Names, SubSentence, expansions
 
     def named(target, left):
         if not isinstance(target, Names):

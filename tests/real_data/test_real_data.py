@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from synth.check import DISAGREEMENTS
+from synth.formal.check import DISAGREEMENTS
+from synth.observed.run import Run, read_runs
 from synth.policies import PolicyResult, Rules, judge_policies, lint, load_policies
-from synth.run import Run, read_runs
 
 HERE = Path(__file__).parent
 RULES = Rules(z3="all")

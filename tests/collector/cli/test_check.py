@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from traces import case_json
 
 from collector.cli.check import command
+from tests.support.traces import case_json
 
 SESSION = """
 scope: session

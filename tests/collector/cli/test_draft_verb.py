@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from click.testing import CliRunner
-from traces import Client, agent_request, new_id
 
 from collector.cli.policies import command
 from synth.policies import load_policies
+from tests.support.traces import Client, agent_request, new_id
 
 
 def test_rules_are_drafted_from_the_good_runs_of_a_collector(fresh: Client) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from traces import Client, agent_request, case_json, new_id, settings
 
-from collector.app import running
 from collector.cli.recheck import command
+from collector.server import running
+from tests.support.traces import Client, agent_request, case_json, new_id, settings
 
 ORDER = """
 actions: {search: search, book: book}

@@ -22,22 +22,22 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[3]
-sys.path.insert(0, str(ROOT / "tests" / "frameworks"))
-
-import fake_models  # noqa: E402
-from google.protobuf.json_format import MessageToDict  # noqa: E402
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (  # noqa: E402
+from google.protobuf.json_format import MessageToDict
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+
+from tests.support import models
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[3]
 
 QUERY = "What is the weather in Oslo and Rome? Then book a hotel in Oslo."
 AGENT = "travel_agent"
 OSLO, ROME = '{"city": "Oslo"}', '{"city": "Rome"}'
 
-fake_models.STEPS.update(
+models.STEPS.update(
     weather=[("get_weather", OSLO), ("get_weather", ROME)],
     hotel=[("book_hotel", '{"city": "Oslo", "nights": 2}')],
     flight=[("find_flight", OSLO)],
@@ -55,7 +55,7 @@ class Recording:
     """The scripted model, the tools with their log, and every span that arrives."""
 
     def __init__(self) -> None:
-        self.models = fake_models.FakeModels()
+        self.models = models.FakeModels()
         self.requested: list[dict[str, Any]] = []
         self.executed: list[dict[str, Any]] = []
         self.bodies: list[bytes] = []
@@ -70,7 +70,7 @@ class Recording:
         self._log_requests()
 
     def _log_requests(self) -> None:
-        answer = fake_models.message_at
+        answer = models.message_at
         said: set[tuple[str, int]] = set()
 
         def message_at(model: str, turn: int) -> Any:
@@ -80,7 +80,7 @@ class Recording:
                 self.requested += [{"id": i, "tool": n, "arguments": json.loads(a)} for i, n, a in calls]
             return calls, text
 
-        fake_models.message_at = message_at
+        models.message_at = message_at
 
     @contextmanager
     def running(self, tool: str, arguments: dict[str, Any]) -> Iterator[dict[str, Any]]:

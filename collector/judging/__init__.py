@@ -1,0 +1,1 @@
+"""What a rebuilt run is judged by, and what comes of it."""

@@ -1,0 +1,165 @@
+"""Which case a run belongs to, and whether it has ended.
+
+What binds a run to a case, the strongest first; the first that says anything decides alone:
+
+1. a trace id that a harness registered;
+2. `pdoctor.case.id` on its spans;
+3. its query text, where it is the query of a stored case, else where it is the paragraph of one (case,
+   white space and Unicode spelling do not matter). Several cases with this text: the run is undecided,
+   with the reason, never a guess.
+
+A run that is bound to no case is judged by what its own query states in our language (see
+`synth.policies.stated`). Policies apply by their own selectors (service, agent, tools, session), whether
+or not there is a case. A run that nothing of this reaches shows its calls and metrics.
+
+A run has ended when its root span
+and every announced call are here; without an announcement, after a grace time; without a root, after
+an idle time. A conversation without a run span has ended when its newest model call asks for no tool
+and a grace time passed; while it asks, an idle time. All waiting counts from arrival, never from the
+times in the spans.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from collector.model import Binding, Rebuilt, Run
+from collector.settings import Settings
+from synth.cases import Case
+from synth.observed import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """When a run's spans came, Unix seconds."""
+
+    now: float
+    last_seen: float
+    root_seen: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Whether a run is complete; if not, when to look again."""
+
+    complete: bool
+    look_again: float | None = None
+    problem: str | None = None
+
+
+def ending(rebuilt: Rebuilt, binding: Binding | None, arrival: Arrival, settings: Settings) -> Ending:
+    """Decide completeness; a problem says what is missing although the wait is over."""
+    if rebuilt.all_calls_arrived:
+        return Ending(True)
+    quiet_since = arrival.last_seen
+    if binding is not None and binding.status is not None:
+        wait, problem = settings.grace_seconds, _missing(rebuilt, rootless_is_gap=binding.status == "ok")
+        quiet_since = max(quiet_since, binding.at)
+    elif rebuilt.pending is not None:
+        wait, problem = settings.idle_seconds if rebuilt.pending else settings.grace_seconds, None
+    elif rebuilt.has_root:
+        wait, problem = settings.grace_seconds, _missing(rebuilt, rootless_is_gap=False)
+    else:
+        wait, problem = settings.idle_seconds, _missing(rebuilt, rootless_is_gap=True)
+    over = quiet_since + wait
+    if arrival.now >= over:
+        return Ending(True, problem=problem)
+    return Ending(False, look_again=over)
+
+
+def _missing(rebuilt: Rebuilt, *, rootless_is_gap: bool) -> str | None:
+    if rebuilt.expected_calls is not None and len(rebuilt.run.calls) < rebuilt.expected_calls:
+        return f"the run announced {rebuilt.expected_calls} calls, {len(rebuilt.run.calls)} arrived"
+    if rootless_is_gap and not rebuilt.spans:
+        return "no span of this run ever arrived: is the agent's program traced, and to this collector?"
+    if rootless_is_gap and not rebuilt.has_root:
+        return "the span of the run itself never arrived: the program may have been killed"
+    return None
+
+
+MAX_TEXT = 200_000
+"""Code points of a query that is compared with cases."""
+
+Matches = Mapping[str, tuple[int, str, str]]
+"""Part of a case (`query`, `paragraph`) -> (cases with a text there, the first of them, the last)."""
+
+
+def text_key(said: str | None) -> str | None:
+    """Equal for texts that differ only in white space, case and Unicode spelling; None without text."""
+    if not said or len(said) > MAX_TEXT:
+        return None
+    plain = " ".join(unicodedata.normalize("NFKC", said).casefold().split())
+    return hashlib.blake2b(plain.encode("utf-8", "replace"), digest_size=16).hexdigest() if plain else None
+
+
+def case_texts(case: Case) -> dict[str, str]:
+    """The digests by which a case is recognised in a run's query."""
+    parts = {"query": text_key(case.query), "paragraph": text_key(case.paragraph)}
+    return {part: digest for part, digest in parts.items() if digest is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The case of a run, or why it has none although it should."""
+
+    case_id: str | None = None
+    problem: str | None = None
+
+
+def choose(run: Run, binding: Binding | None, matches: Matches) -> Choice:
+    """The case that a run is bound to, by the order of precedence above."""
+    if binding is not None:
+        return Choice(binding.case_id)
+    if run.case_id is not None:
+        return Choice(run.case_id)
+    for part in ("query", "paragraph"):
+        if part in matches:
+            count, first, last = matches[part]
+            if count == 1:
+                return Choice(first)
+            return Choice(
+                problem=f"{count} stored cases have this {part} ({first} ... {last}): "
+                "set pdoctor.case.id, or register the trace, to say which one it is"
+            )
+    return Choice()
+
+
+def bound_run(rebuilt: Rebuilt, binding: Binding | None, end: Ending, case_id: str | None) -> Run:
+    """The run as it is judged: with its case, its status and every known gap."""
+    run = rebuilt.run
+    status: Status = "running"
+    if end.complete:
+        status = _status(binding)
+    return replace(
+        run,
+        case_id=case_id,
+        status=status,
+        wall_seconds=binding.wall_seconds if binding is not None else None,
+        iterations=binding.iterations if binding is not None else None,
+        problems=(*run.problems, end.problem) if end.problem else run.problems,
+        extra={
+            name: value
+            for name, value in (("service", rebuilt.service), ("session", rebuilt.session))
+            if value is not None
+        },
+    )
+
+
+def _status(binding: Binding | None) -> Status:
+    if binding is None or binding.status is None:
+        return "ok"
+    known: dict[str, Status] = {"ok": "ok", "timeout": "timeout", "crash": "crash"}
+    return known[binding.status]
+
+
+def binding_of(
+    run_key: str, traces: Iterable[str], project: int, bindings: Mapping[tuple[int, str], Binding]
+) -> Binding | None:
+    """The registration that applies: of the run's own id, else of a trace it has spans in."""
+    for trace in (run_key, *traces):
+        if found := bindings.get((project, trace)):
+            return found
+    return None

@@ -1,0 +1,1 @@
+"""Who hears of a verdict: webhooks and OpenTelemetry events."""

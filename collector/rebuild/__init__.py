@@ -1,0 +1,185 @@
+"""Spans to the run they tell of: calls in observed order, with every gap in the evidence named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+
+from collector.dialects import SeenAgent, SeenCall, SeenModel, readers
+from collector.dialects.names import (
+    CASE_ID,
+    DROPPED_SPANS,
+    ERROR_KIND,
+    ERROR_TYPE,
+    RUN_ID,
+    SCOPE_NAME,
+    SERVICE_NAME,
+)
+from collector.dialects.reading import loaded, text, whole
+from collector.model import ModelCall, Rebuilt, Run, Span
+from collector.rebuild.conversations import piece_of, session_of
+from collector.rebuild.requested import with_requests
+from collector.rebuild.sightings import once_each, once_each_model
+
+START, END, PARENT, RESOURCE = map(attrgetter, ("start_ns", "end_ns", "parent_id", "resource"))
+
+
+def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebuilt:
+    """The run that `spans` tell of; its status is `running`, since spans alone cannot say it has ended.
+
+    Without `details`, model calls are read only where a sender may have left requests to them: what else
+    they tell (tokens) needs their long attributes, and verdicts do without.
+    """
+    calls, agents, others = read(spans)
+    announced = [agent.announced_calls for agent in agents if agent.announced_calls is not None]
+    expected = max(announced, default=None)
+    ours = any(seen.span.scope == SCOPE_NAME for seen in calls)
+    bare = not agents and not ours and _is_bare(spans, calls)
+    told = ours or (expected is not None and len(calls) >= expected)
+    models = read_models(others) if details or bare or not told else []
+    piece = piece_of(run_id, spans, calls, models) if bare else None
+    calls = sorted(once_each(calls) if told else with_requests(once_each(calls), models), key=_order)
+    run = Run(
+        id=run_id,
+        calls=tuple(seen.call for seen in calls),
+        case_id=_case_id(agents, calls),
+        query=_first(agent.query for agent in agents) or _first(model.query for model in models),
+        tools=_offered(agents) or _first_tools(models),
+        agent=_first(agent.agent for agent in agents),
+        source=_first(agent.source for agent in agents) or _first(seen.span.scope for seen in calls),
+        model=_first(agent.model for agent in agents) or _first(model.model for model in models),
+        status="running",
+        problems=tuple(_gaps(calls, spans, expected)),
+    )
+    return Rebuilt(
+        run=run,
+        span_ids=tuple(seen.span.span_id for seen in calls),
+        has_root=bool(announced) or None in map(PARENT, spans),
+        expected_calls=expected,
+        started_ns=min(map(START, spans), default=None),
+        ended_ns=max(map(END, spans), default=None),
+        spans=len(spans),
+        is_agent=bool(calls or agents),
+        service=_first(text(span.resource.get(SERVICE_NAME)) for span in spans[:1]),
+        session=_first([*(seen.session for seen in agents), *(seen.session for seen in models)])
+        or _first(session_of(span) for span in _telling(agents, calls)),
+        piece=piece,
+        pending=None if piece is None else not models or bool(models[-1].requests),
+        models=tuple(map(_model_call, models)),
+        error_kinds=dict(_error_kinds(calls)),
+    )
+
+
+def _model_call(seen: SeenModel) -> ModelCall:
+    first, last = seen.span.start_ns, max(seen.span.start_ns, seen.span.end_ns)
+    return ModelCall(first, last, seen.input_tokens, seen.output_tokens)
+
+
+def _case_id(agents: Sequence[SeenAgent], calls: Sequence[SeenCall]) -> str | None:
+    for span in (*(seen.span for seen in agents), *(seen.span for seen in calls)):
+        if found := text(loaded(span).get(CASE_ID)):
+            return found
+    return None
+
+
+def _error_kinds(calls: Sequence[SeenCall]) -> Iterable[tuple[int, str]]:
+    for index, seen in enumerate(calls):
+        if seen.call.error is not None:
+            attributes = loaded(seen.span)
+            kind = text(attributes.get(ERROR_KIND)) or text(attributes.get(ERROR_TYPE))
+            yield index, kind or _raised(seen.span) or "error"
+
+
+def _raised(span: Span) -> str | None:
+    return _first(text(said.get("exception.type")) for name, said in span.events if name == "exception")
+
+
+def _telling(agents: Sequence[SeenAgent], calls: Sequence[SeenCall]) -> list[Span]:
+    """The outermost agent's span and the first call's: where a conversation's id stands if anywhere."""
+    return [*(seen.span for seen in agents[:1]), *(seen.span for seen in calls[:1])]
+
+
+def _is_bare(spans: Sequence[Span], calls: Sequence[SeenCall]) -> bool:
+    """Every root is itself a model or tool call, without a run id: one trace of a conversation."""
+    roots = [span for span in spans if span.parent_id is None]
+    own = {id(seen.span) for seen in calls}
+    return bool(roots) and all(
+        RUN_ID not in loaded(span) and (id(span) in own or _model(span) is not None) for span in roots
+    )
+
+
+def inside(own: Sequence[Span], others: Sequence[Span]) -> list[Span]:
+    """Those of `others` that ran within the time of a run, by its own spans; never a root."""
+    if not own or not others:
+        return []
+    first, last = min(span.start_ns for span in own), max(span.end_ns for span in own)
+    return [
+        span
+        for span in others
+        if span.parent_id is not None and first <= span.start_ns and span.end_ns <= last
+    ]
+
+
+def read(spans: Iterable[Span]) -> tuple[list[SeenCall], list[SeenAgent], list[Span]]:
+    """Calls, agents (outermost first) and the rest; each span through the first dialect that knows it."""
+    calls: list[SeenCall] = []
+    agents: list[SeenAgent] = []
+    others: list[Span] = []
+    for span in spans:
+        for dialect in readers(span):
+            if call := dialect.call(span):
+                calls.append(call)
+                break
+            if agent := dialect.agent(span):
+                agents.append(agent)
+                break
+        else:
+            others.append(span)
+    agents.sort(key=lambda seen: (seen.announced_calls is None, seen.span.start_ns, -seen.span.end_ns))
+    return calls, agents, others
+
+
+def read_models(spans: Iterable[Span]) -> list[SeenModel]:
+    """Model calls in order, each once (a framework and the SDK below it may both tell of one)."""
+    found = [model for span in spans if (model := _model(span)) is not None]
+    return once_each_model(sorted(found, key=lambda seen: (seen.span.start_ns, -seen.span.end_ns)))
+
+
+def _model(span: Span) -> SeenModel | None:
+    return next((model for dialect in readers(span) if (model := dialect.model(span)) is not None), None)
+
+
+def _order(seen: SeenCall) -> tuple[int, int, int]:
+    start = seen.call.start
+    return (start[0] if start else 0, -1 if seen.number is None else seen.number, seen.span.end_ns)
+
+
+def _offered(agents: Sequence[SeenAgent]) -> tuple[str, ...] | None:
+    """Every tool offered to an agent of the run; None where one of them did not say."""
+    own = [agent for agent in agents if agent.span.scope == SCOPE_NAME] or agents
+    lists = [agent.tools for agent in own]
+    if not lists or any(tools is None for tools in lists):
+        return None
+    return tuple(dict.fromkeys(name for tools in lists if tools for name in tools))
+
+
+def _first_tools(models: Sequence[SeenModel]) -> tuple[str, ...] | None:
+    """The tools of the first model call that names any; every call of an agent offers the same."""
+    return next((model.tools for model in models if model.tools), None)
+
+
+def _gaps(calls: Sequence[SeenCall], spans: Sequence[Span], expected: int | None) -> Iterable[str]:
+    indices = {seen.number for seen in calls if seen.number is not None}
+    missing = sorted(set(range(max(indices) + 1)) - indices) if indices else []
+    if missing:
+        shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
+        yield f"{len(missing)} calls are missing: no span has step index {shown}"
+    resources = {id(resource): resource for resource in map(RESOURCE, spans)}.values()
+    dropped = max((whole(resource.get(DROPPED_SPANS)) or 0 for resource in resources), default=0)
+    everything_came = expected is not None and len(calls) >= expected and not missing
+    if dropped and not everything_came:
+        yield f"the sender has dropped {dropped} records because its queue was full"
+
+
+def _first(values: Iterable[str | None]) -> str | None:
+    return next((value for value in values if value), None)

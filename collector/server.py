@@ -1,0 +1,190 @@
+"""The collector as a server: its socket, its loop, and HTTP connections whose heads are bounded.
+
+The server's own parser collects a header for as long as it comes: without `BoundedHeads`, one connection
+could fill the memory, and many silent ones could use up every file that the process may open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from collector import logs
+from collector.app import create_app
+from collector.pipeline.garbage import calm_garbage_collection
+from collector.service import Service
+from collector.settings import Settings
+
+READY = "pdoctor collector ready at "
+"""Start of the line that `serve` prints once it takes spans; the address follows."""
+HEAD_BYTES = 64 * 1024
+"""Request line and headers together; more is answered with 431."""
+HEAD_SECONDS = 20.0
+"""From connecting, or from the first byte of a further request, to the end of its headers."""
+
+
+def serve(settings: Settings) -> None:
+    """Run until interrupted; prints `READY` and the address on standard output.
+
+    Raises BadStore, BadInput (a bad policy or case file) or OSError (the address is taken).
+    """
+    logs.configure(settings.log_format, settings.log_level)
+    with listening(settings) as sock:
+        server = Server(settings, sock)
+        calm_garbage_collection()
+        server.run_here(lambda url: print(f"{READY}{url}", flush=True))  # noqa: T201
+
+
+@contextlib.contextmanager
+def listening(settings: Settings) -> Iterator[socket.socket]:
+    """The bound socket; binding first means that a second collector fails before it touches the store."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    if settings.grpc_port:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((settings.host, settings.grpc_port))
+            except OSError as taken:
+                raise OSError(
+                    f"the gRPC port {settings.grpc_port} cannot be had ({taken.strerror}); "
+                    "choose another one with --grpc-port, or `off`"
+                ) from None
+    with socket.socket(family, socket.SOCK_STREAM) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((settings.host, settings.http_port))
+        sock.listen(1024)
+        yield sock
+
+
+class _Uvicorn(uvicorn.Server):
+    """Ends in good order at a signal, and then does not raise it again: the exit code is 0."""
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
+
+class Server:
+    """One collector in this process, on a socket that is already bound."""
+
+    def __init__(self, settings: Settings, sock: socket.socket) -> None:
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        self.url = f"http://{host}:{sock.getsockname()[1]}"
+        self._sock = sock
+        config = uvicorn.Config(
+            create_app(Service(settings)),
+            http=BoundedHeads,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=10,
+        )
+        self._uvicorn = _Uvicorn(config)
+
+    def run_here(self, ready: Callable[[str], None]) -> None:
+        """Serve in this thread until a signal or `stop`; calls `ready(url)` once requests are taken."""
+        watcher = threading.Thread(target=self._announce, args=(ready,), daemon=True)
+        watcher.start()
+        self._uvicorn.run(sockets=[self._sock])
+
+    def _announce(self, ready: Callable[[str], None]) -> None:
+        while not self._uvicorn.started:
+            if self._uvicorn.should_exit:
+                return
+            threading.Event().wait(0.01)
+        ready(self.url)
+
+    def stop(self) -> None:
+        self._uvicorn.should_exit = True
+
+
+@contextlib.contextmanager
+def running(settings: Settings) -> Iterator[str]:
+    """A collector in a thread of this process; gives its address, stops it at the end."""
+    up = threading.Event()
+    failures: list[BaseException] = []
+
+    def work(server: Server) -> None:
+        try:
+            server.run_here(lambda _url: up.set())
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            up.set()
+
+    with listening(settings) as sock:
+        server = Server(settings, sock)
+        thread = threading.Thread(target=work, args=(server,), name="pdoctor-collector")
+        thread.start()
+        up.wait()
+        if failures:
+            thread.join()
+            raise failures[0]
+        try:
+            yield server.url
+        finally:
+            server.stop()
+            thread.join()
+
+
+class BoundedHeads(HttpToolsProtocol):
+    """The HTTP side of one connection; request line and headers are bounded in size and time."""
+
+    head_bytes = HEAD_BYTES
+    head_seconds = HEAD_SECONDS
+    _size = 0
+    _in_head = True
+    _heads = 0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        before = self._heads
+        super().data_received(data)
+        if self._in_head and self._heads == before:
+            self._size += len(data)
+            if self._size > self.head_bytes:
+                self._refuse(b"431 Request Header Fields Too Large")
+            elif self._timer is None:
+                self._start_timer()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_head, self._size = True, 0
+        self._heads += 1
+        super().on_message_complete()
+
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(self.head_seconds, self._refuse, b"408 Request Timeout")
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _refuse(self, status: bytes) -> None:
+        if not self.transport.is_closing():
+            headers = b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+            self.transport.write(b"HTTP/1.1 " + status + headers)
+            self.transport.close()

@@ -1,0 +1,285 @@
+"""Tool-call records: the only place that opens and closes them."""
+
+from __future__ import annotations
+
+from time import time_ns
+from typing import Any
+
+from . import sdkspans, semconv
+from .capture import type_name
+from .runs import (
+    Frame,
+    OpenRun,
+    Request,
+    RunState,
+    current,
+    new_span_id,
+    numbers,
+    run_here,
+    sdk_above,
+    state_outside,
+)
+from .runtime import ACTIVE
+from .wire import CallRecord, Head, as_dict
+
+_random_bits = numbers.getrandbits
+new_call: Any = object.__new__
+"""A call without its `__init__`; the caller goes on with `begin`."""
+EXACT, INFERRED = "exact", "inferred"
+UNKNOWN_TOOL, BAD_ARGUMENTS, TOOL_RAISED = "unknown_tool", "bad_arguments", "tool_raised"
+TIMED_OUT, CANCELLED = "timeout", "cancelled"
+
+
+class Call(Frame):
+    """One requested tool call that is running, and the frame of its body; `close` writes its span."""
+
+    __slots__ = (
+        "arguments",
+        "attempts",
+        "call_id",
+        "description",
+        "error",
+        "executed",
+        "has_text",
+        "inner_error",
+        "kind",
+        "parent_id",
+        "run",
+        "sdk",
+        "source",
+        "start_ns",
+        "step",
+        "timing",
+        "tool",
+        "turn",
+    )
+
+    error: BaseException | str | None
+    """The error of the latest attempt."""
+    inner_error: str | None
+    """What a layer below (MCP) said about the same call; counts where nobody above says more."""
+
+    def __init__(
+        self,
+        source: str,
+        tool: Any,
+        arguments: bytes | None,
+        *,
+        call_id: Any = None,
+        description: Any = None,
+        start_ns: int | None = None,
+        inside: Frame | None = None,
+    ) -> None:
+        self.begin(source, tool, arguments, call_id, description, start_ns, inside)
+
+    def begin(
+        self,
+        source: str,
+        tool: Any,
+        arguments: bytes | None,
+        call_id: Any,
+        description: Any,
+        start_ns: int | None,
+        inside: Frame | None,
+    ) -> None:
+        """What `__init__` does; hot paths call this on a bare object, which Python 3.11 does much faster.
+
+        `inside` is the frame it stands in, None = wherever the running code stands.
+        """
+        above = current() if inside is None else inside
+        if above is None:
+            self.run = None
+            state, self.parent_id = state_outside()
+        else:
+            self.run = above if type(above) is OpenRun else above.run
+            state, self.parent_id = above.state, above.span_id
+        self.start_ns = time_ns() if start_ns is None else start_ns
+        self.sdk = None
+        if sdkspans.wanted():
+            state = self._start_sdk_span(state, above, tool)
+        else:
+            self.span_id = _random_bits(64)
+        self.state, self.step = state, next(state.steps)
+        self.source, self.arguments = source, arguments
+        self.tool = tool if type(tool) is str else type_name(tool)
+        self.call_id = call_id if type(call_id) is str else None
+        self.description = description if type(description) is str else None
+        self.turn: int | None = None
+        self.has_text: bool | None = None
+        self.timing, self.executed, self.attempts = EXACT, True, 1
+        self.error = self.inner_error = None
+        self.kind: str | None = None
+
+    in_body = True
+
+    @property
+    def call(self) -> Call:
+        """The frame of a call's body is the call itself."""
+        return self
+
+    frame = call
+    """What to do around the body, as a `Visit`: be the frame, then close with what came out."""
+
+    def returned(self, result: Any) -> None:
+        """The tool's own function returned."""
+        self.close(ACTIVE.capture.result(result))
+
+    def raised(self, error: BaseException) -> None:
+        """The tool's own function raised."""
+        self.fail(error)
+        self.close()
+
+    def _start_sdk_span(self, state: RunState, above: Frame | None, tool: Any) -> RunState:
+        """Also in the host's provider; a call outside any run and trace then has that span's trace."""
+        name = f"execute_tool {tool}" if type(tool) is str else "execute_tool"
+        self.sdk = sdkspans.start(name, sdk_above(above), self.start_ns)
+        if self.sdk is None:
+            self.span_id = new_span_id()
+            return state
+        trace_id, self.span_id = sdkspans.ids(self.sdk)
+        return RunState(trace_id, f"{trace_id:032x}") if above is None and not self.parent_id else state
+
+    def asked_by(self, request: Request | None) -> None:
+        """Take over what the model's message said about this call."""
+        if request is not None:
+            self.turn, self.has_text = request.turn, request.has_text
+
+    def take_up(self) -> None:
+        """Take over what the model's message said, where the loop that runs here asked for this call."""
+        run = run_here(self.source)
+        if run is not None:
+            self.asked_by(run.take_request(self.call_id, self.tool))
+
+    def close(self, result: bytes | None = None, *, end_ns: int | None = None) -> None:
+        """Write the span, with the error that was set, if any."""
+        end = time_ns() if end_ns is None else end_ns
+        message = error_type = None
+        if self.error is not None or self.inner_error is not None:
+            result = None
+            message, error_type = self._what_failed()
+        run, start, arguments = self.run, self.start_ns, self.arguments
+        description = (
+            self.tool,
+            self.description,
+            None if run is None else run.agent,
+            self.source,
+            self.timing,
+            self.executed,
+            self.attempts,
+            self.kind,
+        )
+        record: Any = (  # a CallRecord; naming its fields would cost a call
+            _HEADS.get(description) or _head(description),
+            self.state.encoded,
+            self.span_id,
+            self.parent_id,
+            start,
+            end if end > start else start,
+            message,
+            error_type,
+            self.step,
+            self.call_id,
+            arguments,
+            result,
+            self.turn,
+            self.has_text,
+        )
+        exporter = ACTIVE.exporter
+        if exporter is not None:
+            exporter.put(record, (len(arguments) if arguments else 0) + (len(result) if result else 0))
+        if self.sdk is not None:
+            found = CallRecord._make(record)
+            sdkspans.finish(self.sdk, self._sdk_attributes(found), message, found.end_ns)
+
+    def _what_failed(self) -> tuple[str, str | None]:
+        """(status message, error type); also settles the kind."""
+        error = self.inner_error if self.error is None else self.error
+        self.kind = self.kind or TOOL_RAISED
+        error_type = type_name(error) if isinstance(error, BaseException) else self.kind
+        return ACTIVE.capture.message(error), error_type
+
+    def _sdk_attributes(self, record: CallRecord) -> dict[str, Any]:
+        return {
+            **self.state.pairs(),
+            **as_dict(record.head.pairs),
+            semconv.STEP_INDEX: record.step,
+            semconv.TOOL_CALL_ID: record.call_id,
+            semconv.TOOL_ARGUMENTS: record.arguments,
+            semconv.TOOL_RESULT: record.result,
+            semconv.TURN_INDEX: record.turn,
+            semconv.TURN_HAS_TEXT: record.has_text,
+            semconv.ERROR_TYPE: record.error_type,
+        }
+
+    def fail(self, error: BaseException | str, kind: str | None = None) -> None:
+        """Set the error; the kind is told from the exception unless the adapter knows better."""
+        self.error = error
+        self.kind = kind or (kind_of(error) if isinstance(error, BaseException) else TOOL_RAISED)
+
+
+Description = tuple[str, str | None, str | None, str, str, bool, int, str | None]
+"""(tool, its description, agent, source, timing, executed, attempts, error kind)."""
+
+_HEADS: dict[Description, Head] = {}
+_MAX_HEADS = 4_096
+
+
+def _head(described: Description) -> Head:
+    """Span name and the attributes that repeat; shared by all spans that have them alike."""
+    tool, description, agent, source, timing, executed, attempts, kind = described
+    pairs = (
+        semconv.OPERATION_NAME,
+        "execute_tool",
+        semconv.TOOL_NAME,
+        tool,
+        semconv.TOOL_TYPE,
+        "function",
+        semconv.TOOL_DESCRIPTION,
+        description,
+        semconv.AGENT_NAME,
+        agent,
+        semconv.SOURCE,
+        source,
+        semconv.TIMING,
+        timing,
+        semconv.EXECUTED,
+        executed,
+        semconv.ATTEMPTS,
+        max(attempts, 1),
+        semconv.ERROR_KIND,
+        kind,
+    )
+    head = Head(f"execute_tool {tool}", pairs)
+    if len(_HEADS) >= _MAX_HEADS:
+        _HEADS.clear()
+    _HEADS[described] = head
+    return head
+
+
+def kind_of(error: BaseException) -> str:
+    """The error kind of an exception that left a tool."""
+    cls = type(error)
+    if issubclass(cls, TimeoutError):
+        return TIMED_OUT
+    if issubclass(cls, KeyboardInterrupt | GeneratorExit) or cls.__name__ == "CancelledError":
+        return CANCELLED
+    return TOOL_RAISED
+
+
+def not_executed(request: Request, source: str, run: OpenRun) -> None:
+    """Write the span of a call that a model asked for and no tool took up."""
+    call = Call(
+        source,
+        request.tool,
+        request.arguments,
+        call_id=request.call_id,
+        start_ns=request.time_ns,
+        inside=run,
+    )
+    call.asked_by(request)
+    call.executed = False
+    if not request.well_formed:
+        call.fail("the arguments are not valid JSON", BAD_ARGUMENTS)
+    elif run.tools and call.tool not in run.tools:
+        call.fail(f"no tool {call.tool!r} was offered", UNKNOWN_TOOL)
+    call.close(end_ns=request.time_ns)

@@ -1,0 +1,186 @@
+"""The conversations that are going on, and which of them a request continues.
+
+That is told, in this order, by the server-held key (`previous_response_id`, thread), by open call ids that
+the request answers, by the longest shared history, by the same thread or task. Inside a case or a user's
+`run()` only conversations of the same run are looked at. All is bounded; `tracker.py` holds the lock.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+
+from pdoctor_trace import otel
+from pdoctor_trace.calls import Call
+from pdoctor_trace.runs import OpenRun, RunState, current
+
+from .messages import Outgoing
+
+MAX_CONVERSATIONS = 2_000
+MAX_KEYS = 10_000
+
+Ambient = tuple[int, int]
+"""Thread and task that are running."""
+
+
+class OpenCall:
+    """A call that was asked for and not answered yet."""
+
+    __slots__ = ("call", "conversation", "ended_ns", "executions", "result", "started_ns", "well_formed")
+
+    def __init__(self, call: Call, conversation: Conversation, well_formed: bool) -> None:
+        self.call, self.conversation, self.well_formed = call, conversation, well_formed
+        self.executions = 0
+        self.started_ns = self.ended_ns = 0
+        self.result: bytes | None = None
+
+
+class Conversation:
+    """One conversation with a model: its open calls and its current run."""
+
+    __slots__ = ("ambient", "answered", "key", "last", "open", "reply_seen", "request_ns", "run", "state")
+
+    def __init__(self, ambient: Ambient) -> None:
+        self.ambient = ambient
+        self.run: OpenRun | None = None
+        self.state: RunState | None = None
+        """Of the current or latest run."""
+        self.open: list[OpenCall] = []
+        self.last: int | None = None
+        self.key: str | None = None
+        self.reply_seen = True
+        self.answered: set[tuple[str, int]] = set()
+        """Answers of the latest request; the same ones again are a repeated request."""
+        self.request_ns = 0
+
+
+class Conversations:
+    """All of this process, by what a later request may tell them by."""
+
+    def __init__(self) -> None:
+        self._all: OrderedDict[int, Conversation] = OrderedDict()
+        self._by_last: dict[int, list[Conversation]] = {}
+        self._by_key: OrderedDict[str, Conversation] = OrderedDict()
+        self.waiting: dict[str | None, list[OpenCall]] = {}
+        """Open calls by their id."""
+
+    def __iter__(self) -> Iterator[Conversation]:
+        return iter(list(self._all.values()))
+
+    def new(self) -> Conversation:
+        conversation = Conversation(ambient())
+        self._all[id(conversation)] = conversation
+        return conversation
+
+    def one_too_many(self) -> Conversation | None:
+        """The one that was used longest ago, where there are more than may be kept."""
+        return next(iter(self._all.values())) if len(self._all) > MAX_CONVERSATIONS else None
+
+    def used(self, conversation: Conversation) -> None:
+        """Also takes in again one that was forgotten and is still known by its key."""
+        self._all[id(conversation)] = conversation
+        self._all.move_to_end(id(conversation))
+
+    def forget(self, conversation: Conversation) -> None:
+        self._unmark(conversation)
+        self._all.pop(id(conversation), None)
+
+    def by_key(self, key: str | None) -> Conversation | None:
+        return self._by_key.get(key) if key is not None else None
+
+    def remember(self, conversation: Conversation, key: str) -> None:
+        """A later request may continue the conversation under this server-held key."""
+        self._by_key[key] = conversation
+        self._by_key.move_to_end(key)
+        if len(self._by_key) > MAX_KEYS:
+            self._by_key.popitem(last=False)
+
+    def mark(self, conversation: Conversation, out: Outgoing, now: int) -> None:
+        """Remember the history of the latest request."""
+        conversation.request_ns, conversation.reply_seen = now, False
+        self._unmark(conversation)
+        if out.history:
+            conversation.last = out.history[-1]
+            self._by_last.setdefault(conversation.last, []).append(conversation)
+
+    def _unmark(self, conversation: Conversation) -> None:
+        if conversation.last is None:
+            return
+        same = self._by_last.get(conversation.last, [])
+        if conversation in same:
+            same.remove(conversation)
+        if not same:
+            self._by_last.pop(conversation.last, None)
+        conversation.last = None
+
+    # -- which one a request continues
+
+    def find(self, out: Outgoing) -> Conversation | None:
+        """The conversation that the request continues; None = none that is known."""
+        if out.key is not None and out.key in self._by_key:
+            return self._by_key[out.key]
+        here, belongs = ambient(), belongs_here()
+        votes = self._votes(out, belongs)
+        if votes:
+            position = {digest: index for index, digest in enumerate(out.history)}
+            return self._all.get(max(votes, key=lambda key: self._rank(key, position, here, votes[key])))
+        return self._find_by_history(out, here, belongs)
+
+    def _votes(self, out: Outgoing, belongs: Belongs) -> dict[int, int]:
+        """How many of its open calls each conversation finds answered in the request."""
+        votes: dict[int, int] = {}
+        for answer in out.answers:
+            asked = out.asked.get(answer.call_id)
+            if not answer.last:
+                continue
+            for call in self.waiting.get(answer.call_id, ()):
+                if belongs(call.conversation) and (asked is None or asked.tool == call.call.tool):
+                    votes[id(call.conversation)] = votes.get(id(call.conversation), 0) + 1
+        return votes
+
+    def _rank(self, key: int, position: dict[int, int], here: Ambient, votes: int) -> tuple[int, bool, int]:
+        conversation = self._all[key]
+        shared = -1 if conversation.last is None else position.get(conversation.last, -1)
+        return shared, conversation.ambient == here, votes
+
+    def _find_by_history(self, out: Outgoing, here: Ambient, belongs: Belongs) -> Conversation | None:
+        """The conversation whose latest request is the longest prefix of this one."""
+        first_request = not out.has_model_items and not out.answers
+        for digest in reversed(out.history):
+            found = [one for one in self._by_last.get(digest, ()) if belongs(one)]
+            if first_request and digest == out.history[-1]:
+                # The same opening again is a new conversation, unless the first attempt had no reply.
+                found = [one for one in found if not one.reply_seen and one.ambient == here]
+            elif first_request:
+                found = []
+            if found:
+                return max(found, key=lambda one: (one.ambient == here, one.request_ns))
+        return None
+
+
+Belongs = Callable[[Conversation], bool]
+"""Whether a conversation may be looked at."""
+
+
+def belongs_here() -> Belongs:
+    """For the code that is running: same run, same case."""
+    frame = current()
+    if frame is not None:
+        return lambda one: one.state is frame.state
+    around = otel.ambient()
+    if around.case_id is not None:
+        return lambda one: one.state is not None and one.state.trace_id == around.trace_id
+    return lambda one: one.state is None or one.state.case_id is None
+
+
+def ambient() -> Ambient:
+    """The running thread and task; conversations rarely hop between them."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return threading.get_ident(), 0
+    try:
+        return threading.get_ident(), id(asyncio.current_task())
+    except RuntimeError:
+        return threading.get_ident(), 0

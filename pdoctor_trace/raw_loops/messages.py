@@ -1,0 +1,59 @@
+"""What a request to a model and its reply say, whatever the wire format; the adapters fill these in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A tool's answer as a request carries it."""
+
+    call_id: str
+    content: Any
+    failed: bool = False
+    """Only where the wire format has an error flag."""
+    asked_in: int = -1
+    """Ordinal of the model's message that asked for it, where the history shows it."""
+    last: bool = True
+    """Whether nothing of the model's comes after it; older answers do not tell a conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call that a model's message asks for."""
+
+    call_id: str | None
+    tool: str
+    arguments: Any
+    """The model's text, or an object where the wire format has one."""
+
+
+@dataclass(slots=True)
+class Outgoing:
+    """A request to a model, whatever the wire format."""
+
+    source: str
+    history: list[int] = field(default_factory=list)
+    """Hash of the history up to each item that is not the model's own."""
+    answers: list[Answer] = field(default_factory=list)
+    """Answers to the latest message that asked for their id, in order."""
+    asked: dict[str, Asked] = field(default_factory=dict)
+    """Calls found in the history, by id (the latest)."""
+    query: str | None = None
+    """Text of the latest message of the user."""
+    user_last: bool = False
+    """Whether the request ends with that message."""
+    tools: list[tuple[str, str | None]] = field(default_factory=list)
+    key: str | None = None
+    """Server-held conversation that this request continues."""
+    conversation: str | None = None
+    """Id of the conversation, where the user gave one."""
+    model: str | None = None
+    has_model_items: bool = False
+
+    @property
+    def answers_last(self) -> bool:
+        """Whether the request ends with tool answers: then the run goes on."""
+        return any(answer.last for answer in self.answers)

@@ -1,0 +1,347 @@
+"""Wrappers that open and close records around host code, and what they do there.
+
+A wrapper has three phases: `enter` (guarded), the host's function exactly once and bare, and `returned`
+or `raised` (guarded; BaseException too, so that cancellation is seen). The host's function never runs
+inside a `try` that could swallow something of its own: exceptions leave by a bare `raise`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
+from typing import Any, Generic, TypeVar
+
+from . import sdkspans
+from .calls import Call, kind_of, not_executed
+from .harmless import guarded, note
+from .runs import CURRENT, Frame, OpenRun
+from .runtime import recording
+
+_set_current = CURRENT.set
+
+Enter = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Visit | Call | None"]
+"""Reads (instance, args, kwargs) of a host function about to run; None = nothing to record."""
+Wrapper = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
+"""wrapt's (wrapped, instance, args, kwargs)."""
+
+
+class Visit:
+    """What to do around one call of a host function: a frame while it runs, a reaction to its end."""
+
+    __slots__ = ("frame",)
+
+    frame: Frame | None
+
+    def __init__(self, frame: Frame | None) -> None:
+        self.frame = frame
+
+    def returned(self, result: Any) -> None:
+        """The host function returned (or its generator is exhausted: then `result` is None)."""
+
+    def raised(self, error: BaseException) -> None:
+        """The host function raised."""
+
+
+AnyRun = TypeVar("AnyRun", bound=OpenRun)
+
+
+class InRun(Visit, Generic[AnyRun]):
+    """Something that a framework does on behalf of a run, in the frame that is there already."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: AnyRun) -> None:
+        super().__init__(CURRENT.get())
+        self.run = run
+
+
+class RunVisit(Visit):
+    """One run of an agent of a framework."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: OpenRun) -> None:
+        super().__init__(run)
+        self.run = run
+
+    def returned(self, result: Any) -> None:
+        self.end(None)
+
+    def raised(self, error: BaseException) -> None:
+        self.end(None if isinstance(error, GeneratorExit) else error)
+
+    def end(self, error: BaseException | None) -> None:
+        """Report what was asked for and never taken up, then the run itself."""
+        for request in self.run.take_all_requests():
+            not_executed(request, self.run.source, self.run)
+        self.run.close(error)
+
+
+class Attempt(Visit):
+    """One attempt at running the tool itself, below a visit that ends the call; the latest attempt counts."""
+
+    __slots__ = ("call", "kind")
+
+    def __init__(self, call: Call, kind: Callable[[BaseException], str | None] = kind_of) -> None:
+        super().__init__(call)
+        self.call, self.kind = call, kind
+        call.attempts += 1
+
+    def returned(self, result: Any) -> None:
+        self.call.error = self.call.kind = None
+
+    def raised(self, error: BaseException) -> None:
+        self.call.fail(error, self.kind(error))
+
+
+def observe(read: Callable[[Any, tuple[Any, ...], dict[str, Any]], object]) -> Wrapper:
+    """Look at the arguments of a host function before it runs."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if recording():
+            guarded(read, instance, args, kwargs)
+        return wrapped(*args, **kwargs)
+
+    return wrapper
+
+
+def around(enter: Enter) -> Wrapper:
+    """Record a plain function.
+
+    This is the hot path of the whole package, hence `guarded` and `enter_frame` written out.
+    """
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        visit = None
+        if recording():
+            try:
+                visit = enter(instance, args, kwargs)
+            except Exception as error:
+                note(enter, error)
+        if visit is None:
+            return wrapped(*args, **kwargs)
+        frame = visit if isinstance(visit, Call) else visit.frame
+        token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
+        try:
+            result = wrapped(*args, **kwargs)
+        except BaseException as error:
+            leave(token)
+            guarded(visit.raised, error)
+            raise
+        leave(token)
+        try:
+            visit.returned(result)
+        except Exception as error:
+            note(visit.returned, error)
+        return result
+
+    return wrapper
+
+
+def around_async(enter: Enter) -> Wrapper:
+    """Record a coroutine function, likewise."""
+
+    async def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        visit = None
+        if recording():
+            try:
+                visit = enter(instance, args, kwargs)
+            except Exception as error:
+                note(enter, error)
+        if visit is None:
+            return await wrapped(*args, **kwargs)
+        frame = visit if isinstance(visit, Call) else visit.frame
+        token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
+        try:
+            result = await wrapped(*args, **kwargs)
+        except BaseException as error:
+            leave(token)
+            guarded(visit.raised, error)
+            raise
+        leave(token)
+        try:
+            visit.returned(result)
+        except Exception as error:
+            note(visit.returned, error)
+        return result
+
+    return wrapper
+
+
+def around_generator(enter: Enter) -> Wrapper:
+    """Record a generator function; the frame is set only while the generator itself runs."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        steps = wrapped(*args, **kwargs)
+        return _steps(steps, enter, instance, args, kwargs) if recording() else steps
+
+    return wrapper
+
+
+def around_async_generator(enter: Enter) -> Wrapper:
+    """Record an async generator function; the frame is set only while the generator itself runs."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        steps = wrapped(*args, **kwargs)
+        return _async_steps(steps, enter, instance, args, kwargs) if recording() else steps
+
+    return wrapper
+
+
+class Watcher:
+    """What to do with the items of a stream as the host reads them."""
+
+    __slots__ = ()
+
+    def item(self, item: Any) -> None:
+        """The host is about to get this item."""
+
+    def ended(self) -> None:
+        """The stream is exhausted, or the host stopped reading."""
+
+
+def watch_generator(begin: Callable[[Any], Watcher | None]) -> Wrapper:
+    """Look at the items of a generator method; `begin` is asked when the first one has come."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        items = wrapped(*args, **kwargs)
+        return _watched(items, begin, instance) if recording() else items
+
+    return wrapper
+
+
+def watch_async_generator(begin: Callable[[Any], Watcher | None]) -> Wrapper:
+    """Look at the items of an async generator method."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        items = wrapped(*args, **kwargs)
+        return _async_watched(items, begin, instance) if recording() else items
+
+    return wrapper
+
+
+def _watched(items: Any, begin: Callable[[Any], Watcher | None], instance: Any) -> Iterator[Any]:
+    watcher = None
+    try:
+        for item in items:
+            watcher = watcher or guarded(begin, instance)
+            if watcher is not None:
+                guarded(watcher.item, item)
+            yield item
+    finally:
+        items.close()
+        if watcher is not None:
+            guarded(watcher.ended)
+
+
+async def _async_watched(
+    items: Any, begin: Callable[[Any], Watcher | None], instance: Any
+) -> AsyncIterator[Any]:
+    watcher = None
+    try:
+        async for item in items:
+            watcher = watcher or guarded(begin, instance)
+            if watcher is not None:
+                guarded(watcher.item, item)
+            yield item
+    finally:
+        await items.aclose()
+        if watcher is not None:
+            guarded(watcher.ended)
+
+
+def _steps(
+    steps: Any, enter: Enter, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Generator[Any, Any, Any]:
+    """What `yield from` does, with the frame set while the host's generator runs."""
+    visit = guarded(enter, instance, args, kwargs)
+    if visit is None:
+        return (yield from steps)
+    frame = visit.frame
+    try:
+        item = _in_frame(frame, next, steps)
+        while True:
+            try:
+                sent = yield item
+            except GeneratorExit:
+                if hasattr(steps, "close"):
+                    _in_frame(frame, steps.close)
+                raise
+            except BaseException as error:
+                if not hasattr(steps, "throw"):
+                    raise
+                item = _in_frame(frame, steps.throw, error)
+            else:
+                item = _in_frame(frame, next, steps) if sent is None else _in_frame(frame, steps.send, sent)
+    except StopIteration as end:
+        result = end.value
+    except BaseException as error:
+        guarded(visit.raised, error)
+        raise
+    guarded(visit.returned, None)
+    return result
+
+
+async def _async_steps(
+    steps: Any, enter: Enter, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> AsyncGenerator[Any, Any]:
+    """The same for an async generator, for which there is no `yield from`."""
+    visit = guarded(enter, instance, args, kwargs)
+    try:
+        step = anext(steps)
+        while True:
+            item = await (step if visit is None else _awaited_in_frame(visit.frame, step))
+            try:
+                sent = yield item
+            except GeneratorExit:
+                if hasattr(steps, "aclose"):
+                    await steps.aclose()
+                raise
+            except BaseException as error:
+                if not hasattr(steps, "athrow"):
+                    raise
+                step = steps.athrow(error)
+            else:
+                step = anext(steps) if sent is None else steps.asend(sent)
+    except StopAsyncIteration:
+        pass
+    except BaseException as error:
+        if visit is not None:
+            guarded(visit.raised, error)
+        raise
+    if visit is not None:
+        guarded(visit.returned, None)
+
+
+def _in_frame(frame: Frame | None, step: Callable[..., Any], *arguments: Any) -> Any:
+    token = enter_frame(frame)
+    try:
+        return step(*arguments)
+    finally:
+        leave(token)
+
+
+async def _awaited_in_frame(frame: Frame | None, step: Awaitable[Any]) -> Any:
+    token = enter_frame(frame)
+    try:
+        return await step
+    finally:
+        leave(token)
+
+
+def enter_frame(frame: Frame | None) -> Any:
+    """Make a frame current, and its span in the host's provider with it; gives the token for `leave`."""
+    token = CURRENT.set(frame)
+    if frame is None or frame.sdk is None:
+        return token
+    return token, sdkspans.attach(frame.sdk)
+
+
+def leave(token: Any) -> None:
+    """Put the frame back; a generator resumed in another context has no token there, and that is fine."""
+    if type(token) is tuple:
+        token, attached = token
+        sdkspans.detach(attached)
+    try:
+        CURRENT.reset(token)
+    except ValueError:
+        CURRENT.set(None)

@@ -1,0 +1,151 @@
+"""The collector's HTTP API, as a verb, the harness or anybody's CI uses it: cases in, judged runs out.
+
+>>> with Collector() as collector:
+...     collector.add_cases(cases)
+...     collector.bind(trace_id, cases[0].id, status="ok")
+...     print(collector.run(trace_id)["outcome"])
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol, Self
+from urllib.parse import quote
+
+from synth.errors import BadInput
+
+if TYPE_CHECKING:
+    # In the functions, not here: verbs that ask no collector shall not wait for an HTTP library.
+    import httpx
+
+DEFAULT_URL = "http://127.0.0.1:4318"
+"""Where `pdoctor serve` listens."""
+TIMEOUT = 30.0
+"""Seconds for each request."""
+RETRY_PAUSES = (0.05, 0.5)
+"""Seconds before a request is sent again."""
+LONGEST_SAID = 500
+"""Characters shown of an answer that is not the collector's."""
+
+
+class AsJson(Protocol):
+    """A case, or anything else that says itself as JSON."""
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
+class Collector:
+    """The collector at `url`; the key is that of the environment variable PDOCTOR_API_KEY unless given.
+
+    Whatever is no answer to what was asked is `BadInput`, with what the collector said and what to do.
+    """
+
+    def __init__(self, url: str = DEFAULT_URL, api_key: str | None = None) -> None:
+        import httpx
+
+        key = _usable(api_key or os.environ.get("PDOCTOR_API_KEY") or "")
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self.url = url.rstrip("/")
+        self._http = httpx.Client(
+            base_url=f"{self.url}/api/v1", headers=headers, timeout=TIMEOUT, trust_env=False
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def greet(self) -> None:
+        """Raises BadInput when nothing answers there."""
+        self.get(f"{self.url}/healthz")
+
+    def add_cases(self, cases: Iterable[AsJson]) -> None:
+        _answer(self._send("POST", "/cases", json=[case.to_json() for case in cases]))
+
+    def bind(self, trace_id: str, case_id: str, **ending: Any) -> None:
+        """Say which case a trace belongs to and, with a status, that its run has ended."""
+        known = {name: value for name, value in ending.items() if value is not None}
+        said = {"trace_id": trace_id, "case_id": case_id, **known}
+        _answer(self._send("POST", "/bindings", json=said))
+
+    def run(self, run_id: str) -> dict[str, Any] | None:
+        """The run as it stands, None while nothing of it is known."""
+        response = self._send("GET", f"/runs/{quote(run_id, safe='')}")
+        return None if response.status_code == 404 else dict(_answer(response))
+
+    def run_of(self, agent: str, session: str) -> dict[str, Any] | None:
+        """The newest run of an agent with this conversation id, None while there is none."""
+        newest = self.get("/runs", agent=agent, limit=100)["items"]
+        found = next((item["id"] for item in newest if item["session"] == session), None)
+        return None if found is None else self.run(found)
+
+    def pages(self, path: str, **parameters: Any) -> Iterator[dict[str, Any]]:
+        """Every item of a list that is handed out in pages."""
+        cursor = None
+        while True:
+            page = self.get(path, **parameters, cursor=cursor)
+            yield from page["items"]
+            cursor = page.get("cursor")
+            if not cursor:
+                return
+
+    def get(self, path: str, **parameters: Any) -> Any:
+        """The JSON answer; parameters that are None are left out."""
+        wanted = {name: value for name, value in parameters.items() if value is not None}
+        return _answer(self._send("GET", path, params=wanted))
+
+    def post(self, path: str, body: Any) -> Any:
+        """Send JSON, once: it may ask for something that must not happen twice. Answers as `get` does."""
+        return _answer(self._send("POST", path, again=False, json=body))
+
+    def _send(self, method: str, path: str, *, again: bool = True, **content: Any) -> httpx.Response:
+        """Send, and `again` where the connection broke, which is for requests that may arrive twice."""
+        import httpx
+
+        for pause in RETRY_PAUSES if again else ():
+            try:
+                return self._http.request(method, path, **content)
+            except httpx.TransportError:
+                # A kept-alive connection that the collector has just closed, or a restart.
+                time.sleep(pause)
+        try:
+            return self._http.request(method, path, **content)
+        except httpx.TransportError as error:
+            hint = "start one with `pdoctor serve`"
+            raise BadInput(f"no collector answers at {self.url} ({error}): {hint}") from error
+
+
+def _usable(key: str) -> str:
+    """The key without white space around it; BadInput, which never shows it, if no header can hold it."""
+    key = key.strip()
+    if not (key.isascii() and key.isprintable()):
+        raise BadInput(
+            "the API key holds a line break, a control character or a letter that no HTTP header can hold "
+            "(expected the one line that `pdoctor keys create` printed)"
+        )
+    return key
+
+
+def _answer(response: httpx.Response) -> Any:
+    """What the collector answered, or BadInput with what it said."""
+    try:
+        body = response.json()
+    except ValueError as error:
+        raise BadInput(f"{_told(response)} and no JSON: is that a collector?") from error
+    if response.is_success:
+        return body
+    problem = body.get("error") if isinstance(body, dict) else None
+    problem = problem if isinstance(problem, dict) else {}
+    hint = "set PDOCTOR_API_KEY" if response.status_code == 401 else problem.get("hint")
+    said = "; ".join(filter(None, (problem.get("message"), hint)))
+    raise BadInput(said or f"{_told(response)}: {response.text[:LONGEST_SAID]}")
+
+
+def _told(response: httpx.Response) -> str:
+    return f"{response.url} answered {response.status_code}"

@@ -1,0 +1,1 @@
+"""Agents driven through cases, and what is counted of that."""

@@ -1,0 +1,267 @@
+"""The paper's experiments from one call, on any agents and models: Tables 1 to 7, Figures 8 and 9.
+
+RQ1: how many errors are found, and where the time goes (Table 2). RQ2: where planning ability ends
+(Fig. 8) and which errors occur within it (Table 3). RQ3: why (Tables 4 and 5). RQ4: the same with times
+(Fig. 9, Tables 6 and 7). Every run is written to a journal in one folder, so the whole can be resumed.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from synth.cases.case import Case
+from synth.cases.generate import Options as CaseOptions
+from synth.cases.generate import generate
+from synth.experiments.campaign import Budget, RunTrials, in_short, results_journal, run_campaign
+from synth.experiments.capability import FIRST, LARGEST, Curve, Sampling, curve, errors_within, measure
+from synth.experiments.dissect import (
+    LAYERS,
+    MUTANTS,
+    REPEATS,
+    Dissection,
+    dissect,
+    dissections_journal,
+    failures_of,
+)
+from synth.experiments.tables import Subject
+from synth.experiments.trial import Result, Trial
+
+Mode = Literal["order", "timed"]
+MODES: tuple[Mode, ...] = ("order", "timed")
+
+SIMULATED_SUBJECTS: tuple[Subject, ...] = tuple(
+    (agent, model)
+    for agent in ("react", "openai-tools", "responses")
+    for model in ("simulated-mixed", "simulated-difficulty")
+)
+"""What is measured where no real model is configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much is run."""
+
+    rq1_seconds: float | None
+    """Wall time per subject."""
+    rq1_cases: int | None
+    sampling: Sampling = field(default_factory=Sampling)
+    largest: int = LARGEST
+    errors: int = 100
+    """Failures per subject and mode that are tabulated and dissected."""
+    repeats: int = REPEATS
+    mutants: int = MUTANTS
+    rq1_actions: tuple[int, int] = (3, 5)
+    seed: int = 1
+
+
+PAPER = Sizes(rq1_seconds=3_600.0, rq1_cases=None)
+QUICK = Sizes(
+    rq1_seconds=None, rq1_cases=20, sampling=Sampling(per_pair=5, cap=20), largest=8, errors=5, mutants=5
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One mode's part of the experiments."""
+
+    mode: Mode
+    results: tuple[Result, ...]
+    """Of the capability runs."""
+    curves: tuple[Curve, ...]
+    errors: tuple[Result, ...]
+    """Sampled failures within each subject's capability limit."""
+    dissections: tuple[Dissection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """Everything that was measured."""
+
+    sizes: Sizes
+    rq1: tuple[Result, ...]
+    chapters: tuple[Chapter, ...]
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """Every judged run outside of dissection."""
+        return (*self.rq1, *(result for chapter in self.chapters for result in chapter.results))
+
+
+Passes = Callable[[str, str, Case, int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What runs things."""
+
+    run: RunTrials
+    """`Harness.run`"""
+    passes: Passes
+    """`dissect.passes_with(harness)`"""
+    parallel: int = 1
+    on_result: Callable[[Result], None] = lambda result: None
+    on_dissection: Callable[[Dissection], None] = lambda dissection: None
+    on_part: Callable[[Part], None] = lambda part: None
+    """Told when a part begins, in the order of `parts_of`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the experiments, and how much it can be at most."""
+
+    name: str
+    """`RQ1`, `capability order`, `causes timed`, ..."""
+    subject: Subject | None = None
+    """None: all of them."""
+    seconds: float | None = None
+    """Where a part ends by the clock."""
+    runs: int = 0
+
+    def __str__(self) -> str:
+        return self.name if self.subject is None else f"{self.name}, {self.subject[0]} on {self.subject[1]}"
+
+
+def parts_of(sizes: Sizes, subjects: Sequence[Subject], modes: Sequence[Mode] = MODES) -> tuple[Part, ...]:
+    """Everything to do, in order."""
+    curve_runs = sum(sizes.sampling.count(size) for size in range(FIRST, sizes.largest + 1))
+    cause_runs = len(subjects) * sizes.errors * (sizes.repeats + len(LAYERS) * sizes.mutants)
+    made = [Part("RQ1", one, sizes.rq1_seconds, sizes.rq1_cases or 0) for one in subjects]
+    for mode in modes:
+        made += [Part(f"capability {mode}", one, None, curve_runs) for one in subjects]
+        made.append(Part(f"causes {mode}", None, None, cause_runs))
+    return tuple(made)
+
+
+class Forecast:
+    """How much longer the experiments can take: an upper bound, since most parts end early."""
+
+    def __init__(self, parts: Sequence[Part], parallel: int) -> None:
+        self._left = list(parts)
+        self._parallel = parallel
+        self._runs = 0
+        self._agent_seconds = 0.0
+        self._here_runs = 0
+        self._here_since = time.monotonic()
+
+    def begin(self, part: Part) -> None:
+        while self._left and self._left[0] != part:
+            del self._left[0]
+        self._here_runs, self._here_since = 0, time.monotonic()
+
+    def count(self, result: Result) -> None:
+        self._runs += 1
+        self._here_runs += 1
+        self._agent_seconds += result.wall_seconds
+
+    @property
+    def seconds(self) -> float:
+        """At most so many are left, if runs go on taking what they took so far."""
+        bound = sum(self._whole(part) for part in self._left)
+        if not self._left:
+            return bound
+        here = self._left[0]
+        spent = time.monotonic() - self._here_since if here.seconds else self._here_runs * self._each
+        return bound - min(spent, self._whole(here))
+
+    @property
+    def _each(self) -> float:
+        return self._agent_seconds / max(1, self._runs) / self._parallel
+
+    def _whole(self, part: Part) -> float:
+        return part.runs * self._each if part.seconds is None else part.seconds
+
+
+def reproduce(
+    bench: Bench, subjects: Sequence[Subject], sizes: Sizes, folder: Path, modes: Sequence[Mode] = MODES
+) -> Reproduction:
+    """Run what the folder does not have yet, and give everything."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = iter(parts_of(sizes, subjects, modes))
+    rq1: list[Result] = []
+    for subject in subjects:
+        bench.on_part(next(parts))
+        rq1 += _errors_found(bench, subject, sizes, folder)
+    chapters = tuple(_chapter(bench, subjects, sizes, folder, mode, parts) for mode in modes)
+    return Reproduction(sizes, tuple(rq1), chapters)
+
+
+def timed(cases: Iterable[Case]) -> Iterator[tuple[Case, float]]:
+    """Each case with the seconds that making it took."""
+    source = iter(cases)
+    while True:
+        began = time.perf_counter()
+        case = next(source, None)
+        if case is None:
+            return
+        yield case, time.perf_counter() - began
+
+
+def _errors_found(bench: Bench, subject: Subject, sizes: Sizes, folder: Path) -> list[Result]:
+    """RQ1: random cases for as long as allowed."""
+    agent, model = subject
+    options = CaseOptions(actions=sizes.rq1_actions)
+    cases = timed(generate(sys.maxsize, sizes.seed, options))
+    trials = (Trial(agent, model, case=case, synthesis_seconds=took) for case, took in cases)
+    path = folder / f"rq1-{_file_name(subject)}.jsonl"
+    with results_journal(path, _head(sizes, "rq1"), remembered=in_short) as journal:
+        if not journal.finished:
+            used = sum(result.wall_seconds for result in journal.records) / max(1, bench.parallel)
+            left = None if sizes.rq1_seconds is None else max(0.0, sizes.rq1_seconds - used)
+            budget = Budget(cases=sizes.rq1_cases, seconds=left)
+            run_campaign(bench.run, trials, journal, budget, bench.on_result)
+            journal.finish()
+        return journal.records
+
+
+def _chapter(
+    bench: Bench, subjects: Sequence[Subject], sizes: Sizes, folder: Path, mode: Mode, parts: Iterator[Part]
+) -> Chapter:
+    """RQ2 and RQ3 in one mode."""
+    path = folder / f"capability-{mode}.jsonl"
+    with results_journal(path, _head(sizes, mode), remembered=_only_failures_whole) as journal:
+        for agent, model in subjects:
+            bench.on_part(next(parts))
+            measure(
+                bench.run, agent, model, _cases_of(sizes, mode), journal, sizes.sampling,
+                largest=sizes.largest, on_result=bench.on_result,
+            )  # fmt: skip
+        results = tuple(journal.records)
+    curves = tuple(curve(agent, model, results) for agent, model in subjects)
+    errors = tuple(error for one in curves for error in _sampled(results, one, sizes))
+    bench.on_part(next(parts))
+    with dissections_journal(folder / f"dissections-{mode}.jsonl", _head(sizes, mode)) as causes:
+        found = dissect(
+            failures_of(errors), bench.passes, causes, parallel=bench.parallel, repeats=sizes.repeats,
+            count=sizes.mutants, on_dissection=bench.on_dissection,
+        )  # fmt: skip
+        return Chapter(mode, results, curves, errors, tuple(found))
+
+
+def _only_failures_whole(result: Result) -> Result:
+    """Dissection needs the case of a failure; of a pass nothing but that it was one."""
+    return result if result.outcome == "fail" else in_short(result)
+
+
+def _cases_of(sizes: Sizes, mode: Mode) -> Callable[[int, int], Iterable[Case]]:
+    def make(actions: int, count: int) -> Iterable[Case]:
+        return generate(count, sizes.seed, CaseOptions(actions=(actions, actions), mode=mode))
+
+    return make
+
+
+def _sampled(results: Iterable[Result], one: Curve, sizes: Sizes) -> list[Result]:
+    own = (result for result in results if (result.agent, result.model) == (one.agent, one.model))
+    return errors_within(own, one.limit, sizes.errors, sizes.seed)
+
+
+def _head(sizes: Sizes, part: str) -> dict[str, Any]:
+    return {"part": part, "sizes": asdict(sizes)}
+
+
+def _file_name(subject: Subject) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in "-".join(subject))

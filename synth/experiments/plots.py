@@ -1,0 +1,65 @@
+"""Figures: success over the number of actions (paper, Fig. 8 and 9). Needs matplotlib."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from synth.errors import MissingExtra
+from synth.experiments.capability import SUCCESS_LIMIT, Curve
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+MARKERS = "osv^Dx+*"
+
+
+def capability_figure(curves: Sequence[Curve], title: str) -> Figure:
+    """All curves in one figure: success rate with its 95 % interval over the number of actions."""
+    figure = _figure()
+    axes = figure.add_subplot()
+    for number, curve in enumerate(curves):
+        points = [point for point in curve.points if point.rate.value is not None]
+        rates = [point.rate.value or 0.0 for point in points]
+        bounds = [point.rate.interval for point in points]
+        # Rounding may put a bound a hair on the wrong side of the rate.
+        below = [max(0.0, rate - low) for rate, (low, _) in zip(rates, bounds, strict=True)]
+        above = [max(0.0, high - rate) for rate, (_, high) in zip(rates, bounds, strict=True)]
+        aside = 0.06 * (number - (len(curves) - 1) / 2)
+        axes.errorbar(
+            [point.actions + aside for point in points],
+            rates,
+            yerr=[below, above],
+            marker=MARKERS[number % len(MARKERS)],
+            capsize=3,
+            label=f"{curve.agent} on {curve.model}",
+        )
+    axes.axhline(SUCCESS_LIMIT, color="grey", linestyle="--", linewidth=1)
+    axes.set(title=title, xlabel="number of actions", ylabel="success rate", ylim=(-0.02, 1.02))
+    axes.xaxis.set_major_locator(_whole_numbers())
+    if curves:
+        axes.legend(fontsize="small")
+    return figure
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG file."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=144)
+    return stream.getvalue()
+
+
+def _figure() -> Figure:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("a figure", "report") from error
+    return Figure(figsize=(7.0, 4.2), layout="constrained")
+
+
+def _whole_numbers() -> MaxNLocator:
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(integer=True)

@@ -1,0 +1,116 @@
+"""One run to make and what became of it, as campaigns keep them and reports read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from synth.cases.case import Case
+from synth.simulated_model.replay import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run to make: an agent, a model, and a case or a recorded run."""
+
+    agent: str
+    model: str
+    case: Case | None = None
+    record: Record | None = None
+    repeat: int = 0
+    """Distinguishes runs of the same case."""
+    synthesis_seconds: float = 0.0
+    """What making the case took."""
+
+    @property
+    def case_id(self) -> str | None:
+        return None if self.case is None else self.case.id
+
+    @property
+    def key(self) -> str:
+        """Identifies the trial across processes; campaigns resume by it."""
+        what = self.case_id if self.record is None else self.record["run_id"]
+        return f"{self.agent}|{self.model}|{what}|{self.repeat}"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one trial."""
+
+    trial: str
+    """`Trial.key`."""
+    agent: str
+    model: str
+    case_id: str | None
+    trace_id: str
+    """Also the collector's run id, except for recorded runs: `run["id"]`."""
+    status: str
+    """How the agent ended: `ok`, `timeout` or `crash`."""
+    error: str | None
+    answer: str
+    iterations: int
+    tokens: int
+    wall_seconds: float
+    run: Mapping[str, Any] | None
+    """The run as the collector shows it, None when it never appeared."""
+    tool_log: tuple[Mapping[str, Any], ...]
+    """Executions as the mock tools saw them."""
+    planted: Mapping[str, Any] | None = None
+    """Simulated model only: the conversation's record, with its fault or without."""
+    verdict_seconds: float = 0.0
+    """From the end of the agent's run until its verdict was readable."""
+    synthesis_seconds: float = 0.0
+    case: Mapping[str, Any] | None = None
+    """The case as JSON, so that a record can be read alone; None for recorded runs."""
+
+    @property
+    def key(self) -> str:
+        return self.trial
+
+    @property
+    def verdict(self) -> Mapping[str, Any] | None:
+        return None if self.run is None else self.run.get("verdict")
+
+    @property
+    def outcome(self) -> str:
+        """`pass`, `fail`, `open` or `undecided`; `undecided` when no verdict came."""
+        return "undecided" if self.verdict is None else str(self.verdict["outcome"])
+
+    @property
+    def error_type(self) -> str | None:
+        return None if self.verdict is None else self.verdict["error_type"]
+
+    @property
+    def actions(self) -> int:
+        """Number of actions of the case."""
+        return 0 if self.case is None else len(self.case["actions"])
+
+    @property
+    def z3_seconds(self) -> float:
+        """Time in Z3: while the case was made and while the run was judged."""
+        making = 0.0 if self.case is None else self.case.get("statistics", {}).get("z3_ms", 0.0)
+        judging = 0.0 if self.verdict is None else self.verdict["z3_ms"]
+        return float(making + judging) / 1e3
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+KEPT = (
+    "id",
+    "agent",
+    "status",
+    "outcome",
+    "error_type",
+    "judged",
+    "calls",
+    "verdict",
+    "policies",
+    "problems",
+)
+"""Fields of the collector's run that a result keeps."""
+
+
+def result_from_json(body: Mapping[str, Any]) -> Result:
+    return Result(**{**body, "tool_log": tuple(body["tool_log"])})

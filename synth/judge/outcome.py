@@ -1,0 +1,102 @@
+"""What both modes do with the claims of a run: ask, say what stays open, and conclude."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from synth.formal.check import Decision, decide
+from synth.formal.constraints import Bounded, Constraint, Fixed
+from synth.formal.model import Finding, Outcome, Repair, Schedule, Verdict
+from synth.formal.solver import Claim
+from synth.judge import wording
+from synth.judge.findings import primary, ranked
+from synth.judge.rules import Rules
+from synth.judge.subject import Subject
+from synth.observed.run import Run
+
+
+def decide_with(
+    rules: Rules, run_id: str, claims: Sequence[Claim], times: Fixed | Bounded, *, failing: bool
+) -> Decision:
+    """Decide directly, then ask Z3 as often as the rules say, and wherever bounds leave something open."""
+    decision = decide(claims, times)
+    open_ = bool(decision.undecided)
+    failing = failing or bool(decision.failed)
+    if claims and (rules.asks_z3(run_id, failing=failing) or (open_ and rules.may_ask_z3)):
+        return decide(claims, times, z3=True, timeout_ms=rules.z3_timeout_ms)
+    return decision
+
+
+def concluded(
+    subject: Subject,
+    run: Run,
+    rules: Rules,
+    findings: Sequence[Finding],
+    decision: Decision,
+    *,
+    certain: Collection[str],
+    dead_at: Callable[[], int | None],
+    repair: Callable[[], Repair | None],
+) -> Verdict:
+    """The verdict; of a run that has not ended only what is `certain` (codes of findings) counts already."""
+    if run.status == "running":
+        findings = [f for f in findings if f.type == "note" or f.code in certain]
+    outcome = outcome_of(run, findings, decision, rules)
+    wrong = outcome in ("fail", "open")
+    return Verdict(
+        run_id=run.id,
+        case_id=subject.case_id,
+        outcome=outcome,
+        error_type=primary(findings) if wrong else None,
+        findings=ranked(findings),
+        dead_at=dead_at() if wrong else None,
+        repair=repair() if outcome == "fail" else None,
+        decided_by=decision.decided_by,
+        z3_ms=round(decision.z3_ms, 3),
+    )
+
+
+def outcome_of(run: Run, findings: Sequence[Finding], decision: Decision, rules: Rules) -> Outcome:
+    """Open runs are open; a sure error fails; gaps and open claims leave a run undecided."""
+    if run.status == "running":
+        return "open"
+    if decision.disagreement:
+        return "undecided"
+    errors = [f for f in findings if f.type != "note"]
+    if run.problems:
+        errors = [f for f in errors if certain_despite_gaps(f, rules)]
+    if errors:
+        return "fail"
+    return "undecided" if run.problems or decision.undecided else "pass"
+
+
+def certain_despite_gaps(finding: Finding, rules: Rules) -> bool:
+    """Would the error stand whatever calls were not seen?
+
+    A lost action may have been done. A failed one may have succeeded. An earlier first success would
+    mend an order error, but then the action was done twice, which is wrong too where `once` holds.
+    """
+    if finding.type == "action_lost" or finding.code == "tool_error":
+        return False
+    return finding.code not in ("order", "overlap", "joint") or rules.once
+
+
+def undecided(
+    claim: Constraint, decision: Decision, position: int, schedule: Schedule, say: wording.Wording
+) -> Finding:
+    """A claim that the evidence leaves open, with one possible set of times each way."""
+    where = tuple(schedule.calls[action] for action in claim.actions)
+    pair = decision.undecided[position]
+    why = "Z3 and direct evaluation disagree" if decision.disagreement else "the recorded times allow both"
+    code = "disagreement" if decision.disagreement else "undecided"
+    witness = None
+    if pair is not None:
+        names = {action: say.phrase(action) for action in schedule.calls}
+        about = [{who: times[who] for who in claim.actions} for times in pair]
+        holds, fails = (wording.assignment_in_words(times, schedule.unit, names) for times in about)
+        witness = {"holds": holds, "fails": fails}
+        why = f"the recorded times allow both (kept: {holds}; broken: {fails})"
+    elif not decision.disagreement and decision.decided_by == "z3":
+        why = "Z3 gave up within its limit"
+    said = f"{say.rule(claim)}: undecided, {why}."
+    return Finding("note", code, said, where, claim.sentence, claim.span, claim, witness)

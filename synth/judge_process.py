@@ -1,0 +1,268 @@
+"""A judge in a process of its own, for services: Z3's own time limit is no bound, a kill is.
+
+The child is started without the parent's descriptors and ends by itself when the parent's pipe closes,
+even in the middle of a proof. One that overruns or dies is replaced; the question is asked once more
+without Z3, and if that fails too the answer says undecided.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import selectors
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from synth.errors import SynthError
+from synth.formal.check import DISAGREEMENTS, Disagreement
+from synth.formal.model import Finding, Verdict
+from synth.judge.rules import Rules
+from synth.observed.run import Run
+
+if TYPE_CHECKING:
+    from synth.cases.case import Case
+    from synth.policies import PolicyResult, PolicySet
+
+T = TypeVar("T")
+
+LIMIT_SECONDS = 30.0
+"""One question, all Z3 calls of it together."""
+JOBS_PER_PROCESS = 20_000
+"""A child is replaced after so many questions: Z3 keeps some memory of each."""
+MAX_FRAME = 1 << 30
+
+_LENGTH = struct.Struct(">Q")
+_CHILD = "from synth.judge_process import serve; serve()"
+
+
+class JudgeFailed(SynthError):
+    """The child overran its limit or died; the question has no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    value: Any = None
+    error: BaseException | None = None
+    disagreements: tuple[Disagreement, ...] = ()
+
+
+class SolverProcess:
+    """`judge` and `judge_policies` in a child process; safe to share between threads (one at a time)."""
+
+    def __init__(
+        self, *, limit_seconds: float = LIMIT_SECONDS, jobs_per_process: int = JOBS_PER_PROCESS
+    ) -> None:
+        self.limit_seconds, self.jobs_per_process = limit_seconds, jobs_per_process
+        self.kills = 0
+        """Children that overran or died so far."""
+        self._lock = threading.Lock()
+        self._child: _Child | None = None
+
+    def judge(self, case: Case, run: Run, rules: Rules | None = None) -> Verdict:
+        """`synth.judge.judge` with a hard limit; undecided where no child answered."""
+        rules = rules or Rules()
+        for asked in (rules, replace(rules, z3="off")):
+            try:
+                verdict: Verdict = self._ask(_judge, case, run, asked)
+            except JudgeFailed as failed:
+                reason = str(failed)
+            else:
+                return verdict if asked is rules else _without_z3(verdict, reason)
+        note = Finding("note", "undecided", f"The run could not be judged: {reason}")
+        return Verdict(run.id, case.id, "undecided", None, (note,))
+
+    def judge_policies(
+        self, policies: PolicySet, run: Run, rules: Rules | None = None
+    ) -> tuple[PolicyResult, ...]:
+        """`synth.policies.judge_policies` with a hard limit; undecided where no child answered.
+
+        The child reads the text of the policies again.
+        """
+        from synth.policies import PolicyResult
+
+        rules = rules or Rules()
+        for asked in (rules, replace(rules, z3="off")):
+            try:
+                results: tuple[PolicyResult, ...] = self._ask(
+                    _judge_policies, policies.source, policies.file, run, asked
+                )
+            except JudgeFailed as failed:
+                reason = str(failed)
+            else:
+                return results
+        said = f"The run could not be judged: {reason}"
+        return tuple(
+            PolicyResult(run.id, policy.id, "undecided", (), said, policy.severity)
+            for policy in policies.policies
+        )
+
+    def ask(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Any importable function in the child; JudgeFailed if it overran or died."""
+        answer: T = self._ask(work, *arguments)
+        return answer
+
+    def close(self) -> None:
+        """End the child; the next question starts a new one."""
+        with self._lock:
+            self._drop()
+
+    def __enter__(self) -> SolverProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ask(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        with self._lock:
+            if self._child is not None and self._child.jobs >= self.jobs_per_process:
+                self._drop()
+            if self._child is None:
+                self._child = _Child()
+            try:
+                answer = self._child.ask((work, arguments), self.limit_seconds)
+            except (JudgeFailed, OSError, EOFError, pickle.UnpicklingError) as problem:
+                self.kills += 1
+                self._drop()
+                raise problem if isinstance(problem, JudgeFailed) else JudgeFailed(
+                    f"the judging process died ({type(problem).__name__})"
+                ) from None  # fmt: skip
+        for case in answer.disagreements:
+            DISAGREEMENTS.add(case)
+        if answer.error is not None:
+            raise answer.error
+        return answer.value
+
+    def _drop(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
+
+
+class _Child:
+    """One child process and its two pipes."""
+
+    def __init__(self) -> None:
+        # -P: a module of the user's folder must not stand in for ours.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _CHILD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            close_fds=True,
+        )
+        self.jobs = 0
+
+    def ask(self, question: Any, limit: float) -> _Answer:
+        """Send one question and wait for its answer, at most `limit` seconds."""
+        self.jobs += 1
+        deadline = time.monotonic() + limit
+        sender, receiver = self._process.stdin, self._process.stdout
+        if sender is None or receiver is None:
+            raise EOFError
+        _send(sender, question)
+        (length,) = _LENGTH.unpack(_read_by(receiver, _LENGTH.size, deadline, limit))
+        answer = pickle.loads(_read_by(receiver, length, deadline, limit))
+        if not isinstance(answer, _Answer):
+            raise EOFError
+        return answer
+
+    def kill(self) -> None:
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                try:
+                    pipe.close()
+                except BrokenPipeError:
+                    continue
+        self._process.wait()
+
+
+def _send(stream: IO[bytes], message: Any) -> None:
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.flush()
+
+
+def _read_by(stream: IO[bytes], size: int, deadline: float, limit: float) -> bytes:
+    """`size` bytes of a pipe before the deadline."""
+    if size > MAX_FRAME:
+        raise EOFError
+    parts = bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while len(parts) < size:
+            left = deadline - time.monotonic()
+            if left <= 0 or not selector.select(left):
+                raise JudgeFailed(f"judging took longer than {limit:g} s and was stopped")
+            part = os.read(stream.fileno(), min(size - len(parts), 1 << 20))
+            if not part:
+                raise EOFError
+            parts += part
+    return bytes(parts)
+
+
+# ---------------------------------------------------------------- inside the child
+
+
+def serve() -> None:
+    """Answer questions until the parent's pipe closes; then end at once, whatever Z3 is doing."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not end up between the answers
+    questions: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_receive, args=(sys.stdin.buffer, questions), daemon=True).start()
+    while True:
+        _send(answers, _answered(questions.get()))
+
+
+def _receive(stream: IO[bytes], questions: queue.SimpleQueue[bytes]) -> None:
+    while header := stream.read(_LENGTH.size):
+        if len(header) < _LENGTH.size:
+            break
+        questions.put(stream.read(*_LENGTH.unpack(header)))
+    os._exit(0)
+
+
+def _answered(question: bytes) -> _Answer:
+    before = DISAGREEMENTS.count
+    try:
+        work, arguments = pickle.loads(question)
+        value, error = work(*arguments), None
+    except Exception as problem:
+        value, error = None, _sendable(problem)
+    new = DISAGREEMENTS.count - before
+    return _Answer(value, error, tuple(DISAGREEMENTS.kept)[-new:] if new else ())
+
+
+def _sendable(problem: Exception) -> Exception:
+    try:
+        pickle.loads(pickle.dumps(problem))
+    except Exception:
+        return SynthError(f"{type(problem).__name__}: {problem}")
+    return problem
+
+
+def _judge(case: Case, run: Run, rules: Rules) -> Verdict:
+    from synth.judge import judge
+
+    return judge(case, run, rules=rules)
+
+
+def _judge_policies(text: str, file: str | None, run: Run, rules: Rules) -> tuple[PolicyResult, ...]:
+    from synth.policies import judge_policies
+    from synth.policies.load import policies_from_text
+
+    return judge_policies(policies_from_text(text, file), run, rules=rules)
+
+
+def _without_z3(verdict: Verdict, reason: str) -> Verdict:
+    """A verdict that Z3 did not confirm, saying so."""
+    note = Finding("note", "solver_stopped", f"Decided without Z3: {reason}.")
+    return replace(verdict, findings=(*verdict.findings, note))

@@ -1,0 +1,1 @@
+"""Sentences: how constraints are written in English, and read back."""

@@ -1,0 +1,1 @@
+"""What a language model writes for us; never trusted, always checked."""

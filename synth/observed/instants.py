@@ -1,0 +1,199 @@
+"""From calls to the instants that constraints speak about: the one place where one clock becomes another.
+
+Three units: `calls` (only the order counts: the k-th call is the step [k, k+1)), `ns` (wall clock) and
+`minutes` (task time, declared in arguments and reported in results). A schedule says its unit.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import orjson
+
+from synth.formal.constraints import Bounded, Bounds, Fixed
+from synth.formal.model import Schedule
+from synth.observed.run import Interval, ToolCall
+
+NEVER = 1 << 90
+"""End of a call that never finished, later than any clock reading (ns or minutes)."""
+START_TIME = "start_time"
+"""The only argument of a timed tool: when its task starts, as `HH:MM`."""
+
+
+def observed_order(calls: Sequence[ToolCall]) -> list[int]:
+    """Positions of the calls by (earliest start, position); as listed where a start is missing."""
+    starts = [call.start[0] for call in calls if call.start is not None]
+    listed = list(range(len(calls)))
+    if len(starts) < len(calls) or all(a <= b for a, b in pairwise(starts)):
+        return listed
+    return sorted(listed, key=lambda i: (starts[i], i))
+
+
+def schedule_of(
+    first: Mapping[str, int],
+    calls: Sequence[ToolCall],
+    order: Sequence[int] | None = None,
+    *,
+    overlap_counts: bool = False,
+    skew_ns: int = 0,
+) -> Schedule:
+    """The schedule of actions by the calls that fulfilled them (`first`: action -> position).
+
+    Order-mode cases judge the order in which executions started (of requests, where times are
+    inferred); with `overlap_counts` the ends count too, and inferred times are bounds. `order` is the
+    observed order, where it is known already.
+    """
+    two_clocks = skew_ns > 0 and len({call.extra.get("clock") for call in calls}) > 1
+    if not overlap_counts and not two_clocks:
+        rank = {call: k for k, call in enumerate(observed_order(calls) if order is None else order)}
+        ranks = {action: rank[call] for action, call in first.items()}
+        return Schedule(first, Fixed(ranks, {a: k + 1 for a, k in ranks.items()}), "calls")
+    times = instants(calls, order, overlap_counts=overlap_counts, skew_ns=skew_ns)
+    picked: dict[str, Any] = {a: times.starts[i] for a, i in first.items()}
+    ends: dict[str, Any] = {a: times.ends[i] for a, i in first.items()}
+    world = type(times)(picked, ends, times.scale)
+    return Schedule(first, world, "ns" if has_times(calls) else "calls")
+
+
+def has_times(calls: Sequence[ToolCall]) -> bool:
+    """Does every call say when it began and, if it finished, when it ended?"""
+    for call in calls:
+        if call.start is None or (call.end is None and call.finished):
+            return False
+    return bool(calls)
+
+
+def instants(
+    calls: Sequence[ToolCall],
+    order: Sequence[int] | None = None,
+    *,
+    overlap_counts: bool = True,
+    skew_ns: int = 0,
+) -> Fixed | Bounded:
+    """Start and end of every call by position, in wall-clock ns, or by order where a time is missing.
+
+    Equal clock readings are ordered by place in the observed order (`order`, where it is known already).
+    Calls whose `clock` (a field of the record: host or process) differs from that of the first call are
+    only known to within `skew_ns`.
+    """
+    order = observed_order(calls) if order is None else order
+    if not has_times(calls):
+        return Fixed({i: k for k, i in enumerate(order)}, {i: k + 1 for k, i in enumerate(order)})
+    scale = 2 * len(calls) + 2
+    starts = [call.start or (0, 0) for call in calls]
+    ends = [_end(call) for call in calls] if overlap_counts else starts
+    clocks = [call.extra.get("clock") for call in calls]
+    blurs = [0 if clock == clocks[0] else skew_ns for clock in clocks]
+    if not any(blurs) and _exact(starts) and _exact(ends):
+        return Fixed(
+            {i: starts[i][0] * scale + 2 * k for k, i in enumerate(order)},
+            {i: ends[i][0] * scale + 2 * k + 1 for k, i in enumerate(order)},
+            scale,
+        )
+    return Bounded(
+        {i: _blurred(starts[i], blurs[i], scale, 2 * k) for k, i in enumerate(order)},
+        {i: _blurred(ends[i], blurs[i], scale, 2 * k + 1) for k, i in enumerate(order)},
+        scale,
+    )
+
+
+def _exact(instants: Sequence[Interval]) -> bool:
+    return [lo for lo, _ in instants] == [hi for _, hi in instants]
+
+
+def _end(call: ToolCall) -> Interval:
+    return call.end if call.finished and call.end is not None else (NEVER, NEVER)
+
+
+def _blurred(at: Interval, blur: int, scale: int, place: int) -> Bounds:
+    return Bounds((at[0] - blur) * scale + place, (at[1] + blur) * scale + place)
+
+
+_CLOCK = re.compile(r"\s*(\d{1,2}):([0-5]\d)(?::00(?:\.0+)?)?\s*(am|pm)?\s*", re.IGNORECASE)
+_HOURS = re.compile(
+    r"\btook\s+(\d+(?:\.\d+)?)\s*hours?\b(?:\s*(?:and\s+)?(\d+(?:\.\d+)?)\s*min(?:ute)?s?\b)?", re.I
+)
+_MINUTES = re.compile(r"\btook\s+(\d+(?:\.\d+)?)\s*min(?:ute)?s?\b", re.IGNORECASE)
+
+
+def declared_start(call: ToolCall) -> int | str:
+    """Minutes after midnight at which the call says its task starts, or in words why that is unknown.
+
+    `HH:MM` (24 hours, or with am/pm) or a number of minutes.
+    """
+    if start_is_missing(call):
+        return f"the argument {START_TIME} is missing"
+    value = call.arguments[START_TIME]
+    minutes = _clock_minutes(value) if isinstance(value, str) else _whole_minutes(value)
+    return f"the argument {START_TIME} is not a time: {_brief(value)}" if minutes is None else minutes
+
+
+def start_is_missing(call: ToolCall) -> bool:
+    """Was no start declared at all? Else what was declared cannot be read."""
+    arguments = call.arguments
+    return not isinstance(arguments, Mapping) or arguments.get(START_TIME) is None
+
+
+def _clock_minutes(text: str) -> int | None:
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return _whole_minutes(int(text)) if text.isascii() and text.strip().isdigit() else None
+    hours, minutes, half = int(match[1]), int(match[2]), (match[3] or "").lower()
+    if half:
+        return None if not 1 <= hours <= 12 else (hours % 12 + 12 * (half == "pm")) * 60 + minutes
+    return None if hours > 24 or (hours == 24 and minutes) else hours * 60 + minutes
+
+
+def _whole_minutes(value: Any) -> int | None:
+    """A number as whole minutes, rounded up: a task never takes less than it said."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 10**9:
+        return None
+    return math.ceil(value)
+
+
+def reported_duration(call: ToolCall) -> int | None:
+    """Minutes the tool said its task took: `duration_minutes` in JSON, or `took 120 minutes` in words."""
+    result = call.result
+    if isinstance(result, str):
+        return _duration_in_text(result)
+    if isinstance(result, Mapping):
+        said = result.get("duration_minutes")
+        minutes = _whole_minutes(said)
+        if minutes is not None and minutes >= 0:
+            return minutes
+        return next((m for m in map(_duration_in_text, _texts_in(result)) if m is not None), None)
+    if isinstance(result, list):
+        return next((m for m in map(_duration_in_text, _texts_in(result)) if m is not None), None)
+    return None
+
+
+def _texts_in(value: Any) -> list[str]:
+    """Texts on the first two levels: frameworks wrap a tool's text in content blocks."""
+    children = list(value.values()) if isinstance(value, Mapping) else value
+    inner = [list(child.values()) if isinstance(child, Mapping) else [child] for child in children]
+    return [text for part in inner for text in part if isinstance(text, str)]
+
+
+def _duration_in_text(text: str) -> int | None:
+    if text.lstrip().startswith("{"):
+        try:
+            said = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            said = None
+        minutes = _whole_minutes(said.get("duration_minutes")) if isinstance(said, dict) else None
+        if minutes is not None and minutes >= 0:
+            return minutes
+    if hours := _HOURS.search(text):
+        return math.ceil(float(hours[1]) * 60 + float(hours[2] or 0))
+    if minutes_said := _MINUTES.search(text):
+        return math.ceil(float(minutes_said[1]))
+    return None
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,0 +1,405 @@
+"""What was observed: tool calls and the run they belong to (the neutral run record).
+
+Sources of runs are files (`pdoctor check`), spans (the collector rebuilds them) and test code. The
+JSON spelling is public: see "Run record" in `docs/formats.md`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import IO, Any, Literal, get_args
+
+import orjson
+
+from synth.errors import BadInput
+
+Interval = tuple[int, int]
+"""Bounds of one instant, wall-clock nanoseconds, both inclusive; equal when the instant is exact."""
+
+Status = Literal["ok", "running", "timeout", "crash"]
+
+STATUSES: tuple[Status, ...] = get_args(Status)
+MAX_LINE_BYTES = 64 << 20
+MAX_CALLS = 100_000
+MAX_DEPTH = 200
+"""Nesting of one record; deeper JSON is refused before anything walks through it."""
+MAX_SECONDS = 10**11
+"""About the year 5000: a larger time is a mistake in the unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call the model requested, in the order of `Run.calls`."""
+
+    id: str | None
+    """The model's call id, or None; not unique within a run."""
+    tool: str
+    arguments: Any = None
+    """JSON value; usually an object. Malformed arguments are the raw text."""
+    result: Any = None
+    error: str | None = None
+    """None = no error was seen."""
+    start: Interval | None = None
+    """None = not recorded: then list order is all that is known."""
+    end: Interval | None = None
+    finished: bool = True
+    """False: the call began and no end was ever seen; its end counts as +infinity."""
+    step: int | None = None
+    """The same for calls of one model message (the span attribute `pdoctor.turn.index`)."""
+    with_text: bool | None = None
+    executed: bool = True
+    """False: requested, but no tool ran (unknown tool, malformed arguments, blocked, never answered)."""
+    attempts: int = 1
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the record that we do not know; policies may use them."""
+
+    @property
+    def succeeded(self) -> bool:
+        """A call succeeds iff it ran and finished without error."""
+        return self.executed and self.finished and self.error is None
+
+    def to_json(self) -> dict[str, Any]:
+        """The call as in a run record; what has its default value is left out."""
+        said: dict[str, Any] = {**self.extra, "id": self.id, "name": self.tool, "arguments": self.arguments}
+        said |= {k: v for k, v in (("result", self.result), ("error", self.error)) if v is not None}
+        said |= _instant_to_json("start", self.start) | _instant_to_json("end", self.end)
+        said |= {k: v for k, v in (("step", self.step), ("with_text", self.with_text)) if v is not None}
+        if not self.executed:
+            said["executed"] = False
+        if self.finished is _seems_unfinished(said):
+            said["finished"] = self.finished
+        if self.attempts != 1:
+            said["attempts"] = self.attempts
+        return said
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One agent run: what was asked, which tools were offered, which calls were made."""
+
+    id: str
+    calls: tuple[ToolCall, ...]
+    """In observed order: sorted by (start, sequence), or list order where there are no times."""
+    case_id: str | None = None
+    query: str | None = None
+    tools: tuple[str, ...] | None = None
+    """Names of the offered tools; None = unknown, then no tool is an unknown tool."""
+    agent: str | None = None
+    source: str | None = None
+    model: str | None = None
+    status: Status = "ok"
+    """`running` = not ended, the verdict may stay open."""
+    wall_seconds: float | None = None
+    iterations: int | None = None
+    problems: tuple[str, ...] = ()
+    """Gaps in the evidence (dropped spans, holes in the step index); with any, absence proves nothing."""
+    labels: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ended(self) -> bool:
+        return self.status != "running"
+
+    def to_json(self) -> dict[str, Any]:
+        """The neutral run record; `run_from_json` reads it back to an equal Run."""
+        said: dict[str, Any] = {**self.extra, "run_id": self.id}
+        for name in ("source", "model", "case_id", "agent"):
+            if getattr(self, name) is not None:
+                said[name] = getattr(self, name)
+        said["query"] = self.query
+        said["tools"] = None if self.tools is None else list(self.tools)
+        said["calls"] = [call.to_json() for call in self.calls]
+        if self.status != "ok":
+            said["status"] = self.status
+        for name in ("wall_seconds", "iterations"):
+            if getattr(self, name) is not None:
+                said[name] = getattr(self, name)
+        if self.problems:
+            said["problems"] = list(self.problems)
+        if self.labels:
+            said["labels"] = dict(self.labels)
+        return said
+
+
+def run_from_json(said: Any, *, file: str | None = None, line: int | None = None) -> Run:
+    """A run record as a Run; unknown fields are kept, wrong types are BadInput with place and field."""
+    try:
+        return _run(said)
+    except BadInput as bad:
+        raise bad.at(file=file, line=line) from None
+
+
+def read_runs(source: str | Path | IO[bytes]) -> Iterator[Run]:
+    """The runs of a JSON-lines file, a binary stream, or standard input (`-`); empty lines are skipped.
+
+    BadInput names file and line for whatever is not a run record; one line may have 64 MiB.
+    """
+    if not isinstance(source, str | Path):
+        yield from _runs_of(source, str(getattr(source, "name", "stream")))
+    elif str(source) == "-":
+        yield from _runs_of(sys.stdin.buffer, "standard input")
+    else:
+        try:
+            with Path(source).open("rb") as stream:
+                yield from _runs_of(stream, str(source))
+        except OSError as problem:
+            raise BadInput(f"cannot be read: {problem.strerror or problem}", file=str(source)) from problem
+
+
+def json_lines(stream: IO[bytes], file: str) -> Iterator[tuple[int, Any]]:
+    """(line number, value) for every non-empty line; BadInput for what is too long, too deep or no JSON."""
+    for number, line in enumerate(_bounded_lines(stream, file), 1):
+        if line.strip():
+            yield number, parse_json(line, file=file, line=number)
+
+
+def parse_json(text: bytes | str, *, file: str | None = None, line: int | None = None) -> Any:
+    """JSON text as a value of bounded depth, or BadInput."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as problem:
+        raise BadInput(f"not JSON: {problem}", file=file, line=line) from None
+    opening = (text.count(b"{") + text.count(b"[")) if isinstance(text, bytes) else MAX_DEPTH + 1
+    if opening > MAX_DEPTH and deeper_than(value, MAX_DEPTH):
+        raise BadInput(f"nested deeper than {MAX_DEPTH} levels", file=file, line=line)
+    return value
+
+
+def _runs_of(stream: IO[bytes], file: str) -> Iterator[Run]:
+    for number, said in json_lines(stream, file):
+        yield run_from_json(said, file=file, line=number)
+
+
+def _bounded_lines(stream: IO[bytes], file: str) -> Iterator[bytes]:
+    number = 0
+    while line := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
+        if len(line) > MAX_LINE_BYTES:
+            raise BadInput(
+                f"longer than {MAX_LINE_BYTES >> 20} MiB: one record a line", file=file, line=number
+            )
+        yield line
+
+
+def deeper_than(value: Any, limit: int) -> bool:
+    """Do lists and objects of a JSON value lie in each other more than `limit` deep?"""
+    layer = [value]
+    for _ in range(limit):
+        layer = [
+            child
+            for node in layer
+            if isinstance(node, dict | list)
+            for child in (node.values() if isinstance(node, dict) else node)
+            if isinstance(child, dict | list)
+        ]
+        if not layer:
+            return False
+    return True
+
+
+_RUN_FIELDS = {
+    "run_id", "source", "model", "case_id", "agent", "query", "tools", "calls", "status", "wall_seconds",
+    "iterations", "problems", "labels",
+}  # fmt: skip
+_CALL_FIELDS = {
+    "id", "name", "arguments", "result", "error", "start", "end", "start_ns", "end_ns", "step", "with_text",
+    "executed", "attempts", "finished",
+}  # fmt: skip
+
+
+def _run(said: Any) -> Run:
+    if not isinstance(said, dict):
+        raise BadInput(f"a run record must be a JSON object, got {_kind(said)}")
+    run_id = _text(said, "run_id")
+    if not run_id:
+        raise BadInput("a run needs a run_id that is not empty", field="run_id")
+    calls = said.get("calls")
+    if not isinstance(calls, list):
+        raise BadInput(f"expected a list of calls, got {_kind(calls)}", field="calls")
+    if len(calls) > MAX_CALLS:
+        raise BadInput(f"{len(calls)} calls in one run (at most {MAX_CALLS})", field="calls")
+    return Run(
+        id=run_id,
+        calls=tuple(_call(call, f"calls[{i}]") for i, call in enumerate(calls)),
+        case_id=_text(said, "case_id"),
+        query=_text(said, "query"),
+        tools=_texts(said, "tools"),
+        agent=_text(said, "agent"),
+        source=_text(said, "source"),
+        model=_text(said, "model"),
+        status=_status(said),
+        wall_seconds=_seconds(said),
+        iterations=_count(said, "iterations"),
+        problems=_texts(said, "problems") or (),
+        labels=_object(said, "labels"),
+        extra={name: value for name, value in said.items() if name not in _RUN_FIELDS},
+    )
+
+
+def _call(said: Any, where: str) -> ToolCall:
+    if not isinstance(said, dict):
+        raise BadInput(f"a call must be an object, got {_kind(said)}", field=where)
+    name = _text(said, "name", where)
+    if not name:
+        raise BadInput("a call needs the name of its tool", field=f"{where}.name")
+    start, end = _instant(said, "start", where), _instant(said, "end", where)
+    if start and end and end[1] < start[0]:
+        raise BadInput(
+            f"ends before it starts (start {said['start']}, end {said['end']})", field=f"{where}.end"
+        )
+    finished = _flag(said, "finished", where)
+    executed = _flag(said, "executed", where)
+    attempts = _count(said, "attempts", where)
+    return ToolCall(
+        id=_text(said, "id", where),
+        tool=name,
+        arguments=_arguments(said.get("arguments")),
+        result=said.get("result"),
+        error=_text(said, "error", where),
+        start=start,
+        end=end,
+        finished=not _seems_unfinished(said) if finished is None else finished,
+        step=_count(said, "step", where),
+        with_text=_flag(said, "with_text", where),
+        executed=executed is not False,
+        attempts=1 if attempts is None else attempts,
+        extra={name: value for name, value in said.items() if name not in _CALL_FIELDS},
+    )
+
+
+def _arguments(said: Any) -> Any:
+    """Arguments as a value: many recorders keep the JSON text of the model; broken text stays text."""
+    if not isinstance(said, str) or said.lstrip()[:1] != "{":
+        return said
+    try:
+        value = parse_json(said)
+    except BadInput:
+        return said
+    return value
+
+
+def _seems_unfinished(said: Mapping[str, Any]) -> bool:
+    """A record with a start but neither end, result nor error is of a call that never came back."""
+    return (
+        said.get("start") is not None
+        and said.get("end") is None
+        and said.get("result") is None
+        and said.get("error") is None
+        and said.get("executed") is not False
+    )
+
+
+def _path(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+def _text(said: Mapping[str, Any], name: str, where: str = "") -> str | None:
+    value = said.get(name)
+    if value is not None and not isinstance(value, str):
+        raise BadInput(f"expected text, got {_kind(value)}", field=_path(where, name))
+    return value
+
+
+def _texts(said: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    value = said.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise BadInput(f"expected a list of texts, got {_kind(value)}", field=name)
+    return tuple(value)
+
+
+def _flag(said: Mapping[str, Any], name: str, where: str) -> bool | None:
+    value = said.get(name)
+    if value is not None and not isinstance(value, bool):
+        raise BadInput(f"expected true or false, got {_kind(value)}", field=_path(where, name))
+    return value
+
+
+def _count(said: Mapping[str, Any], name: str, where: str = "") -> int | None:
+    value = said.get(name)
+    if value is not None and (type(value) is not int or value < 0):
+        raise BadInput(f"expected a number from 0 on, got {_kind(value)}", field=_path(where, name))
+    return value
+
+
+def _object(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = said.get(name)
+    if value is not None and not isinstance(value, dict):
+        raise BadInput(f"expected an object, got {_kind(value)}", field=name)
+    return value or {}
+
+
+def _status(said: Mapping[str, Any]) -> Status:
+    value = said.get("status")
+    if value is None:
+        return "ok"
+    if value not in STATUSES:
+        raise BadInput(f"expected one of {', '.join(STATUSES)}, got {value!r}", field="status")
+    status: Status = value
+    return status
+
+
+def _seconds(said: Mapping[str, Any]) -> float | None:
+    value = said.get("wall_seconds")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise BadInput(f"expected seconds from 0 on, got {_kind(value)}", field="wall_seconds")
+    return float(value)
+
+
+def _instant(said: Mapping[str, Any], name: str, where: str) -> Interval | None:
+    """Seconds, or [lo, hi] in seconds, as nanoseconds; the field `..._ns` keeps what a float cannot."""
+    value, exact = said.get(name), said.get(f"{name}_ns")
+    if value is None and exact is None:
+        return None
+    field_name = _path(where, name if exact is None else f"{name}_ns")
+    edges = exact if exact is not None else value
+    lo, hi = edges if isinstance(edges, list) and len(edges) == 2 else (edges, edges)
+    if exact is not None:
+        if type(lo) is not int or type(hi) is not int:
+            raise BadInput(f"expected nanoseconds as an integer, got {_kind(exact)}", field=field_name)
+    else:
+        lo, hi = _nanoseconds(lo, field_name), _nanoseconds(hi, field_name)
+    if lo > hi:
+        raise BadInput(f"expected [earliest, latest], got {edges}", field=field_name)
+    return lo, hi
+
+
+def _nanoseconds(value: Any, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise BadInput(f"expected seconds as a number, or [lo, hi], got {_kind(value)}", field=where)
+    if not abs(value) <= MAX_SECONDS:
+        raise BadInput(
+            f"{value:g} is no time in seconds (at most {MAX_SECONDS:g}, about the year 5000); "
+            "are these milliseconds or nanoseconds?",
+            field=where,
+        )
+    # Through the decimal text: 1700000000.1234567 s is meant as written, not as the nearest double.
+    return value * 10**9 if isinstance(value, int) else round(Decimal(repr(value)) * 10**9)
+
+
+def _instant_to_json(name: str, instant: Interval | None) -> dict[str, Any]:
+    if instant is None:
+        return {}
+    seconds = [edge / 10**9 for edge in instant]
+    said: dict[str, Any] = {name: seconds[0] if instant[0] == instant[1] else seconds}
+    if any(round(Decimal(repr(s)) * 10**9) != edge for s, edge in zip(seconds, instant, strict=True)):
+        said[f"{name}_ns"] = list(instant)
+    return said
+
+
+def _kind(value: Any) -> str:
+    """A value in a message: its JSON type, and the value itself where it is short."""
+    names = {dict: "an object", list: "a list", type(None): "nothing"}
+    text = repr(value)
+    return names.get(type(value), text if len(text) <= 60 else f"{text[:57]}...")

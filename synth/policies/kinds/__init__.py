@@ -1,0 +1,37 @@
+"""The kinds of policy rules, one file each. A new one is a file here and a place in `KINDS`.
+
+All that a kind of another distribution needs is here as well; the rest of the package may change.
+"""
+
+from __future__ import annotations
+
+from synth.judge.rules import Rules
+from synth.policies.evidence import Evidence
+from synth.policies.kinds.absence import AbsenceAfter
+from synth.policies.kinds.adjacency import Adjacency
+from synth.policies.kinds.behaviour import Behaviour
+from synth.policies.kinds.contract import ContractRule
+from synth.policies.kinds.count import Count
+from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, judge_duties
+from synth.policies.kinds.gap import Gap
+from synth.policies.kinds.guard import Guard
+from synth.policies.kinds.kind import Field, PolicyKind, Relation, Sentence, Traits
+from synth.policies.kinds.overlap import NoOverlap
+from synth.policies.kinds.precedence import Precedence
+from synth.policies.kinds.provenance import Provenance
+from synth.policies.kinds.response import Response
+from synth.policies.kinds.turn import Alone
+from synth.policies.kinds.window import Window
+from synth.policies.names import Names, Tools
+from synth.policies.source import Node, read_actions
+
+__all__ = [
+    "KINDS", "NOT_APPLICABLE", "Duty", "Evidence", "Field", "Judged", "Names", "Node", "PolicyKind",
+    "Relation", "Rules", "Sentence", "Tools", "Traits", "judge_duties", "read_actions",
+]  # fmt: skip
+
+KINDS: tuple[type[PolicyKind], ...] = (
+    Response, AbsenceAfter, Count, Adjacency, Gap, NoOverlap, Alone, Precedence, Window,
+    Guard, Provenance, ContractRule, Behaviour,
+)  # fmt: skip
+"""Sentences are tried in this order."""

@@ -1,0 +1,74 @@
+"""Adjacency: an action directly before another one, with no call in between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from synth.formal.constraints import Truth
+from synth.formal.solver import PlanRule, Slots
+from synth.judge.rules import Rules
+from synth.policies.evidence import Evidence
+from synth.policies.kinds.candidates import Started, besides
+from synth.policies.kinds.duty import Duty, Judged, judge_duties, unproved
+from synth.policies.kinds.formulas import DirectlyBefore
+from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
+from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
+from synth.policies.names import Names, Tools
+
+
+def _read(m: re.Match[str], names: Names, same: Paths) -> Adjacency:
+    first, then = (m["a"], m["b"]) if m["side"].lower() == "before" else (m["b"], m["a"])
+    return Adjacency(names.pairs(first, then))
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """Directly before every attempt at `then`, `first` must have succeeded: no call in between."""
+
+    kind: ClassVar[str] = "adjacency"
+    forms: ClassVar[tuple[Form, ...]] = (
+        Sentence(rf"(?P<a>.+?) {MUST} {HAPPEN} immediately (?P<side>before|after) (?P<b>.+)", _read),
+    )
+    pairs: tuple[tuple[Tools, Tools], ...]
+
+    @property
+    def tools(self) -> tuple[Tools, ...]:
+        return tuple(tools for pair in self.pairs for tools in pair)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(subjects=tuple(then for _, then in self.pairs), needs=self.pairs, apart=True)
+
+    def judge(self, seen: Evidence, rules: Rules) -> Judged:
+        return judge_duties(
+            [d for first, then in self.pairs for d in self._duties(first, then, seen)], seen, rules
+        )
+
+    def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        return unproved(judged)
+
+    def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
+        for first, then in self.pairs:
+            for j in slots_besides(then, first, slots):
+                yield needs_one(j, slots_of(first, slots), partial(_directly, j, slots))
+
+    def flaws(self) -> tuple[str, ...]:
+        return ()
+
+    def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Duty]:
+        good, started = set(seen.successes(first)), Started(seen)
+        for j in besides(seen.attempts(then), then, first, seen):
+            near = started.last_before(j)
+            options = tuple(i for i in near if i in good)
+            said = f"{then.phrase} (call {j}) was not directly preceded by a success of {first.phrase}."
+            yield Duty(j, DirectlyBefore(j, options, near), said)
+
+
+def _directly(j: Slot, slots: Sequence[Slot], w: Slots, i: Slot) -> Truth:
+    """In a plan: `i` ends before `j` starts, and every other call that is made lies outside."""
+    others = (w.any((w.no(w.made(k)), w.before(k, i), w.before(j, k))) for k in slots if k not in (i, j))
+    return w.all([w.before(i, j), *others])

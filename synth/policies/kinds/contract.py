@@ -1,0 +1,267 @@
+"""Contracts as policies: the file form, and the result of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from synth.formal.cel import Condition, condition
+from synth.formal.constraints import listed
+from synth.formal.contracts import (
+    Action,
+    Contract,
+    Course,
+    Effect,
+    Fact,
+    Pattern,
+    Simulation,
+    Situation,
+    ToolContract,
+    fact,
+    facts_in,
+    is_wild,
+    words_of,
+)
+from synth.formal.solver import PlanRule
+from synth.judge.findings import is_blocked
+from synth.judge.rules import Rules
+from synth.policies.evidence import MISSING, Evidence
+from synth.policies.history import History
+from synth.policies.kinds.conditions import in_plain_words
+from synth.policies.kinds.duty import NOT_APPLICABLE, Judged
+from synth.policies.kinds.kind import Field, Form, Traits
+from synth.policies.kinds.plans import Slot
+from synth.policies.names import Names, PolicyVerdict, Tools
+from synth.policies.source import Node
+
+FIELDS = ("initial", "goal", "objects", "on_violation", "closed", "tools")
+TOOL_FIELDS = ("args", "requires", "provides", "clears", "when", "check", "effects")
+EFFECT_FIELDS = ("provides", "clears", "when")
+
+Source = str | tuple[str, ...] | None
+"""A field of the run, or the facts themselves; None where nothing is given."""
+
+
+# ---------------------------------------------------------------- the file form
+
+
+def read_contract(node: Node, names: Names) -> ContractRule:
+    """`{initial, goal, objects, on_violation, closed, tools: {NAME: {...}}}`, see the module `contracts`."""
+    node.only(FIELDS)
+    violation, closed = node.get("on_violation"), node.get("closed")
+    if closed is not None and not isinstance(closed.value, bool):
+        raise closed.bad(f"expected true or false, got {closed.value!r}")
+    tools = {name: _tool(entry) for name, entry in node.need("tools").pairs()}
+    if not tools:
+        raise node.bad("a contract names at least one tool")
+    return ContractRule(
+        Contract(
+            tools,
+            "stop" if violation is None else violation.one_of(("stop", "skip", "apply")),
+            closed is not None and bool(closed.value),
+        ),
+        initial=_source(node.get("initial")),
+        goal=_source(node.get("goal")),
+        objects=_source(node.get("objects")),
+    )
+
+
+def _source(node: Node | None) -> Source:
+    if node is None:
+        return None
+    if isinstance(node.value, list):
+        return tuple(item.text() for item in node.items())
+    return node.text()
+
+
+def _tool(node: Node) -> ToolContract:
+    node.only(TOOL_FIELDS)
+    args = node.get("args")
+    names = None if args is None else tuple(item.text() for item in args.items())
+    effects = node.get("effects")
+    own = _effect(node, names)
+    more = [] if effects is None else [_checked_effect(item, names) for item in effects.items()]
+    return ToolContract(
+        args=names,
+        requires=_patterns(node.get("requires"), names),
+        check=_condition(node.get("check"), ("args",)),
+        effects=tuple(effect for effect in (own, *more) if effect.provides or effect.clears),
+    )
+
+
+def _checked_effect(node: Node, names: tuple[str, ...] | None) -> Effect:
+    node.only(EFFECT_FIELDS)
+    return _effect(node, names)
+
+
+def _effect(node: Node, names: tuple[str, ...] | None) -> Effect:
+    return Effect(
+        provides=_patterns(node.get("provides"), names, plain=True),
+        clears=_patterns(node.get("clears"), names, star=True),
+        when=_condition(node.get("when"), ("args", "result")),
+    )
+
+
+def _patterns(
+    node: Node | None, names: tuple[str, ...] | None, *, plain: bool = False, star: bool = False
+) -> tuple[Pattern, ...]:
+    if node is None:
+        return ()
+    found = []
+    for item in node.items() if isinstance(node.value, list) else [node]:
+        pattern = Pattern.of(item.text())
+        if not pattern.words:
+            raise item.bad("a fact needs at least one word")
+        if names is not None and (strange := sorted(pattern.parameters - set(names))):
+            raise item.bad(f"the tool has no argument {strange[0]!r} (its args are {', '.join(names)})")
+        if (plain or star) and pattern.negated:
+            raise item.bad("an effect says what it provides or clears; `not` belongs into `requires`")
+        if plain and any(map(is_wild, pattern.words)):
+            raise item.bad("`*` and `!` match facts that hold; they cannot be provided")
+        found.append(pattern)
+    return tuple(found)
+
+
+def _condition(node: Node | None, variables: tuple[str, ...]) -> Condition | None:
+    if node is None:
+        return None
+    with node.blamed():
+        return condition(node.text(), variables)
+
+
+# ---------------------------------------------------------------- the kind
+
+
+@dataclass(frozen=True, slots=True)
+class ContractRule:
+    """The calls of a run must keep the contracts of their tools, and reach the goal if there is one."""
+
+    kind: ClassVar[str] = "contract"
+    forms: ClassVar[tuple[Form, ...]] = (Field("contract", read_contract),)
+    contract: Contract
+    initial: Source = None
+    goal: Source = None
+    objects: Source = None
+
+    @property
+    def tools(self) -> tuple[Tools, ...]:
+        return ()
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(subjects=())
+
+    def judge(self, seen: Evidence, rules: Rules) -> Judged:
+        for source in (self.initial, self.goal, self.objects):
+            if isinstance(source, str) and seen.run_field(source) is MISSING:
+                return Judged("unsupported", (), f"The run has no field {source!r}.")
+        actions = list(self._actions(seen))
+        if self.goal is None and not actions:
+            return NOT_APPLICABLE
+        course = Simulation(self.contract, self._situation(seen)).run(actions)
+        return _judged(course, seen)
+
+    def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        if judged.verdict != "violated":
+            return judged
+        said = "The evidence is incomplete: a call may not have been seen."
+        return Judged("undecided", (), said, judged.details)
+
+    def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
+        return ()
+
+    def flaws(self) -> Iterator[str]:
+        """Tools whose needs nothing can provide, however the calls are ordered (deletions left aside)."""
+        if isinstance(self.initial, str):
+            return
+        dead = unreachable(self.contract, [Pattern.of(text) for text in self.initial or ()])
+        if dead:
+            missing = listed(f"{tool} (needs {' '.join(need.words)})" for tool, need in dead.items())
+            yield f"These tools can never be called in order: {missing}."
+
+    def _actions(self, seen: Evidence) -> Iterator[tuple[int, Action]]:
+        history = History.of(seen)
+        for i in seen.order:
+            call = seen.calls[i]
+            if call.executed or (call.error is not None and not is_blocked(call)):
+                result = history.result(i) if call.tool in self.contract.tools else None
+                yield i, Action(call.tool, history.arguments(i), result, call.succeeded)
+
+    def _situation(self, seen: Evidence) -> Situation:
+        objects = self._value(self.objects, seen)
+        goal = self._value(self.goal, seen)
+        return Situation(
+            initial=_facts(self._value(self.initial, seen)),
+            goal=None if goal is None else tuple(sorted(_facts(goal))),
+            objects=None if objects is None else frozenset(words_of(_names(objects))),
+            offered=None if seen.run.tools is None else frozenset(seen.run.tools),
+        )
+
+    @staticmethod
+    def _value(source: Source, seen: Evidence) -> Any:
+        return seen.run_field(source) if isinstance(source, str) else source
+
+
+def _facts(value: Any) -> frozenset[Fact]:
+    return frozenset(map(fact, value)) if isinstance(value, tuple) else facts_in(value)
+
+
+def _names(value: Any) -> list[Any]:
+    return list(value)
+
+
+def _judged(course: Course, seen: Evidence) -> Judged:
+    details: dict[str, Any] = {
+        "valid": course.valid,
+        "first_bad": course.first_bad,
+        "unmet": list(course.unmet),
+        "goal_reached": course.goal_reached,
+    }
+    if course.unclear is not None and not course.bad:
+        verdict: PolicyVerdict = "undecided" if course.recorded else "unsupported"
+        return Judged(verdict, (), f"{in_plain_words(course.unclear)}.", {**details, "valid": None})
+    if course.bad:
+        call = course.bad[0]
+        said = f"{seen.calls[call].tool} (call {call}) needs {', '.join(course.unmet)}."
+        return Judged("violated", course.bad, said, details)
+    if course.goal_reached is False:
+        if not seen.run.ended:
+            return Judged("undecided", (), "The goal is not reached yet.", {**details, "valid": None})
+        return Judged("violated", (), "The run ended without reaching its goal.", details)
+    return Judged("ok", (), "Every call was allowed.", details)
+
+
+# ---------------------------------------------------------------- what lint knows
+
+
+def unreachable(contract: Contract, initial: Sequence[Pattern]) -> dict[str, Pattern]:
+    """Tool -> a need that no sequence of allowed calls provides; parameters may take any value."""
+    available = list(initial)
+    waiting = dict(contract.tools)
+    grew = True
+    while grew:
+        grew = False
+        for name, tool in list(waiting.items()):
+            if all(_provided(need, available) for need in tool.requires):
+                available += [fact for effect in tool.effects for fact in effect.provides]
+                del waiting[name]
+                grew = True
+    return {
+        name: next(need for need in tool.requires if not _provided(need, available))
+        for name, tool in waiting.items()
+    }
+
+
+def _provided(need: Pattern, available: Sequence[Pattern]) -> bool:
+    return need.negated or any(_may_equal(need, fact) for fact in available)
+
+
+def _may_equal(a: Pattern, b: Pattern) -> bool:
+    return len(a.words) == len(b.words) and all(
+        x == y or _is_open(x) or _is_open(y) for x, y in zip(a.words, b.words, strict=True)
+    )
+
+
+def _is_open(word: str) -> bool:
+    return is_wild(word) or "{" in word or word.startswith("?")

@@ -1,0 +1,108 @@
+"""Counts: how often an action may, or must, be done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from synth.formal.solver import PlanRule
+from synth.judge.rules import Rules
+from synth.judge.wording import calls_in_words
+from synth.policies.evidence import Evidence
+from synth.policies.kinds.duty import NOT_APPLICABLE, Judged
+from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
+from synth.policies.kinds.plans import COPIES, Slot, never_both, slots_of
+from synth.policies.names import Names, Tools
+
+NUMBERS = {"once": 1, "twice": 2, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10}
+
+
+def _read(m: re.Match[str], names: Names, same: Paths) -> Count:
+    word = m["n"].lower()
+    count = int(word) if word.isdigit() else NUMBERS[word]
+    how = m["how"].lower()
+    return Count(
+        names.list(m["a"]),
+        least=count if how in ("at least", "exactly") else None,
+        most=count if how in ("at most", "exactly", "no more than") else None,
+    )
+
+
+def _never(m: re.Match[str], names: Names, same: Paths) -> Count:
+    return Count(names.list(m["a"]), most=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How often an action may, or must, be done. At most counts attempts, at least counts successes."""
+
+    kind: ClassVar[str] = "count"
+    forms: ClassVar[tuple[Form, ...]] = (
+        Sentence(
+            rf"(?P<a>.+?) {MUST} {HAPPEN} (?P<how>at most|at least|exactly|no more than) "
+            rf"(?P<n>\d{{1,6}}|{'|'.join(NUMBERS)})(?: times?)?",
+            _read,
+        ),
+        Sentence(rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN}", _never),
+    )
+    what: tuple[Tools, ...]
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def tools(self) -> tuple[Tools, ...]:
+        return self.what
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(subjects=(), forbids=self.what if self.most == 0 else ())
+
+    def judge(self, seen: Evidence, rules: Rules) -> Judged:
+        too_many = [i for tools in self.what for i in self._surplus(tools, seen)]
+        if too_many:
+            limit = "never" if self.most == 0 else f"at most {times_in_words(self.most or 0)}"
+            phrase = next(t.phrase for t in self.what if self._surplus(t, seen))
+            said = f"{phrase} may happen {limit}; {calls_in_words(sorted(too_many))} went beyond that."
+            return Judged("violated", tuple(sorted(too_many)), said)
+        for tools in self.what:
+            done = len(seen.successes(tools))
+            if self.least is not None and done < self.least:
+                said = f"{tools.phrase} succeeded {times_in_words(done)}, at least {self.least} are needed."
+                return Judged("violated" if seen.run.ended else "undecided", (), said)
+        if self.least is None and not any(seen.attempts(tools) for tools in self.what):
+            return NOT_APPLICABLE
+        return Judged("ok", (), "The count is kept.")
+
+    def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        if judged.verdict == "violated" and not judged.violations:
+            return Judged("undecided", (), judged.explanation)
+        if judged.verdict == "ok" and self.most is not None:
+            return Judged("undecided", (), "The evidence is incomplete: there may have been more calls.")
+        return judged
+
+    def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
+        for tools in self.what:
+            own = slots_of(tools, slots)
+            if self.least is not None and self.most is not None and self.least > self.most:
+                yield lambda w: w.any([])
+            if self.least:
+                some = own[:1] if self.least == 1 and len(tools.names) == 1 else own
+                yield lambda w, some=some: w.any(w.made(i) for i in some)  # type: ignore[misc]
+            if self.least and self.least >= COPIES and len(tools.names) == 1:
+                yield lambda w, own=own: w.all(w.made(i) for i in own)  # type: ignore[misc]
+            if self.most == 0:
+                yield lambda w, own=own: w.all(w.no(w.made(i)) for i in own)  # type: ignore[misc]
+            if self.most == 1:
+                yield from (never_both(i, j, lambda w: w.any([])) for i in own for j in own if i < j)
+
+    def flaws(self) -> tuple[str, ...]:
+        return ()
+
+    def _surplus(self, tools: Tools, seen: Evidence) -> list[int]:
+        return [] if self.most is None else seen.attempts(tools)[self.most :]
+
+
+def times_in_words(count: int) -> str:
+    return f"{count} time" if count == 1 else f"{count} times"

@@ -1,0 +1,207 @@
+"""Guards: a CEL condition that must hold whenever certain tools are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar
+
+from synth.formal.cel import FUNCTIONS, CannotEvaluate, Condition, condition, normal
+from synth.formal.solver import PlanRule
+from synth.judge.rules import Rules
+from synth.policies.evidence import MISSING, Evidence, made_by
+from synth.policies.history import History
+from synth.policies.kinds.conditions import in_plain_words
+from synth.policies.kinds.duty import NOT_APPLICABLE, Judged
+from synth.policies.kinds.kind import Field, Form, Traits
+from synth.policies.kinds.plans import Slot
+from synth.policies.names import Names, Tools
+from synth.policies.source import Node, loose_in, read_actions
+
+VARIABLES = ("args", "call", "run", "user")
+FIELDS = ("calls", "let", "when", "check", "message")
+
+_RUN_FIELD = re.compile(r"(?<![\w.])(has\()?run\.(\w+(?:\.\w+)*)")
+_LOOKED_UP = re.compile(r"""\b(?:last|last_call|earlier)\(\s*(\[[^\]]*\]|'[^']*'|"[^"]*")""")
+_QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
+
+
+def read_guard(node: Node, names: Names) -> Guard:
+    """`{calls, check, when?, let?, message?}`: `calls` names an action, or is a list of actions."""
+    node.only(FIELDS)
+    let: list[tuple[str, Condition]] = []
+    known: tuple[str, ...] = VARIABLES
+    parts = node.get("let")
+    for name, part in parts.pairs() if parts is not None else []:
+        if not name.isidentifier() or name in (*known, *FUNCTIONS):
+            raise part.bad(f"{name!r} cannot be the name of a part (taken, or not a name)")
+        let.append((name, _condition(part, known, boolean=False)))
+        known += (name,)
+    when, message = node.get("when"), node.get("message")
+    check = _condition(node.need("check"), known)
+    compiled = [check, *(part for _, part in let)]
+    if when is not None:
+        compiled.append(_condition(when, known))
+    return Guard(
+        what=read_actions(node.need("calls"), names),
+        check=check,
+        when=None if when is None else compiled[-1],
+        let=tuple(let),
+        message="" if message is None else message.text().rstrip("."),
+        needs=tuple(dict.fromkeys(name for part in compiled for name in _needed(part.text))),
+        history=any(set(FUNCTIONS) & part.names for part in compiled),
+        asked=tuple(name for part in compiled for name in _looked_up(part.text)),
+    )
+
+
+def _condition(node: Node, known: tuple[str, ...], *, boolean: bool = True) -> Condition:
+    with node.blamed():
+        return condition(node.text(), known, boolean=boolean)
+
+
+def _looked_up(text: str) -> Iterator[str]:
+    """Tools that a condition names in `last`, `last_call` and `earlier`."""
+    for argument in _LOOKED_UP.findall(text):
+        yield from (a or b for a, b in _QUOTED.findall(argument) if (a or b) != "*")
+
+
+def _needed(text: str) -> list[str]:
+    """Fields of the run that a condition reads without asking `has(run.x)` first."""
+    found = [(bool(asked), name.split(".")[0]) for asked, name in _RUN_FIELD.findall(text)]
+    optional = {name for asked, name in found if asked}
+    return [name for _, name in found if name not in optional and name not in ("id", "labels")]
+
+
+class NotRecorded(CannotEvaluate):
+    """A condition needs the arguments of a call whose arguments were not recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`check` must be true for every attempt at `what` for which `when` is true."""
+
+    kind: ClassVar[str] = "guard"
+    forms: ClassVar[tuple[Form, ...]] = (Field("guard", read_guard),)
+    what: tuple[Tools, ...]
+    check: Condition
+    when: Condition | None = None
+    let: tuple[tuple[str, Condition], ...] = ()
+    """Named parts, computed in order, that later parts, `when` and `check` may use."""
+    message: str = ""
+    needs: tuple[str, ...] = ()
+    """Fields of the run without which the guard is unsupported."""
+    history: bool = field(default=False)
+    """Does it look at earlier calls? Then a gap in the evidence leaves it open."""
+    asked: tuple[str, ...] = ()
+    """Tools whose earlier calls its conditions look up, by name."""
+
+    @property
+    def tools(self) -> tuple[Tools, ...]:
+        return self.what
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(subjects=self.what, loose=(*loose_in(self.what), *self.asked))
+
+    def judge(self, seen: Evidence, rules: Rules) -> Judged:
+        attempts = sorted({i for tools in self.what for i in seen.attempts(tools)}, key=seen.rank.__getitem__)
+        if not attempts:
+            return NOT_APPLICABLE
+        if lacking := self._lacking(seen, attempts):
+            return Judged("unsupported", (), lacking)
+        History.of(seen).given = 0
+        answers = {i: self._answer(i, seen) for i in attempts}
+        return self._summed(answers, seen)
+
+    def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        if judged.verdict != "violated" or not self.history:
+            return judged
+        return Judged("undecided", (), "The evidence is incomplete: earlier results may not have been seen.")
+
+    def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
+        return ()
+
+    def flaws(self) -> Iterator[str]:
+        if self.when is not None and self.when.text.strip() == "false":
+            yield "Its `when` is always false."
+
+    def _lacking(self, seen: Evidence, attempts: list[int]) -> str | None:
+        for name in self.needs:
+            if seen.run_field(name) is MISSING:
+                return f"The run has no field {name!r}."
+        if "user" in self._names and History.of(seen).user(attempts[0]) is None:
+            return "The run has no messages."
+        if "args" in self._names and all(seen.calls[i].arguments is None for i in attempts):
+            return "The arguments of the calls were not recorded."
+        return None
+
+    @property
+    def _names(self) -> frozenset[str]:
+        parts = [self.check, *([self.when] if self.when else []), *(part for _, part in self.let)]
+        return frozenset(name for part in parts for name in part.names)
+
+    def _answer(self, call: int, seen: Evidence) -> bool | CannotEvaluate | None:
+        """Is the guard kept at this call? None where it does not apply."""
+        history = History.of(seen)
+        history.open = ""
+        lookup = partial(history.lookup, call)
+        values = self._variables(call, seen, history)
+        try:
+            for name, part in self.let:
+                values[name] = part.value(values, lookup)
+            if self.when is not None and not self.when.holds(values, lookup):
+                return None
+            return self.check.holds(values, lookup)
+        except CannotEvaluate as problem:
+            if "args" in self._names and seen.calls[call].arguments is None:
+                return NotRecorded(f"The arguments of {made_by(call, seen)} were not recorded.")
+            return CannotEvaluate(history.open or in_plain_words(str(problem)))
+
+    def _variables(self, call: int, seen: Evidence, history: History) -> dict[str, Any]:
+        made = seen.calls[call]
+        arguments = history.arguments(call)
+        values: dict[str, Any] = {"run": _run_fields(seen)}
+        if arguments is not None:
+            values["args"] = arguments
+        values["call"] = {
+            "index": call,
+            "name": made.tool,
+            "id": made.id,
+            "step": made.step,
+            "error": made.error,
+        }
+        values["user"] = (history.user(call) or "") if "user" in self._names else ""
+        return values
+
+    def _summed(self, answers: Mapping[int, bool | CannotEvaluate | None], seen: Evidence) -> Judged:
+        broken = [i for i, answer in answers.items() if answer is False]
+        unclear = {i: answer for i, answer in answers.items() if isinstance(answer, CannotEvaluate)}
+        if broken:
+            return Judged("violated", tuple(sorted(broken)), self._in_words(broken, seen))
+        for problem in unclear.values():
+            if isinstance(problem, NotRecorded):
+                return Judged("unsupported", (), str(problem))
+        for call, problem in unclear.items():
+            return Judged("undecided", (), f"{made_by(call, seen)}: {problem}.")
+        if all(answer is None for answer in answers.values()):
+            return Judged("not_applicable", (), "No call met the guard's `when`.")
+        return Judged("ok", (), "The guard holds.")
+
+    def _in_words(self, broken: list[int], seen: Evidence) -> str:
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+        why = self.message or f"{self.check.text} is false"
+        return f"{made_by(broken[0], seen)}{more}: {why}."
+
+
+def _run_fields(seen: Evidence) -> dict[str, Any]:
+    """The fields of the run as conditions see them; messages and calls have their own names."""
+    if "run fields" not in seen.cache:
+        run = seen.run
+        fields = {name: value for name, value in run.extra.items() if name != "messages"}
+        fields |= {"id": run.id, "query": run.query, "agent": run.agent, "model": run.model}
+        fields |= {"labels": run.labels, "source": run.source}
+        seen.cache["run fields"] = normal(fields)
+    found: dict[str, Any] = seen.cache["run fields"]
+    return found

@@ -1,0 +1,116 @@
+"""What a kind of policy rule offers: how files state it, how a run is judged by it, what lint may know.
+
+A kind is a class, whole in one module: its sentences (or its YAML field), its formula and its answers
+stand side by side. Its instances are rules. `kinds.KINDS` holds ours; `plugins` adds what other
+distributions bring.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from synth.formal.constraints import Constraint
+from synth.formal.solver import PlanRule
+from synth.judge.rules import Rules
+from synth.policies.evidence import Evidence
+from synth.policies.kinds.duty import Judged
+from synth.policies.kinds.plans import Slot
+from synth.policies.names import Names, Tools
+from synth.policies.source import Node
+
+Paths = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+"""Pairs of argument paths (of the earlier call, of the later call) that must hold equal values."""
+
+MUST = r"(?:must|should|shall|has to|have to|needs to|need to)"
+HAPPEN = r"(?:happen|occur|take place|be (?:done|called|performed|carried out|executed|started))"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence that only policies have."""
+
+    pattern: str
+    """A regular expression for all of it, without the full stop; capitals do not matter."""
+    build: Callable[[re.Match[str], Names, Paths], PolicyKind]
+    same: bool = False
+    """May it end in `with the same FIELD`? Otherwise `build` is given no paths."""
+
+    def match(self, said: str) -> re.Match[str] | None:
+        return re.fullmatch(self.pattern, said, re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A sentence of the queries' language that states constraints of these types and no others."""
+
+    constraints: tuple[type, ...]
+    build: Callable[[Sequence[Constraint], Names, Paths], PolicyKind]
+    same: bool = False
+    """As for a `Sentence`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of the policy in the YAML file."""
+
+    name: str
+    read: Callable[[Node, Names], PolicyKind]
+    """BadInput where the value is wrong; `node.bad` makes one that names file, line and field."""
+
+
+Form = Sentence | Relation | Field
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What can be known of a rule without a run. What is left out is not known: lint passes over it."""
+
+    subjects: tuple[Tools, ...]
+    """Actions whose calls bring it to bear: where all are forbidden, it never applies. () = not known."""
+    needs: tuple[tuple[Tools, Tools], ...] = ()
+    """(first, then) each: every call of `then` needs an earlier one of `first`."""
+    forbids: tuple[Tools, ...] = ()
+    """Actions that must never happen, whatever else does."""
+    loose: tuple[str, ...] = ()
+    """Tools that it names without an action of the file."""
+    apart: bool = False
+    """Do its plan rules hold only where calls do not overlap?"""
+    turns: bool = False
+    """Does it ask which calls belong to one model message?"""
+
+
+class PolicyKind(Protocol):
+    """A kind of rule; an instance is one rule."""
+
+    kind: ClassVar[str]
+    """Its name in messages."""
+    forms: ClassVar[tuple[Form, ...]]
+    """How a file states it."""
+
+    @property
+    def tools(self) -> tuple[Tools, ...]:
+        """The actions it speaks of."""
+
+    @property
+    def traits(self) -> Traits: ...
+
+    def judge(self, seen: Evidence, rules: Rules) -> Judged:
+        """What the calls that were seen say, as if there had been no others."""
+
+    def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        """What is left of that answer where calls may be missing (`seen.run.problems` says why)."""
+
+    def plan_rules(self, slots: Sequence[Slot]) -> Iterable[PlanRule]:
+        """The rule over plans that make some of the `slots`; () where it says more than order and time."""
+
+    def flaws(self) -> Iterable[str]:
+        """Why no run can ever keep or break it, one sentence each; () where nothing is known."""
+
+
+def answer(rule: PolicyKind, seen: Evidence, rules: Rules) -> Judged:
+    """What a rule says about a run, as far as the evidence goes."""
+    judged = rule.judge(seen, rules)
+    return rule.unseen(judged, seen) if seen.run.problems else judged

@@ -1,0 +1,100 @@
+"""Overlap: actions that must not run at the same time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from synth.formal.solver import PlanRule
+from synth.judge.rules import Rules
+from synth.judge.wording import calls_in_words
+from synth.policies.evidence import Evidence
+from synth.policies.kinds.candidates import edges_of
+from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, judge_duties
+from synth.policies.kinds.formulas import Apart
+from synth.policies.kinds.kind import MUST, Form, Paths, Sentence, Traits
+from synth.policies.kinds.plans import Slot, never_both, slots_of
+from synth.policies.names import Names, Tools
+
+
+def _read(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
+    return NoOverlap(names.pairs(m["a"], m["b"]))
+
+
+def _each_other(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
+    actions = names.list(m["a"])
+    if len(actions) == 1:
+        return NoOverlap(((actions[0], actions[0]),))
+    return NoOverlap(tuple((a, b) for i, a in enumerate(actions) for b in actions[i + 1 :]))
+
+
+@dataclass(frozen=True, slots=True)
+class NoOverlap:
+    """No call of one action runs while a call of the other does; the one that starts later is named."""
+
+    kind: ClassVar[str] = "overlap"
+    forms: ClassVar[tuple[Form, ...]] = (
+        Sentence(rf"(?P<a>.+?) {MUST} not overlap(?: each other)?", _each_other),
+        Sentence(rf"(?P<a>.+?) {MUST} (?:not|never) overlap (?:with )?(?P<b>.+)", _read),
+    )
+    pairs: tuple[tuple[Tools, Tools], ...]
+
+    @property
+    def tools(self) -> tuple[Tools, ...]:
+        return tuple(tools for pair in self.pairs for tools in pair)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(subjects=())
+
+    def judge(self, seen: Evidence, rules: Rules) -> Judged:
+        both = [(a, b) for a, b in self.pairs if self._relevant(a, b, seen)]
+        if not both:
+            return NOT_APPLICABLE
+        if not seen.has_times:
+            return NO_TIMES
+        duties = [duty for a, b in both for duty in self._duties(a, b, seen)]
+        return judge_duties(duties, seen, rules)
+
+    def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        return judged
+
+    def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
+        for a, b in self.pairs:
+            for i in slots_of(a, slots):
+                for j in slots_of(b, slots):
+                    if i < j:
+                        yield never_both(
+                            i, j, lambda w, i=i, j=j: w.any((w.before(i, j), w.before(j, i)))  # type: ignore[misc]
+                        )  # fmt: skip
+
+    def flaws(self) -> tuple[str, ...]:
+        return ()
+
+    @staticmethod
+    def _relevant(a: Tools, b: Tools, seen: Evidence) -> bool:
+        return len({*seen.attempts(a), *seen.attempts(b)}) > 1 and bool(seen.attempts(a) and seen.attempts(b))
+
+    def _duties(self, a: Tools, b: Tools, seen: Evidence) -> Iterator[Duty]:
+        yield from self._one_side(a, b, seen)
+        if a.names != b.names:
+            yield from self._one_side(b, a, seen)
+
+    @staticmethod
+    def _one_side(later: Tools, earlier: Tools, seen: Evidence) -> Iterator[Duty]:
+        """Each call of `later` against the calls of `earlier` that started before it and can still run."""
+        times, rank = seen.times, seen.rank
+        others = seen.attempts(earlier)
+        running: list[int] = []
+        taken = 0
+        for j in seen.attempts(later):
+            while taken < len(others) and rank[others[taken]] < rank[j]:
+                running.append(others[taken])
+                taken += 1
+            lo, _ = edges_of(times.start(j))
+            running = [i for i in running if edges_of(times.end(i))[1] > lo]
+            said = f"{later.phrase} (call {j}) overlaps {earlier.phrase}"
+            said += f" ({calls_in_words(running)})." if running else "."
+            yield Duty(j, Apart(j, tuple(i for i in running if i != j)), said)

@@ -1,0 +1,82 @@
+"""Order: an action needs an earlier success of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from synth.formal.constraints import Before, Constraint
+from synth.formal.solver import PlanRule
+from synth.judge.rules import Rules
+from synth.policies.evidence import MISSING, Evidence, key_of
+from synth.policies.kinds.candidates import Ended, besides, without_arguments
+from synth.policies.kinds.duty import Duty, Judged, judge_duties, unproved
+from synth.policies.kinds.formulas import SomeEndedBefore
+from synth.policies.kinds.kind import Form, Paths, Relation, Traits
+from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
+from synth.policies.names import Names, Tools
+
+
+def _read(said: Sequence[Constraint], names: Names, same: Paths) -> Precedence:
+    orders = [c for c in said if isinstance(c, Before)]
+    return Precedence(tuple((names.actions[c.first], names.actions[c.then]) for c in orders), same)
+
+
+@dataclass(frozen=True, slots=True)
+class Precedence:
+    """Every attempt at `then` needs an earlier success of `first`, with equal arguments if asked."""
+
+    kind: ClassVar[str] = "precedence"
+    forms: ClassVar[tuple[Form, ...]] = (Relation((Before,), _read, same=True),)
+    pairs: tuple[tuple[Tools, Tools], ...]
+    """(first, then) each: a sentence may speak of several."""
+    same: Paths = ()
+
+    @property
+    def tools(self) -> tuple[Tools, ...]:
+        return tuple(tools for pair in self.pairs for tools in pair)
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(subjects=tuple(then for _, then in self.pairs), needs=self.pairs)
+
+    def judge(self, seen: Evidence, rules: Rules) -> Judged:
+        if self.same and without_arguments(seen, [tools for pair in self.pairs for tools in pair]):
+            return Judged("unsupported", (), "The arguments of the calls were not recorded.")
+        return judge_duties(
+            [d for first, then in self.pairs for d in self._duties(first, then, seen)], seen, rules
+        )
+
+    def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        return unproved(judged)
+
+    def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
+        for first, then in self.pairs:
+            for j in slots_besides(then, first, slots):
+                yield needs_one(j, slots_of(first, slots), lambda w, i, j=j: w.before(i, j))  # type: ignore[misc]
+
+    def flaws(self) -> tuple[str, ...]:
+        return ()
+
+    def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Duty]:
+        attempts = besides(seen.attempts(then), then, first, seen)
+        if not attempts:
+            return
+        groups: dict[Any, list[int]] = {}
+        for i in seen.successes(first):
+            groups.setdefault(self._key(seen, i, 0), []).append(i)
+        ended = {key: Ended(calls, seen) for key, calls in groups.items()}
+        for j in attempts:
+            key = self._key(seen, j, 1)
+            options = ended[key].before(j) if key in ended and key is not None else ()
+            said = f"{then.phrase} (call {j}) needs an earlier success of {first.phrase}{self._with()}."
+            yield Duty(j, SomeEndedBefore(j, options), said)
+
+    def _key(self, seen: Evidence, call: int, side: int) -> Any:
+        """What must be equal; None where the call does not have it."""
+        values = [seen.argument(call, pair[side]) for pair in self.same]
+        return None if MISSING in values else tuple(map(key_of, values))
+
+    def _with(self) -> str:
+        return " with the same " + " and ".join(".".join(b) for _, b in self.same) if self.same else ""

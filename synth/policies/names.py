@@ -1,0 +1,99 @@
+"""What policies are said in: the words of verdicts, and the actions that sentences may name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, get_args
+
+from synth.errors import BadInput
+
+if TYPE_CHECKING:
+    from synth.language.lexer import Vocabulary
+
+PolicyVerdict = Literal["ok", "violated", "not_applicable", "undecided", "unsupported"]
+Severity = Literal["error", "warning", "info"]
+Scope = Literal["run", "session"]
+
+VERDICTS: tuple[PolicyVerdict, ...] = get_args(PolicyVerdict)
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The tools that stand for one action of a policy file."""
+
+    phrase: str
+    names: tuple[str, ...]
+    """Tool names; `*` stands for any text, so that `*` alone is any tool."""
+
+    def __contains__(self, tool: str) -> bool:
+        return tool in self.names or any("*" in name and fnmatchcase(tool, name) for name in self.names)
+
+
+class Names:
+    """The actions that sentences may name."""
+
+    def __init__(self, actions: Mapping[str, Tools]) -> None:
+        self.actions = actions
+        """By phrase."""
+        self._plain = {_plain(phrase): tools for phrase, tools in actions.items()}
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names as the grammar of the queries wants them; made for the first sentence it reads."""
+        from synth.language.lexer import Vocabulary  # the language half, only for files that have sentences
+
+        return Vocabulary({"id": phrase, "phrase": phrase} for phrase in self.actions)
+
+    def list(self, text: str) -> tuple[Tools, ...]:
+        """`a and b and "c and d"` as actions: names first, longest match; BadInput for unknown names."""
+        found: list[Tools] = []
+        words = self._known(text)
+        if words is not None:
+            return (words,)
+        rest = text.strip()
+        while rest:
+            action, rest = self._first(rest)
+            found.append(action)
+        return tuple(found)
+
+    def pairs(self, first: str, then: str) -> tuple[tuple[Tools, Tools], ...]:
+        """Every action of one list with every action of another."""
+        return tuple((a, b) for a in self.list(first) for b in self.list(then))
+
+    @staticmethod
+    def is_tool(text: str) -> bool:
+        """Can the text be the name of a tool, or a pattern for some?"""
+        return re.fullmatch(r"[\w.:/*-]+", text) is not None
+
+    def _first(self, text: str) -> tuple[Tools, str]:
+        parts = re.split(r"\s+and\s+", text)
+        for count in range(len(parts), 0, -1):
+            head = self._known(" and ".join(parts[:count]))
+            if head is not None:
+                return head, " and ".join(parts[count:])
+        raise BadInput(self._unknown(parts[0]))
+
+    def _known(self, text: str) -> Tools | None:
+        name = _plain(text)
+        return self._plain.get(name) or self._plain.get(_plain(name.removeprefix("call ")))
+
+    def _unknown(self, name: str) -> str:
+        close = get_close_matches(_plain(name), list(self._plain), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        return f"no action is called {name.strip()!r} (expected one of {some_of(list(self.actions))}){hint}"
+
+
+def _plain(phrase: str) -> str:
+    text = " ".join(phrase.strip(' "“”').casefold().split())
+    return text.removeprefix("the ")
+
+
+def some_of(names: Sequence[str], limit: int = 5) -> str:
+    """`a, b, c, ...` for messages."""
+    return ", ".join(names[:limit]) + (", ..." if len(names) > limit else "")

@@ -1,0 +1,171 @@
+"""Policy files in a collector: versions, selection, sessions, broken files."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from collector.server import running
+from synth.errors import BadInput
+from tests.support.outside_policies import MODULE, installed
+from tests.support.traces import MS, Client, agent_request, agent_spans, new_id, request, settings, until
+
+ORDER = """\
+actions:
+  search: search
+  book: book
+policies:
+  - id: search-first
+    text: Search before you book.
+    rule: Search must happen before book.
+"""
+ONLY_SHOP = ORDER + "    applies: {service: shop}\n"
+
+
+def results(client: Client, run: str) -> dict[str, tuple[str, list[int]]]:
+    found = client.judged(run)
+    return {result["policy"]: (result["verdict"], result["violations"]) for result in found["policies"]}
+
+
+def test_a_pushed_policy_judges_the_runs_that_follow(fresh: Client) -> None:
+    before, after = new_id(), new_id()
+    fresh.send(agent_request(before, ["book", "search"]))
+    assert results(fresh, before) == {}
+    answer = fresh.http.put("/api/v1/policies/shop", content=ORDER)
+    assert (answer.status_code, answer.json()) == (200, {"name": "shop", "version": 1})
+    fresh.send(agent_request(after, ["book", "search"]))
+    assert results(fresh, after) == {"search-first": ("violated", [0])}
+    found = fresh.run(after)
+    assert (found["outcome"], found["verdict"]) == ("fail", None)
+    (finding,) = fresh.get("/findings", rule="policy:search-first")["items"]
+    assert (finding["run_id"], finding["tool"], finding["type"]) == (after, "book", "policy")
+    assert [item["id"] for item in fresh.get("/runs", policy="search-first")["items"]] == [after]
+
+
+def test_a_new_version_replaces_the_old_one_and_both_stay_readable(fresh: Client) -> None:
+    assert fresh.post("/policies", {"name": "shop", "text": ORDER}).status_code == 201
+    assert fresh.post("/policies", {"name": "shop", "text": ORDER}).json()["version"] == 1
+    assert fresh.post("/policies", {"name": "shop", "text": ONLY_SHOP}).json()["version"] == 2
+    shown = fresh.get("/policies/shop")
+    assert [(v["version"], v["active"]) for v in shown["versions"]] == [(2, True), (1, False)]
+    assert fresh.http.delete("/api/v1/policies/shop").status_code == 200
+    assert fresh.get("/policies")["items"] == []
+    assert fresh.http.delete("/api/v1/policies/shop").status_code == 404
+    run = new_id()
+    fresh.send(agent_request(run, ["book"]))
+    assert results(fresh, run) == {}
+
+
+def test_selectors_decide_which_runs_a_policy_is_for(fresh: Client) -> None:
+    fresh.post("/policies", {"name": "shop", "text": ONLY_SHOP})
+    shop, other = new_id(), new_id()
+    for run, service in ((shop, "shop"), (other, "other")):
+        spans = agent_spans(run, ["book"])
+        fresh.send(request(*spans, resource={"service.name": service}).SerializeToString())
+    assert results(fresh, shop) == {"search-first": ("violated", [0])}
+    assert results(fresh, other) == {"search-first": ("not_applicable", [])}
+
+
+def test_the_same_id_in_two_files_is_told_apart(fresh: Client) -> None:
+    fresh.post("/policies", {"name": "one", "text": ORDER})
+    fresh.post("/policies", {"name": "two", "text": ORDER})
+    run = new_id()
+    fresh.send(agent_request(run, ["search", "book"]))
+    assert results(fresh, run) == {"one/search-first": ("ok", []), "two/search-first": ("ok", [])}
+
+
+def test_a_session_policy_looks_at_the_earlier_runs_of_the_conversation(fresh: Client) -> None:
+    fresh.post("/policies", {"name": "shop", "text": "scope: session\n" + ORDER})
+    conversation = {"gen_ai.conversation.id": "talk-1"}
+    first, second, stranger = new_id(), new_id(), new_id()
+    for minute, run, calls in ((0, first, ["search"]), (1, second, ["book"])):
+        spans = agent_spans(run, calls)
+        for span in spans:
+            span["start"] += minute * 60_000 * MS
+            span["end"] += minute * 60_000 * MS
+        spans[-1]["at"].update(conversation)
+        fresh.send(request(*spans).SerializeToString())
+        fresh.judged(run)
+    fresh.send(agent_request(stranger, ["book"]))
+    assert results(fresh, second) == {"search-first": ("ok", [])}
+    assert results(fresh, stranger) == {"search-first": ("violated", [0])}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "policies: [", "/etc/passwd", "policies: 5", "unknown: 1", "a: &a [*a, *a]", "\x00"]
+)
+def test_a_broken_policy_file_is_refused_and_never_read_from_the_disk(shared: Client, text: str) -> None:
+    answer = shared.post("/policies", {"name": "bad", "text": text})
+    assert answer.status_code == 400, answer.text
+    assert "root:" not in answer.text
+    assert "No such file" not in answer.text
+    assert shared.http.get("/api/v1/policies/bad").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["", "../x", "a b", "x" * 200, "."])
+def test_a_policy_file_needs_a_plain_name(shared: Client, name: str) -> None:
+    assert shared.post("/policies", {"name": name, "text": ORDER}).status_code == 400
+
+
+def test_policies_are_loaded_at_start_from_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    (folder / "shop.yaml").write_text(ORDER)
+    (folder / "notes.txt").write_text("not a policy")
+    with running(settings(tmp_path, policies=folder)) as url, Client(url) as client:
+        assert [item["name"] for item in client.get("/policies")["items"]] == ["shop"]
+
+
+def test_a_broken_policy_file_stops_the_start_and_names_the_line(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(ORDER + "    colour: red\n")
+    service = running(settings(tmp_path, policies=tmp_path / "bad.yaml"))
+    with pytest.raises(BadInput, match=r"bad\.yaml:.*colour"), service:
+        raise AssertionError("the collector started")
+
+
+def test_an_open_run_is_judged_again_at_its_end(fresh: Client) -> None:
+    fresh.post("/policies", {"name": "shop", "text": ORDER})
+    run = new_id()
+    book, root = agent_spans(run, ["book"])
+    fresh.send(request(book).SerializeToString())
+    for _ in until(10):
+        if (found := fresh.judged(run, complete=False))["policies"]:
+            break
+    assert found["outcome"] == "fail"
+    fresh.send(request(root).SerializeToString())
+    assert results(fresh, run) == {"search-first": ("violated", [0])}
+
+
+def test_a_stored_file_that_cannot_be_read_any_more_does_not_stop_the_others(tmp_path: Path) -> None:
+    """As after a downgrade, or an upgrade that reads more strictly."""
+    with running(settings(tmp_path, checkers=0)) as url, Client(url) as client:
+        client.post("/policies", {"name": "good", "text": ORDER})
+        client.post("/policies", {"name": "bad", "text": ORDER})
+    connection = sqlite3.connect(tmp_path / "store.db")
+    with connection:
+        connection.execute("UPDATE policies SET text = 'policies: [' WHERE name = 'bad'")
+    connection.close()
+    with running(settings(tmp_path)) as url, Client(url) as client:
+        run = new_id()
+        client.send(agent_request(run, ["book"]))
+        assert results(client, run) == {"search-first": ("violated", [0])}
+
+
+def test_a_policy_kind_of_another_distribution_is_judged_by_the_checkers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside = tmp_path / "site"
+    outside.mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(outside))  # the checkers find it as an installed distribution
+    file = ORDER.replace("rule: Search must happen before book.", "pairs: Search")
+    with installed(outside) as put:
+        put(f"pairs = {MODULE}:Pairs")
+        with running(settings(tmp_path)) as url, Client(url) as client:
+            assert client.post("/policies", {"name": "shop", "text": file}).status_code == 201
+            odd, even = new_id(), new_id()
+            client.send(agent_request(odd, ["search", "book"]))
+            client.send(agent_request(even, ["search", "search"]))
+            assert results(client, odd) == {"search-first": ("violated", [0])}
+            assert results(client, even) == {"search-first": ("ok", [])}

@@ -1,0 +1,122 @@
+"""The gRPC receiver: what the official exporter and a plain channel get."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from google.rpc.status_pb2 import Status
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2_grpc import LogsServiceStub
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2_grpc import MetricsServiceStub
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+
+from collector.server import running
+from tests.support.traces import Client, agent_spans, new_id, request, settings
+
+EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, str]]:
+    """(HTTP client, gRPC target)."""
+    port = free_port()
+    with running(settings(tmp_path_factory.mktemp("grpc"), grpc_port=port)) as url, Client(url) as client:
+        yield client, f"127.0.0.1:{port}"
+
+
+def test_an_export_is_stored_before_it_is_answered(both: tuple[Client, str]) -> None:
+    client, target = both
+    run = new_id()
+    with grpc.insecure_channel(target) as channel:
+        answer = TraceServiceStub(channel).Export(request(*agent_spans(run, ["a", "b"])), timeout=10)
+    assert answer == ExportTraceServiceResponse()
+    assert len(client.get(f"/runs/{run}/spans")["items"]) == 3
+
+
+@pytest.mark.parametrize("compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip])
+def test_the_official_exporter_delivers(both: tuple[Client, str], compression: grpc.Compression) -> None:
+    client, target = both
+    provider = TracerProvider()
+    exporter = OTLPSpanExporter(target, insecure=True, compression=compression)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    with provider.get_tracer("t").start_as_current_span("work") as span:
+        trace = f"{span.get_span_context().trace_id:032x}"
+    provider.shutdown()
+    assert [span["name"] for span in client.get(f"/runs/{trace}/spans")["items"]] == ["work"]
+
+
+def test_a_malformed_span_rejects_only_itself(both: tuple[Client, str]) -> None:
+    client, target = both
+    run = new_id()
+    message = request(*agent_spans(run, ["a", "b"]))
+    message.resource_spans[0].scope_spans[0].spans[0].span_id = b"abc"
+    with grpc.insecure_channel(target) as channel:
+        answer = TraceServiceStub(channel).Export(message, timeout=10)
+    assert answer.partial_success.rejected_spans == 1
+    assert "span_id" in answer.partial_success.error_message
+    assert len(client.get(f"/runs/{run}/spans")["items"]) == 2
+
+
+def refusal(target: str, body: bytes, **options: object) -> grpc.RpcError:
+    with grpc.insecure_channel(target) as channel, pytest.raises(grpc.RpcError) as caught:
+        channel.unary_unary(EXPORT)(body, timeout=20, **options)
+    return caught.value
+
+
+def test_broken_bytes_are_invalid_argument_with_details(both: tuple[Client, str]) -> None:
+    error = refusal(both[1], b"\xff\xff\xff")
+    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
+    details = dict(error.trailing_metadata())["grpc-status-details-bin"]
+    assert Status.FromString(details).message == error.details()
+
+
+@pytest.mark.parametrize("compression", [grpc.Compression.NoCompression, grpc.Compression.Gzip])
+def test_a_message_that_is_too_big_is_refused_also_when_it_unpacks(
+    both: tuple[Client, str], compression: grpc.Compression
+) -> None:
+    error = refusal(both[1], bytes(30 * 1024 * 1024), compression=compression)
+    assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def test_metrics_and_logs_are_accepted_and_dropped(both: tuple[Client, str]) -> None:
+    from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+
+    with grpc.insecure_channel(both[1]) as channel:
+        assert MetricsServiceStub(channel).Export(ExportMetricsServiceRequest(), timeout=10).ByteSize() == 0
+        assert LogsServiceStub(channel).Export(ExportLogsServiceRequest(), timeout=10).ByteSize() == 0
+
+
+def test_a_key_is_needed_once_there_is_one(tmp_path: Path) -> None:
+    port, run = free_port(), new_id()
+    body = request(*agent_spans(run, ["a"])).SerializeToString()
+    target = f"127.0.0.1:{port}"
+    with running(settings(tmp_path, grpc_port=port)) as url, Client(url) as client:
+        made = client.http.post("/api/v1/keys", json={"name": "root", "scopes": ["admin"]}).json()["key"]
+        assert refusal(target, body).code() is grpc.StatusCode.UNAUTHENTICATED
+        with grpc.insecure_channel(target) as channel:
+            metadata = (("authorization", f"Bearer {made}"),)
+            assert channel.unary_unary(EXPORT)(body, timeout=10, metadata=metadata) == b""
+
+
+def test_a_taken_grpc_port_stops_the_start_with_a_plain_message(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        collector = running(settings(tmp_path, grpc_port=other.getsockname()[1]))
+        with pytest.raises(OSError, match="gRPC port"), collector:
+            raise AssertionError("the collector started")
+    assert not (tmp_path / "store.db").exists()

@@ -1,0 +1,28 @@
+"""Which conversation a request continues, where there are more than are kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from pdoctor_trace.raw_loops import conversations
+from pdoctor_trace.raw_loops.messages import Asked, Outgoing
+from pdoctor_trace.raw_loops.tracker import Tracker
+
+
+def asking(text: int, key: str | None = None) -> Outgoing:
+    return Outgoing("openai", history=[text], query="go", user_last=True, tools=[("add", None)], key=key)
+
+
+def test_a_conversation_that_was_forgotten_goes_on_under_its_server_held_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(conversations, "MAX_CONVERSATIONS", 1)
+    tracker = Tracker()
+    first = tracker.request(asking(1))
+    assert first is not None
+    tracker.reply(first, [Asked("call_1", "add", "{}")], has_text=False, final=True, key="resp_1")
+    second = tracker.request(asking(2))
+    assert second not in (None, first)
+    assert tracker.request(asking(3, key="resp_1")) is first
+    tracker.end()
+    assert not tracker.waits

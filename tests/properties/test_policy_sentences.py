@@ -1,0 +1,287 @@
+"""Every kind of policy rule: its sentences mean one thing, and what is missing never makes it say more."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import pytest
+
+from synth.errors import BadInput
+from synth.observed.run import Run
+from synth.policies import Rules
+from synth.policies.evidence import Evidence
+from synth.policies.kinds import KINDS, Field, Judged, Names, Relation, Sentence, Tools, Traits
+from synth.policies.kinds.absence import AbsenceAfter
+from synth.policies.kinds.adjacency import Adjacency
+from synth.policies.kinds.count import Count
+from synth.policies.kinds.gap import Gap
+from synth.policies.kinds.kind import Form, Paths, PolicyKind, answer
+from synth.policies.kinds.overlap import NoOverlap
+from synth.policies.kinds.precedence import Precedence
+from synth.policies.kinds.response import Response
+from synth.policies.kinds.turn import Alone
+from synth.policies.kinds.window import Window
+from synth.policies.load import load_policies
+from synth.policies.sentences import OURS, read_sentence
+from tests.support.building import call, run
+
+PHRASES = ("pay", "verify", "D and E", "turn off", "overlap check", "follow up", "start over")
+ACTIONS = {phrase: Tools(phrase, (phrase.replace(" ", "_"),)) for phrase in PHRASES}
+NAMES = Names({**ACTIONS, "any tool": Tools("any tool", ("*",))})
+SECOND = 10**9
+UNITS = {"s": SECOND, "seconds": SECOND, "minutes": 60 * SECOND, "h": 3600 * SECOND, "days": 86400 * SECOND}
+
+Pairs = tuple[tuple[Tools, Tools], ...]
+Made = tuple[str, PolicyKind]
+"""A sentence and the rule that it states."""
+
+
+def listed(r: random.Random, most: int = 2) -> tuple[str, tuple[Tools, ...]]:
+    """A list of actions in words, and the actions."""
+    some = r.sample(list(ACTIONS.values()), r.randint(1, most))
+    return " and ".join(f'"{t.phrase}"' if " " in t.phrase else t.phrase for t in some), tuple(some)
+
+
+def pairs(r: random.Random) -> tuple[str, str, Pairs]:
+    """Two lists of actions in words, and every action of one with every action of the other."""
+    (a, first), (b, then) = listed(r), listed(r)
+    return a, b, tuple((x, y) for x in first for y in then)
+
+
+def must(r: random.Random) -> str:
+    return r.choice(("must", "should", "has to", "have to", "need to"))
+
+
+def happen(r: random.Random) -> str:
+    return r.choice(("happen", "occur", "take place", "be called", "be carried out"))
+
+
+def duration(r: random.Random) -> tuple[str, int]:
+    amount, unit = r.randint(1, 90), r.choice(list(UNITS))
+    return f"{amount} {unit}", amount * UNITS[unit]
+
+
+def same(r: random.Random) -> tuple[str, Paths]:
+    if r.random() < 0.6:
+        return "", ()
+    return " with the same id and user.name", ((("id",), ("id",)), (("user", "name"), ("user", "name")))
+
+
+def precedence(r: random.Random) -> Made:
+    (a, b, both), (ending, paths) = pairs(r), same(r)
+    return f"{a} must happen before {b}{ending}", Precedence(both, paths)
+
+
+def response(r: random.Random) -> Made:
+    (a, b, both), (ending, paths), (limit, ns) = pairs(r), same(r), duration(r)
+    said, within = r.choice((("", None), (f" within {limit}", ns)))
+    return f"{a} {must(r)} be followed by {b}{said}{ending}", Response(both, within, paths)
+
+
+def absence(r: random.Random) -> Made:
+    a, b, both = pairs(r)
+    return f"{b} {must(r)} {r.choice(('never', 'not'))} {happen(r)} after {a}", AbsenceAfter(both)
+
+
+def count(r: random.Random) -> Made:
+    (a, what), n = listed(r), r.randint(0, 4)
+    how = r.choice(("at most", "no more than", "at least", "exactly", "never"))
+    if how == "never":
+        return f"{a} {must(r)} never {happen(r)}", Count(what, most=0)
+    least = None if how in ("at most", "no more than") else n
+    return f"{a} {must(r)} {happen(r)} {how} {n} times", Count(what, least, None if how == "at least" else n)
+
+
+def adjacency(r: random.Random) -> Made:
+    a, b, both = pairs(r)
+    if r.random() < 0.5:
+        return f"{a} {must(r)} {happen(r)} immediately before {b}", Adjacency(both)
+    return f"{b} {must(r)} {happen(r)} immediately after {a}", Adjacency(both)
+
+
+def window(r: random.Random) -> Made:
+    (a, what), at = listed(r), r.randint(1, 1438)
+    clock = f"{at // 60:02d}:{at % 60:02d}"
+    if r.random() < 0.5:
+        return f"{a} must happen before {clock}", Window(tuple((t, None, at) for t in what))
+    return f"{a} must happen after {clock}", Window(tuple((t, at, None) for t in what))
+
+
+def gap(r: random.Random) -> Made:
+    (a, b, both), (limit, ns) = pairs(r), duration(r)
+    begin = r.choice(("start", "begin", happen(r)))
+    if r.random() < 0.5:
+        return f"{b} {must(r)} {begin} within {limit} {r.choice(('after', 'of'))} {a}", Gap(both, within=ns)
+    return f"{b} {must(r)} {begin} at least {limit} after {a}", Gap(both, least=ns)
+
+
+def overlap(r: random.Random) -> Made:
+    if r.random() < 0.5:
+        a, b, both = pairs(r)
+        return f"{a} {must(r)} not overlap {r.choice(('', 'with '))}{b}", NoOverlap(both)
+    a, what = listed(r, 3)
+    every = tuple((x, y) for i, x in enumerate(what) for y in what[i + 1 :]) or ((what[0], what[0]),)
+    return f"{a} {must(r)} not overlap{r.choice(('', ' each other'))}", NoOverlap(every)
+
+
+def turn(r: random.Random) -> Made:
+    a, what = listed(r)
+    return f"{a} {must(r)} be alone in {r.choice(('its', 'their'))} turn", Alone(what)
+
+
+SENTENCES: dict[str, Callable[[random.Random], Made]] = {
+    "precedence": precedence,
+    "response": response,
+    "absence_after": absence,
+    "count": count,
+    "adjacency": adjacency,
+    "window": window,
+    "gap": gap,
+    "overlap": overlap,
+    "turn": turn,
+}
+FIELDS = {
+    "guard": "{calls: pay, check: \"last('verify') != null\"}",
+    "provenance": "{calls: pay, argument: id, from: verify}",
+    "contract": "{initial: [], tools: {pay: {requires: p}, verify: {provides: p}}}",
+    "behaviour": "(until pay verify)",
+}
+
+
+def trials(kind: str, number: int = 150) -> Iterator[Made]:
+    r = random.Random(f"sentences {kind}")
+    return (SENTENCES[kind](r) for _ in range(number))
+
+
+def test_every_kind_is_whole_and_tried() -> None:
+    for kind in KINDS:
+        stated = SENTENCES if any(not isinstance(form, Field) for form in kind.forms) else FIELDS
+        assert kind.forms
+        assert kind.kind in stated
+    assert {kind.kind for kind in KINDS} == {*SENTENCES, *FIELDS}
+    assert len({kind.kind for kind in KINDS}) == len(KINDS)
+
+
+# ---------------------------------------------------------------- sentences
+
+
+def as_said(rule: PolicyKind) -> Any:
+    """The rule with its pairs in one order: which is stated first does not matter."""
+    both = getattr(rule, "pairs", None)
+    return rule if both is None else replace(rule, pairs=tuple(sorted(both, key=repr)))  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("kind", SENTENCES)
+def test_a_sentence_reads_back_as_the_rule_it_states(kind: str) -> None:
+    for said, rule in trials(kind):
+        read = read_sentence(f"{said[0].upper()}{said[1:]}.", NAMES)
+        assert as_said(read) == as_said(rule), said
+        assert {*rule.traits.subjects} <= {*read.tools}
+        assert {tools.phrase for tools in read.tools} <= {*PHRASES}
+
+
+def meanings(said: str, forms: Sequence[Form]) -> set[Any]:
+    """What the forms that match a sentence make of it; the grammar is asked after all of them."""
+    found = set()
+    for form in forms:
+        if isinstance(form, Sentence) and (match := form.match(said)):
+            try:
+                found.add(as_said(form.build(match, NAMES, ())))
+            except BadInput:
+                continue
+    return found
+
+
+def shuffled(said: str, r: random.Random) -> Any:
+    """What a sentence means where the kinds stand in another order."""
+    kinds = r.sample(KINDS, len(KINDS))
+    return as_said(read_sentence(said, NAMES, tuple(form for kind in kinds for form in kind.forms)))
+
+
+@pytest.mark.parametrize("kind", SENTENCES)
+def test_no_sentence_has_two_meanings_whatever_the_order_of_the_kinds(kind: str) -> None:
+    r = random.Random(kind)
+    for said, rule in trials(kind):
+        assert len(meanings(said, OURS)) <= 1, said
+        assert shuffled(said, r) == as_said(rule), said
+
+
+def test_a_form_that_reads_sentences_of_others_is_caught() -> None:
+    greedy = Sentence(r"(?P<a>\w+) must .*happen.*", lambda m, names, same: Alone(names.list(m["a"])))
+    caught = [said for said, _ in trials("count") if len(meanings(said, (*OURS, greedy))) > 1]
+    assert caught
+
+
+def test_only_precedence_and_window_are_read_by_the_grammar() -> None:
+    assert [kind.kind for kind in KINDS if any(isinstance(form, Relation) for form in kind.forms)] == [
+        "precedence",
+        "window",
+    ]
+
+
+# ---------------------------------------------------------------- what was not seen
+
+
+def some_run(r: random.Random) -> Run:
+    calls = []
+    for _ in range(r.randint(0, 6)):
+        start = r.choice((None, r.randint(0, 9)))
+        end = None if start is None else start + r.randint(0, 2)
+        name = r.choice(("pay", "pay", "verify", "verify", "turn_off"))
+        made = call("a", start, end, step=r.choice((None, 1, 2)), with_text=False, arguments={"id": 1})
+        calls.append(replace(made, tool=name, error=r.choice((None, None, "no"))))
+    return run(calls)
+
+
+def rules_of(kind: str) -> Iterator[PolicyKind]:
+    """Rules of a kind over the actions of the runs."""
+    if kind in FIELDS:
+        text = f"actions: {{pay: pay, verify: verify}}\npolicies:\n  - {{id: P, {kind}: {FIELDS[kind]!r}}}\n"
+        yield load_policies(text.replace(repr(FIELDS[kind]), FIELDS[kind])).policies[0].rule
+        return
+    for _, rule in trials(kind, 400):
+        if {tools.phrase for tools in rule.tools} <= {"pay", "verify"}:
+            yield rule
+
+
+OFF = Rules(z3="off")
+
+
+def says_no_more(rule: PolicyKind, seen: Run) -> bool:
+    """Is the answer where calls may be missing the answer on what was seen, or none?"""
+    whole = answer(rule, Evidence(seen), OFF)
+    rest = answer(rule, Evidence(replace(seen, problems=("a hole in the step index",))), OFF)
+    return rest.verdict == "undecided" or (rest.verdict, rest.violations) == (whole.verdict, whole.violations)
+
+
+@pytest.mark.parametrize("kind", [*SENTENCES, *FIELDS])
+def test_where_calls_may_be_missing_a_rule_says_the_same_or_nothing(kind: str) -> None:
+    r = random.Random(f"unseen {kind}")
+    rules = list(rules_of(kind))
+    assert rules
+    for _ in range(150):
+        rule, seen = r.choice(rules), some_run(r)
+        assert says_no_more(rule, seen), (rule, seen)
+
+
+@dataclass(frozen=True)
+class Hopeful(Count):
+    """Takes a gap for a reason to trust."""
+
+    kind: ClassVar[str] = "hopeful"
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(subjects=())
+
+    def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        return replace(judged, verdict="ok", violations=())
+
+
+def test_a_rule_that_says_more_where_it_saw_less_is_caught() -> None:
+    r = random.Random(3)
+    hopeful = Hopeful((ACTIONS["pay"],), most=1)
+    assert not all(says_no_more(hopeful, some_run(r)) for _ in range(50))

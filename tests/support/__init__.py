@@ -1,0 +1,1 @@
+"""What the tests of several parts share: builders, servers, sinks, scripted models, a browser."""

@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from synth.agents import AGENTS, Job, OutOfIterations, Settings, load, run_tool
+from synth.agents.mock_tools import ToolLog, mock_tools
+from synth.agents.replay import run_record
+from synth.agents.user_callable import GIVEN, as_agent, load_callable
+from synth.agents.worker import traced
+from synth.errors import BadInput
+from synth.simulated_model import AIRLINE, SimulatedModel, read_records
+from tests.support.bench_cases import order_case
+
+CASE = order_case()
+EXPECTED = ["flour_delivery", "dough_kneading", "oven_inspection", "loaf_shaping"]
+RECORDS = read_records(AIRLINE / "runs.jsonl")
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[SimulatedModel]:
+    with SimulatedModel(RECORDS) as running:
+        yield running
+
+
+def job(
+    model: SimulatedModel, name: str = "simulated-perfect", max_iterations: int = 50
+) -> tuple[Job, ToolLog]:
+    log = ToolLog()
+    return Job(
+        CASE.query, mock_tools(CASE, log), Settings(name, model.base_url, "key", 0.0, max_iterations)
+    ), log
+
+
+@pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
+def test_every_shipped_agent_carries_out_the_plan_of_its_model(agent: str, model: SimulatedModel) -> None:
+    given, log = job(model)
+    outcome = load(agent)(given)
+    assert [call.name for call in log.calls] == EXPECTED
+    assert outcome.iterations == 5
+
+
+@pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
+def test_every_shipped_agent_passes_the_descriptions_on_by_which_tools_are_known(
+    agent: str, model: SimulatedModel
+) -> None:
+    """No tool name can spell `X-ray`: the model must read it in the description."""
+    pair = ("the X-ray imaging", "the owner call")
+    case = order_case("The X-ray imaging must follow the owner call.", pair)
+    log = ToolLog()
+    load(agent)(Job(case.query, mock_tools(case, log), Settings("simulated-perfect", model.base_url, "key")))
+    assert [call.name for call in log.calls] == ["owner_call", "x_ray_imaging"]
+
+
+@pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
+def test_every_shipped_agent_stops_at_its_iteration_limit(agent: str, model: SimulatedModel) -> None:
+    given, log = job(model, "simulated-loops", max_iterations=6)
+    with pytest.raises(OutOfIterations):
+        load(agent)(given)
+    assert [call.name for call in log.calls] == ["flour_delivery"] * 6
+
+
+@pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
+def test_no_shipped_agent_breaks_on_an_invented_tool(agent: str, model: SimulatedModel) -> None:
+    given, log = job(model, "simulated-invents")
+    load(agent)(given)
+    assert [call.name for call in log.calls] == EXPECTED
+
+
+@pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
+def test_no_shipped_agent_executes_a_call_whose_arguments_are_no_json(
+    agent: str, model: SimulatedModel
+) -> None:
+    given, log = job(model, "simulated-malformed")
+    load(agent)(given)
+    assert len(log.calls) < 4
+
+
+def test_tokens_are_counted_as_the_server_reports_them(model: SimulatedModel) -> None:
+    given, _ = job(model)
+    assert load("raw-loop")(given).tokens == load("openai-tools")(given).tokens > 500
+
+
+def test_a_careful_loop_says_what_was_wrong_with_a_call() -> None:
+    tools = mock_tools(CASE, ToolLog())
+    assert run_tool(tools, "flour_delivery", "{}").startswith("Success")
+    assert run_tool(tools, "flour_delivery", "").startswith("Success")
+    assert run_tool(tools, "nope", "{}") == "Error: there is no tool named nope."
+    assert run_tool(tools, "flour_delivery", "{").startswith(
+        "Error: the arguments of flour_delivery are not JSON"
+    )
+    assert run_tool(tools, "flour_delivery", "[1]").startswith(
+        "Error: the arguments of flour_delivery are not a"
+    )
+
+
+def test_an_unknown_agent_names_the_known_ones() -> None:
+    with pytest.raises(BadInput, match="expected one of openai-tools, raw-loop"):
+        load("rawloop")
+
+
+# ---------------------------------------------------------------- agents of the user
+
+
+def test_a_callable_is_given_what_its_parameters_are_called(model: SimulatedModel) -> None:
+    seen: dict[str, Any] = {}
+
+    def agent(
+        query: str, langchain_tools: Any, openai_tools: Any, call_tool: Any, model: str, other: int = 3
+    ) -> str:
+        seen.update(query=query, names=[tool.name for tool in langchain_tools], model=model, other=other)
+        return str(call_tool(openai_tools[0]["function"]["name"], "{}"))
+
+    given, log = job(model)
+    outcome = as_agent(agent)(given)
+    assert outcome.answer == "Success: the flour delivery is done."
+    assert [call.name for call in log.calls] == ["flour_delivery"]
+    assert seen == {
+        "query": CASE.query,
+        "names": [action.tool for action in CASE.actions],
+        "model": "simulated-perfect",
+        "other": 3,
+    }
+
+
+def test_two_positional_parameters_are_query_and_tools(model: SimulatedModel) -> None:
+    def agent(question: str, functions: list[Any]) -> None:
+        assert question == CASE.query
+        for function in functions:
+            function()
+
+    given, log = job(model)
+    assert as_agent(agent)(given).answer == ""
+    assert len(log.calls) == 4
+
+
+def test_an_async_callable_is_awaited(model: SimulatedModel) -> None:
+    async def agent(query: str, tools: list[Any]) -> str:
+        return str(tools[1]())
+
+    given, _ = job(model)
+    assert as_agent(agent)(given).answer == "Success: the oven inspection is done."
+
+
+def test_every_offered_parameter_can_be_given(model: SimulatedModel) -> None:
+    given, _ = job(model)
+    assert [one.name for one in GIVEN if one.value(given) is None] == []
+
+
+def test_a_parameter_that_cannot_be_filled_is_named() -> None:
+    def agent(query: str, tools: Any, database: Any) -> None:
+        """Wants what we do not have."""
+
+    with pytest.raises(BadInput, match="cannot fill parameter 'database'"):
+        as_agent(agent)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_module:agent", "cannot import 'no_such_module'"),
+        ("json:nothing", "'json' has no 'nothing'"),
+        ("json:__name__", "is not callable"),
+    ],
+)
+def test_a_callable_that_is_not_there_is_explained(name: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        load_callable(name)
+
+
+# ---------------------------------------------------------------- services and programs
+
+
+def test_a_service_is_asked_with_tools_it_can_call_and_the_context_of_the_run(model: SimulatedModel) -> None:
+    seen: dict[str, Any] = {}
+
+    class Service(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:
+            """Quiet."""
+
+        def do_POST(self) -> None:
+            task = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            name = task["tools"][1]["function"]["name"]
+            done = httpx.post(f"{task['tools_url']}/{name}", json={})
+            wrong = httpx.post(f"{task['tools_url']}/no_such_tool", json={})
+            seen.update(
+                task=task, headers=dict(self.headers), done=done.text, wrong=(wrong.status_code, wrong.text)
+            )
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"all done")
+
+    with HTTPServer(("127.0.0.1", 0), Service) as server:
+        threading.Thread(target=server.handle_request).start()
+        given, log = job(model)
+        with traced("ab" * 16, "case-1"):
+            outcome = load(f"http://127.0.0.1:{server.server_address[1]}/agent")(given)
+    assert outcome.answer == "all done"
+    assert [call.name for call in log.calls] == ["oven_inspection"]
+    assert seen["done"] == "Success: the oven inspection is done."
+    assert seen["wrong"] == (400, "Error: there is no tool named no_such_tool.")
+    assert seen["task"]["case_id"] == "case-1"
+    assert seen["headers"]["traceparent"].split("-")[1] == "ab" * 16
+    assert seen["headers"]["baggage"] == "pdoctor.case.id=case-1"
+
+
+def test_a_program_that_fails_is_a_crash_of_the_agent(model: SimulatedModel) -> None:
+    given, _ = job(model)
+    with pytest.raises(subprocess.CalledProcessError):
+        load(f"exec:{sys.executable} -c 'raise SystemExit(3)'")(given)
+
+
+def test_an_empty_command_is_explained() -> None:
+    with pytest.raises(BadInput, match="needs a command"):
+        load("exec:")
+
+
+# ---------------------------------------------------------------- recorded runs
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["run_id"])
+def test_a_recorded_run_is_made_again_call_by_call(record: Mapping[str, Any], model: SimulatedModel) -> None:
+    log = ToolLog()
+    settings = Settings(f"replay:{record['run_id']}", model.base_url, "key")
+    run_record(record, settings, log)
+    assert [(call.name, call.arguments) for call in log.calls] == [
+        (call["name"], call["arguments"]) for call in record["calls"]
+    ]
+
+
+def test_the_sample_has_an_expectation_for_every_run_and_every_verdict_occurs() -> None:
+    lines = (AIRLINE / "expected.jsonl").read_text().splitlines()
+    expected = {entry["run_id"]: entry["expected"] for entry in map(json.loads, lines)}
+    assert list(expected) == [record["run_id"] for record in RECORDS]
+    verdicts = {policy["verdict"] for entry in expected.values() for policy in entry.values()}
+    assert verdicts == {"ok", "violated", "not_applicable"}
+
+
+def test_a_file_that_holds_no_run_records_names_the_line(tmp_path: Path) -> None:
+    (tmp_path / "runs.jsonl").write_text('{"run_id": "a", "calls": []}\n{"x": 1}\n')
+    with pytest.raises(BadInput, match=r"runs.jsonl:2: not a run record"):
+        read_records(tmp_path / "runs.jsonl")

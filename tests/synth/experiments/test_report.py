@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from synth.cases.case import Case
+from synth.errors import BadInput
+from synth.experiments.capability import Sampling
+from synth.experiments.paper import PAPER, QUICK, Bench, Reproduction, reproduce
+from synth.experiments.report import Picture, Report, campaign_report, html, report_of, write_report
+from synth.experiments.tables import Table
+from synth.experiments.trial import Trial
+from tests.support.bench_results import finding, result, running
+
+SIZES = replace(
+    QUICK, rq1_cases=3, sampling=Sampling(per_pair=2, cap=4), largest=4, errors=2, mutants=1, repeats=1
+)
+SUBJECTS = (("raw-loop", "m"), ("react", "m"))
+
+
+def bench(passes: Callable[[Trial], bool], ran: list[str]) -> Bench:
+    def passes_case(agent: str, model: str, case: Case, number: int) -> bool:
+        ran.append(case.id)
+        return "topic" in case.id
+
+    return Bench(running(passes), passes_case, on_result=lambda result: ran.append(result.key))
+
+
+def fails_from_four(trial: Trial) -> bool:
+    assert trial.case is not None
+    return len(trial.case.actions) < 4 or trial.agent == "react"
+
+
+def measured(folder: Path, ran: list[str]) -> Reproduction:
+    return reproduce(bench(fails_from_four, ran), SUBJECTS, SIZES, folder)
+
+
+class Page(HTMLParser):
+    """Collects table ids, and everything a page would load."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: list[str] = []
+        self.loads: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        known = dict(attributes)
+        if tag == "table":
+            self.tables.append(known.get("id") or "")
+        self.loads += [value for name in ("src", "href") if (value := known.get(name))]
+
+
+def test_one_call_gives_the_tables_of_the_paper(tmp_path: Path) -> None:
+    report = report_of(measured(tmp_path, []))
+    names = [table.name for table in report.tables]
+    assert [name for name in names if re.fullmatch(r"table\d", name)] == [
+        f"table{n}" for n in (1, 2, 3, 4, 5, 6, 7)
+    ]
+    assert [picture.name for picture in report.pictures] == ["figure8", "figure9"]
+    assert "3 cases per agent and model" in report.note
+    limits = next(table for table in report.tables if table.name == "limit-order")
+    assert limits.rows == (("raw-loop", "m", "3"), ("react", "m", "4"))
+
+
+def test_starting_it_again_runs_nothing_again(tmp_path: Path) -> None:
+    first: list[str] = []
+    again: list[str] = []
+    one, two = measured(tmp_path, first), measured(tmp_path, again)
+    assert len(first) > 20
+    assert again == []
+    assert report_of(one).to_json() == report_of(two).to_json()
+
+
+def test_other_sizes_do_not_continue_the_same_folder(tmp_path: Path) -> None:
+    measured(tmp_path, [])
+    with pytest.raises(BadInput, match="another campaign"):
+        reproduce(bench(fails_from_four, []), SUBJECTS, replace(SIZES, seed=2), tmp_path)
+
+
+def test_the_paper_s_sizes_are_the_paper_s() -> None:
+    assert (PAPER.rq1_seconds, PAPER.rq1_actions, PAPER.errors) == (3600, (3, 5), 100)
+    assert (PAPER.sampling.per_pair, PAPER.sampling.cap, PAPER.repeats, PAPER.mutants) == (20, 300, 3, 10)
+
+
+def test_the_page_stands_alone_and_shows_every_table(tmp_path: Path) -> None:
+    report = report_of(measured(tmp_path / "data", []))
+    written = write_report(report, tmp_path / "report.html")
+    page = Page(written[0].read_text())
+    assert page.tables == [table.name for table in report.tables]
+    assert [load for load in page.loads if not load.startswith("data:")] == []
+
+
+def test_what_agents_and_models_say_cannot_become_markup() -> None:
+    evil = "<script>alert(1)</script>"
+    spoken = result("fail", "order_error", agent=evil, findings=[finding("order_error", evil)])
+    text = html(campaign_report([spoken], title=evil))
+    assert "<script>" not in text
+    assert text.count("&lt;script&gt;") >= 3
+
+
+def test_a_report_beside_an_earlier_campaign_starts_with_the_difference() -> None:
+    before = [result("fail", "order_error", key=str(k)) for k in range(8)]
+    after = [result("pass", key=str(k)) for k in range(8)]
+    report = campaign_report(after, "After", before)
+    assert report.tables[0].name == "comparison"
+    assert report.tables[0].rows[0][-1] == "better"
+    assert report.summary == (
+        "raw-loop on m: 0.0% before, 100.0% after: better (p = 0.008; of the cases both ran, 8 pass now "
+        "that failed, 0 fail now that passed).",
+    )
+    assert ">none</td>" in html(report)
+    assert "No run failed." in html(report)
+
+
+def test_a_figure_that_cannot_be_drawn_says_what_to_install() -> None:
+    text = html(Report("T", (), (), (Picture("figure8", "Figure 8", None),)))
+    assert 'install the extra "report"' in text
+
+
+def test_figures_are_png_files_beside_the_page(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    report = report_of(measured(tmp_path / "data", []))
+    page, *pictures = write_report(report, tmp_path / "report.html")
+    assert [path.name for path in pictures] == ["report-figure8.png", "report-figure9.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
+    assert page.read_text().count("data:image/png;base64,") == 2
+
+
+def test_the_report_says_in_short_where_ability_ends_and_why(tmp_path: Path) -> None:
+    report = report_of(measured(tmp_path, []))
+    assert report.summary[0] == (
+        "raw-loop on m, order: plans of up to 3 actions succeed at least 1 time in 5."
+    )
+    assert "react on m, order and time: plans of up to 4 actions" in report.summary[3]
+    assert report.summary[3].endswith("nothing longer was tried.")
+    assert all(sentence in html(report) for sentence in report.summary)
+
+
+def test_long_tables_are_folded_and_numbers_stand_to_the_right() -> None:
+    rows = tuple((f"agent-{number}", f"{number}.0%") for number in range(20))
+    page = html(Report("t", (), (Table("long", "Long", ("agent", "rate"), rows),)))
+    assert "<details><summary>Long: 20 rows</summary>" in page
+    assert '<td>agent-3</td><td class="number">3.0%</td>' in page
+    assert "<details>" not in html(Report("t", (), (Table("short", "Short", ("a", "b"), rows[:3]),)))

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import pytest
+
+from synth.agents import AGENTS
+from synth.experiments.capability import Curve, Point
+from synth.experiments.dissect import Attempt, Dissection
+from synth.experiments.rates import Rate
+from synth.experiments.tables import (
+    agents_table,
+    cause_table,
+    compare,
+    comparison_table,
+    curve_table,
+    detection_table,
+    error_table,
+    limit_table,
+    overview_table,
+    topics_table,
+    training_records,
+)
+from synth.experiments.trial import Result
+from tests.support.bench_cases import order_case
+from tests.support.bench_results import finding, result
+
+CASE = order_case().to_json()
+
+
+def test_the_table_of_agents_has_a_full_row_for_each() -> None:
+    table = agents_table()
+    assert [row[0] for row in table.rows] == [agent.name for agent in AGENTS]
+    assert all(cell for row in table.rows for cell in row)
+
+
+def test_the_overview_sums_queries_times_and_errors() -> None:
+    table = overview_table([result("pass", case=CASE), result("fail", "timeout", case=CASE)], "t", "T")
+    assert table.rows == (("raw-loop", "m", "2", "0.00", "0.00", "1.00", "1", "50.0%"),)
+
+
+def test_error_types_are_shares_of_the_failures() -> None:
+    errors = [result("fail", "order_error")] * 3 + [result("fail", "action_lost")]
+    row = error_table(errors, "t", "T").to_json()["rows"][0]
+    assert (row["errors"], row["order_error"], row["action_lost"], row["timeout"]) == (
+        "4",
+        "75.0%",
+        "25.0%",
+        "0.0%",
+    )
+
+
+def dissection(cause: str, topic: str = "baker") -> Dissection:
+    return Dissection("a", "m", "c", topic, None, cause, (Attempt("repeat", "c", False),))  # type: ignore[arg-type]
+
+
+def test_causes_are_shares_of_the_dissected() -> None:
+    row = cause_table([dissection("topic"), dissection("topic"), dissection("terminal")], "t", "T").to_json()[
+        "rows"
+    ][0]
+    assert (row["dissected"], row["topic"], row["terminal"], row["constraint"]) == (
+        "3",
+        "66.7%",
+        "33.3%",
+        "0.0%",
+    )
+    assert topics_table([dissection("topic")], "t", "T").rows == (("baker", "1"),)
+
+
+def test_curves_are_tables_too() -> None:
+    curve = Curve("a", "m", (Point(2, Rate(9, 10), 0), Point(3, Rate(1, 10), 2)))
+    assert curve_table([curve], "t", "T").rows == (
+        ("a", "m", "2", "10", "90.0%", "60% to 98%", "0"),
+        ("a", "m", "3", "10", "10.0%", "2% to 40%", "2"),
+    )
+    assert limit_table([curve], "t", "T").rows == (("a", "m", "2"),)
+
+
+def test_detection_counts_every_judgement() -> None:
+    fault = {"type": "order_error"}
+    table = detection_table(
+        [result("fail", "order_error", fault=fault), result("pass", fault=fault)], "t", "T"
+    )
+    assert table.rows == (("m", "2", "2", "1", "1", "0", "0"),)
+
+
+# ---------------------------------------------------------------- before and after
+
+
+def campaign(passes: str, prefix: str = "") -> list[Result]:
+    """One result per letter: p = pass, f = fail, u = undecided."""
+    words = {"p": ("pass", None), "f": ("fail", "order_error"), "u": ("undecided", None)}
+    return [result(*words[letter], key=f"{prefix}{at}") for at, letter in enumerate(passes)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("ffffffffpp", "ppppppppff", "no significant change"),
+        ("ffffffffpp", "pppppppppp", "better"),
+        ("pppppppppp", "ffffffpppp", "worse"),
+        ("pfpfpfpfpf", "pfpfpfpfpf", "no significant change"),
+    ],
+)
+def test_shared_cases_are_compared_case_by_case(before: str, after: str, said: str) -> None:
+    (row,) = comparison_table(compare(campaign(before), campaign(after)), "t", "T").rows
+    assert row[-1] == said
+
+
+def test_what_changed_is_counted_and_undecided_runs_are_left_out() -> None:
+    (found,) = compare(campaign("ffpu"), campaign("pfuf"))
+    assert (found.better, found.worse, found.paired) == (1, 0, True)
+    assert (found.before, found.after) == (Rate(1, 3), Rate(1, 3))
+
+
+def test_separate_cases_are_compared_by_their_rates() -> None:
+    (found,) = compare(campaign("p" * 20, "a"), campaign("f" * 20, "b"))
+    assert not found.paired
+    assert found.significant
+
+
+def test_agents_of_only_one_campaign_are_not_compared() -> None:
+    assert compare([result(agent="a")], [result(agent="b")]) == ()
+
+
+# ---------------------------------------------------------------- training records
+
+
+def failing(repair: dict[str, object] | None) -> Result:
+    made = result("fail", "order_error", key="1", case=CASE, findings=[finding("order_error", "Wrong.")])
+    assert made.run is not None
+    run = {
+        "verdict": {**(made.verdict or {}), "repair": repair},
+        "calls": [{"name": "loaf_shaping", "arguments": {}, "id": "x"}],
+    }
+    return Result(**{**{name: getattr(made, name) for name in made.__slots__}, "run": run})
+
+
+def test_a_failure_becomes_training_material() -> None:
+    (record,) = training_records([failing({"order": ["a1", "a3"], "moved": []}), result("pass", case=CASE)])
+    assert record["query"] == CASE["query"]
+    assert record["wrong_plan"] == [{"name": "loaf_shaping", "arguments": {}}]
+    assert record["explanations"] == ["Wrong."]
+    assert record["repaired_plan"] == [
+        {"name": "flour_delivery", "arguments": {}},
+        {"name": "dough_kneading", "arguments": {}},
+    ]
+
+
+def test_a_timed_repair_says_when_to_start() -> None:
+    (record,) = training_records([failing({"order": ["a1"], "moved": [], "starts": {"a1": 570}})])
+    assert record["repaired_plan"] == [{"name": "flour_delivery", "arguments": {"start_time": "09:30"}}]
+
+
+def test_without_a_repair_there_is_no_right_plan_to_show() -> None:
+    (record,) = training_records([failing(None)])
+    assert record["repaired_plan"] is None

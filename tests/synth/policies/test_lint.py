@@ -1,0 +1,122 @@
+"""Lint: contradictions with a minimal conflict, unknown tools, rules that lead nowhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from synth.policies import lint, load_policies
+from tests.support.policing import policy, rules_file
+
+CONSISTENT = [
+    ["A must happen before B.", "B must happen before C."],
+    ["A must be followed by B.", "A must happen before B."],
+    ["A must happen at most 1 time.", "A must happen at least 1 time."],
+    ["A must happen after 22:00, and A must happen before 02:00."],
+    [
+        "A must happen immediately before B.",
+        "A must happen immediately before C.",
+        "B must be followed by C.",
+    ],
+    ["A must never happen after B.", "A must happen before B."],
+    ["A must never happen."],
+    ["Any tool must be alone in its turn."],
+    ["A must happen before any tool.", "B must happen before C."],
+    ["A must happen immediately before any tool."],
+    ["Any tool must be followed by A.", "B must happen before A."],
+    ["Any tool must start within 5 minutes after A."],
+    ["Any tool must start at least 5 minutes after A.", "B must happen before C."],
+]
+
+CONTRADICTIONS = [
+    (["A must happen before B.", "B must happen before C.", "C must happen before A."], ("P0", "P1", "P2")),
+    (["A must happen before C.", "B must happen before A.", "A must happen before B."], ("P1", "P2")),
+    (["A must be followed by B.", "C must happen before A.", "B must be followed by A."], ("P0", "P2")),
+    (["A must be followed by B.", "B must never happen after A."], ("P0", "P1")),
+    (["A must happen at least 2 times.", "A must happen at most 1 time."], ("P0", "P1")),
+    (["A must happen at least 1 time.", "A must never happen."], ("P0", "P1")),
+    (["B must happen at least once.", "A must happen before B.", "A must never happen."], ("P0", "P1", "P2")),
+    (["A must happen after 22:00.", "C must never happen.", "A must happen before 20:00."], ("P0", "P2")),
+    (["A must happen immediately before C.", "B must happen immediately before C."], ("P0", "P1")),
+    (["B must start within 5 minutes after A.", "B must start at least 6 minutes after A."], ("P0", "P1")),
+    (["A must happen before B.", "Any tool must happen at most 1 time."], ("P0", "P1")),
+    (["A must happen before any tool.", "B must happen before A."], ("P0", "P1")),
+]
+
+
+@pytest.mark.parametrize("sentences", CONSISTENT)
+def test_consistent_files_have_no_problem(sentences: list[str]) -> None:
+    assert lint(rules_file(*sentences)) == ()
+
+
+@pytest.mark.parametrize(("sentences", "conflict"), CONTRADICTIONS)
+def test_a_contradiction_names_a_minimal_conflict(sentences: list[str], conflict: tuple[str, ...]) -> None:
+    found = [p for p in lint(rules_file(*sentences)) if p.code == "contradiction"]
+    assert [p.policies for p in found] == [conflict]
+    for left_out in conflict:
+        rest = [s for i, s in enumerate(sentences) if f"P{i}" in conflict and f"P{i}" != left_out]
+        same = found[0].explanation.split(" P")[0]
+        assert not any(p.explanation.startswith(same) for p in lint(rules_file(*rest)))
+
+
+def test_the_shortest_circle_is_named_in_its_order() -> None:
+    (problem,) = lint(rules_file("A must happen before B.", "B must happen before A."))
+    assert problem.explanation == "These cannot be kept together: A before B [P0] and B before A [P1]."
+    assert problem.line is not None
+    assert problem.to_json()["code"] == "contradiction"
+
+
+def codes(text: object, **options: object) -> list[tuple[str, tuple[str, ...]]]:
+    return [(p.code, p.policies) for p in lint(text, **options)]  # type: ignore[arg-type]
+
+
+def test_tools_that_do_not_exist_are_named() -> None:
+    order = rules_file("A must happen before B.")
+    assert codes(order, tools=["do_a", "do_b"]) == []
+    (problem,) = lint(order, tools=["do_a"])
+    assert (problem.code, "do_b" in problem.explanation) == ("unknown_tool", True)
+    guarded = policy("guard: {calls: A, check: \"last('lookup') != null\"}")
+    assert codes(guarded) == [("unknown_tool", ("P0",))]
+    assert codes(policy("guard: {calls: do_x, check: 'true'}")) == [("unknown_tool", ("P0",))]
+
+
+def test_rules_that_wait_for_what_is_forbidden() -> None:
+    found = codes(rules_file("A must be followed by B.", "A must never happen."))
+    assert ("never_applies", ("P0", "P1")) in found
+
+
+def test_windows_and_sources_are_looked_at_too() -> None:
+    assert codes(rules_file("A must happen after 22:00.", "A must never happen.")) == [
+        ("never_applies", ("P0", "P1"))
+    ]
+    traced = "provenance: {calls: A, argument: id, from: do_x}"
+    assert codes(policy(traced)) == [("unknown_tool", ("P0",))]
+    assert codes(policy(traced.replace("do_x", "do_b"))) == []
+
+
+def test_contracts_that_go_in_circles() -> None:
+    circle = policy(
+        "contract: {initial: [], tools: {x: {requires: p, provides: q}, y: {requires: q, provides: p}}}"
+    )
+    (problem,) = lint(circle)
+    assert problem.code == "never_applies"
+    assert "x (needs p) and y (needs q)" in problem.explanation
+    opened = policy(
+        "contract: {initial: [p], tools: "
+        "{x: {requires: p, provides: 'q {a}'}, y: {requires: 'q *', provides: r}}}"
+    )
+    assert lint(opened) == ()
+
+
+def test_duplicates_and_dead_guards() -> None:
+    assert codes(rules_file("A must happen before B.", "A must happen before B.")) == [
+        ("duplicate", ("P1", "P0"))
+    ]
+    assert codes(policy("guard: {calls: A, when: 'false', check: 'true'}")) == [("never_applies", ("P0",))]
+
+
+def test_large_files_are_proved_or_said_to_be_unproved() -> None:
+    actions = "".join(f"  act{i}: t{i}\n" for i in range(150))
+    rules = "".join(f"  - {{id: P{i}, rule: act{i} must happen before act{i + 1}.}}\n" for i in range(149))
+    text = f"actions:\n{actions}policies:\n{rules}"
+    assert lint(load_policies(text)) == ()
+    assert [p.code for p in lint(load_policies(text), timeout_ms=1)] in ([], ["unproved"])

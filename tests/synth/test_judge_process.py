@@ -1,0 +1,111 @@
+"""The judge in a process of its own: same answers, hard limits, no orphan."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from synth.errors import BadInput
+from synth.formal.constraints import constraint_from_json
+from synth.judge import judge
+from synth.judge_process import JudgeFailed, SolverProcess
+from synth.policies import judge_policies, load_policies
+from tests.support.building import case, run
+
+POLICIES = load_policies("""
+policies:
+  - {id: P1, guard: {calls: do_a, check: "size(args) == 0"}}
+  - {id: P2, rule: Any tool must happen at most 1 time.}
+""")
+
+
+@pytest.fixture(scope="module")
+def solver() -> Iterator[SolverProcess]:
+    with SolverProcess(limit_seconds=20) as process:
+        yield process
+
+
+def test_answers_are_those_of_the_same_call_here(solver: SolverProcess) -> None:
+    spec, seen = case("a<b"), run("b a")
+    there, here = solver.judge(spec, seen), judge(spec, seen)
+    assert replace(there, z3_ms=0.0) == replace(here, z3_ms=0.0)
+    assert solver.judge_policies(POLICIES, seen) == judge_policies(POLICIES, seen)
+
+
+def test_errors_come_back_as_themselves(solver: SolverProcess) -> None:
+    with pytest.raises(BadInput, match="id of an action") as caught:
+        solver.ask(constraint_from_json, {"kind": "before"})
+    assert caught.value.field == "first"
+    assert solver.kills == 0
+
+
+def test_a_question_that_overruns_is_stopped_and_the_next_one_answered() -> None:
+    with SolverProcess(limit_seconds=6) as process:
+        with pytest.raises(JudgeFailed, match=r"took longer than 6 s"):
+            process.ask(time.sleep, 60)
+        assert process.kills == 1
+        assert process.ask(os.path.basename, "a/b") == "b"
+
+
+def test_a_child_that_dies_is_replaced() -> None:
+    with SolverProcess(limit_seconds=20) as process:
+        with pytest.raises(JudgeFailed, match="died"):
+            process.ask(os._exit, 3)
+        assert process.judge(case("a<b"), run("a b")).outcome == "pass"
+
+
+def test_what_no_child_can_judge_is_undecided() -> None:
+    with SolverProcess(limit_seconds=0.001) as process:
+        verdict = process.judge(case("a<b"), run("a b"))
+        assert (verdict.outcome, verdict.findings[0].code) == ("undecided", "undecided")
+        assert [r.verdict for r in process.judge_policies(POLICIES, run("a"))] == ["undecided"] * 2
+
+
+def test_printing_libraries_do_not_disturb_the_answers(solver: SolverProcess) -> None:
+    assert solver.ask(print, "noise") is None
+    assert solver.ask(abs, -1) == 1
+
+
+def test_a_child_is_replaced_after_so_many_questions() -> None:
+    with SolverProcess(jobs_per_process=1) as process:
+        assert process.ask(os.getpid) != process.ask(os.getpid)
+        assert process.kills == 0
+
+
+def test_the_child_ends_with_its_parent_even_while_it_works(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    script.write_text(
+        "import os, threading, time\n"
+        "from synth.judge_process import SolverProcess\n"
+        "p = SolverProcess(limit_seconds=60)\n"
+        "print(p.ask(os.getpid), flush=True)\n"
+        "threading.Thread(target=p.ask, args=(time.sleep, 60), daemon=True).start()\n"
+        "time.sleep(60)\n"
+    )
+    parent = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    time.sleep(0.3)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    deadline = time.monotonic() + 10
+    while _alive(child) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _alive(child)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
