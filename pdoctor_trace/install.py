@@ -197,14 +197,16 @@ class Installation:
             guarded(process_end.arrange, self.deliver_what_is_left, self._after_fork, limit)
 
     def flush(self, timeout: float | None) -> bool:
-        done = [exporter.flush(timeout) for exporter in self._exporters()]
+        """One time limit for all of them."""
+        deadline = time.monotonic() + (runtime.ACTIVE.settings.exit_timeout if timeout is None else timeout)
+        done = [exporter.flush(max(deadline - time.monotonic(), 0)) for exporter in self._exporters()]
         self._forget_what_has_delivered()
         return all(done)
 
     def _exporters(self) -> list[Exporter]:
-        """All that may hold spans."""
+        """All that may hold spans, first the one that is in use: those before it may have lost their collector."""
         active = runtime.ACTIVE.exporter
-        return [*self._replaced, *([] if active is None else [active])]
+        return [*([] if active is None else [active]), *self._replaced]
 
     def _forget_what_has_delivered(self) -> None:
         self._replaced[:] = [exporter for exporter in self._replaced if exporter.counters()["queued"]]

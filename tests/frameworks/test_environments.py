@@ -11,13 +11,22 @@ from typing import Any
 import pytest
 
 from pdoctor_trace.frameworks import FRAMEWORKS
-from tests.frameworks.conformance import CELLS, Conformance, cells_of
+from tests.frameworks.conformance import CELLS, Conformance, cells_of, plain
 from tests.frameworks.environments import ENVIRONMENTS, Environment, Result, bounded, judge, recorded_results
 
 HERE = Path(__file__).parent
 TESTS = sorted(path for path in HERE.glob("test_*.py") if path.name != Path(__file__).name)
 NO_LOOP = "mcp"
 """A client of tools, with no model and no loop: the frameworks above it fill the matrix."""
+
+
+@pytest.mark.parametrize("address", ["7efd1d788720", "7f00ab12cd34", "55d2c0ffee10", "0x7efd1d788720"])
+def test_addresses_do_not_make_two_executions_differ(address: str) -> None:
+    assert plain(f"by cancel scope {address}") == "by cancel scope 0x"
+
+
+def test_what_is_no_address_still_makes_two_executions_differ() -> None:
+    assert plain("cancel scope 7efd") != plain("cancel scope 7efe")
 
 
 def test_every_conformance_test_runs_somewhere() -> None:

@@ -11,6 +11,7 @@ import tracemalloc
 
 import pytest
 
+import pdoctor_trace
 from pdoctor_trace.export import Exporter
 from pdoctor_trace.settings import Settings
 from pdoctor_trace.wire import run_bytes, span_bytes
@@ -55,6 +56,26 @@ def test_what_waited_for_a_bad_collector_arrives_once_at_a_good_one(behaviour: B
     with OtlpSink(port) as good:
         assert out.flush(10)
         assert names(good) == sorted(f"span {number}" for number in range(1, 201))
+
+
+def test_collectors_that_were_left_for_another_share_the_time_of_a_flush_and_come_last(sink: OtlpSink) -> None:
+    @pdoctor_trace.tool
+    def work() -> None: ...
+
+    with OtlpSink() as first, OtlpSink() as second:
+        for left in (first, second):
+            left.answers = [503] * 10_000
+            pdoctor_trace.install(endpoint=left.url, batch_delay=0.0)
+            work()
+        pdoctor_trace.install(endpoint=sink.url, batch_delay=0.0)
+        work()
+        start = time.monotonic()
+        assert not pdoctor_trace.flush(0.8), "two calls were delivered to nobody"
+        assert time.monotonic() - start < 1.5, "one time limit, not one for each"
+        assert len(sink.calls) == 1
+        first.answers, second.answers = [], []
+        assert pdoctor_trace.flush(10)
+        assert [len(first.calls), len(second.calls)] == [1, 1]
 
 
 def test_an_answer_may_not_take_longer_than_the_timeout_as_a_whole() -> None:

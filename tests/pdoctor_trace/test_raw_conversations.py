@@ -13,6 +13,7 @@ def asking(text: int, key: str | None = None) -> Outgoing:
     return Outgoing("openai", history=[text], query="go", user_last=True, tools=[("add", None)], key=key)
 
 
+@pytest.mark.usefixtures("sink")
 def test_a_conversation_that_was_forgotten_goes_on_under_its_server_held_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
