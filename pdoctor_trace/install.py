@@ -204,7 +204,7 @@ class Installation:
         return all(done)
 
     def _exporters(self) -> list[Exporter]:
-        """All that may hold spans, first the one that is in use: those before it may have lost their collector."""
+        """All that may hold spans; first the one in use, as others may have lost their collector."""
         active = runtime.ACTIVE.exporter
         return [*([] if active is None else [active]), *self._replaced]
 

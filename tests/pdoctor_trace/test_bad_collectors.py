@@ -58,7 +58,7 @@ def test_what_waited_for_a_bad_collector_arrives_once_at_a_good_one(behaviour: B
         assert names(good) == sorted(f"span {number}" for number in range(1, 201))
 
 
-def test_collectors_that_were_left_for_another_share_the_time_of_a_flush_and_come_last(sink: OtlpSink) -> None:
+def test_collectors_left_for_another_share_the_time_of_a_flush_and_come_last(sink: OtlpSink) -> None:
     @pdoctor_trace.tool
     def work() -> None: ...
 
