@@ -20,6 +20,8 @@ from tests.support.bench_results import finding, result, running
 SIZES = replace(
     QUICK, rq1_cases=3, sampling=Sampling(per_pair=2, cap=4), largest=4, errors=2, mutants=1, repeats=1
 )
+draws = pytest.mark.processes
+"""The first figure on a machine makes matplotlib ask another program for the fonts."""
 SUBJECTS = (("raw-loop", "m"), ("react", "m"))
 
 
@@ -56,6 +58,7 @@ class Page(HTMLParser):
         self.loads += [value for name in ("src", "href") if (value := known.get(name))]
 
 
+@draws
 def test_one_call_gives_the_tables_of_the_paper(tmp_path: Path) -> None:
     report = report_of(measured(tmp_path, []))
     names = [table.name for table in report.tables]
@@ -68,6 +71,7 @@ def test_one_call_gives_the_tables_of_the_paper(tmp_path: Path) -> None:
     assert limits.rows == (("raw-loop", "m", "3"), ("react", "m", "4"))
 
 
+@draws
 def test_starting_it_again_runs_nothing_again(tmp_path: Path) -> None:
     first: list[str] = []
     again: list[str] = []
@@ -88,6 +92,7 @@ def test_the_paper_s_sizes_are_the_paper_s() -> None:
     assert (PAPER.sampling.per_pair, PAPER.sampling.cap, PAPER.repeats, PAPER.mutants) == (20, 300, 3, 10)
 
 
+@draws
 def test_the_page_stands_alone_and_shows_every_table(tmp_path: Path) -> None:
     report = report_of(measured(tmp_path / "data", []))
     written = write_report(report, tmp_path / "report.html")
@@ -123,6 +128,7 @@ def test_a_figure_that_cannot_be_drawn_says_what_to_install() -> None:
     assert 'install the extra "report"' in text
 
 
+@draws
 def test_figures_are_png_files_beside_the_page(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     report = report_of(measured(tmp_path / "data", []))
@@ -132,6 +138,7 @@ def test_figures_are_png_files_beside_the_page(tmp_path: Path) -> None:
     assert page.read_text().count("data:image/png;base64,") == 2
 
 
+@draws
 def test_the_report_says_in_short_where_ability_ends_and_why(tmp_path: Path) -> None:
     report = report_of(measured(tmp_path, []))
     assert report.summary[0] == (
