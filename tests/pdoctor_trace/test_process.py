@@ -28,6 +28,10 @@ with pdoctor_trace.run(query="q"):
 """
 
 
+FORKS = {"PYTHONWARNINGS": "ignore:This process:DeprecationWarning"}
+"""From Python 3.12 on, `os.fork` warns where there is any thread, such as one that exports spans."""
+
+
 def python(
     code: str, *, endpoint: str = "http://127.0.0.1:9", **environment: str
 ) -> subprocess.CompletedProcess[str]:
@@ -125,7 +129,7 @@ if pid:
     assert os.waitpid(pid, 0)[1] == 0
 """
     )
-    done = python(code, endpoint=receiver.url, PDOCTOR_BATCH_DELAY="0.5")
+    done = python(code, endpoint=receiver.url, PDOCTOR_BATCH_DELAY="0.5", **FORKS)
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(call.result for call in receiver.calls) == [3, 7, 10, 11]
     assert len({span.span_id for span in receiver.spans}) == len(receiver.spans) == 7
@@ -369,7 +373,7 @@ if pid:
     assert os.waitpid(pid, 0)[1] == 0
 """
     )
-    done = python(code, endpoint=receiver.url, PDOCTOR_BATCH_DELAY="3")
+    done = python(code, endpoint=receiver.url, PDOCTOR_BATCH_DELAY="3", **FORKS)
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(call.result for call in receiver.calls) == [3, 7, 20, 40, 60]
 

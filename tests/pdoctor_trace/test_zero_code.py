@@ -221,7 +221,8 @@ def test_worker_processes_of_every_kind_deliver(tmp_path: Path) -> None:
         )
     )
     with OtlpSink() as sink:
-        done = pdoctor_run("workers.py", cwd=tmp_path, PDOCTOR_ENDPOINT=sink.url, PDOCTOR_BATCH_DELAY="0.5")
+        told = {"PYTHONWARNINGS": "ignore:This process:DeprecationWarning", "PDOCTOR_BATCH_DELAY": "0.5"}
+        done = pdoctor_run("workers.py", cwd=tmp_path, PDOCTOR_ENDPOINT=sink.url, **told)
         assert (done.returncode, done.stderr) == (0, "")
         assert sorted(call.result for call in sink.calls) == sorted([0, 2, 4, 0, 2, 4, 100, 101])
 
