@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 from synth.formal.check import Decision
@@ -15,7 +16,6 @@ from synth.judge import wording
 from synth.judge.findings import (
     Reading,
     failures,
-    gap,
     limits,
     primary,
     read_calls,
@@ -51,8 +51,6 @@ def judge_order(subject: Subject, run: Run, rules: Rules) -> Verdict:
     decision = decide_with(rules, run.id, claims, schedule.times, failing=primary(findings) is not None)
     findings += _order_findings(claims, decision, schedule, calls, rules, say)
     findings += _parallel_findings(claims, decision, schedule, calls, rules, say)
-    if run.problems:
-        findings.append(gap(run.problems))
     if decision.violated and (clash := conflict(spec)) is not None:
         findings.append(Finding("note", "contradictory", clash.in_one_line(say.phrase, say.paragraph)))
     return concluded(
@@ -62,9 +60,21 @@ def judge_order(subject: Subject, run: Run, rules: Rules) -> Verdict:
         findings,
         decision,
         certain=CERTAIN_WHILE_OPEN,
+        mended=partial(_mended, rules),
         dead_at=lambda: _dead_at(subject, first),
         repair=lambda: _repair(subject, reading, findings),
     )
+
+
+def _mended(rules: Rules, finding: Finding) -> bool:
+    """May calls that were not seen have mended this?
+
+    A failed call may have succeeded another time. An earlier first success would mend an order error,
+    but then the action was done twice, which is wrong too where `once` holds.
+    """
+    if finding.code in ("order", "overlap", "joint"):
+        return not rules.once
+    return finding.code == "tool_error"
 
 
 def _order_findings(

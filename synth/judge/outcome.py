@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 
 from synth.formal.check import Decision, decide
 from synth.formal.constraints import Bounded, Constraint, Fixed
 from synth.formal.model import Finding, Outcome, Repair, Schedule, Verdict
 from synth.formal.solver import Claim
 from synth.judge import wording
-from synth.judge.findings import primary, ranked
+from synth.judge.findings import gap, primary, ranked
 from synth.judge.rules import Rules
 from synth.judge.subject import Subject
 from synth.observed.run import Run
@@ -35,13 +36,19 @@ def concluded(
     decision: Decision,
     *,
     certain: Collection[str],
+    mended: Callable[[Finding], bool],
     dead_at: Callable[[], int | None],
     repair: Callable[[], Repair | None],
 ) -> Verdict:
-    """The verdict; of a run that has not ended only what is `certain` (codes of findings) counts already."""
+    """The verdict; of a run that has not ended only what is `certain` (codes of findings) counts already.
+
+    Where calls were not seen, an error that they may have `mended` is no more than a note.
+    """
     if run.status == "running":
         findings = [f for f in findings if f.type == "note" or f.code in certain]
-    outcome = outcome_of(run, findings, decision, rules)
+    if run.gaps:
+        findings = [*despite_gaps(findings, run, mended), gap([unseen.problem for unseen in run.gaps])]
+    outcome = outcome_of(run, findings, decision)
     wrong = outcome in ("fail", "open")
     return Verdict(
         run_id=run.id,
@@ -49,36 +56,41 @@ def concluded(
         outcome=outcome,
         error_type=primary(findings) if wrong else None,
         findings=ranked(findings),
-        dead_at=dead_at() if wrong else None,
+        dead_at=dead_at() if wrong and not run.gaps else None,
         repair=repair() if outcome == "fail" else None,
         decided_by=decision.decided_by,
         z3_ms=round(decision.z3_ms, 3),
     )
 
 
-def outcome_of(run: Run, findings: Sequence[Finding], decision: Decision, rules: Rules) -> Outcome:
+def outcome_of(run: Run, findings: Sequence[Finding], decision: Decision) -> Outcome:
     """Open runs are open; a sure error fails; gaps and open claims leave a run undecided."""
     if run.status == "running":
         return "open"
     if decision.disagreement:
         return "undecided"
-    errors = [f for f in findings if f.type != "note"]
-    if run.problems:
-        errors = [f for f in errors if certain_despite_gaps(f, rules)]
-    if errors:
+    if any(finding.type != "note" for finding in findings):
         return "fail"
-    return "undecided" if run.problems or decision.undecided else "pass"
+    return "undecided" if run.gaps or decision.undecided else "pass"
 
 
-def certain_despite_gaps(finding: Finding, rules: Rules) -> bool:
-    """Would the error stand whatever calls were not seen?
+def despite_gaps(
+    findings: Sequence[Finding], run: Run, mended: Callable[[Finding], bool]
+) -> Iterator[Finding]:
+    """The findings, where calls were not seen: what they may have mended becomes a note.
 
-    A lost action may have been done. A failed one may have succeeded. An earlier first success would
-    mend an order error, but then the action was done twice, which is wrong too where `once` holds.
+    Each unseen call can have been one lost action, so that of more lost ones than calls some are lost.
     """
-    if finding.type == "action_lost" or finding.code == "tool_error":
-        return False
-    return finding.code not in ("order", "overlap", "joint") or rules.once
+    unseen = [hole.calls for hole in run.gaps]
+    lost = sum(finding.type == "action_lost" for finding in findings)
+    too_many = None not in unseen and lost > sum(count or 0 for count in unseen)
+    for finding in findings:
+        stays = not mended(finding) and (too_many or finding.type != "action_lost")
+        if finding.type == "note" or stays:
+            yield finding
+        else:
+            said = f"{finding.explanation} Unless a call that was not seen changes this."
+            yield replace(finding, type="note", explanation=said)
 
 
 def undecided(

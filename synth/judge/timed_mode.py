@@ -15,7 +15,7 @@ from synth.formal.dead_end import DayPlan, Placed
 from synth.formal.model import ErrorType, Finding, Repair, Verdict
 from synth.formal.repair import repair_schedule
 from synth.judge import wording
-from synth.judge.findings import failures, gap, limits, primary, read_calls, repeats, strange_tools
+from synth.judge.findings import failures, limits, primary, read_calls, repeats, strange_tools
 from synth.judge.outcome import concluded, decide_with
 from synth.judge.rules import Rules
 from synth.judge.subject import Subject
@@ -29,6 +29,8 @@ from synth.observed.instants import (
 from synth.observed.run import Run, ToolCall
 
 CERTAIN_WHILE_OPEN = {"unknown_tool", "outside_query", "timeout", "wall_time", "iterations"}
+CERTAIN_DESPITE_GAPS = {*CERTAIN_WHILE_OPEN, "agent_crash"}
+"""What no unseen call can change: it may have begun another attempt, so that others count than were seen."""
 
 Key = str | int
 """An action, or the position of a call that repeats one."""
@@ -105,8 +107,6 @@ def judge_timed(subject: Subject, run: Run, rules: Rules) -> Verdict:
     findings += day.unreadable(subject)
     decision = decide_with(rules, run.id, claims, day.times, failing=primary(findings) is not None)
     findings += day.findings(claims, decision, subject)
-    if run.problems:
-        findings.append(gap(run.problems))
     return concluded(
         subject,
         run,
@@ -114,6 +114,7 @@ def judge_timed(subject: Subject, run: Run, rules: Rules) -> Verdict:
         findings,
         decision,
         certain=CERTAIN_WHILE_OPEN,
+        mended=lambda finding: finding.code not in CERTAIN_DESPITE_GAPS,
         dead_at=lambda: _dead_at(plan, last),
         repair=lambda: _repair(subject, last, durations, findings, rules),
     )

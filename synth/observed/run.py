@@ -80,6 +80,24 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Unseen:
+    """Calls that were made and that nobody saw, and where they began."""
+
+    problem: str = ""
+    """How that is known; one of the run's `problems`."""
+    after: int | None = None
+    """Position of a call that began before each of them; None = not known."""
+    before: int | None = None
+    """Position of a call that began after each of them; None = not known."""
+    calls: int | None = None
+    """How many; None = not known."""
+
+    def to_json(self) -> dict[str, Any]:
+        places = (("after", self.after), ("before", self.before), ("calls", self.calls))
+        return {"problem": self.problem, **{name: value for name, value in places if value is not None}}
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One agent run: what was asked, which tools were offered, which calls were made."""
 
@@ -99,12 +117,20 @@ class Run:
     iterations: int | None = None
     problems: tuple[str, ...] = ()
     """Gaps in the evidence (dropped spans, holes in the step index); with any, absence proves nothing."""
+    unseen: tuple[Unseen, ...] = ()
+    """What is known of the calls behind `problems`; a problem without an entry may hide any calls."""
     labels: Mapping[str, Any] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def ended(self) -> bool:
         return self.status != "running"
+
+    @property
+    def gaps(self) -> tuple[Unseen, ...]:
+        """Everything that may not have been seen, one entry for each reason to think so."""
+        located = {gap.problem for gap in self.unseen}
+        return *self.unseen, *(Unseen(problem) for problem in self.problems if problem not in located)
 
     def to_json(self) -> dict[str, Any]:
         """The neutral run record; `run_from_json` reads it back to an equal Run."""
@@ -122,6 +148,8 @@ class Run:
                 said[name] = getattr(self, name)
         if self.problems:
             said["problems"] = list(self.problems)
+        if self.unseen:
+            said["unseen"] = [gap.to_json() for gap in self.unseen]
         if self.labels:
             said["labels"] = dict(self.labels)
         return said
@@ -207,7 +235,7 @@ def deeper_than(value: Any, limit: int) -> bool:
 
 _RUN_FIELDS = {
     "run_id", "source", "model", "case_id", "agent", "query", "tools", "calls", "status", "wall_seconds",
-    "iterations", "problems", "labels",
+    "iterations", "problems", "unseen", "labels",
 }  # fmt: skip
 _CALL_FIELDS = {
     "id", "name", "arguments", "result", "error", "start", "end", "start_ns", "end_ns", "step", "with_text",
@@ -239,9 +267,29 @@ def _run(said: Any) -> Run:
         wall_seconds=_seconds(said),
         iterations=_count(said, "iterations"),
         problems=_texts(said, "problems") or (),
+        unseen=_gaps(said, len(calls)),
         labels=_object(said, "labels"),
         extra={name: value for name, value in said.items() if name not in _RUN_FIELDS},
     )
+
+
+def _gaps(said: Mapping[str, Any], calls: int) -> tuple[Unseen, ...]:
+    listed = said.get("unseen")
+    if listed is None:
+        return ()
+    if not isinstance(listed, list):
+        raise BadInput(f"expected a list of objects, got {_kind(listed)}", field="unseen")
+    return tuple(_gap(gap, calls, f"unseen[{i}]") for i, gap in enumerate(listed))
+
+
+def _gap(said: Any, calls: int, where: str) -> Unseen:
+    if not isinstance(said, dict):
+        raise BadInput(f"expected an object, got {_kind(said)}", field=where)
+    places = {name: _count(said, name, where) for name in ("after", "before")}
+    for name, place in places.items():
+        if place is not None and place >= calls:
+            raise BadInput(f"there is no call {place}", field=f"{where}.{name}")
+    return Unseen(_text(said, "problem", where) or "", **places, calls=_count(said, "calls", where))
 
 
 def _call(said: Any, where: str) -> ToolCall:

@@ -45,6 +45,8 @@ def judge_session(
 def _result(policy: Policy, seen: Evidence, rules: Rules) -> PolicyResult:
     if policy.applies.to(seen):
         found = judged(policy.rule, seen, rules)
+    elif seen.gaps and policy.applies.may_be_for(seen):
+        found = Judged("undecided", (), "A call that was not seen may make the policy one for this run.")
     else:
         found = Judged("not_applicable", (), "The policy is not for this run.")
     return PolicyResult(

@@ -11,8 +11,10 @@ import orjson
 from synth.formal.constraints import Bounded, Fixed
 from synth.observed.instants import has_times, instants, observed_order
 from synth.observed.run import Run, ToolCall
+from synth.policies.gaps import Gaps
 from synth.policies.names import Tools
 
+NO_GAPS = Gaps(Run("", ()), Fixed({}, {}), ())
 _RUN_FIELDS = {"id", "agent", "source", "model", "query", "status", "case_id", "labels", "iterations"}
 
 MISSING = object()
@@ -32,6 +34,7 @@ class Evidence:
     _times: Fixed | Bounded | None = None
     _rank: list[int] | None = None
     _order: list[int] | None = None
+    _gaps: Gaps | None = None
     cache: dict[str, Any] = field(default_factory=dict)
     """What single kinds keep about this run, by their own key."""
 
@@ -65,6 +68,13 @@ class Evidence:
     @property
     def has_times(self) -> bool:
         return has_times(self.calls)
+
+    @property
+    def gaps(self) -> Gaps:
+        """The calls that nobody saw."""
+        if self._gaps is None:
+            self._gaps = Gaps(self.run, self.times, self.rank) if self.run.gaps else NO_GAPS
+        return self._gaps
 
     def attempts(self, tools: Tools) -> list[int]:
         """Calls of these tools that ran, in observed order; what never ran did nothing."""

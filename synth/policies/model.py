@@ -30,6 +30,19 @@ class Applies:
             return False
         if self.calls and not any(seen.attempts(action) for action in self.calls):
             return False
+        return self._fields_fit(seen)
+
+    def may_be_for(self, seen: Evidence) -> bool:
+        """Would an unseen call make the policy one for this run?"""
+        offered = self.tools and not any(seen.offers(tool) for tool in self.tools)
+        if offered and not any(seen.gaps.can_be(Tools(tool, (tool,))) for tool in self.tools):
+            return False
+        called = self.calls and not any(seen.attempts(action) for action in self.calls)
+        if called and not any(map(seen.gaps.can_be, self.calls)):
+            return False
+        return self._fields_fit(seen)
+
+    def _fields_fit(self, seen: Evidence) -> bool:
         return all(
             any(isinstance(value, str) and fnmatchcase(value, pattern) for pattern in patterns)
             for name, patterns in self.fields.items()

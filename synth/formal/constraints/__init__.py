@@ -13,7 +13,17 @@ from synth.formal.constraints.before import Before
 from synth.formal.constraints.fields import Reader, action_id, brief, clock_time, sentence, span
 from synth.formal.constraints.outline import ANY_TIME, Kind, Outline, Ran, outline_of
 from synth.formal.constraints.plugins import outside_kinds
-from synth.formal.constraints.times import Bounded, Bounds, Fixed, Times, Truth, clock, minutes, of_the_day
+from synth.formal.constraints.times import (
+    Bounded,
+    Bounds,
+    Fixed,
+    Times,
+    Truth,
+    clock,
+    edges_of,
+    minutes,
+    of_the_day,
+)
 from synth.formal.constraints.windows import EndsBy, StartsFrom
 from synth.formal.order import Edge
 
@@ -46,6 +56,7 @@ __all__ = [
     "clock_time",
     "constraint_from_json",
     "constraint_to_json",
+    "edges_of",
     "listed",
     "minutes",
     "of_the_day",

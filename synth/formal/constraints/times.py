@@ -105,6 +105,11 @@ class Bounds:
         return other <= self
 
 
+def edges_of(instant: Any) -> tuple[int, int]:
+    """The earliest and the latest that an instant can be."""
+    return (instant.lo, instant.hi) if isinstance(instant, Bounds) else (instant, instant)
+
+
 class Bounded:
     """The world of bounds. Sound, not complete: None may still be decided by Z3, which sees the whole."""
 

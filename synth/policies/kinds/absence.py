@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from synth.formal.solver import PlanRule
@@ -12,7 +13,7 @@ from synth.judge.rules import Rules
 from synth.judge.wording import calls_in_words
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.candidates import Ended
-from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, judge_duties
+from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
 from synth.policies.kinds.formulas import NoneEndedBefore
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
 from synth.policies.kinds.plans import Slot, never_both, slots_of
@@ -52,7 +53,21 @@ class AbsenceAfter:
         return judge_duties(duties, seen, rules)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        return judged
+        return despite_gaps(judged, opens=partial(self._opens, seen), mends=lambda call: False)
+
+    def _opens(self, seen: Evidence) -> bool:
+        gaps = seen.gaps
+        for trigger, what in self.pairs:
+            started, followed = gaps.can_be(trigger), gaps.can_be(what)
+            if started and followed and gaps.most > 1:
+                return True
+            if started and any(map(gaps.can_precede, seen.attempts(what))):
+                return True
+            if followed and any(map(gaps.can_follow, seen.successes(trigger))):
+                return True
+            if started and not any(seen.successes(one) for one, _ in self.pairs):
+                return True  # it would be ok instead of not applicable
+        return False
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for trigger, what in self.pairs:

@@ -12,8 +12,8 @@ from synth.formal.constraints import Truth
 from synth.formal.solver import PlanRule, Slots
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import Started, besides
-from synth.policies.kinds.duty import Duty, Judged, judge_duties, unproved
+from synth.policies.kinds.candidates import Started, besides, is_besides
+from synth.policies.kinds.duty import Duty, Judged, despite_gaps, judge_duties
 from synth.policies.kinds.formulas import DirectlyBefore
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
 from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
@@ -49,7 +49,23 @@ class Adjacency:
         )
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        return unproved(judged)
+        return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
+
+    def _opens(self, seen: Evidence) -> bool:
+        started = Started(seen)
+        for first, then in self.pairs:
+            if seen.gaps.can_be(then, *([first] if is_besides(then, first) else [])):
+                return True
+            for j in besides(seen.attempts(then), then, first, seen):
+                if seen.gaps.directly_before(j, started.last_before(j)):
+                    return True
+        return False
+
+    def _mends(self, seen: Evidence, call: int) -> bool:
+        near = Started(seen).last_before(call)
+        return seen.gaps.directly_before(call, near) and any(
+            seen.gaps.can_be(first) for first, then in self.pairs if seen.calls[call].tool in then
+        )
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for first, then in self.pairs:

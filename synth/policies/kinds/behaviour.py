@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -58,10 +59,50 @@ class Behaviour:
         return Judged("violated" if seen.run.ended else "undecided", (), said)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        if judged.verdict != "violated":
+        """The answer, if every word that the run may have been has it."""
+        ran = [i for i in seen.order if seen.calls[i].executed]
+        states, strayed = self._stray({0}, seen, -1, seen.rank[ran[0]] if ran else math.inf)
+        for k, call in enumerate(ran):
+            after = {self.monitor.after(state, seen.calls[call].tool) for state in states}
+            strayed |= None in after
+            states = {state for state in after if state is not None}
+            if not states:
+                said = f"{seen.calls[call].tool} (call {call}) is not allowed here, whatever was not seen."
+                return judged if judged.violations == (call,) else Judged("violated", (call,), said)
+            next_rank = seen.rank[ran[k + 1]] if k + 1 < len(ran) else math.inf
+            states, out = self._stray(states, seen, seen.rank[call], next_rank)
+            strayed |= out
+        whole = [self.monitor.accepting[state] for state in states]
+        if all(whole) and not strayed and judged.verdict == "ok":
             return judged
-        said = "The evidence is incomplete: a call may not have been seen."
-        return Judged("undecided", (), said if judged.violations else judged.explanation)
+        if not any(whole) and judged.verdict == "violated":
+            return Judged("violated", (), "The run is incomplete, whatever was not seen.")
+        if judged.verdict == "not_applicable" and seen.gaps.most < 1:
+            return judged
+        return Judged("undecided", (), "The evidence is incomplete: a call may not have been seen.")
+
+    def _stray(self, states: set[int], seen: Evidence, after: float, before: float) -> tuple[set[int], bool]:
+        """The states that unseen calls between two ranks may lead to, and whether they may break the rule."""
+        counts = [
+            math.inf if gap.calls is None else gap.calls
+            for gap, (lo, hi) in zip(seen.gaps.known, seen.gaps.places, strict=True)
+            if lo < before and hi > after
+        ]
+        found, edge, broken = set(states), set(states), False
+        for _ in range(int(min(sum(counts), len(self.monitor.transitions)))):
+            next_ = {self.monitor.after(state, tool) for state in edge for tool in self._possible(seen)}
+            broken |= None in next_
+            edge = {state for state in next_ if state is not None} - found
+            if not edge:
+                break
+            found |= edge
+        return found, broken
+
+    def _possible(self, seen: Evidence) -> Iterable[str]:
+        """Tools that an unseen call may have had; "" stands for all that the specification does not name."""
+        if seen.run.tools is not None:
+            return seen.run.tools
+        return {"", *(tool for state in self.monitor.transitions for tool in state)}
 
     def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
         return ()

@@ -9,15 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any
 
-from synth.formal.constraints import Bounds, Fixed
+from synth.formal.constraints import Fixed, edges_of
 from synth.policies.evidence import Evidence
 from synth.policies.names import Tools
-
-
-def edges_of(instant: Any) -> tuple[int, int]:
-    return (instant.lo, instant.hi) if isinstance(instant, Bounds) else (instant, instant)
 
 
 class Ended:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 from synth.formal.cel import Condition, condition
 from synth.formal.constraints import listed
 from synth.formal.contracts import (
+    ILL_FORMED,
     Action,
     Contract,
     Course,
@@ -29,7 +31,7 @@ from synth.judge.rules import Rules
 from synth.policies.evidence import MISSING, Evidence
 from synth.policies.history import History
 from synth.policies.kinds.conditions import in_plain_words
-from synth.policies.kinds.duty import NOT_APPLICABLE, Judged
+from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
 from synth.policies.kinds.kind import Field, Form, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.names import Names, PolicyVerdict, Tools
@@ -163,10 +165,53 @@ class ContractRule:
         return _judged(course, seen)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        if judged.verdict != "violated":
+        """An unseen call of a tool with a contract may break it, and may provide what others miss."""
+        if judged.verdict != "not_applicable" and not self._concerns_unseen(seen):
             return judged
-        said = "The evidence is incomplete: a call may not have been seen."
-        return Judged("undecided", (), said, judged.details)
+        left = despite_gaps(
+            judged, opens=partial(self._opens, judged, seen), mends=partial(self._mends, judged, seen)
+        )
+        return (
+            left if left.verdict != "undecided" else replace(left, details={**judged.details, "valid": None})
+        )
+
+    def _concerns_unseen(self, seen: Evidence) -> bool:
+        offered = seen.run.tools
+        if offered is None or seen.gaps.most < 1:
+            return seen.gaps.most > 0
+        return any((name in self.contract.tools) or self.contract.closed for name in offered)
+
+    def _opens(self, judged: Judged, seen: Evidence) -> bool:
+        """May an unseen call be wrong, or change what others need?"""
+        tools = self.contract.tools
+        offered = seen.run.tools
+        if judged.verdict == "not_applicable" or offered is None:
+            return True
+        negated = any(need.negated for tool in tools.values() for need in tool.requires)
+        return not all(name in tools and _harmless(tools[name], negated=negated) for name in offered)
+
+    def _mends(self, judged: Judged, seen: Evidence, call: int) -> bool:
+        if not seen.gaps.can_precede(call):
+            return False
+        tool = self.contract.tools.get(seen.calls[call].tool)
+        unmet = judged.details["unmet"] if call == judged.details["first_bad"] else ()
+        if tool is not None and tool.check is not None and tool.check.text in unmet:
+            return False
+        return all(self._providable(text, seen) for text in unmet)
+
+    def _providable(self, unmet: str, seen: Evidence) -> bool:
+        """Can any call that the run may hold make the fact hold (or, of `not ...`, clear it)?"""
+        if unmet == ILL_FORMED:
+            return False
+        need = Pattern.of(unmet)
+        offered = seen.run.tools
+        return need.negated or any(
+            _may_equal(need, fact)
+            for name, tool in self.contract.tools.items()
+            if offered is None or name in offered
+            for effect in tool.effects
+            for fact in effect.provides
+        )
 
     def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
         return ()
@@ -230,6 +275,13 @@ def _judged(course: Course, seen: Evidence) -> Judged:
             return Judged("undecided", (), "The goal is not reached yet.", {**details, "valid": None})
         return Judged("violated", (), "The run ended without reaching its goal.", details)
     return Judged("ok", (), "Every call was allowed.", details)
+
+
+def _harmless(tool: ToolContract, *, negated: bool) -> bool:
+    """No call of it can be wrong, nor make another one wrong (`negated`: some need facts not to hold)."""
+    provides = any(effect.provides for effect in tool.effects)
+    clears = any(effect.clears for effect in tool.effects)
+    return not (tool.requires or tool.check or tool.args is not None or clears or (provides and negated))
 
 
 # ---------------------------------------------------------------- what lint knows

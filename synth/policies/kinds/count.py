@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.judge.wording import calls_in_words
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.duty import NOT_APPLICABLE, Judged
+from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
 from synth.policies.kinds.plans import COPIES, Slot, never_both, slots_of
 from synth.policies.names import Names, Tools
@@ -77,10 +78,21 @@ class Count:
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         if judged.verdict == "violated" and not judged.violations:
-            return Judged("undecided", (), judged.explanation)
-        if judged.verdict == "ok" and self.most is not None:
-            return Judged("undecided", (), "The evidence is incomplete: there may have been more calls.")
-        return judged
+            lacking = [tools for tools in self.what if len(seen.successes(tools)) < (self.least or 0)]
+            mended = all(
+                seen.gaps.can_be(tools) and len(seen.successes(tools)) + seen.gaps.most >= (self.least or 0)
+                for tools in lacking
+            )
+            return Judged("undecided", (), judged.explanation) if mended else judged
+        return despite_gaps(judged, opens=partial(self._opens, judged, seen), mends=lambda call: False)
+
+    def _opens(self, judged: Judged, seen: Evidence) -> bool:
+        possible = [tools for tools in self.what if seen.gaps.can_be(tools)]
+        if judged.verdict == "not_applicable":
+            return bool(possible)
+        return self.most is not None and any(
+            len(seen.attempts(tools)) + seen.gaps.most > self.most for tools in possible
+        )
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for tools in self.what:

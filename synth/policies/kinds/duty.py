@@ -8,7 +8,7 @@ instants leave open what they leave open, exactly as for the sentences of a test
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -31,6 +31,8 @@ class Judged:
     violations: tuple[int, ...] = ()
     explanation: str = ""
     details: dict[str, Any] = field(default_factory=dict)
+    reasons: tuple[tuple[int, str], ...] = ()
+    """What is wrong with each violating call, in words, where the rule says it call by call."""
 
 
 class Obligation(Protocol):
@@ -78,18 +80,46 @@ def judge_duties(duties: Sequence[Duty], seen: Evidence, rules: Rules) -> Judged
 def _violated(broken: Sequence[Duty]) -> Judged:
     first = broken[0].broken
     more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
-    return Judged("violated", tuple(sorted({duty.call for duty in broken})), first + more)
+    return Judged(
+        "violated",
+        tuple(sorted({duty.call for duty in broken})),
+        first + more,
+        reasons=tuple((duty.call, duty.broken) for duty in broken),
+    )
 
 
 _AND_MORE = re.compile(r" \(and \d+ more\)$")
 
 
-def unproved(judged: Judged) -> Judged:
-    """A violation that rests on what was not seen, where calls may be missing."""
-    if judged.verdict != "violated":
+def despite_gaps(judged: Judged, *, opens: Callable[[], bool], mends: Callable[[int], bool]) -> Judged:
+    """What is left of an answer where calls were not seen.
+
+    `opens`: may an unseen call break the rule, or bring it to bear? `mends`: may one mend this violation?
+    """
+    if judged.verdict == "violated":
+        return _not_mended(judged, mends)
+    if judged.verdict in ("ok", "not_applicable") and opens():
+        return Judged(
+            "undecided", (), "The evidence is incomplete: a call that matters may not have been seen."
+        )
+    return judged
+
+
+def _not_mended(judged: Judged, mends: Callable[[int], bool]) -> Judged:
+    certain = tuple(call for call in judged.violations if not mends(call))
+    if certain == judged.violations and certain:
         return judged
-    first = _AND_MORE.sub("", judged.explanation)
-    return Judged("undecided", (), f"{first} But the evidence is incomplete.")
+    if not certain:
+        first = _AND_MORE.sub("", judged.explanation)
+        return Judged("undecided", (), f"{first} But the evidence is incomplete.", judged.details)
+    reasons = tuple((call, said) for call, said in judged.reasons if call in certain)
+    said = (
+        reasons[0][1]
+        if reasons
+        else f"{calls_in_words(certain).capitalize()} broke it, whatever was not seen."
+    )
+    more = f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else ""
+    return Judged("violated", certain, said + more, judged.details, reasons)
 
 
 def _open(duties: Sequence[Duty], decision: Decision, seen: Evidence) -> Judged:

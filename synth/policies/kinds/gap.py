@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
+from synth.formal.constraints import Times, edges_of
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import Ended, besides
-from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, judge_duties, unproved
+from synth.policies.kinds.candidates import Ended, besides, is_besides
+from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
 from synth.policies.kinds.formulas import StartsAtLeast, StartsWithin
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
 from synth.policies.kinds.plans import Slot, needs_one, never_both, slots_besides, slots_of
@@ -61,7 +63,34 @@ class Gap:
         )
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        return unproved(judged)
+        return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
+
+    def _opens(self, seen: Evidence) -> bool:
+        return any(
+            seen.gaps.can_be(then, *([first] if is_besides(then, first) else []))
+            or (
+                self.least is not None
+                and seen.gaps.can_be(first)
+                and any(map(seen.gaps.can_precede, seen.attempts(then)))
+            )
+            for first, then in self.pairs
+        )
+
+    def _mends(self, seen: Evidence, call: int) -> bool:
+        pairs = [(first, then) for first, then in self.pairs if seen.calls[call].tool in then]
+        if not seen.gaps.can_precede(call) or not any(seen.gaps.can_be(first) for first, _ in pairs):
+            return False
+        return not any(self._too_near(i, call, seen) for first, _ in pairs for i in seen.successes(first))
+
+    def _too_near(self, first: int, then: int, seen: Evidence) -> bool:
+        """Did `then` surely start too early after `first` had surely ended?"""
+        times: Times = seen.times
+        ended, start = times.end(first), times.start(then)
+        return (
+            self.least is not None
+            and edges_of(ended)[1] <= edges_of(start)[0]
+            and edges_of(start)[1] <= edges_of(times.later(ended, self.least - 1))[0]
+        )
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         least = (self.least or 0) / MINUTE

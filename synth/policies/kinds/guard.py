@@ -14,7 +14,7 @@ from synth.judge.rules import Rules
 from synth.policies.evidence import MISSING, Evidence, made_by
 from synth.policies.history import History
 from synth.policies.kinds.conditions import in_plain_words
-from synth.policies.kinds.duty import NOT_APPLICABLE, Judged
+from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
 from synth.policies.kinds.kind import Field, Form, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.names import Names, Tools
@@ -25,6 +25,7 @@ FIELDS = ("calls", "let", "when", "check", "message")
 
 _RUN_FIELD = re.compile(r"(?<![\w.])(has\()?run\.(\w+(?:\.\w+)*)")
 _LOOKED_UP = re.compile(r"""\b(?:last|last_call|earlier)\(\s*(\[[^\]]*\]|'[^']*'|"[^"]*")""")
+_LOOK_UP = re.compile(r"\b(?:last|last_call|earlier)\(")
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 
 
@@ -116,9 +117,38 @@ class Guard:
         return self._summed(answers, seen)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        if judged.verdict != "violated" or not self.history:
-            return judged
-        return Judged("undecided", (), "The evidence is incomplete: earlier results may not have been seen.")
+        return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
+
+    def _opens(self, seen: Evidence) -> bool:
+        if any(map(seen.gaps.can_be, self.what)):
+            return True
+        return any(self._mends(seen, i) for tools in self.what for i in seen.attempts(tools))
+
+    def _mends(self, seen: Evidence, call: int) -> bool:
+        """May an unseen call have had a say in the answer at this call?"""
+        return seen.gaps.can_precede(call) and (
+            self._by_place or (self.history and (self._asks_any or seen.gaps.can_be(self._asked_tools)))
+        )
+
+    @property
+    def _asked_tools(self) -> Tools:
+        return Tools("an earlier call", self.asked)
+
+    @property
+    def _asks_any(self) -> bool:
+        """Does a condition look up calls of tools that it does not name?"""
+        return any(
+            len(_LOOK_UP.findall(part.text)) > len(_LOOKED_UP.findall(part.text))
+            or any(
+                "*" in (a, b) for asked in _LOOKED_UP.findall(part.text) for a, b in _QUOTED.findall(asked)
+            )
+            for part in self._parts
+        )
+
+    @property
+    def _by_place(self) -> bool:
+        """Does a condition ask which call of the run it is?"""
+        return any("call.index" in part.text for part in self._parts)
 
     def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
         return ()
@@ -139,8 +169,11 @@ class Guard:
 
     @property
     def _names(self) -> frozenset[str]:
-        parts = [self.check, *([self.when] if self.when else []), *(part for _, part in self.let)]
-        return frozenset(name for part in parts for name in part.names)
+        return frozenset(name for part in self._parts for name in part.names)
+
+    @property
+    def _parts(self) -> list[Condition]:
+        return [self.check, *([self.when] if self.when else []), *(part for _, part in self.let)]
 
     def _answer(self, call: int, seen: Evidence) -> bool | CannotEvaluate | None:
         """Is the guard kept at this call? None where it does not apply."""

@@ -101,7 +101,7 @@ class PolicyKind(Protocol):
         """What the calls that were seen say, as if there had been no others."""
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        """What is left of that answer where calls may be missing (`seen.run.problems` says why)."""
+        """What is left of that answer where calls were not seen: `seen.gaps` says where and which."""
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterable[PlanRule]:
         """The rule over plans that make some of the `slots`; () where it says more than order and time."""
@@ -113,4 +113,4 @@ class PolicyKind(Protocol):
 def answer(rule: PolicyKind, seen: Evidence, rules: Rules) -> Judged:
     """What a rule says about a run, as far as the evidence goes."""
     judged = rule.judge(seen, rules)
-    return rule.unseen(judged, seen) if seen.run.problems else judged
+    return rule.unseen(judged, seen) if seen.gaps else judged

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
+from synth.formal.constraints import edges_of
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.judge.wording import calls_in_words
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import edges_of
-from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, judge_duties
+from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
 from synth.policies.kinds.formulas import Apart
 from synth.policies.kinds.kind import MUST, Form, Paths, Sentence, Traits
 from synth.policies.kinds.plans import Slot, never_both, slots_of
@@ -59,7 +60,21 @@ class NoOverlap:
         return judge_duties(duties, seen, rules)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        return judged
+        return despite_gaps(judged, opens=partial(self._opens, seen), mends=lambda call: False)
+
+    def _opens(self, seen: Evidence) -> bool:
+        return any(self._may_overlap(a, b, seen) or self._may_overlap(b, a, seen) for a, b in self.pairs)
+
+    @staticmethod
+    def _may_overlap(unseen: Tools, other: Tools, seen: Evidence) -> bool:
+        """May an unseen call of one action have run beside a call of the other, or bring the rule to bear?"""
+        if not seen.gaps.can_be(unseen):
+            return False
+        if seen.gaps.most > 1 and seen.gaps.can_be(other):
+            return True
+        made = seen.attempts(other)
+        alone = bool(made) and not NoOverlap._relevant(unseen, other, seen)
+        return alone or any(map(seen.gaps.can_overlap, made))
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for a, b in self.pairs:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from synth.formal.constraints import Before, Constraint
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import MISSING, Evidence, key_of
-from synth.policies.kinds.candidates import Ended, besides, without_arguments
-from synth.policies.kinds.duty import Duty, Judged, judge_duties, unproved
+from synth.policies.kinds.candidates import Ended, besides, is_besides, without_arguments
+from synth.policies.kinds.duty import Duty, Judged, despite_gaps, judge_duties
 from synth.policies.kinds.formulas import SomeEndedBefore
 from synth.policies.kinds.kind import Form, Paths, Relation, Traits
 from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
@@ -49,7 +50,25 @@ class Precedence:
         )
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        return unproved(judged)
+        return despite_gaps(
+            judged, opens=partial(self._opens, judged, seen), mends=partial(self._mends, seen)
+        )
+
+    def _opens(self, judged: Judged, seen: Evidence) -> bool:
+        return any(
+            seen.gaps.can_be(then, *([first] if is_besides(then, first) else []))
+            and (
+                judged.verdict == "not_applicable"
+                or bool(self.same)
+                or not seen.gaps.all_follow(seen.successes(first))
+            )
+            for first, then in self.pairs
+        )
+
+    def _mends(self, seen: Evidence, call: int) -> bool:
+        return seen.gaps.can_precede(call) and any(
+            seen.gaps.can_be(first) for first, then in self.pairs if seen.calls[call].tool in then
+        )
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for first, then in self.pairs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from synth.formal.constraints import Bounded
@@ -12,7 +13,7 @@ from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence, key_of, made_by
 from synth.policies.history import History, ended_before
-from synth.policies.kinds.duty import NOT_APPLICABLE, Judged
+from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
 from synth.policies.kinds.kind import Field, Form, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.names import Names, Tools
@@ -90,7 +91,13 @@ class Provenance:
         return Judged("violated", tuple(sorted(broken)), said)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        return _unproved(judged.explanation) if judged.verdict == "violated" else judged
+        return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
+
+    def _opens(self, seen: Evidence) -> bool:
+        return any(map(seen.gaps.can_be, self.what))
+
+    def _mends(self, seen: Evidence, call: int) -> bool:
+        return seen.gaps.can_precede(call) and any(map(seen.gaps.can_be, self.sources))
 
     def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
         return ()

@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
-from synth.formal.constraints import Times
+from synth.formal.constraints import Times, edges_of
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import MISSING, Evidence, key_of
-from synth.policies.kinds.candidates import any_calls, besides, edges_of, followers, without_arguments
-from synth.policies.kinds.duty import NO_TIMES, Duty, Judged, judge_duties, unproved
+from synth.policies.kinds.candidates import (
+    any_calls,
+    besides,
+    followers,
+    is_besides,
+    without_arguments,
+)
+from synth.policies.kinds.duty import NO_TIMES, Duty, Judged, despite_gaps, judge_duties
 from synth.policies.kinds.formulas import SomeStartsAfter
 from synth.policies.kinds.kind import MUST, Form, Paths, Sentence, Traits
 from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
@@ -61,7 +68,22 @@ class Response:
         return judged
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        return unproved(judged)
+        return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
+
+    def _opens(self, seen: Evidence) -> bool:
+        return any(
+            seen.gaps.can_be(trigger, *([answer] if is_besides(trigger, answer) else []))
+            for trigger, answer in self.pairs
+        )
+
+    def _mends(self, seen: Evidence, call: int) -> bool:
+        if not seen.gaps.can_follow(call):
+            return False
+        if self.within is not None and not seen.gaps.can_begin_by(self._limit(call, seen)):
+            return False
+        return any(
+            seen.gaps.can_be(answer) for trigger, answer in self.pairs if seen.calls[call].tool in trigger
+        )
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         most = None if self.within is None else self.within / MINUTE
@@ -76,9 +98,13 @@ class Response:
         """Has the time for an answer run out, as later calls of the open run show?"""
         if self.within is None:
             return False
-        times: Times = seen.times
-        _, limit = edges_of(times.later(times.end(trigger), self.within))
+        limit = self._limit(trigger, seen)
         return any(edges_of(start)[0] > limit for start in seen.times.starts.values())
+
+    def _limit(self, trigger: int, seen: Evidence) -> int:
+        """The last instant at which an answer may have come in time."""
+        times: Times = seen.times
+        return edges_of(times.later(times.end(trigger), self.within or 0))[1]
 
     def _duties(self, trigger: Tools, answer: Tools, seen: Evidence) -> Iterator[Duty]:
         answers: dict[Any, list[int]] = {}

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.judge.wording import calls_in_words
 from synth.policies.evidence import MISSING, Evidence, key_of
-from synth.policies.kinds.duty import NOT_APPLICABLE, Judged
+from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
 from synth.policies.kinds.kind import MUST, Form, Paths, Sentence, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.names import Names, Tools
@@ -61,9 +64,23 @@ class Alone:
         return Judged("ok", (), f"{calls_in_words(watched).capitalize()} had a message of their own.")
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        if judged.verdict != "ok":
-            return judged
-        return Judged("undecided", (), "The evidence is incomplete: a sibling may not have been seen.")
+        return despite_gaps(judged, opens=partial(self._opens, seen), mends=lambda call: False)
+
+    def _opens(self, seen: Evidence) -> bool:
+        if any(map(seen.gaps.can_be, self.what)):
+            return True
+        steps = [_steps(seen)[i] for i in seen.order]
+        rising = all(isinstance(step, int) for step in steps) and all(a <= b for a, b in pairwise(steps))
+        watched = {_steps(seen)[i] for tools in self.what for i in self._requested(tools, seen)}
+        return any(
+            not rising
+            or (
+                (after < 0 or steps[int(after)] <= step)
+                and (before == math.inf or step <= steps[int(before)])
+            )
+            for after, before in seen.gaps.places
+            for step in watched
+        )
 
     def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
         return ()

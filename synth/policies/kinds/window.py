@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta, tzinfo
+from functools import partial
 from typing import ClassVar
 
-from synth.formal.constraints import Constraint, EndsBy, StartsFrom, clock, outline_of
+from synth.formal.constraints import Constraint, EndsBy, StartsFrom, clock, edges_of, outline_of
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import edges_of
-from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, judge_duties
+from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
 from synth.policies.kinds.formulas import InSomeWindow, InWindow
 from synth.policies.kinds.kind import Form, Paths, Relation, Traits
 from synth.policies.kinds.plans import Slot, slots_of
@@ -56,7 +56,10 @@ class Window:
         return judge_duties([d for limit in self.limits for d in self._duties(*limit, seen)], seen, rules)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        return judged
+        return despite_gaps(judged, opens=partial(self._opens, seen), mends=lambda call: False)
+
+    def _opens(self, seen: Evidence) -> bool:
+        return any(map(seen.gaps.can_be, self.tools))
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for tools, since, until in self.limits:

@@ -1,0 +1,98 @@
+"""Calls that nobody saw: the answer on the rest is the answer on the whole run, or none."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from synth.observed.run import Run
+from synth.policies import Rules, load_policies
+from synth.policies.evidence import Evidence
+from synth.policies.kinds import KINDS
+from synth.policies.kinds.kind import PolicyKind, answer
+from tests.support.gapped_runs import ACTIONS, RULES, complete_run, without, worlds
+
+OFF = Rules(z3="off")
+OPEN = ("undecided", "unsupported")
+
+
+def rules_of(kind: str) -> list[PolicyKind]:
+    said = [text if text.startswith(("{", "(")) else None for text in RULES[kind]]
+    lines = (
+        f"  - {{id: P{i}, {f'{kind}: {field}' if field else f'rule: {text!r}'}}}"
+        for i, (text, field) in enumerate(zip(RULES[kind], said, strict=True))
+    )
+    return [policy.rule for policy in load_policies(f"{ACTIONS}policies:\n" + "\n".join(lines)).policies]
+
+
+def verdict(rule: PolicyKind, run: Run) -> str:
+    return answer(rule, Evidence(run), OFF).verdict
+
+
+def some_gone(run: Run, r: random.Random) -> list[int]:
+    return sorted(r.sample(range(len(run.calls)), r.randint(1, min(3, len(run.calls)))))
+
+
+def test_every_kind_is_tried() -> None:
+    assert {kind.kind for kind in KINDS} == {*RULES}
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_with_calls_missing_the_verdict_is_that_on_the_whole_run_or_none(kind: str) -> None:
+    r = random.Random(f"unseen {kind}")
+    rules = rules_of(kind)
+    for _ in range(1500):
+        whole = complete_run(r)
+        if not whole.calls:
+            continue
+        rest = without(whole, some_gone(whole, r))
+        for rule in rules:
+            said = verdict(rule, rest)
+            assert said in OPEN or said == verdict(rule, whole), (rule, whole, rest)
+
+
+def test_where_the_hole_is_not_told_the_property_fails() -> None:
+    """The property can fail: without its mark, a missing call is taken for one that was not made."""
+    r = random.Random(5)
+    wrong: Counter[str] = Counter()
+    for _ in range(200):
+        whole = complete_run(r)
+        if not whole.calls:
+            continue
+        rest = replace(without(whole, some_gone(whole, r)), problems=(), unseen=())
+        for kind in RULES:
+            for rule in rules_of(kind)[:1]:
+                said = verdict(rule, rest)
+                wrong[kind] += said not in OPEN and said != verdict(rule, whole)
+    assert {kind for kind, times in wrong.items() if times} == {*RULES}
+
+
+def decided(kind: str, runs: int, seed: str) -> tuple[int, int]:
+    """(runs that any filling of the holes leaves as they are, those of them that were decided)."""
+    r = random.Random(seed)
+    decidable = done = 0
+    for _ in range(runs):
+        whole = complete_run(r)
+        if not whole.calls:
+            continue
+        rest = without(whole, some_gone(whole, r)[:2])
+        possible = list(worlds(rest, r, 80))
+        for rule in rules_of(kind):
+            found = {verdict(rule, world) for world in possible}
+            if len(found) == 1 and not found & {*OPEN}:
+                decidable += 1
+                done += verdict(rule, rest) in found
+    return decidable, done
+
+
+def test_what_no_unseen_call_can_change_is_decided() -> None:
+    shares = {}
+    for kind in RULES:
+        decidable, done = decided(kind, 60, f"useful {kind}")
+        assert decidable > 10, kind
+        shares[kind] = done / decidable
+    assert min(shares.values()) >= 0.5, shares
+    assert sum(shares.values()) / len(shares) >= 0.8, shares

@@ -1,0 +1,164 @@
+"""Runs with calls taken out, and every way in which somebody could put some back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from synth.observed.run import Run, ToolCall, Unseen
+
+SECOND = 10**9
+TOOLS = ("pay", "verify", "refund", "look")
+"""`look` is in no rule."""
+
+ACTIONS = "actions: {pay: pay, verify: verify, refund: refund, any tool: '*'}\n"
+RULES: dict[str, tuple[str, ...]] = {
+    "precedence": (
+        "Verify must happen before pay.",
+        "Verify must happen before any tool.",
+        "Verify must happen before pay and refund.",
+        "Verify must happen before pay with the same id.",
+    ),
+    "response": (
+        "Pay must be followed by verify.",
+        "Pay must be followed by refund within 4 seconds.",
+        "Pay must be followed by verify with the same id.",
+    ),
+    "absence_after": (
+        "Pay must never happen after verify.",
+        "Any tool must not happen after refund.",
+        "Pay must never happen after pay.",
+    ),
+    "count": (
+        "Pay must happen at most 1 time.",
+        "Pay must never happen.",
+        "Pay and verify must happen at least 1 time.",
+        "Pay must happen exactly 1 time.",
+        "Refund must happen at least 3 times.",
+    ),
+    "adjacency": (
+        "Verify must happen immediately before pay.",
+        "Pay must happen immediately after refund.",
+    ),
+    "window": ("Pay must happen before 09:00.", "Pay must happen after 09:00."),
+    "gap": (
+        "Pay must start within 4 seconds after verify.",
+        "Pay must start at least 3 seconds after verify.",
+    ),
+    "overlap": ("Pay must not overlap verify.", "Pay must not overlap each other."),
+    "turn": ("Pay must be alone in its turn.", "Pay and refund must be alone in their turn."),
+    "guard": (
+        "{calls: pay, check: args.amount < 3}",
+        "{calls: pay, check: \"last('verify') != null\"}",
+        "{calls: pay, when: \"size(earlier('*')) > 1\", check: args.amount < 3}",
+        "{calls: pay, check: call.index < 3}",
+        "{calls: [pay, refund], check: \"size(earlier(['pay', 'refund'], 'id', args.id)) == 0\"}",
+    ),
+    "provenance": (
+        "{calls: pay, argument: id, from: verify}",
+        "{calls: [pay, refund], argument: id, from: [verify, pay], in: id}",
+    ),
+    "contract": (
+        "{initial: [], tools: {pay: {requires: p}, verify: {provides: p}}}",
+        "{initial: [p], tools: {pay: {requires: p, clears: p}, verify: {provides: p},"
+        " refund: {requires: not p}}}",
+        "{initial: [], closed: true, tools: {pay: {}, verify: {}, refund: {}}}",
+        "{initial: [], goal: [paid], tools: {pay: {provides: paid}, verify: {args: [id]}}}",
+        "{initial: [], on_violation: skip, tools: {pay: {requires: p, provides: q}, verify: {provides: p},"
+        " refund: {requires: q}}}",
+        "{initial: [p], tools: {pay: {requires: p, check: args.amount < 3}}}",
+    ),
+    "behaviour": (
+        "(until pay verify)",
+        "(next verify pay)",
+        "(until (or pay verify look) refund)",
+        "(or (next pay pay) (next pay verify refund))",
+    ),
+}  # fmt: skip
+
+
+def complete_run(r: random.Random) -> Run:
+    """One run of which everything is known."""
+    timed = r.random() < 0.8
+    calls: list[ToolCall] = []
+    at = 8 * 3600 * SECOND + r.choice((0, 3595 * SECOND))
+    turn = 0
+    for _ in range(r.randint(0, 7)):
+        at += r.choice((0, 1, 1, 2, 5)) * SECOND
+        turn += r.random() < 0.6
+        calls.append(_some_call(r, at if timed else None, turn))
+    tools = r.choice((None, TOOLS, tuple(dict.fromkeys(call.tool for call in calls)) or ("look",)))
+    return Run("r", tuple(calls), tools=tools)
+
+
+def _some_call(r: random.Random, start: int | None, turn: int) -> ToolCall:
+    lasted = r.choice((0, 1, 1, 3, 6)) * SECOND
+    number = r.randint(1, 3)
+    return ToolCall(
+        None,
+        r.choice(TOOLS),
+        {"id": r.randint(1, 2), "amount": number},
+        result={"id": r.randint(1, 2)},
+        error=r.choice((None, None, None, "no")),
+        start=None if start is None else (start, start),
+        end=None if start is None else (start + lasted, start + lasted),
+        step=turn,
+        with_text=False,
+    )
+
+
+def without(run: Run, gone: Sequence[int]) -> Run:
+    """The run without these calls, as a reader of numbered spans sees it."""
+    kept = [i for i in range(len(run.calls)) if i not in gone]
+    place = {i: k for k, i in enumerate(kept)}
+    gaps: list[Unseen] = []
+    for i in sorted(gone):
+        after = place.get(max((k for k in kept if k < i), default=-1))
+        before = place.get(min((k for k in kept if k > i), default=-1))
+        if gaps and (gaps[-1].after, gaps[-1].before) == (after, before):
+            gaps[-1] = replace(gaps[-1], calls=(gaps[-1].calls or 0) + 1)
+        else:
+            gaps.append(Unseen("a hole", after, before, 1))
+    return replace(
+        run, calls=tuple(run.calls[i] for i in kept), problems=("a hole",) if gone else (), unseen=tuple(gaps)
+    )
+
+
+def worlds(run: Run, r: random.Random, number: int) -> Iterator[Run]:
+    """Runs that the evidence allows: each gap filled with calls that may have been there."""
+    for _ in range(number):
+        calls = list(enumerate(run.calls))
+        for gap in run.unseen:
+            for _ in range(gap.calls or 0):
+                if made := _unseen_call(run, gap, r):
+                    at = -1 if gap.after is None else gap.after
+                    calls.append((at + r.random(), made))  # type: ignore[arg-type]
+        timed = all(call.start for _, call in calls)
+        ordered = sorted(calls, key=(lambda c: (c[1].start or (0, 0), c[0])) if timed else (lambda c: c[0]))
+        yield replace(run, calls=tuple(call for _, call in ordered), problems=(), unseen=())
+
+
+def _unseen_call(run: Run, gap: Unseen, r: random.Random) -> ToolCall | None:
+    """None: what was not seen never ran."""
+    tool = r.choice(run.tools or TOOLS)
+    timed = all(call.start for call in run.calls) and bool(run.calls)
+    first = run.calls[gap.after] if gap.after is not None else None
+    last = run.calls[gap.before] if gap.before is not None else None
+    turns = (first.step if first else 0, last.step if last else 99)
+    made = replace(
+        _some_call(r, _instant(first, last, run, r) if timed else None, 0),
+        tool=tool,
+        step=r.choice((turns[0], turns[1], ((turns[0] or 0) + (turns[1] or 0)) / 2)),  # type: ignore[arg-type]
+        with_text=r.random() < 0.2,
+        arguments={"id": r.choice((1, 2, 7)), "amount": r.randint(1, 3)},
+    )
+    return None if r.random() < 0.15 else made
+
+
+def _instant(first: ToolCall | None, last: ToolCall | None, run: Run, r: random.Random) -> int:
+    edges = [edge[0] for call in run.calls for edge in (call.start, call.end) if edge]
+    lo = first.start[0] if first and first.start else min(edges) - 20 * SECOND
+    hi = last.start[0] if last and last.start else max(edges) + 20 * SECOND
+    near = [edge + shift for edge in edges for shift in (-SECOND // 2, 0, SECOND // 2)]
+    return r.choice([lo, hi, (lo + hi) // 2, *(at for at in near if lo <= at <= hi)])
