@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -63,18 +64,19 @@ def test_a_thread_that_could_not_start_may_be_started_again(sink: OtlpSink) -> N
     """A program that waits for a free thread tries the same object once more."""
     done: list[int] = []
     thread = threading.Thread(target=lambda: done.append(work(1)))
-    real = threading._start_new_thread  # type: ignore[attr-defined]
+    name = "_start_joinable_thread" if sys.version_info >= (3, 13) else "_start_new_thread"
+    real = getattr(threading, name)
 
     def refuse(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("can't start new thread")
 
     with pdoctor_trace.run():
-        threading._start_new_thread = refuse  # type: ignore[attr-defined]
+        setattr(threading, name, refuse)
         try:
             with pytest.raises(RuntimeError, match="can't start"):
                 thread.start()
         finally:
-            threading._start_new_thread = real  # type: ignore[attr-defined]
+            setattr(threading, name, real)
         assert "run" not in vars(thread)
         thread.start()
         thread.join(5)
