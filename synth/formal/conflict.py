@@ -1,6 +1,7 @@
 """Why sentences cannot be kept together: a conflict of which no sentence can be left out.
 
-Order alone contradicts itself in a circle, and a shortest one is given. Without durations no solver is
+Order alone contradicts itself in a circle, and a shortest one is given, unless some of its sentences already
+leave no room in the day. Without durations no solver is
 needed for the clock either: an action may start only at a time that is too late for a limit of itself or of
 something after it, and takes at least a minute. With durations it is a core of Z3, minimized by deletion;
 the day and one task at a time always hold.
@@ -64,9 +65,19 @@ Search = Callable[[Sequence[Constraint]], Conflict | None]
 def conflict(spec: Spec, *, timeout_ms: int = TIMEOUT_MS) -> Conflict | None:
     """A minimal conflict of a spec; None where it is satisfiable, or Z3 gave up within its limit."""
     circle = _fewest(spec.constraints, lambda some: _circle(outline_of(spec.actions, some)))
-    if circle is not None or not spec.timed:
+    if not spec.timed:
         return circle
-    groups = by_sentence(spec.constraints)
+    if circle is None:
+        return _conflict_of_the_day(spec, spec.constraints, timeout_ms)
+    chained = {_sentence(constraint) for constraint in circle.constraints}
+    inside = [constraint for constraint in spec.constraints if _sentence(constraint) in chained]
+    smaller = _conflict_of_the_day(spec, inside, timeout_ms)
+    return circle if smaller is None or smaller.sentences == circle.sentences else smaller
+
+
+def _conflict_of_the_day(spec: Spec, constraints: Sequence[Constraint], timeout_ms: int) -> Conflict | None:
+    """A minimal conflict of some constraints of a timed spec, by Z3."""
+    groups = by_sentence(constraints)
     core = minimal_conflict(groups, spec, timeout_ms=timeout_ms)
     if not core:
         full = core is not None and satisfiable(spec, timeout_ms=timeout_ms) is False

@@ -17,6 +17,7 @@ from synth.formal.order import shortest_cycle
 from synth.formal.solver import PlanRule, plan_conflict
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.kinds.plans import slots_for
+from synth.policies.kinds.precedence import Precedence
 from synth.policies.model import Policy, PolicySet
 from synth.policies.names import Tools
 from synth.policies.plugins import flaws, planned
@@ -52,10 +53,8 @@ def lint(
 
     `tools` are the names of the tools that exist, where they are known.
     """
-    circle = order_circle(policies.policies)
-    conflicts = [circle] if circle else list(conflicts_by_z3(policies, timeout_ms))
     return (
-        *conflicts,
+        *contradictions(policies.policies, timeout_ms),
         *unknown_tools(policies, tools),
         *never_applies(policies.policies),
         *duplicates(policies.policies),
@@ -67,6 +66,49 @@ def _problem(code: Code, about: Sequence[Policy], said: str) -> Problem:
 
 
 # ---------------------------------------------------------------- contradictions
+
+
+def contradictions(policies: Sequence[Policy], timeout_ms: int = TIMEOUT_MS) -> list[Problem]:
+    """Sets of policies that cannot be kept together; none can do without one of its policies.
+
+    Where no run at all keeps a set, some run keeps the rest of it. Where they leave no way to do something,
+    the rest leaves a way to do everything.
+    """
+    circle = order_circle(policies)
+    found = [circle] if circle else list(conflicts_by_z3(policies, timeout_ms))
+    fewest: dict[tuple[str, ...], Problem] = {}
+    for problem in found:
+        smallest = _irreducible(problem, policies, timeout_ms)
+        fewest.setdefault(smallest.policies, smallest)
+    return list(fewest.values())
+
+
+def _irreducible(problem: Problem, policies: Sequence[Policy], timeout_ms: int) -> Problem:
+    """The contradiction, or one among only some of its policies, whatever action that is about."""
+    if problem.code != "contradiction" or len(problem.policies) == 1:
+        return problem
+    named = [policy for policy in policies if policy.id in problem.policies]
+    for other in _others(named, timeout_ms):
+        if other.code == "contradiction" and len(other.policies) < len(named):
+            return _irreducible(other, named, timeout_ms)
+    return problem
+
+
+def _others(named: Sequence[Policy], timeout_ms: int) -> Iterator[Problem]:
+    """Contradictions among policies that contradict, some of only a part of them where there is such a part.
+
+    Where they state an order alone, only circles contradict, and Z3 is slow to see long ones.
+    """
+    for left_out in named:
+        circle = order_circle([policy for policy in named if policy is not left_out])
+        if circle is not None:
+            yield circle
+    if not all(isinstance(policy.rule, Precedence) and not _any_tool(policy) for policy in named):
+        yield from conflicts_by_z3(named, timeout_ms)
+
+
+def _any_tool(policy: Policy) -> bool:
+    return any("*" in name for name in _names(policy.rule))
 
 
 def order_circle(policies: Sequence[Policy]) -> Problem | None:
@@ -87,17 +129,17 @@ def order_circle(policies: Sequence[Policy]) -> Problem | None:
     return _problem("contradiction", named, f"These cannot be kept together: {steps}.")
 
 
-def conflicts_by_z3(policies: PolicySet, timeout_ms: int) -> Iterator[Problem]:
+def conflicts_by_z3(policies: Sequence[Policy], timeout_ms: int) -> Iterator[Problem]:
     """Actions that no plan can do, each with the policies in its way; each conflict once."""
-    tools = mentioned_tools(policies.policies)
+    tools = mentioned_tools(policies)
     slots = slots_for(tools)
-    stated = [(policy, planned(policy.rule, slots)) for policy in policies.policies]
+    stated = [(policy, planned(policy.rule, slots)) for policy in policies]
     stated = [(policy, rules) for policy, rules in stated if rules]
     if not stated:
         return
     groups = [rules for _, rules in stated]
     distinct = any(policy.rule.traits.apart for policy, _ in stated)
-    never = [action for policy in policies.policies for action in policy.rule.traits.forbids]
+    never = [action for policy in policies for action in policy.rule.traits.forbids]
 
     def ask(wanted: PlanRule) -> list[int] | None:
         return plan_conflict(groups, slots, wanted, distinct=distinct, timeout_ms=timeout_ms)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -30,6 +33,9 @@ def spec(*rules: str, **durations: int) -> Spec:
         (spec("a<b", "b<=630", "a>=560", a=60, b=30), (0, 1, 2)),
         (spec("a<b", "b<a", "a<=0", a=1, b=1), (0, 1)),
         (spec(a=300, b=300), ()),
+        (spec("a<b", "b<a", a=300, b=300), ()),
+        (spec("a<b", "b<a", a=30, b=30), (0, 1)),
+        (spec("a<b", "b<a", "c<a", "b<c"), (0, 1)),
     ],
 )
 def test_a_conflict_is_named_by_sentence(made: Spec, sentences: tuple[int, ...] | None) -> None:
@@ -65,6 +71,55 @@ def test_conflicts_are_minimal() -> None:
         for fewer in itertools.combinations(own, len(own) - 1):
             assert satisfiable(spec(*fewer, **durations)) is True
     assert found_some > 15
+
+
+def of_sentences(said: Sequence[Sequence[str]], **durations: int) -> Spec:
+    """A spec of which each sentence states several rules."""
+    numbers = [number for number, rules in enumerate(said) for _ in rules]
+    made = spec(*(rule for rules in said for rule in rules), **durations)
+    numbered = (replace(c, sentence=number) for c, number in zip(made.constraints, numbers, strict=True))
+    return replace(made, constraints=tuple(numbered))
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_a_sentence_that_contradicts_itself_is_named_alone(timed: bool) -> None:
+    durations = {"a": 30, "b": 30} if timed else {}
+    for said, named in (([["a<b"], ["b<a", "a<b"]], (1,)), ([["b<a", "a<b"], ["a<b"]], (0,))):
+        found = conflict(of_sentences(said, **durations))
+        assert found is not None
+        assert found.sentences == named
+
+
+def test_a_sentence_that_does_not_fit_the_day_is_named_without_the_circle_it_is_in() -> None:
+    found = conflict(of_sentences([["a<b"], ["b<a", "a<=560"]], a=30, b=30))
+    assert found is not None
+    assert (found.sentences, found.circle) == ((1,), ())
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_no_sentence_of_a_conflict_can_be_left_out(timed: bool) -> None:
+    r = random.Random(11)
+    durations = dict.fromkeys("abcd", 60) if timed else {}
+    sizes: Counter[int] = Counter()
+    for _ in range(120):
+        said = [[some_rule(r, timed) for _ in range(r.randint(1, 2))] for _ in range(r.randint(2, 5))]
+        found = conflict(of_sentences(said, **durations))
+        assert (found is None) is bool(satisfiable(of_sentences(said, **durations)))
+        if found is None:
+            continue
+        sizes[len(found.sentences)] += 1
+        own = [said[i] for i in found.sentences]
+        assert satisfiable(of_sentences(own, **durations)) is False
+        for fewer in itertools.combinations(own, len(own) - 1):
+            assert satisfiable(of_sentences(fewer, **durations)) is True, (said, found)
+    assert sizes[1] > 5
+    assert sizes[2] > 20
+    assert sizes[3] > 2
+
+
+def some_rule(r: random.Random, timed: bool) -> str:
+    a, b = r.sample("abcd", 2)
+    return f"{a}<={r.choice((600, 660, 720))}" if timed and r.random() < 0.4 else f"{a}<{b}"
 
 
 def test_a_run_of_a_contradictory_case_fails_and_is_told_why() -> None:

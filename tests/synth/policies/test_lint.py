@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+from random import Random
+
 import pytest
 
 from synth.policies import lint, load_policies
+from synth.policies.lint import Problem, contradictions
 from tests.support.policing import policy, rules_file
 
 CONSISTENT = [
@@ -40,6 +46,16 @@ CONTRADICTIONS = [
     (["B must start within 5 minutes after A.", "B must start at least 6 minutes after A."], ("P0", "P1")),
     (["A must happen before B.", "Any tool must happen at most 1 time."], ("P0", "P1")),
     (["A must happen before any tool.", "B must happen before A."], ("P0", "P1")),
+    (["A must happen before B.", "B must precede A, and A must precede B."], ("P1",)),
+    (
+        [
+            "C must happen immediately before A.",
+            "A must happen before B.",
+            "B and D and E must happen immediately before A.",
+        ],
+        ("P2",),
+    ),
+    (["A must happen before B.", "B must happen before any tool, and A must precede B."], ("P1",)),
 ]
 
 
@@ -55,7 +71,56 @@ def test_a_contradiction_names_a_minimal_conflict(sentences: list[str], conflict
     for left_out in conflict:
         rest = [s for i, s in enumerate(sentences) if f"P{i}" in conflict and f"P{i}" != left_out]
         same = found[0].explanation.split(" P")[0]
-        assert not any(p.explanation.startswith(same) for p in lint(rules_file(*rest)))
+        assert not rest or not any(p.explanation.startswith(same) for p in lint(rules_file(*rest)))
+
+
+SAID = (
+    "{a} must happen before {b}.",
+    "{a} must precede {b}, and {c} must precede {a}.",
+    "{a} and {b} must happen immediately before {c}.",
+    "{a} must be followed by {b}.",
+    "{a} must never happen after {b}.",
+    "{a} must happen at least 2 times.",
+    "{a} must happen at most 1 time.",
+    "{a} must happen before any tool.",
+    "{a} must happen after 22:00, and {b} must happen before 20:00.",
+    "{a} must start within 5 minutes after {b}.",
+    "{a} must start at least 6 minutes after {b}.",
+    "{a} must never happen.",
+)
+
+
+def told(sentences: Sequence[str]) -> list[Problem]:
+    return [p for p in contradictions(rules_file(*sentences).policies) if p.code == "contradiction"]
+
+
+def no_run(problem: Problem) -> bool:
+    return problem.explanation.startswith("No run can keep")
+
+
+def test_no_policy_of_a_contradiction_can_be_left_out() -> None:
+    r = Random(13)
+    sizes: Counter[int] = Counter()
+    for _ in range(80):
+        names = (r.sample("ABC", 3) for _ in range(r.randint(2, 5)))
+        sentences = [r.choice(SAID).format(a=a, b=b, c=c) for a, b, c in names]
+        for problem in told(sentences):
+            own = [sentences[int(name[1:])] for name in problem.policies]
+            sizes[len(own)] += 1
+            assert told(own), (sentences, problem)
+            for rest in combinations(own, len(own) - 1):
+                smaller = told(rest) if rest else []
+                assert not [p for p in smaller if no_run(p) >= no_run(problem)], (sentences, problem)
+    assert sizes[1] > 10
+    assert sizes[2] > 15
+    assert sizes[3] > 1
+
+
+def test_a_long_circle_is_named_at_once() -> None:
+    rules = [f"  - {{id: P{i}, rule: act{i} must happen before act{(i + 1) % 60}.}}" for i in range(60)]
+    actions = [f"  act{i}: t{i}" for i in range(60)]
+    (problem,) = lint(load_policies("\n".join(["actions:", *actions, "policies:", *rules])), timeout_ms=1)
+    assert len(problem.policies) == 60
 
 
 def test_the_shortest_circle_is_named_in_its_order() -> None:
