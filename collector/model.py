@@ -8,14 +8,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from synth.formal import Verdict
-from synth.observed import Run, ToolCall
+from synth.observed import Run, ToolCall, Unseen
 
 if TYPE_CHECKING:  # else whoever only reads spans would load all that policies need
     from synth.policies import PolicyResult
 
 __all__ = [
     "Assessment", "Batch", "Binding", "ModelCall", "Piece", "Rebuilt", "Rejection", "Run", "Segment", "Span",
-    "ToolCall",
+    "ToolCall", "Unseen",
 ]  # fmt: skip
 
 SPAN_KEY_BYTES = 24
@@ -48,6 +48,9 @@ class Span(NamedTuple):
     resource: Mapping[str, Any] = NO_ATTRIBUTES
     scope: str = ""
     """Name of the instrumentation scope."""
+    flags: int = 0
+    """W3C trace flags and, from bit 8 on, whether the parent is known to be remote, as in OTLP."""
+    trace_state: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +142,14 @@ class Rebuilt:
     span_ids: tuple[str, ...]
     """Of `run.calls`, position by position."""
     has_root: bool
+    is_topped: bool
+    """An agent's span of another tracer lies over all calls: what is above it belongs to no run of ours."""
     expected_calls: int | None
     """`pdoctor.run.calls`, if a root span announced it."""
+    arrived_calls: int
+    """Calls of the tracer that announced: those of other libraries say nothing of its own."""
+    tail: Unseen | None
+    """The announced calls after the last that arrived; None where calls are not numbered."""
     started_ns: int | None
     ended_ns: int | None
     spans: int
@@ -160,9 +169,7 @@ class Rebuilt:
     @property
     def all_calls_arrived(self) -> bool:
         """The root span ended and every call that it announced is here."""
-        return (
-            self.has_root and self.expected_calls is not None and len(self.run.calls) >= self.expected_calls
-        )
+        return self.has_root and self.expected_calls is not None and self.arrived_calls >= self.expected_calls
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def run_detail(row: Row, rebuilt: Rebuilt, history: Sequence[Row]) -> dict[str, 
     """A run alone: its calls, what was concluded, and every earlier conclusion."""
     current = orjson.loads(history[-1]["body"]) if history else {}
     verdict, policies = current.get("verdict"), current.get("policies", [])
-    known_later = ("status", "case_id", "wall_seconds", "iterations", "problems")
+    known_later = ("status", "case_id", "wall_seconds", "iterations", "problems", "unseen")
     record = {**current.get("extra", {}), **rebuilt.run.to_json(), "status": "running"}
     record |= {name: current[name] for name in known_later if current.get(name)}
     calls = [

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from collector.model import Binding, Rebuilt, Run
 from collector.settings import Settings
 from synth.cases import Case
-from synth.observed import Status
+from synth.observed import Status, Unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,36 +47,39 @@ class Ending:
 
     complete: bool
     look_again: float | None = None
-    problem: str | None = None
+    gap: Unseen | None = None
 
 
 def ending(rebuilt: Rebuilt, binding: Binding | None, arrival: Arrival, settings: Settings) -> Ending:
-    """Decide completeness; a problem says what is missing although the wait is over."""
+    """Decide completeness; `gap` says what is missing although the wait is over."""
     if rebuilt.all_calls_arrived:
         return Ending(True)
     quiet_since = arrival.last_seen
     if binding is not None and binding.status is not None:
-        wait, problem = settings.grace_seconds, _missing(rebuilt, rootless_is_gap=binding.status == "ok")
+        wait, gap = settings.grace_seconds, _missing(rebuilt, rootless_is_gap=binding.status == "ok")
         quiet_since = max(quiet_since, binding.at)
     elif rebuilt.pending is not None:
-        wait, problem = settings.idle_seconds if rebuilt.pending else settings.grace_seconds, None
+        wait, gap = settings.idle_seconds if rebuilt.pending else settings.grace_seconds, None
     elif rebuilt.has_root:
-        wait, problem = settings.grace_seconds, _missing(rebuilt, rootless_is_gap=False)
+        wait, gap = settings.grace_seconds, _missing(rebuilt, rootless_is_gap=False)
     else:
-        wait, problem = settings.idle_seconds, _missing(rebuilt, rootless_is_gap=True)
+        wait, gap = settings.idle_seconds, _missing(rebuilt, rootless_is_gap=True)
     over = quiet_since + wait
     if arrival.now >= over:
-        return Ending(True, problem=problem)
+        return Ending(True, gap=gap)
     return Ending(False, look_again=over)
 
 
-def _missing(rebuilt: Rebuilt, *, rootless_is_gap: bool) -> str | None:
-    if rebuilt.expected_calls is not None and len(rebuilt.run.calls) < rebuilt.expected_calls:
-        return f"the run announced {rebuilt.expected_calls} calls, {len(rebuilt.run.calls)} arrived"
+def _missing(rebuilt: Rebuilt, *, rootless_is_gap: bool) -> Unseen | None:
+    if rebuilt.expected_calls is not None and rebuilt.arrived_calls < rebuilt.expected_calls:
+        said = f"the run announced {rebuilt.expected_calls} calls, {rebuilt.arrived_calls} arrived"
+        lost = Unseen(calls=rebuilt.expected_calls - rebuilt.arrived_calls)
+        return replace(rebuilt.tail or lost, problem=said)
     if rootless_is_gap and not rebuilt.spans:
-        return "no span of this run ever arrived: is the agent's program traced, and to this collector?"
-    if rootless_is_gap and not rebuilt.has_root:
-        return "the span of the run itself never arrived: the program may have been killed"
+        said = "no span of this run ever arrived: is the agent's program traced, and to this collector?"
+        return Unseen(said)
+    if rootless_is_gap and not (rebuilt.has_root or rebuilt.is_topped):
+        return Unseen("the span of the run itself never arrived: the program may have been killed")
     return None
 
 
@@ -139,7 +142,8 @@ def bound_run(rebuilt: Rebuilt, binding: Binding | None, end: Ending, case_id: s
         status=status,
         wall_seconds=binding.wall_seconds if binding is not None else None,
         iterations=binding.iterations if binding is not None else None,
-        problems=(*run.problems, end.problem) if end.problem else run.problems,
+        problems=run.problems if end.gap is None else (*run.problems, end.gap.problem),
+        unseen=run.unseen if end.gap is None else (*run.unseen, end.gap),
         extra={
             name: value
             for name, value in (("service", rebuilt.service), ("session", rebuilt.session))

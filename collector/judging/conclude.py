@@ -158,6 +158,8 @@ def conclusion(
         "iterations": run.iterations,
         "extra": dict(run.extra),
     }
+    if run.unseen:
+        body["unseen"] = [gap.to_json() for gap in run.unseen]
     findings = tuple(_findings(run, assessment))
     summary = {
         "agent": run.agent,

@@ -57,6 +57,8 @@ def span_of(message: Any, trace_id: str, span_id: bytes, resource: Mapping[str, 
         events_of(events) if events else (),
         resource,
         scope,
+        message.flags,
+        message.trace_state,
     )
 
 

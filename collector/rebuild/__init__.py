@@ -8,20 +8,20 @@ from operator import attrgetter
 from collector.dialects import SeenAgent, SeenCall, SeenModel, readers
 from collector.dialects.names import (
     CASE_ID,
-    DROPPED_SPANS,
     ERROR_KIND,
     ERROR_TYPE,
     RUN_ID,
     SCOPE_NAME,
     SERVICE_NAME,
 )
-from collector.dialects.reading import loaded, text, whole
+from collector.dialects.reading import loaded, text
 from collector.model import ModelCall, Rebuilt, Run, Span
 from collector.rebuild.conversations import piece_of, session_of
+from collector.rebuild.gaps import gaps, is_topped, own_calls, tail
 from collector.rebuild.requested import with_requests
-from collector.rebuild.sightings import once_each, once_each_model
+from collector.rebuild.sightings import first_copies, once_each, once_each_model
 
-START, END, PARENT, RESOURCE = map(attrgetter, ("start_ns", "end_ns", "parent_id", "resource"))
+START, END, PARENT = map(attrgetter, ("start_ns", "end_ns", "parent_id"))
 
 
 def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebuilt:
@@ -35,10 +35,13 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
     expected = max(announced, default=None)
     ours = any(seen.span.scope == SCOPE_NAME for seen in calls)
     bare = not agents and not ours and _is_bare(spans, calls)
+    calls = first_copies(calls)
     told = ours or (expected is not None and len(calls) >= expected)
     models = read_models(others) if details or bare or not told else []
     piece = piece_of(run_id, spans, calls, models) if bare else None
     calls = sorted(once_each(calls) if told else with_requests(once_each(calls), models), key=_order)
+    own = own_calls(calls, agents)
+    missing = tuple(gaps(calls, spans, everything_came=expected is not None and len(own) >= expected))
     run = Run(
         id=run_id,
         calls=tuple(seen.call for seen in calls),
@@ -49,13 +52,17 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         source=_first(agent.source for agent in agents) or _first(seen.span.scope for seen in calls),
         model=_first(agent.model for agent in agents) or _first(model.model for model in models),
         status="running",
-        problems=tuple(_gaps(calls, spans, expected)),
+        problems=tuple(dict.fromkeys(gap.problem for gap in missing)),
+        unseen=missing,
     )
     return Rebuilt(
         run=run,
         span_ids=tuple(seen.span.span_id for seen in calls),
         has_root=bool(announced) or None in map(PARENT, spans),
+        is_topped=not ours and is_topped(calls, agents),
         expected_calls=expected,
+        arrived_calls=len(own),
+        tail=tail(calls, own, expected),
         started_ns=min(map(START, spans), default=None),
         ended_ns=max(map(END, spans), default=None),
         spans=len(spans),
@@ -166,19 +173,6 @@ def _offered(agents: Sequence[SeenAgent]) -> tuple[str, ...] | None:
 def _first_tools(models: Sequence[SeenModel]) -> tuple[str, ...] | None:
     """The tools of the first model call that names any; every call of an agent offers the same."""
     return next((model.tools for model in models if model.tools), None)
-
-
-def _gaps(calls: Sequence[SeenCall], spans: Sequence[Span], expected: int | None) -> Iterable[str]:
-    indices = {seen.number for seen in calls if seen.number is not None}
-    missing = sorted(set(range(max(indices) + 1)) - indices) if indices else []
-    if missing:
-        shown = ", ".join(map(str, missing[:5])) + (", ..." if len(missing) > 5 else "")
-        yield f"{len(missing)} calls are missing: no span has step index {shown}"
-    resources = {id(resource): resource for resource in map(RESOURCE, spans)}.values()
-    dropped = max((whole(resource.get(DROPPED_SPANS)) or 0 for resource in resources), default=0)
-    everything_came = expected is not None and len(calls) >= expected and not missing
-    if dropped and not everything_came:
-        yield f"the sender has dropped {dropped} records because its queue was full"
 
 
 def _first(values: Iterable[str | None]) -> str | None:

@@ -12,8 +12,8 @@ from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from collector.dialects.names import SCOPE_NAME
-from collector.dialects.reading import SeenCall, SeenModel
+from collector.dialects.names import RUN_ID, SCOPE_NAME
+from collector.dialects.reading import SeenCall, SeenModel, loaded
 from collector.model import Span
 
 NEAR = 64
@@ -26,6 +26,22 @@ class _Sighted:
 
     seen: SeenCall
     layers: set[str]
+
+
+def first_copies(calls: Sequence[SeenCall]) -> list[SeenCall]:
+    """The calls without those of our own tracer that came again under another span id.
+
+    Its run id, step index and tool say which call a span is.
+    """
+    known: set[object] = set()
+    found: list[SeenCall] = []
+    for seen in calls:
+        own = seen.span.scope == SCOPE_NAME and seen.number is not None
+        key: object = (loaded(seen.span).get(RUN_ID), seen.number, seen.call.tool) if own else id(seen)
+        if key not in known:
+            known.add(key)
+            found.append(seen)
+    return found
 
 
 def once_each(calls: Sequence[SeenCall]) -> list[SeenCall]:

@@ -6,11 +6,13 @@ from synth.observed.run import (
     Run,
     Status,
     ToolCall,
+    Unseen,
     deeper_than,
     read_runs,
     run_from_json,
 )
 
 __all__ = [
-    "MAX_DEPTH", "Interval", "Run", "Status", "ToolCall", "deeper_than", "read_runs", "run_from_json",
+    "MAX_DEPTH", "Interval", "Run", "Status", "ToolCall", "Unseen", "deeper_than", "read_runs",
+    "run_from_json",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -169,3 +170,47 @@ def test_a_policy_kind_of_another_distribution_is_judged_by_the_checkers(
             client.send(agent_request(even, ["search", "search"]))
             assert results(client, odd) == {"search-first": ("violated", [0])}
             assert results(client, even) == {"search-first": ("ok", [])}
+
+
+TICKETS = """\
+actions: {login: login, create ticket: create_ticket, delete: delete}
+policies:
+  - id: logged-in
+    contract:
+      initial: []
+      tools: {login: {provides: session}, logout: {clears: session}, create_ticket: {requires: session}}
+  - {id: no-delete, rule: Delete must never happen.}
+  - {id: login-first, rule: Login must happen before create ticket.}
+"""
+
+
+def test_calls_that_never_arrived_leave_open_what_they_could_change_and_no_more(fresh: Client) -> None:
+    assert fresh.post("/policies", {"name": "tickets", "text": TICKETS}).status_code == 201
+    calls = ["login", "logout", "create_ticket", "delete"]
+
+    def found(lost: set[int], **more: Any) -> dict[str, str]:
+        run = new_id()
+        spans = agent_spans(run, calls, **more)
+        kept = [span for index, span in enumerate(spans) if index not in lost]
+        fresh.send(request(*kept).SerializeToString())
+        return {policy: verdict for policy, (verdict, _) in results(fresh, run).items()}
+
+    assert found(set()) == {"logged-in": "violated", "no-delete": "violated", "login-first": "ok"}
+    beside_login = found({1})
+    assert beside_login == {"logged-in": "undecided", "no-delete": "violated", "login-first": "undecided"}
+    assert found({3}) == {"logged-in": "violated", "no-delete": "undecided", "login-first": "ok"}
+    assert found({0}) == {"logged-in": "undecided", "no-delete": "violated", "login-first": "undecided"}
+    offered = found({3}, tools=["login", "logout", "create_ticket"])
+    assert offered == {"logged-in": "violated", "no-delete": "not_applicable", "login-first": "ok"}
+
+
+def test_the_record_of_a_run_says_where_calls_are_missing(fresh: Client) -> None:
+    run = new_id()
+    first, _, third, _, root = agent_spans(run, ["a", "b", "c", "d"])
+    fresh.send(request(first, third, root).SerializeToString())
+    record = fresh.judged(run)["record"]
+    hole, tail = record["problems"]
+    assert record["unseen"] == [
+        {"problem": hole, "after": 0, "before": 1, "calls": 1},
+        {"problem": tail, "after": 1, "calls": 1},
+    ]

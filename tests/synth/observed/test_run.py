@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.errors import BadInput
-from synth.observed.run import MAX_DEPTH, Run, ToolCall, read_runs, run_from_json
+from synth.observed.run import MAX_DEPTH, Run, ToolCall, Unseen, read_runs, run_from_json
 
 texts = st.text(max_size=6)
 json_values = st.recursive(
@@ -73,9 +75,37 @@ runs = st.builds(
 )
 
 
-@given(runs)
+def with_gaps(run: Run) -> st.SearchStrategy[Run]:
+    places = st.none() | st.integers(0, max(0, len(run.calls) - 1)) if run.calls else st.none()
+    gap = st.builds(Unseen, texts, places, places, st.none() | st.integers(0, 5))
+    return st.lists(gap, max_size=2).map(lambda gaps: replace(run, unseen=tuple(gaps)))
+
+
+@given(runs.flatmap(with_gaps))
 def test_a_run_survives_its_json(run: Run) -> None:
     assert run_from_json(orjson.loads(orjson.dumps(run.to_json()))) == run
+
+
+@pytest.mark.parametrize(
+    ("unseen", "said"),
+    [
+        ({}, "unseen: expected a list of objects, got an object"),
+        ([1], "unseen[0]: expected an object, got 1"),
+        ([{"after": 1}], "unseen[0].after: there is no call 1"),
+        ([{"before": -1}], "unseen[0].before: expected a number from 0 on, got -1"),
+        ([{"calls": "two"}], "unseen[0].calls: expected a number from 0 on, got 'two'"),
+        ([{"problem": 2}], "unseen[0].problem: expected text, got 2"),
+    ],
+)
+def test_a_wrong_place_of_unseen_calls_is_refused(unseen: object, said: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(said)):
+        run_from_json({"run_id": "r", "calls": [{"name": "t"}], "unseen": unseen})
+
+
+def test_a_problem_without_a_place_may_hide_any_calls() -> None:
+    located = Unseen("a hole", 0, None, 1)
+    run = Run("r", (), problems=("a hole", "dropped"), unseen=(located,))
+    assert run.gaps == (located, Unseen("dropped"))
 
 
 def test_unknown_fields_are_kept() -> None:
