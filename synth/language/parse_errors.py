@@ -192,6 +192,20 @@ def _unknown_words(found: _Found) -> Explanation | None:
     return f"cannot read '{words}'; expected {found.wanted}", run
 
 
+_MUST_NOT = re.compile(r"\b(?:must|should|shall|has to|have to|needs? to) (?:not|never)\b", re.IGNORECASE)
+
+
+def _forbidden(found: _Found) -> Explanation | None:
+    """`A must not precede B`: the nearest phrase would say the opposite."""
+    if found.kind() != UNKNOWN:
+        return None
+    run = found.run
+    words = found.text[slice(*run)]
+    if not _MUST_NOT.search(words):
+        return None
+    return f"cannot read '{words}'; an order says what must happen, not what must not", run
+
+
 def _unknown_name(found: _Found, words: str) -> str:
     near = found.vocabulary.closest(words)
     if near is not None:
@@ -276,6 +290,7 @@ _EXPLANATIONS = (
     _bad_time,
     _missing_comma_before,
     _name_without_quotes,
+    _forbidden,
     _unknown_words,
     _comma_list,
     _list_or_statement,

@@ -15,9 +15,9 @@ from synth.errors import BadInput, MissingExtra
 from synth.policies.kinds.kind import Field, PolicyKind
 from synth.policies.kinds.times import zone_of
 from synth.policies.model import Applies, Policy, PolicySet
-from synth.policies.names import SEVERITIES, Names, Tools, some_of
+from synth.policies.names import SCOPES, SEVERITIES, Names, Tools, some_of
 from synth.policies.plugins import all_forms
-from synth.policies.sentences import read_sentence
+from synth.policies.refused import read_rule
 from synth.policies.source import Node, read_actions
 
 MAX_BYTES = 8 << 20
@@ -35,7 +35,7 @@ def rule_fields() -> Mapping[str, Reader]:
     """Exactly one of these fields states what a policy demands."""
     forms = all_forms()
     return {
-        "rule": lambda node, names: read_sentence(node.text(), names, forms),
+        "rule": lambda node, names: read_rule(node.text(), names, forms),
         **{form.name: form.read for form in forms if isinstance(form, Field)},
     }
 
@@ -125,7 +125,7 @@ def _policy_set(top: Node, file: str | None, text: str) -> PolicySet:
         policies,
         actions,
         _timezone(top.get("timezone")),
-        "run" if scope is None else scope.one_of(("run", "session")),
+        "run" if scope is None else scope.one_of(SCOPES),
         _aliases(top.get("aliases")),
         file,
         text,
@@ -198,6 +198,8 @@ def _texts(node: Node) -> tuple[str, ...]:
 def _applies(node: Node, names: Names) -> Applies:
     """Fields of the run with allowed values; `tools` (offered or called) and `calls` (called actions)."""
     fields = {name: _texts(value) for name, value in node.pairs() if name not in ("tools", "calls")}
+    if (scope := fields.get("scope")) and scope[0] in SCOPES:
+        raise node.need("scope").bad(f"a run has no scope; write 'scope: {scope[0]}' at the head of the file")
     offered, calls = node.get("tools"), node.get("calls")
     return Applies(
         fields,

@@ -21,6 +21,7 @@ Scope = Literal["run", "session"]
 
 VERDICTS: tuple[PolicyVerdict, ...] = get_args(PolicyVerdict)
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 @dataclass(frozen=True, slots=True)

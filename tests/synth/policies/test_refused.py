@@ -1,0 +1,177 @@
+"""Sentences that no policy can be: what is refused says how the language says it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from synth.errors import BadInput
+from synth.language.parse import parse
+from synth.policies import load_policies
+from tests.support.language import ABCD
+
+HEAD = "actions: {deploy: deploy, run tests: run_tests, notify: notify, API check: api}\npolicies:\n"
+
+
+def refused(sentence: str) -> str:
+    with pytest.raises(BadInput) as caught:
+        load_policies(f"{HEAD}  - {{id: P, rule: {sentence!r}}}\n")
+    assert (caught.value.line, caught.value.field) == (3, "policies[0].rule")
+    return caught.value.message
+
+
+HINTS = [
+    (
+        "Deploy must never happen after 22:00.",
+        "must never happen after 22:00",
+        "'Deploy must happen before 22:00'",
+    ),
+    (
+        "Deploy and notify must not take place before 9:00",
+        "must not take place before 9:00",
+        "'Deploy and notify must happen after 09:00'",
+    ),
+    (
+        "Deploy must happen between 9:00 and 17:00.",
+        "must happen between 9:00 and 17:00",
+        "'Deploy must happen after 09:00, and deploy must happen before 17:00'",
+    ),
+    (
+        "Deploy must not precede run tests.",
+        "must not precede",
+        "'Run tests must never happen after deploy'",
+    ),
+    (
+        "API check must never come before run tests and notify.",
+        "must never come before",
+        "'Run tests and notify must never happen after API check'",
+    ),
+    (
+        "Deploy must not be followed by notify.",
+        "must not be followed by",
+        "'Notify must never happen after deploy'",
+    ),
+    (
+        "Deploy must not follow run tests.",
+        "must not follow",
+        "'Deploy must never happen after run tests'",
+    ),
+    (
+        "Deploy should never be preceded by API check.",
+        "should never be preceded by",
+        "'Deploy must never happen after API check'",
+    ),
+    (
+        "Deploy must never happen before run tests.",
+        "must never happen before",
+        "'Run tests must happen before deploy' where run tests is needed first, or 'Run tests must "
+        "never happen after deploy' where it is forbidden afterwards",
+    ),
+    (
+        "Deploy must never happen unless run tests.",
+        "must never happen unless",
+        "'Run tests must happen before deploy'",
+    ),
+    (
+        "Deploy must not be called until run tests has succeeded.",
+        "must not be called until",
+        "'Run tests must happen before deploy'",
+    ),
+    (
+        "Deploy must never happen unless run tests with the same id.",
+        "must never happen unless",
+        "'Run tests must happen before deploy with the same id'",
+    ),
+    (
+        "Deploy must never happen unless approved.",
+        "must never happen unless",
+        "'ACTION must happen before deploy' with an action of the file, or a guard for anything else",
+    ),
+    (
+        "Any other tool must follow run tests.",
+        "Any other tool",
+        "'Any tool must follow run tests', which means any other tool here",
+    ),
+    (
+        "Any other tool must be followed by notify.",
+        "Any other tool",
+        "'Any tool must be followed by notify', which means any other tool here",
+    ),
+    (
+        "Any other tool must never happen after deploy.",
+        "Any other tool",
+        "'Any tool must never happen after deploy', which means every tool here",
+    ),
+    (
+        "Any other tool must happen before deploy.",
+        "Any other tool",
+        "'Any tool must happen before deploy', which means every tool here",
+    ),
+    (
+        "Deploy, which must follow run tests, must be followed by notify.",
+        "which must follow run tests",
+        "two policies: 'Deploy must follow run tests' and 'Deploy must be followed by notify'",
+    ),
+    (
+        "Deploy must be followed by notify, which must follow run tests",
+        "which must follow run tests",
+        "two policies: 'Notify must follow run tests' and 'Deploy must be followed by notify'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("sentence", "words", "hint"), HINTS)
+def test_a_refusal_says_what_to_write(sentence: str, words: str, hint: str) -> None:
+    assert refused(sentence) == f"cannot read '{words}'; write {hint}"
+
+
+@pytest.mark.parametrize("hint", [hint for _, _, hint in HINTS])
+def test_what_is_suggested_reads(hint: str) -> None:
+    for sentence in re.findall(r"'(.+?)'", hint):
+        assert "ACTION" in sentence or load_policies(f"{HEAD}  - {{id: P, rule: {sentence!r}}}\n")
+
+
+def test_a_suggestion_that_would_not_read_is_not_made() -> None:
+    unknown = "(expected one of deploy, run tests, notify, API check, any tool)"
+    assert refused("Dploy must never happen after 22:00.") == f"no action is called '22:00' {unknown}"
+    assert refused("Deploy must be followed by notify, which must frobnicate run tests.") == (
+        f"no action is called 'notify, which must frobnicate run tests' {unknown}"
+    )
+    assert "write" not in refused("Deploy must happen at least 1 time, which is enough.")
+    assert refused("Deploy must not preced notify.").split("\n")[0] == (
+        "cannot read 'must not preced'; an order says what must happen, not what must not"
+    )
+
+
+def test_a_query_is_never_told_the_opposite() -> None:
+    for negated in ("must not precede", "must never follow", "should not be followed by"):
+        with pytest.raises(BadInput) as caught:
+            parse(f"Audit {negated} briefing.", ABCD)
+        assert caught.value.message.split("\n")[0] == (
+            f"cannot read '{negated}'; an order says what must happen, not what must not"
+        )
+    with pytest.raises(BadInput, match="unknown name 'Do not disturb'"):
+        parse("Do not disturb must precede briefing.", ABCD)
+
+
+@pytest.mark.parametrize(
+    ("head", "policy", "line", "field"),
+    [
+        ("", ", applies: {scope: session}", 3, "policies[0].applies.scope"),
+        ("applies: {scope: [session]}\n", "", 1, "applies.scope"),
+    ],
+)
+def test_a_scope_stands_at_the_head(head: str, policy: str, line: int, field: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        load_policies(f"{head}{HEAD}  - {{id: P, rule: Deploy must never happen.{policy}}}\n")
+    assert (caught.value.message, caught.value.line, caught.value.field) == (
+        "a run has no scope; write 'scope: session' at the head of the file",
+        line,
+        field,
+    )
+
+
+def test_a_field_of_runs_may_be_called_scope() -> None:
+    text = f"{HEAD}  - {{id: P, rule: Deploy must never happen., applies: {{scope: nightly}}}}\n"
+    assert load_policies(text).policies[0].applies.fields == {"scope": ("nightly",)}
