@@ -29,7 +29,7 @@ from synth.observed.run import Run
 
 if TYPE_CHECKING:
     from synth.cases.case import Case
-    from synth.policies import PolicyResult, PolicySet
+    from synth.policies import PolicyResult, PolicySet, SeenNames
 
 T = TypeVar("T")
 
@@ -80,7 +80,12 @@ class SolverProcess:
         return Verdict(run.id, case.id, "undecided", None, (note,))
 
     def judge_policies(
-        self, policies: PolicySet, run: Run, rules: Rules | None = None
+        self,
+        policies: PolicySet,
+        run: Run,
+        rules: Rules | None = None,
+        *,
+        names: SeenNames | None = None,
     ) -> tuple[PolicyResult, ...]:
         """`synth.policies.judge_policies` with a hard limit; undecided where no child answered.
 
@@ -92,7 +97,7 @@ class SolverProcess:
         for asked in (rules, replace(rules, z3="off")):
             try:
                 results: tuple[PolicyResult, ...] = self._ask(
-                    _judge_policies, policies.source, policies.file, run, asked
+                    _judge_policies, policies.source, policies.file, run, asked, names
                 )
             except JudgeFailed as failed:
                 reason = str(failed)
@@ -255,11 +260,13 @@ def _judge(case: Case, run: Run, rules: Rules) -> Verdict:
     return judge(case, run, rules=rules)
 
 
-def _judge_policies(text: str, file: str | None, run: Run, rules: Rules) -> tuple[PolicyResult, ...]:
+def _judge_policies(
+    text: str, file: str | None, run: Run, rules: Rules, names: SeenNames | None
+) -> tuple[PolicyResult, ...]:
     from synth.policies import judge_policies
     from synth.policies.load import policies_from_text
 
-    return judge_policies(policies_from_text(text, file), run, rules=rules)
+    return judge_policies(policies_from_text(text, file), run, rules=rules, names=names)
 
 
 def _without_z3(verdict: Verdict, reason: str) -> Verdict:

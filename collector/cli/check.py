@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
 
 from collector.cli.console import clear_errors, exit_code, json_option, plain, table, write_json
-from collector.cli.runfiles import runs_in
+from collector.cli.runfiles import RunFile
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from synth.judge import Rules
     from synth.judge_process import SolverProcess
     from synth.observed.run import Run
-    from synth.policies import PolicyResult, PolicySet
+    from synth.policies import PolicyResult, PolicySet, SeenNames
 
 
 SESSION_FIELDS = ("session", "session_id", "conversation_id", "thread_id")
@@ -47,6 +49,10 @@ def command(
     runs: Sequence[str], cases_file: str | None, policies_file: str | None, z3: str, as_json: bool
 ) -> None:
     """Judge recorded RUNS (run records, OTLP JSON lines or OTLP protobuf; - is standard input).
+
+    With --policies the runs are read twice: which tools there are must be known before the first verdict. A
+    policy that speaks of a tool that no run shows, while one of nearly that name was seen, is unsupported.
+    What can be read only once (-, a pipe) is copied to a temporary file.
 
     Exit code: 0 all passed, 1 something failed or is violated, 3 nothing failed but something is
     open, undecided or unsupported, 2 bad input.
@@ -75,12 +81,14 @@ def check(
     judged = 0
     ids: Counter[str] = Counter()
     sessions = Sessions()
-    with SolverProcess() as solver:
-        for run in (run for source in runs for run in runs_in(source)):
+    with ExitStack() as opened, SolverProcess() as solver:
+        files = [opened.enter_context(RunFile(source)) for source in runs]
+        names = names_in(files, policies) if policies else None
+        for run in all_runs(files):
             ids[run.id] += 1
             case = case_of(run, cases, cases_file)
             earlier = sessions.before(run) if policies and policies.scope == "session" else ()
-            judgement = judgement_of(solver, run, case, policies, Rules(z3=z3), earlier)
+            judgement = judgement_of(solver, run, case, policies, Rules(z3=z3), earlier, names)
             # A run that nothing was judged by must not look like one that passed.
             results.update(judgement.results or ["unsupported"])
             judged += 1
@@ -93,8 +101,43 @@ def check(
         raise BadInput(f"no run found in {', '.join(runs)}")
     warn_of_repeated(ids)
     if not as_json:
-        click.echo(summary(shown))
+        click.echo("\n\n".join([summary(shown), *warnings_of(policies, names)]))
     return exit_code(results)
+
+
+def all_runs(files: Sequence[RunFile]) -> Iterator[Run]:
+    for file in files:
+        yield from file.runs()
+
+
+def names_in(files: Sequence[RunFile], policies: PolicySet) -> SeenNames:
+    """The tools that the runs show, or enough of them to know those of the policies.
+
+    Where a file cannot be read on, what came before it counts: judging comes to that place and says why.
+    """
+    from synth.policies import all_tools_in, names_of_runs
+
+    return names_of_runs(readable(all_runs(files)), all_tools_in(policies))
+
+
+def readable(runs: Iterator[Run]) -> Iterator[Run]:
+    with suppress(BadInput, OSError):
+        yield from runs
+
+
+def warnings_of(policies: PolicySet | None, names: SeenNames | None) -> Iterator[str]:
+    """The tools of the policies that no run shows, each once, in 80 columns."""
+    from synth.policies import doubts
+    from synth.policies.names import some_of
+
+    found = doubts(policies, names) if policies and names else {}
+    told: dict[str, list[str]] = {}
+    for policy, unseen in found.items():
+        for doubt in unseen:
+            told.setdefault(str(doubt), []).append(policy)
+    for said, about in told.items():
+        text = plain(f"Warning [{some_of(about)}]: {said}")
+        yield textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def case_of(run: Run, cases: dict[str, Case], cases_file: str | None) -> Case | None:
@@ -116,20 +159,22 @@ def judgement_of(
     policies: PolicySet | None,
     rules: Rules,
     earlier: Sequence[Run] = (),
+    names: SeenNames | None = None,
 ) -> Judgement:
     """Judge one run; `solver` keeps a question that is too hard for Z3 from hanging the command.
 
-    `earlier` are the runs of its session before it, oldest first.
+    `earlier` are the runs of its session before it, oldest first; `names` the tools that all runs show.
     """
     verdict = solver.judge(case, run, rules) if case else None
     if policies is None:
         return Judgement(run.id, verdict, ())
     if not earlier:
-        return Judgement(run.id, verdict, tuple(solver.judge_policies(policies, run, rules)))
+        return Judgement(run.id, verdict, solver.judge_policies(policies, run, rules, names=names))
     from collector.judging.policies import own_part
     from synth.policies import join_runs
 
-    results = solver.judge_policies(policies, join_runs([*earlier, run], policies.aliases), rules)
+    whole = join_runs([*earlier, run], policies.aliases)
+    results = solver.judge_policies(policies, whole, rules, names=names)
     offset = sum(len(one.calls) for one in earlier)
     return Judgement(run.id, verdict, tuple(own_part(result, run, offset) for result in results))
 
@@ -159,9 +204,11 @@ def session_of(run: Run) -> str | None:
 
 def warn_of_repeated(ids: Counter[str]) -> None:
     """Two runs with one id are judged one by one, but results that name the id are ambiguous."""
+    from synth.policies.names import some_of
+
     repeated = [run_id for run_id, count in ids.items() if count > 1]
     if repeated:
-        named = ", ".join(repeated[:5]) + (", ..." if len(repeated) > 5 else "")
+        named = some_of(repeated)
         click.echo(
             f"pdoctor: warning: {len(repeated)} run ids stand for several runs ({plain(named)}); each run is "
             "judged, but results cannot be told apart by their run_id",

@@ -26,26 +26,37 @@ def command() -> None:
 @command.command("lint")
 @click.argument("file")
 @click.option("--tool", "tools", multiple=True, help="A tool that exists; repeat for more.")
+@click.option(
+    "--seen",
+    "sources",
+    multiple=True,
+    metavar="RUNS",
+    help="Runs, as for `pdoctor check`: are the tools those that they show? Repeat for more.",
+)
 @json_option
-def lint(file: str, tools: tuple[str, ...], as_json: bool) -> None:
+def lint(file: str, tools: tuple[str, ...], sources: tuple[str, ...], as_json: bool) -> None:
     """Prove the policies of FILE consistent, or print the minimal conflict (exit code 1).
 
-    Also names unknown tools and policies that can never apply.
+    Also names unknown tools and policies that can never apply. A tool that no run shows is a misspelt one
+    where a tool of nearly that name was seen; otherwise it is a warning, which leaves the exit code alone.
     """
     with clear_errors():
-        from synth.policies import load_policies
+        from synth.policies import all_tools_in, load_policies, names_of_runs
         from synth.policies.lint import lint as problems_of
 
         policies = load_policies(Path(file))
-        problems = problems_of(policies, tools=tools or None)
+        runs = (run for source in sources for run in runs_in(source))
+        names = names_of_runs(runs, all_tools_in(policies)) if sources else None
+        problems = problems_of(policies, tools=tools or None, names=names)
         for problem in problems:
             if as_json:
                 write_json(problem.to_json())
             else:
                 click.echo(f"{file}:{problem.line or '-'}: {problem.code}: {problem.explanation}")
-        if not problems and not as_json:
+        wrong = any(not problem.is_warning for problem in problems)
+        if not wrong and not as_json:
             click.echo(f"{file}: {len(policies.policies)} policies, no contradiction")
-        raise SystemExit(Exit.FAILED if problems else Exit.PASSED)
+        raise SystemExit(Exit.FAILED if wrong else Exit.PASSED)
 
 
 @command.command("push")

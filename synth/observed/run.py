@@ -163,13 +163,14 @@ def run_from_json(said: Any, *, file: str | None = None, line: int | None = None
         raise bad.at(file=file, line=line) from None
 
 
-def read_runs(source: str | Path | IO[bytes]) -> Iterator[Run]:
+def read_runs(source: str | Path | IO[bytes], *, name: str | None = None) -> Iterator[Run]:
     """The runs of a JSON-lines file, a binary stream, or standard input (`-`); empty lines are skipped.
 
-    BadInput names file and line for whatever is not a run record; one line may have 64 MiB.
+    BadInput names file and line for whatever is not a run record; one line may have 64 MiB. `name` is what
+    a stream is called there.
     """
     if not isinstance(source, str | Path):
-        yield from _runs_of(source, str(getattr(source, "name", "stream")))
+        yield from _runs_of(source, name or str(getattr(source, "name", "stream")))
     elif str(source) == "-":
         yield from _runs_of(sys.stdin.buffer, "standard input")
     else:

@@ -7,6 +7,7 @@ conversation), `lint` looks for contradictions and rules that can never apply.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from synth.judge.rules import Rules
 from synth.observed.run import Run
@@ -17,38 +18,50 @@ from synth.policies.load import load_policies, read_yaml
 from synth.policies.model import Applies, Policy, PolicyResult, PolicySet, policy_result_from_json
 from synth.policies.names import PolicyVerdict, Tools
 from synth.policies.plugins import judged
+from synth.policies.seen_names import Doubt, SeenNames, all_tools_in, doubts, names_of_runs
 from synth.policies.session import join_runs
 from synth.policies.source import Node
 from synth.policies.stated import stated_policies
 
 __all__ = [
     "Applies", "Node", "Policy", "PolicyResult", "PolicySet", "PolicyVerdict", "Problem", "Rules",
-    "Tools", "join_runs", "judge_policies", "judge_session", "lint", "load_policies",
-    "policy_result_from_json", "read_yaml", "stated_policies",
+    "SeenNames", "Tools", "all_tools_in", "doubts", "join_runs", "judge_policies", "judge_session", "lint",
+    "load_policies", "names_of_runs", "policy_result_from_json", "read_yaml", "stated_policies",
 ]  # fmt: skip
 
 
-def judge_policies(policies: PolicySet, run: Run, *, rules: Rules | None = None) -> tuple[PolicyResult, ...]:
-    """One result per policy, in the order of the file; one that is not for this run is not applicable."""
+def judge_policies(
+    policies: PolicySet, run: Run, *, rules: Rules | None = None, names: SeenNames | None = None
+) -> tuple[PolicyResult, ...]:
+    """One result per policy, in the order of the file; one that is not for this run is not applicable.
+
+    `names` are the tools that the runs of the project show: by them a misspelt tool is known, and its
+    policies are unsupported. Without them every name is taken as it stands.
+    """
     rules = rules or Rules()
     seen = Evidence(run, policies.timezone, policies.aliases, rules.skew_ns)
-    return tuple(_result(policy, seen, rules) for policy in policies.policies)
+    unseen = doubts(policies, names) if names is not None else {}
+    return tuple(_result(policy, seen, rules, unseen.get(policy.id, ())) for policy in policies.policies)
 
 
 def judge_session(
-    policies: PolicySet, runs: Sequence[Run], *, rules: Rules | None = None
+    policies: PolicySet,
+    runs: Sequence[Run],
+    *,
+    rules: Rules | None = None,
+    names: SeenNames | None = None,
 ) -> tuple[PolicyResult, ...]:
     """Judge the runs of one conversation together; call positions count through all of them."""
-    return judge_policies(policies, join_runs(runs, policies.aliases), rules=rules)
+    return judge_policies(policies, join_runs(runs, policies.aliases), rules=rules, names=names)
 
 
-def _result(policy: Policy, seen: Evidence, rules: Rules) -> PolicyResult:
-    if policy.applies.to(seen):
-        found = judged(policy.rule, seen, rules)
-    elif seen.gaps and policy.applies.may_be_for(seen):
-        found = Judged("undecided", (), "A call that was not seen may make the policy one for this run.")
+def _result(policy: Policy, seen: Evidence, rules: Rules, unseen: Sequence[Doubt]) -> PolicyResult:
+    misspelt = [doubt for doubt in unseen if doubt.misspelt]
+    if misspelt and policy.applies.fields_fit(seen):
+        found = Judged("unsupported", (), " ".join(map(str, misspelt)))
     else:
-        found = Judged("not_applicable", (), "The policy is not for this run.")
+        found = _judged(policy, seen, rules)
+        found = replace(found, explanation=" ".join(filter(None, [found.explanation, *map(str, unseen)])))
     return PolicyResult(
         seen.run.id,
         policy.id,
@@ -58,3 +71,11 @@ def _result(policy: Policy, seen: Evidence, rules: Rules) -> PolicyResult:
         policy.severity,
         found.details,
     )
+
+
+def _judged(policy: Policy, seen: Evidence, rules: Rules) -> Judged:
+    if policy.applies.to(seen):
+        return judged(policy.rule, seen, rules)
+    if seen.gaps and policy.applies.may_be_for(seen):
+        return Judged("undecided", (), "A call that was not seen may make the policy one for this run.")
+    return Judged("not_applicable", (), "The policy is not for this run.")

@@ -21,8 +21,9 @@ from synth.policies.kinds.precedence import Precedence
 from synth.policies.model import Policy, PolicySet
 from synth.policies.names import Tools
 from synth.policies.plugins import flaws, planned
+from synth.policies.seen_names import SeenNames, doubts
 
-Code = Literal["contradiction", "unknown_tool", "never_applies", "duplicate", "unproved"]
+Code = Literal["contradiction", "unknown_tool", "never_seen", "never_applies", "duplicate", "unproved"]
 TIMEOUT_MS = 5_000
 
 
@@ -37,6 +38,11 @@ class Problem:
     line: int | None = None
     """Of the first policy."""
 
+    @property
+    def is_warning(self) -> bool:
+        """May the file be right all the same? An agent may rightly never be given a tool."""
+        return self.code == "never_seen"
+
     def to_json(self) -> dict[str, Any]:
         return {
             "code": self.code,
@@ -47,15 +53,20 @@ class Problem:
 
 
 def lint(
-    policies: PolicySet, *, tools: Sequence[str] | None = None, timeout_ms: int = TIMEOUT_MS
+    policies: PolicySet,
+    *,
+    tools: Sequence[str] | None = None,
+    names: SeenNames | None = None,
+    timeout_ms: int = TIMEOUT_MS,
 ) -> tuple[Problem, ...]:
     """Problems of a policy file; none means that it is proved consistent.
 
-    `tools` are the names of the tools that exist, where they are known.
+    `tools` are the names of all tools that exist, `names` those that some runs show, where they are known.
     """
     return (
         *contradictions(policies.policies, timeout_ms),
-        *unknown_tools(policies, tools),
+        *(unknown_tools(policies, tools) if names is None or tools is not None else ()),
+        *(unseen_tools(policies, names) if names is not None else ()),
         *never_applies(policies.policies),
         *duplicates(policies.policies),
     )
@@ -193,13 +204,21 @@ def unknown_tools(policies: PolicySet, tools: Sequence[str] | None) -> Iterator[
     for policy in policies.policies:
         loose = list(dict.fromkeys(policy.rule.traits.loose))
         if tools is not None:
-            named = [*loose, *_names(policy.rule)]
+            named = [*loose, *_names(policy.rule), *policy.rule.traits.named]
             missing = [name for name in dict.fromkeys(named) if not _exists(name, tools)]
         else:
             missing = [name for name in loose if declared and not _exists(name, [*declared])]
         if missing:
             said = f"There is no tool called {listed(missing)}; a policy that waits for it never applies."
             yield _problem("unknown_tool", [policy], said)
+
+
+def unseen_tools(policies: PolicySet, names: SeenNames) -> Iterator[Problem]:
+    """Tools that no run shows: misspelt where a tool of nearly that name was seen."""
+    found = doubts(policies, names)
+    for policy in policies.policies:
+        for doubt in found.get(policy.id, ()):
+            yield _problem("unknown_tool" if doubt.misspelt else "never_seen", [policy], str(doubt))
 
 
 def _exists(name: str, tools: Sequence[str]) -> bool:

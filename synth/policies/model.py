@@ -30,7 +30,7 @@ class Applies:
             return False
         if self.calls and not any(seen.attempts(action) for action in self.calls):
             return False
-        return self._fields_fit(seen)
+        return self.fields_fit(seen)
 
     def may_be_for(self, seen: Evidence) -> bool:
         """Would an unseen call make the policy one for this run?"""
@@ -40,9 +40,10 @@ class Applies:
         called = self.calls and not any(seen.attempts(action) for action in self.calls)
         if called and not any(map(seen.gaps.can_be, self.calls)):
             return False
-        return self._fields_fit(seen)
+        return self.fields_fit(seen)
 
-    def _fields_fit(self, seen: Evidence) -> bool:
+    def fields_fit(self, seen: Evidence) -> bool:
+        """Do the run's fields leave it one that the policy is for, whatever its tools?"""
         return all(
             any(isinstance(value, str) and fnmatchcase(value, pattern) for pattern in patterns)
             for name, patterns in self.fields.items()

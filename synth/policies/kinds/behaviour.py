@@ -41,7 +41,8 @@ class Behaviour:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=())
+        named = {tool for state in self.monitor.transitions for tool in state}
+        return Traits(subjects=(), named=tuple(sorted(named)))
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         ran = [i for i in seen.order if seen.calls[i].executed]

@@ -152,7 +152,7 @@ class ContractRule:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=())
+        return Traits(subjects=(), named=tuple(self.contract.tools))
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         for source in (self.initial, self.goal, self.objects):

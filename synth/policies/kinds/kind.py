@@ -76,6 +76,8 @@ class Traits:
     """Actions that must never happen, whatever else does."""
     loose: tuple[str, ...] = ()
     """Tools that it names without an action of the file."""
+    named: tuple[str, ...] = ()
+    """Tools that it names in a language of its own (contracts, behaviours)."""
     apart: bool = False
     """Do its plan rules hold only where calls do not overlap?"""
     turns: bool = False
