@@ -98,7 +98,7 @@ def _some_call(r: random.Random, start: int | None, turn: int) -> ToolCall:
     return ToolCall(
         None,
         r.choice(TOOLS),
-        {"id": r.randint(1, 2), "amount": number},
+        _arguments(r, number),
         result={"id": r.randint(1, 2)},
         error=r.choice((None, None, None, "no")),
         start=None if start is None else (start, start),
@@ -106,6 +106,11 @@ def _some_call(r: random.Random, start: int | None, turn: int) -> ToolCall:
         step=turn,
         with_text=False,
     )
+
+
+def _arguments(r: random.Random, amount: int, ids: Sequence[int] = (1, 2)) -> dict[str, int]:
+    """One call in eight lacks its `id`."""
+    return {"amount": amount} if r.random() < 0.125 else {"id": r.choice(ids), "amount": amount}
 
 
 def without(run: Run, gone: Sequence[int]) -> Run:
@@ -151,7 +156,7 @@ def _unseen_call(run: Run, gap: Unseen, r: random.Random) -> ToolCall | None:
         tool=tool,
         step=r.choice((turns[0], turns[1], ((turns[0] or 0) + (turns[1] or 0)) / 2)),  # type: ignore[arg-type]
         with_text=r.random() < 0.2,
-        arguments={"id": r.choice((1, 2, 7)), "amount": r.randint(1, 3)},
+        arguments=_arguments(r, r.randint(1, 3), (1, 2, 7)),
     )
     return None if r.random() < 0.15 else made
 

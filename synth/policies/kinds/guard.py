@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import MISSING, Evidence, made_by
 from synth.policies.history import History
+from synth.policies.kinds.arguments import never_given
 from synth.policies.kinds.conditions import in_plain_words
 from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
 from synth.policies.kinds.kind import Field, Form, Traits
@@ -26,6 +27,9 @@ FIELDS = ("calls", "let", "when", "check", "message")
 _RUN_FIELD = re.compile(r"(?<![\w.])(has\()?run\.(\w+(?:\.\w+)*)")
 _LOOKED_UP = re.compile(r"""\b(?:last|last_call|earlier)\(\s*(\[[^\]]*\]|'[^']*'|"[^"]*")""")
 _LOOK_UP = re.compile(r"\b(?:last|last_call|earlier)\(")
+_ARGUMENT = re.compile(r"""(?<![\w.])args((?:\.\w+|\[(?:'[^']*'|"[^"]*")\])+)""")
+_STEP = re.compile(r"""\.(\w+)|\['([^']*)'|\["([^"]*)\"""")
+_NO_KEY = re.compile('Key not found in map : "([^"]+)"')
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)\"""")
 
 
@@ -66,6 +70,12 @@ def _looked_up(text: str) -> Iterator[str]:
     """Tools that a condition names in `last`, `last_call` and `earlier`."""
     for argument in _LOOKED_UP.findall(text):
         yield from (a or b for a, b in _QUOTED.findall(argument) if (a or b) != "*")
+
+
+def _arguments_in(text: str) -> Iterator[tuple[str, ...]]:
+    """Paths of the arguments that a condition reads."""
+    for path in _ARGUMENT.findall(text):
+        yield tuple("".join(step) for step in _STEP.findall(path))
 
 
 def _needed(text: str) -> list[str]:
@@ -216,11 +226,23 @@ class Guard:
         for problem in unclear.values():
             if isinstance(problem, NotRecorded):
                 return Judged("unsupported", (), str(problem))
+        for problem in unclear.values():
+            if said := self._never_given(problem, answers, seen):
+                return Judged("unsupported", (), said)
         for call, problem in unclear.items():
             return Judged("undecided", (), f"{made_by(call, seen)}: {problem}.")
         if all(answer is None for answer in answers.values()):
             return Judged("not_applicable", (), "No call met the guard's `when`.")
         return Judged("ok", (), "The guard holds.")
+
+    def _never_given(self, problem: CannotEvaluate, calls: Iterable[int], seen: Evidence) -> str | None:
+        """Why the guard cannot be judged if it failed for an argument that none of its calls has."""
+        missing = _NO_KEY.search(str(problem))
+        if missing is None:
+            return None
+        asked = (path for part in self._parts for path in _arguments_in(part.text) if missing[1] in path)
+        said = (never_given(path[: path.index(missing[1]) + 1], calls, seen) for path in asked)
+        return next(filter(None, said), None)
 
     def _in_words(self, broken: list[int], seen: Evidence) -> str:
         more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 from synth.formal.constraints import Before, Constraint
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
-from synth.policies.evidence import MISSING, Evidence, key_of
+from synth.policies.evidence import Evidence
+from synth.policies.kinds.arguments import Compared, judge_compared, values_of
 from synth.policies.kinds.candidates import Ended, besides, is_besides, without_arguments
-from synth.policies.kinds.duty import Duty, Judged, despite_gaps, judge_duties
+from synth.policies.kinds.duty import Duty, Judged, despite_gaps
 from synth.policies.kinds.formulas import SomeEndedBefore
 from synth.policies.kinds.kind import Form, Paths, Relation, Traits
 from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
@@ -45,9 +46,8 @@ class Precedence:
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         if self.same and without_arguments(seen, [tools for pair in self.pairs for tools in pair]):
             return Judged("unsupported", (), "The arguments of the calls were not recorded.")
-        return judge_duties(
-            [d for first, then in self.pairs for d in self._duties(first, then, seen)], seen, rules
-        )
+        duties = [d for first, then in self.pairs for d in self._duties(first, then, seen)]
+        return judge_compared(duties, self.same, seen, rules)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(
@@ -78,24 +78,26 @@ class Precedence:
     def flaws(self) -> tuple[str, ...]:
         return ()
 
-    def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Duty]:
+    def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Compared]:
         attempts = besides(seen.attempts(then), then, first, seen)
         if not attempts:
             return
         groups: dict[Any, list[int]] = {}
         for i in seen.successes(first):
-            groups.setdefault(self._key(seen, i, 0), []).append(i)
-        ended = {key: Ended(calls, seen) for key, calls in groups.items()}
+            groups.setdefault(values_of(i, 0, self.same, seen), []).append(i)
+        ended = {values: Ended(calls, seen) for values, calls in groups.items()}
+        bare = ended.pop(None, None)
         for j in attempts:
-            key = self._key(seen, j, 1)
-            options = ended[key].before(j) if key in ended and key is not None else ()
+            values = values_of(j, 1, self.same, seen)
+            options = ended[values].before(j) if values in ended else ()
+            more = bare.before(j) if bare is not None else ()
             said = f"{then.phrase} (call {j}) needs an earlier success of {first.phrase}{self._with()}."
-            yield Duty(j, SomeEndedBefore(j, options), said)
-
-    def _key(self, seen: Evidence, call: int, side: int) -> Any:
-        """What must be equal; None where the call does not have it."""
-        values = [seen.argument(call, pair[side]) for pair in self.same]
-        return None if MISSING in values else tuple(map(key_of, values))
+            duty = Duty(j, SomeEndedBefore(j, options), said)
+            if values is None:
+                yield Compared(duty, None, ((j, 1),))
+            else:
+                perhaps = Duty(j, SomeEndedBefore(j, (*options, *more)), said) if more else duty
+                yield Compared(duty, perhaps, tuple((i, 0) for i in more))
 
     def _with(self) -> str:
         return " with the same " + " and ".join(".".join(b) for _, b in self.same) if self.same else ""

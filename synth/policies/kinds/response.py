@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 from synth.formal.constraints import Times, edges_of
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
-from synth.policies.evidence import MISSING, Evidence, key_of
+from synth.policies.evidence import Evidence
+from synth.policies.kinds.arguments import Compared, judge_compared, values_of
 from synth.policies.kinds.candidates import (
     any_calls,
     besides,
@@ -19,7 +20,7 @@ from synth.policies.kinds.candidates import (
     is_besides,
     without_arguments,
 )
-from synth.policies.kinds.duty import NO_TIMES, Duty, Judged, despite_gaps, judge_duties
+from synth.policies.kinds.duty import NO_TIMES, Duty, Judged, despite_gaps
 from synth.policies.kinds.formulas import SomeStartsAfter
 from synth.policies.kinds.kind import MUST, Form, Paths, Sentence, Traits
 from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
@@ -59,7 +60,7 @@ class Response:
         if self.same and without_arguments(seen, [tools for pair in self.pairs for tools in pair]):
             return Judged("unsupported", (), "The arguments of the calls were not recorded.")
         duties = [d for trigger, answer in self.pairs for d in self._duties(trigger, answer, seen)]
-        judged = judge_duties(duties, seen, rules)
+        judged = judge_compared(duties, self.same, seen, rules)
         if judged.verdict == "violated" and not seen.run.ended:
             expired = tuple(i for i in judged.violations if self._expired(i, seen))
             if not expired:
@@ -106,19 +107,22 @@ class Response:
         times: Times = seen.times
         return edges_of(times.later(times.end(trigger), self.within or 0))[1]
 
-    def _duties(self, trigger: Tools, answer: Tools, seen: Evidence) -> Iterator[Duty]:
+    def _duties(self, trigger: Tools, answer: Tools, seen: Evidence) -> Iterator[Compared]:
         answers: dict[Any, list[int]] = {}
         for j in seen.successes(answer):
-            answers.setdefault(self._key(seen, j, 1), []).append(j)
+            answers.setdefault(values_of(j, 1, self.same, seen), []).append(j)
         for calls in answers.values():
             calls.sort(key=lambda j: edges_of(seen.times.start(j))[0])
+        bare = answers.pop(None, [])
+        limit = "" if self.within is None else f" within {duration_in_words(self.within)}"
         for i in besides(seen.successes(trigger), trigger, answer, seen):
-            key = self._key(seen, i, 0)
-            options = followers(answers.get(key, ()) if key is not None else (), seen, i)
-            limit = "" if self.within is None else f" within {duration_in_words(self.within)}"
+            values = values_of(i, 0, self.same, seen)
+            options = followers(answers.get(values, ()), seen, i)
+            more = followers(bare, seen, i)
             said = f"{trigger.phrase} (call {i}) was not followed by {answer.phrase}{limit}."
-            yield Duty(i, SomeStartsAfter(i, options, self.within), said)
-
-    def _key(self, seen: Evidence, call: int, side: int) -> Any:
-        values = [seen.argument(call, pair[side]) for pair in self.same]
-        return None if MISSING in values else tuple(map(key_of, values))
+            duty = Duty(i, SomeStartsAfter(i, options, self.within), said)
+            if values is None:
+                yield Compared(duty, None, ((i, 0),))
+            else:
+                wider = SomeStartsAfter(i, (*options, *more), self.within)
+                yield Compared(duty, Duty(i, wider, said) if more else duty, tuple((j, 1) for j in more))
