@@ -35,6 +35,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must never happen.",
         "Pay and verify must happen at least 1 time.",
         "Pay must happen exactly 1 time.",
+        "Verify must happen exactly 2 times.",
         "Refund must happen at least 3 times.",
     ),
     "adjacency": (

@@ -37,7 +37,10 @@ def _never(m: re.Match[str], names: Names, same: Paths) -> Count:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How often an action may, or must, be done. At most counts attempts, at least counts successes."""
+    """How often an action may, or must, be done.
+
+    At most counts attempts; at least counts successes, and so does exactly, on both sides.
+    """
 
     kind: ClassVar[str] = "count"
     forms: ClassVar[tuple[Form, ...]] = (
@@ -63,9 +66,8 @@ class Count:
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         too_many = [i for tools in self.what for i in self._surplus(tools, seen)]
         if too_many:
-            limit = "never" if self.most == 0 else f"at most {times_in_words(self.most or 0)}"
             phrase = next(t.phrase for t in self.what if self._surplus(t, seen))
-            said = f"{phrase} may happen {limit}; {calls_in_words(sorted(too_many))} went beyond that."
+            said = f"{phrase} {self._limit()}; {calls_in_words(sorted(too_many))} went beyond that."
             return Judged("violated", tuple(sorted(too_many)), said)
         for tools in self.what:
             done = len(seen.successes(tools))
@@ -91,7 +93,7 @@ class Count:
         if judged.verdict == "not_applicable":
             return bool(possible)
         return self.most is not None and any(
-            len(seen.attempts(tools)) + seen.gaps.most > self.most for tools in possible
+            len(self._counted(tools, seen)) + seen.gaps.most > self.most for tools in possible
         )
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
@@ -113,7 +115,17 @@ class Count:
         return ()
 
     def _surplus(self, tools: Tools, seen: Evidence) -> list[int]:
-        return [] if self.most is None else seen.attempts(tools)[self.most :]
+        return [] if self.most is None else self._counted(tools, seen)[self.most :]
+
+    def _counted(self, tools: Tools, seen: Evidence) -> list[int]:
+        """The calls that `most` limits."""
+        return seen.attempts(tools) if self.least is None else seen.successes(tools)
+
+    def _limit(self) -> str:
+        """What `most` demands, in words."""
+        if self.least is not None:
+            return f"must succeed exactly {times_in_words(self.least)}"
+        return f"may happen at most {times_in_words(self.most)}" if self.most else "may happen never"
 
 
 def times_in_words(count: int) -> str:

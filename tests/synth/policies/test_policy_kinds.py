@@ -55,6 +55,10 @@ NA = ("not_applicable", ())
         ("A must happen exactly 1 time.", "a a", ("violated", (1,))),
         ("A must happen exactly once.", "a", ("ok", ())),
         ("A must happen exactly once.", "", ("violated", ())),
+        ("A must happen exactly 1 time.", "a! a", ("ok", ())),
+        ("A must happen exactly 1 time.", "a a!", ("ok", ())),
+        ("A must happen exactly 1 time.", "a! a!", ("violated", ())),
+        ("A must happen exactly 1 time.", "a a! a", ("violated", (2,))),
         ("A must happen immediately before B.", "a b", ("ok", ())),
         ("A must happen immediately before B.", "a c b", ("violated", (2,))),
         ("A must happen immediately before B.", "a b b", ("violated", (2,))),
@@ -187,6 +191,16 @@ def test_rules_about_time_are_unsupported_where_a_run_has_none(sentence: str) ->
     assert brief(sentence, "a b")[0] == "unsupported"
 
 
+def test_a_count_says_what_it_counted() -> None:
+    exactly = judged("A must happen exactly 1 time.", "a a! a").explanation
+    assert exactly == "A must succeed exactly 1 time; call 2 went beyond that."
+    assert judged("A must happen exactly 2 times.", "a a! a").explanation == "The count is kept."
+    at_most = judged("A must happen at most 1 time.", "a a!").explanation
+    assert at_most == "A may happen at most 1 time; call 1 went beyond that."
+    never = judged("A must never happen.", "a!").explanation
+    assert never == "A may happen never; call 0 went beyond that."
+
+
 # ---------------------------------------------------------------- bounds, gaps, open runs
 
 
@@ -240,6 +254,8 @@ def test_gaps_leave_open_what_absence_would_prove() -> None:
     assert brief("A must happen at most 1 time.", "a a", **holes)[0] == "violated"
     assert brief("A must happen at most 1 time.", "a", **holes)[0] == "undecided"
     assert brief("A must happen at least 1 time.", "", **holes)[0] == "undecided"
+    assert brief("A must happen exactly 2 times.", "a a a!", **holes)[0] == "undecided"
+    assert brief("A must happen exactly 2 times.", "a a a", **holes) == ("violated", (2,))
     assert brief("B must never happen after A.", "a b", **holes)[0] == "violated"
 
 
