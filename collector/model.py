@@ -22,6 +22,8 @@ SPAN_KEY_BYTES = 24
 """Trace id (16) and span id (8): what identifies a span within a project."""
 
 
+HAS_IS_REMOTE, IS_REMOTE = 0x100, 0x200
+"""OTLP span flags: is it known whether the parent is remote, and is it?"""
 NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 NO_ATTRIBUTE: tuple[str | None, Any] = (None, None)
 """Key and value where a span has none."""

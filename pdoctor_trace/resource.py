@@ -19,6 +19,7 @@ def resource_attributes(environ: Mapping[str, str] = os.environ) -> dict[str, At
         "telemetry.sdk.name": semconv.SCOPE_NAME,
         "telemetry.sdk.language": "python",
         "process.pid": os.getpid(),
+        **_host(),
     }
     for pair in environ.get("OTEL_RESOURCE_ATTRIBUTES", "").split(","):
         key, equals, value = pair.partition("=")
@@ -27,6 +28,12 @@ def resource_attributes(environ: Mapping[str, str] = os.environ) -> dict[str, At
     if environ.get("OTEL_SERVICE_NAME"):
         found["service.name"] = environ["OTEL_SERVICE_NAME"]
     return found
+
+
+def _host() -> dict[str, AttributeValue]:
+    """Whose clock it is: calls of programs on one machine can be told apart however close they are."""
+    name = os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME")
+    return {"host.name": name} if name else {}
 
 
 def _program() -> str:

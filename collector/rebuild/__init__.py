@@ -16,6 +16,7 @@ from collector.dialects.names import (
 )
 from collector.dialects.reading import loaded, text
 from collector.model import ModelCall, Rebuilt, Run, Span
+from collector.rebuild.clocks import with_clocks
 from collector.rebuild.conversations import piece_of, session_of
 from collector.rebuild.gaps import gaps, is_topped, own_calls, tail
 from collector.rebuild.requested import with_requests
@@ -40,6 +41,7 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
     models = read_models(others) if details or bare or not told else []
     piece = piece_of(run_id, spans, calls, models) if bare else None
     calls = sorted(once_each(calls) if told else with_requests(once_each(calls), models), key=_order)
+    calls = with_clocks(calls)
     own = own_calls(calls, agents)
     missing = tuple(gaps(calls, spans, everything_came=expected is not None and len(own) >= expected))
     run = Run(

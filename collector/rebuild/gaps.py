@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from collector.dialects import SeenAgent, SeenCall
 from collector.dialects.names import DROPPED_SPANS, SCOPE_NAME
 from collector.dialects.reading import whole
-from collector.model import Span, Unseen
+from collector.model import HAS_IS_REMOTE, IS_REMOTE, Span, Unseen
 
-HAS_IS_REMOTE, IS_REMOTE = 0x100, 0x200
-"""OTLP span flags: is it known whether the parent is remote, and is it?"""
 _THRESHOLD = re.compile(r"(?:^|[,;])(?:ot=(?:[^,]*;)?)?th:([0-9a-f]{1,14})(?=[;,]|$)")
 
 

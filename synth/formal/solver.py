@@ -302,16 +302,23 @@ def possibilities(
 
 
 def _bounded_terms(times: Bounded) -> tuple[Symbols, list[Truth]]:
-    """One integer per instant inside its bounds; nothing ends before it starts."""
+    """An integer per instant inside its bounds, one per clock that is off; nothing ends before it starts."""
     scale = times.scale
     rules: list[Truth] = []
+    clocks: dict[int, Any] = {}
+
+    def off(edge: Bounds) -> Any:
+        if edge.clock not in clocks:
+            amount = clocks[edge.clock] = _int("c", edge.clock)
+            rules.extend((amount >= edge.off[0] // scale, amount <= edge.off[1] // scale))
+        return clocks[edge.clock]
 
     def terms(bounds: Mapping[Any, Bounds], letter: str) -> dict[Any, Any]:
         found = {}
         for i, (who, edge) in enumerate(bounds.items()):
-            time, tick = _int(letter, i), edge.lo % scale
-            rules.extend((time >= edge.lo // scale, time <= edge.hi // scale))
-            found[who] = time * scale + tick
+            time, tick, own = _int(letter, i), edge.lo % scale, edge.by_its_clock
+            rules.extend((time >= own.lo // scale, time <= own.hi // scale))
+            found[who] = ((time + off(edge)) if edge.clock else time) * scale + tick
         return found
 
     starts, ends = terms(times.starts, "s"), terms(times.ends, "e")

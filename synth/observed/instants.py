@@ -16,6 +16,7 @@ import orjson
 
 from synth.formal.constraints import Bounded, Bounds, Fixed
 from synth.formal.model import Schedule
+from synth.observed.clocks import FIRST_CLOCK, Clock, clocks_of
 from synth.observed.run import Interval, ToolCall
 
 NEVER = 1 << 90
@@ -47,7 +48,7 @@ def schedule_of(
     inferred); with `overlap_counts` the ends count too, and inferred times are bounds. `order` is the
     observed order, where it is known already.
     """
-    two_clocks = skew_ns > 0 and len({call.extra.get("clock") for call in calls}) > 1
+    two_clocks = clocks_of(calls, skew_ns) is not None
     if not overlap_counts and not two_clocks:
         rank = {call: k for k, call in enumerate(observed_order(calls) if order is None else order)}
         ranks = {action: rank[call] for action, call in first.items()}
@@ -77,8 +78,8 @@ def instants(
     """Start and end of every call by position, in wall-clock ns, or by order where a time is missing.
 
     Equal clock readings are ordered by place in the observed order (`order`, where it is known already).
-    Calls whose `clock` (a field of the record: host or process) differs from that of the first call are
-    only known to within `skew_ns`.
+    Of several clocks (the field `clock` of the record: a host or process) the first call's is taken; the
+    others are off by at most `skew_ns`, each by one amount for all its calls.
     """
     order = observed_order(calls) if order is None else order
     if not has_times(calls):
@@ -86,17 +87,17 @@ def instants(
     scale = 2 * len(calls) + 2
     starts = [call.start or (0, 0) for call in calls]
     ends = [_end(call) for call in calls] if overlap_counts else starts
-    clocks = [call.extra.get("clock") for call in calls]
-    blurs = [0 if clock == clocks[0] else skew_ns for clock in clocks]
-    if not any(blurs) and _exact(starts) and _exact(ends):
+    clocks = clocks_of(calls, skew_ns)
+    if clocks is None and _exact(starts) and _exact(ends):
         return Fixed(
             {i: starts[i][0] * scale + 2 * k for k, i in enumerate(order)},
             {i: ends[i][0] * scale + 2 * k + 1 for k, i in enumerate(order)},
             scale,
         )
+    own = clocks or [FIRST_CLOCK] * len(calls)
     return Bounded(
-        {i: _blurred(starts[i], blurs[i], scale, 2 * k) for k, i in enumerate(order)},
-        {i: _blurred(ends[i], blurs[i], scale, 2 * k + 1) for k, i in enumerate(order)},
+        {i: _bounds(starts[i], own[i], scale, 2 * k) for k, i in enumerate(order)},
+        {i: _bounds(ends[i], own[i], scale, 2 * k + 1) for k, i in enumerate(order)},
         scale,
     )
 
@@ -109,8 +110,10 @@ def _end(call: ToolCall) -> Interval:
     return call.end if call.finished and call.end is not None else (NEVER, NEVER)
 
 
-def _blurred(at: Interval, blur: int, scale: int, place: int) -> Bounds:
-    return Bounds((at[0] - blur) * scale + place, (at[1] + blur) * scale + place)
+def _bounds(at: Interval, clock: Clock, scale: int, place: int) -> Bounds:
+    least, most = clock.off
+    lo, hi = (at[0] + least) * scale + place, (at[1] + most) * scale + place
+    return Bounds(lo, hi, clock.number, (least * scale, most * scale), clock.turn)
 
 
 _CLOCK = re.compile(r"\s*(\d{1,2}):([0-5]\d)(?::00(?:\.0+)?)?\s*(am|pm)?\s*", re.IGNORECASE)

@@ -95,9 +95,23 @@ class Bounds:
 
     lo: int
     hi: int
+    clock: int = 0
+    """Instants of one clock other than 0 are off by one and the same amount, and compare without it."""
+    off: tuple[int, int] = (0, 0)
+    """The least and the most by which that clock is off, which `lo` and `hi` contain."""
+    turn: int | None = None
+    """Between two clocks, what belongs to an earlier turn comes first, whatever they show."""
+
+    @property
+    def by_its_clock(self) -> Bounds:
+        return Bounds(self.lo - self.off[0], self.hi - self.off[1])
 
     def __le__(self, other: Bounds | int) -> bool | None:
         other = other if isinstance(other, Bounds) else Bounds(other, other)
+        if self.clock and self.clock == other.clock:
+            return self.by_its_clock <= other.by_its_clock
+        if self.clock != other.clock and self.turn is not None and other.turn not in (None, self.turn):
+            return self.turn < other.turn
         return True if self.hi <= other.lo else (False if self.lo > other.hi else None)
 
     def __ge__(self, other: Bounds | int) -> bool | None:
@@ -132,7 +146,7 @@ class Bounded:
 
     def later(self, instant: Bounds, by: int) -> Bounds:
         lo, hi = ((edge // self.scale + by + 1) * self.scale - 1 for edge in (instant.lo, instant.hi))
-        return Bounds(lo, hi)
+        return Bounds(lo, hi, instant.clock, instant.off)
 
     def all(self, parts: Iterable[bool | None]) -> bool | None:
         answers = set(parts)

@@ -6,6 +6,7 @@ import pytest
 
 from synth.formal.constraints import Bounded, Fixed
 from synth.formal.model import Step
+from synth.observed.clocks import TIE
 from synth.observed.instants import (
     NEVER,
     declared_start,
@@ -109,5 +110,5 @@ def test_other_clocks_are_known_within_their_skew() -> None:
     times = instants(calls, skew_ns=ns(0.5))
     assert isinstance(times, Bounded)
     lo, hi = times.start(1).lo // times.scale, times.start(1).hi // times.scale
-    assert (lo, hi) == (ns(2.5), ns(3.5))
+    assert (lo, hi) == (ns(2.5) - TIE, ns(3.5) + TIE)
     assert times.start(0).lo == times.start(0).hi

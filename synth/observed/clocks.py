@@ -1,0 +1,79 @@
+"""How far the clocks of a run's calls may be from the first one's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from synth.observed.run import Interval, ToolCall
+
+_Placed = tuple[int, int, int, int, int]
+"""Number of its model message, earliest and latest start, earliest and latest end of a call."""
+TIE = 1
+"""ns: equal instants of two clocks are those of calls in either order."""
+
+
+class Clock(NamedTuple):
+    """Whose time a call's instants are."""
+
+    number: int = 0
+    """0 for the clock of the first call."""
+    off: Interval = (0, 0)
+    """The least and most ns to add to what it shows."""
+    turn: int | None = None
+    """The call's model message, where messages follow each other whatever the clocks show."""
+
+
+FIRST_CLOCK = Clock()
+
+
+def clocks_of(calls: Sequence[ToolCall], skew_ns: int) -> list[Clock] | None:
+    """The clock of every call; None where there is one only, or where none can differ."""
+    names = [str(call.extra.get("clock")) for call in calls]
+    if skew_ns <= 0 or len(set(names)) < 2:
+        return None
+    known: dict[str, Clock] = {names[0]: FIRST_CLOCK}
+    follow = True
+    for name in names:
+        if name not in known:
+            one, other = (_of(calls, names, clock) for clock in (names[0], name))
+            least, most = _off(one, other, skew_ns)
+            follow &= least <= most
+            known[name] = Clock(
+                len(known), (least, most) if least <= most else (-skew_ns - TIE, skew_ns + TIE)
+            )
+    return [
+        known[name]._replace(turn=call.step if follow else None)
+        for name, call in zip(names, calls, strict=True)
+    ]
+
+
+def _of(calls: Sequence[ToolCall], names: Sequence[str], clock: str) -> list[_Placed]:
+    """What one clock showed of the calls that belong to a model message, by message."""
+    return sorted(
+        (call.step, *call.start, *call.end)
+        for call, name in zip(calls, names, strict=True)
+        if name == clock and call.step is not None and call.start and call.end and call.finished
+    )
+
+
+def _off(one: Sequence[_Placed], other: Sequence[_Placed], skew_ns: int) -> Interval:
+    """How much the other clock may be off: the order of model messages narrows what clocks may differ.
+
+    The calls of one message end before those of the next begin. Where that would need more than clocks
+    may differ, the least is more than the most: messages do not follow each other in this run.
+    """
+    return _lead(one, other, -skew_ns) - TIE, TIE - _lead(other, one, -skew_ns)
+
+
+def _lead(before: Sequence[_Placed], after: Sequence[_Placed], least: int) -> int:
+    """By how much calls of earlier messages seem to end after those of later ones began; at least `least`."""
+    ended: int | None = None
+    taken = 0
+    for step, _, began, _, _ in after:
+        while taken < len(before) and before[taken][0] < step:
+            ended = before[taken][3] if ended is None else max(ended, before[taken][3])
+            taken += 1
+        if ended is not None:
+            least = max(least, ended - began)
+    return least
