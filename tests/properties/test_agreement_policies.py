@@ -104,6 +104,25 @@ def gap_within(seen: Evidence) -> tuple[str, list[int]]:
     return summed(bool(tried(seen, "b")), broken)
 
 
+def gap_before(seen: Evidence) -> tuple[str, list[int]]:
+    def near(i: int, j: int) -> bool:
+        t = seen.times
+        return t.start(j) <= t.start(i) and t.start(i) // t.scale - t.start(j) // t.scale <= 2 * SECOND
+
+    broken = [j for j in tried(seen, "b") if not any(near(i, j) for i in good(seen, "a"))]
+    return summed(bool(tried(seen, "b")), broken)
+
+
+def gap_of(seen: Evidence) -> tuple[str, list[int]]:
+    def near(i: int, j: int) -> bool:
+        t = seen.times
+        early = t.start(i) // t.scale - t.start(j) // t.scale
+        return early <= 2 * SECOND and seconds(seen, i, j) <= 2
+
+    broken = [j for j in tried(seen, "b") if not any(near(i, j) for i in good(seen, "a"))]
+    return summed(bool(tried(seen, "b")), broken)
+
+
 def gap_at_least(seen: Evidence) -> tuple[str, list[int]]:
     def far(j: int) -> bool:
         earlier = [i for i in good(seen, "a") if ends_before(seen, i, j)]
@@ -130,6 +149,8 @@ KINDS: dict[str, tuple[str, Naive, bool]] = {
     "silence after": ("Call any tool must never happen after A.", silence_after, False),
     "adjacency": ("A must happen immediately before B.", adjacency, False),
     "gap within": ("B must start within 2 seconds after A.", gap_within, True),
+    "gap before": ("B must start within 2 seconds before A.", gap_before, True),
+    "gap of": ("B must start within 2 seconds of A.", gap_of, True),
     "gap at least": ("B must start at least 2 seconds after A.", gap_at_least, True),
     "overlap": ("A must not overlap B.", overlap, True),
     "at most": ("A must happen at most twice.", at_most, False),

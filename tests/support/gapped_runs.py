@@ -46,6 +46,8 @@ RULES: dict[str, tuple[str, ...]] = {
     "gap": (
         "Pay must start within 4 seconds after verify.",
         "Pay must start at least 3 seconds after verify.",
+        "Pay must start within 2 seconds of verify.",
+        "Pay must start within 2 seconds before verify.",
     ),
     "overlap": ("Pay must not overlap verify.", "Pay must not overlap each other."),
     "turn": ("Pay must be alone in its turn.", "Pay and refund must be alone in their turn."),

@@ -51,6 +51,29 @@ class Ended:
         return tuple(found)
 
 
+class Around:
+    """Calls by the instant they started, to find those that began soon after another call, or before it."""
+
+    __slots__ = ("_calls", "_latest", "_los", "_seen")
+
+    def __init__(self, calls: Sequence[int], seen: Evidence) -> None:
+        self._seen = seen
+        self._calls = sorted(calls, key=lambda i: edges_of(seen.times.start(i))[0])
+        self._los = [edges_of(seen.times.start(i))[0] for i in self._calls]
+        ends = [(edges_of(seen.times.end(i))[1], i) for i in self._calls]
+        self._latest = [call for _, call in accumulate(ends, max)]
+        """Of the calls up to each place, the one that ended last."""
+
+    def near(self, call: int) -> tuple[int, ...]:
+        """Enough of them to decide how near one is (at exact instants, one before `call` and one after)."""
+        if not isinstance(self._seen.times, Fixed):
+            return tuple(i for i in self._calls if i != call)
+        place = bisect_left(self._los, self._seen.times.start(call))
+        later = next((i for i in self._calls[place:] if i != call), None)
+        found = [*self._latest[place - 1 : place], *([] if later is None else [later])]
+        return tuple(i for i in found if i != call)
+
+
 class Started:
     """Calls that ran by the instant they started, to find the last to start before another call."""
 

@@ -61,6 +61,32 @@ class StartsWithin:
 
 
 @dataclass(frozen=True, slots=True)
+class StartsNear:
+    """`call` started at most `within` ns before the start of one of `options`.
+
+    And not after that start; with `after`, or at most `within` ns after its end.
+    """
+
+    call: int
+    options: tuple[int, ...]
+    within: int
+    after: bool
+
+    def formula(self, t: Times) -> Truth:
+        start = t.start(self.call)
+        limit = t.later(start, self.within)
+        return t.any(
+            t.all(
+                (
+                    t.start(i) <= limit,
+                    start <= t.later(t.end(i), self.within) if self.after else start <= t.start(i),
+                )
+            )
+            for i in self.options
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class StartsAtLeast:
     """`call` started `least` ns or more after each of `options` that had ended, and one had."""
 

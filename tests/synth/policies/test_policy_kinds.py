@@ -124,6 +124,15 @@ def timed(*spans: tuple[str, float, float | None]) -> list[ToolCall]:
         ("B must start within 5 minutes after A.", [("a", 0, 5), ("b", 305, 306)], ("ok", ())),
         ("B must start within 5 minutes after A.", [("a", 0, 5), ("b", 306, 307)], ("violated", (1,))),
         ("B must start within 5 minutes of A.", [("b", 306, 307)], ("violated", (0,))),
+        ("B must happen within 5 minutes of A.", [("b", 0, 400), ("a", 300, 301)], ("ok", ())),
+        ("B must happen within 5 minutes of A.", [("b", 0, 1), ("a", 301, 302)], ("violated", (0,))),
+        ("B must happen within 5 minutes of A.", [("a", 0, 900), ("b", 400, 401)], ("ok", ())),
+        ("B must happen within 5 minutes of A.", [("a", 0, 5), ("b", 305, 306)], ("ok", ())),
+        ("B must happen within 5 minutes of A.", [("a", 0, 5), ("b", 306, 307)], ("violated", (1,))),
+        ("B must happen within 5 minutes before A.", [("b", 0, 1), ("a", 300, 301)], ("ok", ())),
+        ("B must happen within 5 minutes before A.", [("b", 0, 1), ("a", 301, 302)], ("violated", (0,))),
+        ("B must happen within 5 minutes before A.", [("a", 0, 5), ("b", 6, 7)], ("violated", (1,))),
+        ("B must happen within 5 minutes after A.", [("b", 0, 1), ("a", 60, 61)], ("violated", (0,))),
         ("B must start at least 10 s after A.", [("a", 0, 5), ("b", 15, 16)], ("ok", ())),
         ("B must start at least 10 s after A.", [("a", 0, 5), ("b", 14.9, 16)], ("violated", (1,))),
         (
@@ -189,6 +198,18 @@ def test_windows_are_in_the_time_zone_of_the_file() -> None:
 )
 def test_rules_about_time_are_unsupported_where_a_run_has_none(sentence: str) -> None:
     assert brief(sentence, "a b")[0] == "unsupported"
+
+
+def test_what_must_come_soon_may_come_while_the_run_is_open() -> None:
+    for word in ("of", "before"):
+        sentence = f"B must happen within 10 seconds {word} A."
+        alone, late = timed(("b", 0, 1)), timed(("b", 0, 1), ("c", 11, 12))
+        told = f"B (call 0) did not start within 10 seconds {word} A."
+        assert judged(sentence, alone).explanation == told
+        open_run = judged(sentence, alone, status="running")
+        assert (open_run.verdict, open_run.explanation) == ("undecided", f"Pending: {told}")
+        over = judged(sentence, late, status="running")
+        assert (over.verdict, over.violations, over.explanation) == ("violated", (0,), told)
 
 
 def test_a_count_says_what_it_counted() -> None:
