@@ -2,8 +2,9 @@
 
 Facts are words (`on b a`); parameters come from the call's arguments (`on {a1} {a2}`), a list-valued
 argument stands for each of its elements. `*` matches any one word and `!w` any word but `w`; only the
-contract can say so, never an argument. Clears come before provides; a call that failed has no effect,
-but its attempt is judged.
+contract can say so, never an argument. A requirement is asked when the call starts; what the call
+clears is gone from then on, what it provides is there from its end. A call that failed has no effect,
+but its attempt is judged. Where the order of calls is not known: `contract_orders`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any, Literal, TypeGuard
 
 from synth.formal.cel import CannotEvaluate, Condition
+from synth.formal.constraints import Fixed
 
 Fact = tuple[str, ...]
 """The words of a fact."""
@@ -23,6 +28,7 @@ OnViolation = Literal["stop", "skip", "apply"]
 
 ILL_FORMED = "<unknown action, object or argument count>"
 MAX_FACTS = 100_000
+MAX_NOTES = 20
 
 _PARAMETER = re.compile(r"\{([^{}]+)\}|^\?([\w-]+)")
 
@@ -47,11 +53,13 @@ class Pattern:
 
     @property
     def parameters(self) -> set[str]:
-        return {a or b for word in self.words for a, b in _PARAMETER.findall(word)}
+        return set(_parameters(self.words))
 
     def facts(self, arguments: Mapping[str, Sequence[str]]) -> list[Wanted]:
         """Every fact it stands for with these arguments; KeyError where one is missing."""
-        names = sorted(self.parameters)
+        names = _parameters(self.words)
+        if not names:
+            return [_as_it_stands(self.words)]
         if math.prod(len(arguments[name]) for name in names) > MAX_FACTS:
             raise CannotEvaluate(f"{' '.join(self.words)} stands for more than {MAX_FACTS} facts")
         combinations = itertools.product(*(arguments[name] for name in names))
@@ -59,6 +67,11 @@ class Pattern:
             tuple(_filled(word, dict(zip(names, values, strict=True))) for word in self.words)
             for values in combinations
         ]
+
+
+@lru_cache(maxsize=4096)
+def _parameters(words: Fact) -> tuple[str, ...]:
+    return tuple(sorted({a or b for word in words for a, b in _PARAMETER.findall(word)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +95,11 @@ def _filled(word: str, values: Mapping[str, str]) -> str | Wild:
         return Wild()
     text = _PARAMETER.sub(lambda m: values[m[1] or m[2]], word.removeprefix("!") if is_wild(word) else word)
     return Wild(text) if is_wild(word) else text
+
+
+@lru_cache(maxsize=4096)
+def _as_it_stands(words: Fact) -> Wanted:
+    return tuple(_filled(word, {}) for word in words)
 
 
 def _matches(wanted: str | Wild, word: str) -> bool:
@@ -146,7 +164,8 @@ class Action:
     tool: str
     arguments: Any
     result: Any = None
-    succeeded: bool = True
+    succeeded: bool | None = True
+    """None = it was never seen to end: it may have changed what it clears."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +177,19 @@ class Course:
     unmet: tuple[str, ...]
     """What was missing at the first bad call."""
     goal_reached: bool | None
-    """None where no goal is given; False if the run stopped at a bad call."""
+    """None where no goal is given or the evidence leaves it open; False if the run stopped at a bad call."""
     unclear: str | None = None
     """Why the course could not be followed to its end."""
     recorded: bool = True
     """False where that is because the arguments of a call were not recorded."""
+    notes: tuple[Note, ...] = ()
+    """At most `MAX_NOTES`."""
+    open: tuple[int, ...] = ()
+    """Positions of the calls that some orders allowed by the evidence permit and others forbid."""
+    lacking: tuple[str, ...] = ()
+    """What the first of them may have missed."""
+    goal_open: bool = False
+    """Do some of those orders reach the goal, and others miss it?"""
 
     @property
     def first_bad(self) -> int | None:
@@ -173,92 +200,65 @@ class Course:
         return not self.bad and self.goal_reached is not False
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """While a call ran, another one cleared what it had required: no violation."""
+
+    call: int
+    by: int
+    fact: Fact
+
+
+Need = tuple[bool, Wanted]
+"""(must it not hold, what)."""
+
+
 class NotRecorded(CannotEvaluate):
     """A contract speaks of the arguments of a call, and they were not recorded."""
 
 
 @dataclass
-class Simulation:
-    """The facts as the calls of a run change them."""
+class Terms:
+    """What a contract asks of single calls, and what they change."""
 
     contract: Contract
     situation: Situation
-    holding: set[Fact] = field(default_factory=set)
 
-    def run(self, actions: Iterable[tuple[int, Action]]) -> Course:
-        """Follow the calls, given with their positions."""
-        self.holding = set(self.situation.initial)
-        bad: list[int] = []
-        first_unmet: tuple[str, ...] = ()
-        try:
-            for position, action in actions:
-                unmet = self._unmet(action)
-                if unmet:
-                    first_unmet = first_unmet or unmet
-                    bad.append(position)
-                    if self.contract.on_violation == "stop":
-                        break
-                if action.succeeded and (not unmet or self._applies_anyway(unmet)):
-                    self._apply(action)
-        except CannotEvaluate as problem:
-            recorded = not isinstance(problem, NotRecorded)
-            return Course(tuple(bad), first_unmet, None, str(problem), recorded)
-        return Course(tuple(bad), first_unmet, self._goal_reached(stopped=bool(bad)))
-
-    def _applies_anyway(self, unmet: tuple[str, ...]) -> bool:
-        return self.contract.on_violation == "apply" and unmet != (ILL_FORMED,)
-
-    def _goal_reached(self, *, stopped: bool) -> bool | None:
-        if self.situation.goal is None:
-            return None
-        if stopped and self.contract.on_violation == "stop":
-            return False
-        return all(wanted in self.holding for wanted in self.situation.goal)
-
-    def _unmet(self, action: Action) -> tuple[str, ...]:
-        """What the contract asks and does not find; empty if the call is in order."""
+    def needs(self, action: Action) -> list[Need] | None:
+        """What the contract asks for; None if the call is none that it knows."""
         contract = self.contract.tools.get(action.tool)
         offered = self.situation.offered
         if contract is None:
             known = not self.contract.closed and (offered is None or action.tool in offered)
-            return () if known else (ILL_FORMED,)
+            return [] if known else None
         if offered is not None and action.tool not in offered:
-            return (ILL_FORMED,)
+            return None
         if action.arguments is None and contract.needs_arguments:
             raise NotRecorded(f"The arguments of a call of {action.tool} were not recorded")
         values = self._values(contract, action)
         if values is None:
-            return (ILL_FORMED,)
-        missing: list[str] = []
-        for pattern in contract.requires:
-            try:
-                facts = pattern.facts(values)
-            except KeyError:
-                return (ILL_FORMED,)
-            missing += [self._said(pattern, one) for one in facts if self._holds(one) is pattern.negated]
-        if (
-            contract.check is not None
-            and not missing
-            and not contract.check.holds({"args": action.arguments})
-        ):
-            missing.append(contract.check.text)
-        return tuple(missing)
+            return None
+        try:
+            return [(p.negated, one) for p in contract.requires for one in p.facts(values)]
+        except KeyError:
+            return None
 
-    @staticmethod
-    def _said(pattern: Pattern, one: Wanted) -> str:
-        words = [word if isinstance(word, str) else (f"!{word.but}" if word.but else "*") for word in one]
-        return " ".join(["not", *words] if pattern.negated else words)
+    def failed_check(self, action: Action) -> str | None:
+        """The further condition of a known call, if it does not hold."""
+        contract = self.contract.tools.get(action.tool)
+        check = None if contract is None else contract.check
+        return None if check is None or check.holds({"args": action.arguments}) else check.text
 
-    def _holds(self, wanted: Wanted) -> bool:
-        return bool(self._matching(wanted))
-
-    def _matching(self, wanted: Wanted) -> list[Fact]:
-        plain = tuple(word for word in wanted if isinstance(word, str))
-        if len(plain) == len(wanted):
-            return [plain] if plain in self.holding else []
-        return [
-            held for held in self.holding if len(held) == len(wanted) and all(map(_matches, wanted, held))
-        ]
+    def effects(self, action: Action) -> tuple[list[Wanted], list[Fact]]:
+        """What a call that takes effect clears when it starts, and provides when it ends."""
+        contract = self.contract.tools.get(action.tool)
+        values = None if contract is None else self._values(contract, action)
+        if contract is None or values is None:
+            return [], []
+        due = [effect for effect in contract.effects if _is_due(effect, action)]
+        clears = [one for effect in due for pattern in effect.clears for one in _facts(pattern, values)]
+        provides = [one for effect in due for pattern in effect.provides for one in _facts(pattern, values)]
+        return clears, list(filter(is_fact, provides))
 
     def _values(self, contract: ToolContract, action: Action) -> dict[str, list[str]] | None:
         """The arguments as words; None where their names or objects are not those of the contract."""
@@ -273,25 +273,111 @@ class Simulation:
             return values
         return values if all(word in objects for words in values.values() for word in words) else None
 
-    def _apply(self, action: Action) -> None:
-        contract = self.contract.tools.get(action.tool)
-        values = None if contract is None else self._values(contract, action)
-        if contract is None or values is None:
-            return
-        variables = {"args": action.arguments, "result": action.result}
-        due = [e for e in contract.effects if e.when is None or e.when.holds(variables)]
-        for effect in due:
-            for pattern in effect.clears:
-                for one in _facts(pattern, values):
-                    self.holding.difference_update(self._matching(one))
-        for effect in due:
-            for pattern in effect.provides:
-                self.holding.update(one for one in _facts(pattern, values) if _is_fact(one))
-        if len(self.holding) > MAX_FACTS:
-            raise CannotEvaluate(f"more than {MAX_FACTS} facts hold at once")
+
+@dataclass
+class Simulation(Terms):
+    """The facts as the calls of a run change them, where the instants of all calls are known."""
+
+    holding: set[Fact] = field(default_factory=set)
+    running: list[tuple[int, int, list[Need], list[Fact]]] = field(default_factory=list)
+    """A heap: (end, position, what it required, what it will have provided) of calls that began."""
+    notes: list[Note] = field(default_factory=list)
+
+    def run(self, actions: Iterable[tuple[int, Action]], times: Fixed) -> Course:
+        """Follow the calls, given with their positions in the order of their starts."""
+        self.holding = set(self.situation.initial)
+        bad: list[int] = []
+        first_unmet: tuple[str, ...] = ()
+        try:
+            for position, action in actions:
+                if self.running:
+                    self._finish(times.start(position))
+                needs = self.needs(action)
+                unmet = self._unmet(needs, action)
+                if unmet:
+                    first_unmet = first_unmet or unmet
+                    bad.append(position)
+                    if self.contract.on_violation == "stop":
+                        break
+                provided: list[Fact] = []
+                if action.succeeded and (not unmet or self._applies_anyway(unmet)):
+                    clears, provided = self.effects(action)
+                    self._clear(position, clears)
+                required = [] if unmet or needs is None else needs
+                if provided or required:
+                    heappush(self.running, (times.end(position), position, required, provided))
+            else:
+                self._finish(math.inf)
+        except CannotEvaluate as problem:
+            recorded = not isinstance(problem, NotRecorded)
+            return Course(tuple(bad), first_unmet, None, str(problem), recorded, tuple(self.notes))
+        reached = self._goal_reached(stopped=bool(bad))
+        return Course(tuple(bad), first_unmet, reached, notes=tuple(self.notes))
+
+    def _applies_anyway(self, unmet: tuple[str, ...]) -> bool:
+        return self.contract.on_violation == "apply" and unmet != (ILL_FORMED,)
+
+    def _goal_reached(self, *, stopped: bool) -> bool | None:
+        if self.situation.goal is None:
+            return None
+        if stopped and self.contract.on_violation == "stop":
+            return False
+        return all(wanted in self.holding for wanted in self.situation.goal)
+
+    def _unmet(self, needs: list[Need] | None, action: Action) -> tuple[str, ...]:
+        """What the contract asks and does not find; empty if the call is in order."""
+        if needs is None:
+            return (ILL_FORMED,)
+        missing = tuple(said(need) for need in needs if bool(self._matching(need[1])) is need[0])
+        failed = None if missing else self.failed_check(action)
+        return missing if failed is None else (failed,)
+
+    def _matching(self, wanted: Wanted) -> list[Fact]:
+        if is_fact(wanted):
+            return [wanted] if wanted in self.holding else []
+        return [held for held in self.holding if matches(wanted, held)]
+
+    def _finish(self, now: float) -> None:
+        """What the calls that ended by now provide."""
+        while self.running and self.running[0][0] <= now:
+            self.holding.update(heappop(self.running)[3])
+            if len(self.holding) > MAX_FACTS:
+                raise CannotEvaluate(f"more than {MAX_FACTS} facts hold at once")
+
+    def _clear(self, by: int, clears: Sequence[Wanted]) -> None:
+        gone = {held for wanted in clears for held in self._matching(wanted)}
+        self.holding -= gone
+        if gone and self.running and len(self.notes) < MAX_NOTES:
+            lost = (
+                Note(call, by, wanted)
+                for _, call, needs, _ in sorted(self.running, key=itemgetter(1))
+                for negated, wanted in needs
+                if not negated and is_fact(wanted) and wanted in gone
+            )
+            self.notes += itertools.islice(lost, MAX_NOTES - len(self.notes))
 
 
-def _is_fact(wanted: Wanted) -> TypeGuard[Fact]:
+def said(need: Need) -> str:
+    """What a call needs, in the words of the contract."""
+    negated, wanted = need
+    words = [word if isinstance(word, str) else (f"!{word.but}" if word.but else "*") for word in wanted]
+    return " ".join(["not", *words] if negated else words)
+
+
+def matches(wanted: Wanted, one: Fact) -> bool:
+    """Is it one of the facts that are wanted?"""
+    return len(one) == len(wanted) and all(map(_matches, wanted, one))
+
+
+def _is_due(effect: Effect, action: Action) -> bool:
+    """Does an effect happen? One that needs the result of a call that was never seen to end may."""
+    if effect.when is None or (action.succeeded is None and "result" in effect.when.names):
+        return True
+    return effect.when.holds({"args": action.arguments, "result": action.result})
+
+
+def is_fact(wanted: Wanted) -> TypeGuard[Fact]:
+    """Does it stand for one fact only?"""
     return all(isinstance(word, str) for word in wanted)
 
 

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from synth.errors import BadInput
+from synth.formal.constraints import Fixed, edges_of
 from synth.formal.monitor import Monitor, monitor_of
+from synth.formal.monitor_orders import MAX_PAIRS, Event, follow_orders
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
-from synth.policies.evidence import Evidence
+from synth.policies.evidence import Evidence, made_by
 from synth.policies.kinds.duty import NOT_APPLICABLE, Judged
 from synth.policies.kinds.kind import Field, Form, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.names import Names, Tools
 from synth.policies.source import Node
+
+TOO_MANY = Judged(
+    "undecided", (), f"Gave up: the recorded times allow more than {MAX_PAIRS} (state, calls done) pairs."
+)
 
 
 def read_behaviour(node: Node, names: Names) -> Behaviour:
@@ -48,33 +55,47 @@ class Behaviour:
         ran = [i for i in seen.order if seen.calls[i].executed]
         if not ran:
             return NOT_APPLICABLE
+        if not _is_one_order(ran, seen):
+            return self._judge_orders(ran, seen)
         course = self.monitor.follow(seen.calls[i].tool for i in ran)
         if course.violated_at is not None:
             call = ran[course.violated_at]
             allowed = ", ".join(course.allowed) or "nothing more"
-            said = f"{seen.calls[call].tool} (call {call}) is not allowed here; expected {allowed}."
+            said = f"{made_by(call, seen)} is not allowed here; expected {allowed}."
             return Judged("violated", (call,), said)
         if course.complete:
             return Judged("ok", (), "The run follows the specification.")
         said = f"The run is incomplete; next could come {', '.join(course.allowed)}."
         return Judged("violated" if seen.run.ended else "undecided", (), said)
 
+    def _judge_orders(self, ran: Sequence[int], seen: Evidence) -> Judged:
+        """The answer, if every order in which the calls can have started has it."""
+        found = follow_orders(self.monitor, _events(ran, seen))
+        if found.too_many:
+            return TOO_MANY
+        if not found.states:
+            named = tuple(found.strayed) if len(found.strayed) == 1 else ()
+            who = made_by(named[0], seen) if named else "A call"
+            return Judged("violated", named, f"{who} is not allowed where it stands, in whatever order.")
+        whole = {self.monitor.accepting[state] for state in found.states}
+        if whole == {True} and not found.strayed:
+            return Judged("ok", (), "The run follows the specification.")
+        if True in whole or not seen.run.ended:
+            return Judged(
+                "undecided", (), "The recorded times allow orders that keep it and orders that do not."
+            )
+        return Judged("violated", (), "The run is incomplete, in whatever order its calls started.")
+
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         """The answer, if every word that the run may have been has it."""
-        ran = [i for i in seen.order if seen.calls[i].executed]
-        states, strayed = self._stray({0}, seen, -1, seen.rank[ran[0]] if ran else math.inf)
-        for k, call in enumerate(ran):
-            after = {self.monitor.after(state, seen.calls[call].tool) for state in states}
-            strayed |= None in after
-            states = {state for state in after if state is not None}
-            if not states:
-                said = f"{seen.calls[call].tool} (call {call}) is not allowed here, whatever was not seen."
-                return judged if judged.violations == (call,) else Judged("violated", (call,), said)
-            next_rank = seen.rank[ran[k + 1]] if k + 1 < len(ran) else math.inf
-            states, out = self._stray(states, seen, seen.rank[call], next_rank)
-            strayed |= out
-        whole = [self.monitor.accepting[state] for state in states]
-        if all(whole) and not strayed and judged.verdict == "ok":
+        found = follow_orders(self.monitor, _events(seen.order, seen), partial(self._between, seen))
+        if found.too_many:
+            return TOO_MANY
+        if not found.states:
+            strayed = found.last if _is_one_order(seen.order, seen) else found.strayed
+            return _whatever_was_not_seen(judged, strayed, seen)
+        whole = [self.monitor.accepting[state] for state in found.states]
+        if all(whole) and not found.strayed and not found.astray and judged.verdict == "ok":
             return judged
         if not any(whole) and judged.verdict == "violated":
             return Judged("violated", (), "The run is incomplete, whatever was not seen.")
@@ -82,12 +103,14 @@ class Behaviour:
             return judged
         return Judged("undecided", (), "The evidence is incomplete: a call may not have been seen.")
 
-    def _stray(self, states: set[int], seen: Evidence, after: float, before: float) -> tuple[set[int], bool]:
-        """The states that unseen calls between two ranks may lead to, and whether they may break the rule."""
+    def _between(
+        self, seen: Evidence, states: set[int], done: Callable[[int], bool]
+    ) -> tuple[set[int], bool]:
+        """The states that unseen calls may lead to after these calls, and whether they may break the rule."""
         counts = [
             math.inf if gap.calls is None else gap.calls
-            for gap, (lo, hi) in zip(seen.gaps.known, seen.gaps.places, strict=True)
-            if lo < before and hi > after
+            for gap in seen.gaps.known
+            if (gap.after is None or done(gap.after)) and (gap.before is None or not done(gap.before))
         ]
         found, edge, broken = set(states), set(states), False
         for _ in range(int(min(sum(counts), len(self.monitor.transitions)))):
@@ -110,3 +133,26 @@ class Behaviour:
 
     def flaws(self) -> tuple[str, ...]:
         return ()
+
+
+def _is_one_order(ran: Sequence[int], seen: Evidence) -> bool:
+    """Are all starts known?"""
+    if isinstance(seen.times, Fixed):
+        return True
+    edges = (edges_of(seen.times.start(i)) for i in ran)
+    return all(lo == hi for lo, hi in edges)
+
+
+def _events(calls: Sequence[int], seen: Evidence) -> Iterator[Event]:
+    for i in calls:
+        lo, hi = edges_of(seen.times.start(i))
+        yield Event(i, seen.calls[i].tool if seen.calls[i].executed else None, lo, hi)
+
+
+def _whatever_was_not_seen(judged: Judged, strayed: Collection[int], seen: Evidence) -> Judged:
+    if len(strayed) != 1:
+        return Judged("violated", (), "A call is not allowed where it stands, whatever was not seen.")
+    (call,) = strayed
+    if judged.violations == (call,):
+        return judged
+    return Judged("violated", (call,), f"{made_by(call, seen)} is not allowed here, whatever was not seen.")

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from synth.formal.cel import Condition, condition
-from synth.formal.constraints import listed
+from synth.formal.constraints import Fixed, listed
+from synth.formal.contract_orders import OpenOrders
 from synth.formal.contracts import (
     ILL_FORMED,
     Action,
@@ -28,7 +29,7 @@ from synth.formal.contracts import (
 from synth.formal.solver import PlanRule
 from synth.judge.findings import is_blocked
 from synth.judge.rules import Rules
-from synth.policies.evidence import MISSING, Evidence
+from synth.policies.evidence import MISSING, Evidence, made_by
 from synth.policies.history import History
 from synth.policies.kinds.conditions import in_plain_words
 from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
@@ -161,8 +162,13 @@ class ContractRule:
         actions = list(self._actions(seen))
         if self.goal is None and not actions:
             return NOT_APPLICABLE
-        course = Simulation(self.contract, self._situation(seen)).run(actions)
-        return _judged(course, seen)
+        return _judged(self._course(actions, seen), seen)
+
+    def _course(self, actions: Sequence[tuple[int, Action]], seen: Evidence) -> Course:
+        times, situation = seen.times, self._situation(seen)
+        if isinstance(times, Fixed) and all(action.succeeded is not None for _, action in actions):
+            return Simulation(self.contract, situation).run(actions, times)
+        return OpenOrders(self.contract, situation).run(actions, times)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         """An unseen call of a tool with a contract may break it, and may provide what others miss."""
@@ -231,7 +237,8 @@ class ContractRule:
             call = seen.calls[i]
             if call.executed or (call.error is not None and not is_blocked(call)):
                 result = history.result(i) if call.tool in self.contract.tools else None
-                yield i, Action(call.tool, history.arguments(i), result, call.succeeded)
+                hangs = call.executed and not call.finished and call.error is None
+                yield i, Action(call.tool, history.arguments(i), result, None if hangs else call.succeeded)
 
     def _situation(self, seen: Evidence) -> Situation:
         objects = self._value(self.objects, seen)
@@ -257,24 +264,41 @@ def _names(value: Any) -> list[Any]:
 
 
 def _judged(course: Course, seen: Evidence) -> Judged:
+    notes = [
+        f"{made_by(note.by, seen)} cleared {' '.join(note.fact)} while {made_by(note.call, seen)} ran."
+        for note in course.notes
+    ]
     details: dict[str, Any] = {
         "valid": course.valid,
         "first_bad": course.first_bad,
         "unmet": list(course.unmet),
         "goal_reached": course.goal_reached,
+        **({"notes": notes} if notes else {}),
     }
-    if course.unclear is not None and not course.bad:
-        verdict: PolicyVerdict = "undecided" if course.recorded else "unsupported"
-        return Judged(verdict, (), f"{in_plain_words(course.unclear)}.", {**details, "valid": None})
     if course.bad:
         call = course.bad[0]
-        said = f"{seen.calls[call].tool} (call {call}) needs {', '.join(course.unmet)}."
+        said = f"{made_by(call, seen)} needs {', '.join(course.unmet)}."
         return Judged("violated", course.bad, said, details)
-    if course.goal_reached is False:
-        if not seen.run.ended:
-            return Judged("undecided", (), "The goal is not reached yet.", {**details, "valid": None})
+    if course.unclear is not None:
+        verdict: PolicyVerdict = "undecided" if course.recorded else "unsupported"
+        return Judged(verdict, (), f"{in_plain_words(course.unclear)}.", {**details, "valid": None})
+    if course.goal_reached is False and seen.run.ended:
         return Judged("violated", (), "The run ended without reaching its goal.", details)
-    return Judged("ok", (), "Every call was allowed.", details)
+    if said := _open(course, seen):
+        return Judged("undecided", (), said, {**details, "valid": None})
+    return Judged("ok", (), " ".join(["Every call was allowed.", *notes[:1]]), details)
+
+
+def _open(course: Course, seen: Evidence) -> str:
+    """Why the evidence does not decide; empty where it does."""
+    if course.open:
+        needs = f"{made_by(course.open[0], seen)} needs {', '.join(course.lacking)}"
+        return f"{needs}; what was seen of the order of calls allows both."
+    if course.goal_reached is False:
+        return "The goal is not reached yet."
+    if course.goal_open:
+        return "What was seen of the order of calls allows the goal to be reached and to be missed."
+    return ""
 
 
 def _harmless(tool: ToolContract, *, negated: bool) -> bool:
