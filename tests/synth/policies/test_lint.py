@@ -30,6 +30,8 @@ CONSISTENT = [
     ["A must happen immediately before any tool."],
     ["Any tool must be followed by A.", "B must happen before A."],
     ["Any tool must start within 5 minutes after A."],
+    ["B must start within 5 minutes of A.", "B must happen before A.", "B must happen at most once."],
+    ["B must start within 5 minutes before A.", "B must happen before A."],
     ["Any tool must start at least 5 minutes after A.", "B must happen before C."],
 ]
 
@@ -46,6 +48,14 @@ CONTRADICTIONS = [
     (["B must start within 5 minutes after A.", "B must start at least 6 minutes after A."], ("P0", "P1")),
     (["A must happen before B.", "Any tool must happen at most 1 time."], ("P0", "P1")),
     (["A must happen before any tool.", "B must happen before A."], ("P0", "P1")),
+    (
+        [
+            "A must happen before B.",
+            "B must start within 5 minutes before A.",
+            "A must happen at most 1 time.",
+        ],
+        ("P0", "P1", "P2"),
+    ),
     (["A must happen before B.", "B must precede A, and A must precede B."], ("P1",)),
     (
         [

@@ -203,7 +203,8 @@ def test_rules_about_time_are_unsupported_where_a_run_has_none(sentence: str) ->
 def test_what_must_come_soon_may_come_while_the_run_is_open() -> None:
     for word in ("of", "before"):
         sentence = f"B must happen within 10 seconds {word} A."
-        alone, late = timed(("b", 0, 1)), timed(("b", 0, 1), ("c", 11, 12))
+        alone, late = timed(("b", 0, 1)), timed(("b", 0, 1), ("c", 10.1, 12))
+        assert brief(sentence, timed(("b", 0, 1), ("c", 10, 12)), status="running")[0] == "undecided"
         told = f"B (call 0) did not start within 10 seconds {word} A."
         assert judged(sentence, alone).explanation == told
         open_run = judged(sentence, alone, status="running")
