@@ -46,7 +46,7 @@ class RunFile:
 def is_pipe(path: str) -> bool:
     """Can a file be read only once? One that is not there is no pipe."""
     with suppress(OSError):
-        return stat.S_ISFIFO(os.stat(path).st_mode) or stat.S_ISCHR(os.stat(path).st_mode)
+        return not stat.S_ISREG(os.stat(path).st_mode)
     return False
 
 

@@ -102,6 +102,14 @@ def test_a_flaw_names_the_stream_and_its_line(policies: str, tmp_path: Path) -> 
     assert (gone.exit_code, "gone.jsonl: no such file" in gone.stderr) == (2, True)
 
 
+def test_in_a_conversation_too(policies: str, tmp_path: Path) -> None:
+    Path(policies).write_text(f"scope: session{POLICIES}")
+    turns = [record(f"turn {i}", "pay", tools=["pay", "transfer_money"], session="s") for i in range(2)]
+    (tmp_path / "turns.jsonl").write_text("\n".join(turns))
+    found = verdicts(check(str(tmp_path / "turns.jsonl"), "--policies", policies, "--json"))
+    assert found["money"] == ["unsupported"] * 2
+
+
 def test_the_text_warns_once_in_80_columns(runs: list[str], policies: str) -> None:
     text = check(*runs, "--policies", policies).stdout
     warnings = text[text.index("Warning") :]

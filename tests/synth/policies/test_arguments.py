@@ -168,3 +168,14 @@ def test_a_guard_of_two_tools_looks_at_the_calls_of_both() -> None:
     assert found(guard, a(amount=1), b())[0] == "undecided"
     said = "No call of do_a, do_b has the argument 'amount'; did you mean 'Amount'?"
     assert found(guard, a(Amount=1), b()) == ("unsupported", (), said)
+
+
+def test_a_slip_at_a_later_call_is_named_too() -> None:
+    guard = policy("guard: {calls: B, check: 'call.index == 0 ? int(args.id) < 3 : args.idd < 3'}")
+    said = "No call of do_b has the argument 'idd'; did you mean 'id'?"
+    assert found(guard, b(id="x"), b(id=1)) == ("unsupported", (), said)
+
+
+def test_a_call_that_found_its_partner_is_not_the_reason() -> None:
+    said = found(BEFORE.format("id"), a(), a(id=1), b(id=1), b())
+    assert said == ("undecided", (), "do_b (call 3) has no argument 'id' to compare.")

@@ -195,3 +195,10 @@ def test_large_files_are_proved_or_said_to_be_unproved() -> None:
     text = f"actions:\n{actions}policies:\n{rules}"
     assert lint(load_policies(text)) == ()
     assert [p.code for p in lint(load_policies(text), timeout_ms=1)] in ([], ["unproved"])
+
+
+def test_tools_of_contracts_and_behaviours_must_exist_too() -> None:
+    contract = policy("contract: {initial: [], tools: {do_x: {provides: p}}}")
+    assert [p.code for p in lint(contract, tools=["do_a"])] == ["unknown_tool"]
+    assert [p.code for p in lint(policy("behaviour: (next do_x do_a)"), tools=["do_a"])] == ["unknown_tool"]
+    assert lint(policy("behaviour: (next do_x do_a)"), tools=["do_a", "do_x"]) == ()
