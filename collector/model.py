@@ -24,6 +24,8 @@ SPAN_KEY_BYTES = 24
 
 HAS_IS_REMOTE, IS_REMOTE = 0x100, 0x200
 """OTLP span flags: is it known whether the parent is remote, and is it?"""
+LAST_NS = 2**63 - 1
+"""In the year 2262. OTLP's times go on to 2554, those of databases do not: later ones count as this."""
 NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 NO_ATTRIBUTE: tuple[str | None, Any] = (None, None)
 """Key and value where a span has none."""

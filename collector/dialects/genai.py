@@ -23,6 +23,7 @@ from collector.dialects.reading import (
     text,
     tool_names,
     whole,
+    without_end,
 )
 from collector.model import Span
 
@@ -56,6 +57,8 @@ def read_call(span: Span) -> SeenCall | None:
         get(names.EXECUTED) is not False,
         said,
     )
+    if not last:
+        call = without_end(call)
     if ANTHROPIC_RESULT in said:
         result, error = _result_in_blocks(said[ANTHROPIC_RESULT], call.result, error)
         call = replace(call, result=result, error=error)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import orjson
 
-from collector.model import NO_ATTRIBUTE, Span, ToolCall
+from collector.model import LAST_NS, NO_ATTRIBUTE, Span, ToolCall
 from synth.observed import MAX_DEPTH, deeper_than
 
 
@@ -82,7 +82,16 @@ def plain_call(span: Span, **known: Any) -> SeenCall:
     """A call that ran exactly while its span was open, and failed if the span did."""
     first, last = span.start_ns, max(span.start_ns, span.end_ns)
     error = known.pop("error", None) or error_text(span)
-    return SeenCall(ToolCall(start=(first, first), end=(last, last), error=error, **known), span)
+    call = ToolCall(start=(first, first), end=(last, last), error=error, **known)
+    return SeenCall(call if span.end_ns else without_end(call), span)
+
+
+def without_end(call: ToolCall) -> ToolCall:
+    """A call whose span says no end: it goes on, or ended some time if there is a result or an error."""
+    start = call.start or (0, 0)
+    if call.result is None and call.error is None:
+        return replace(call, end=None, finished=False)
+    return replace(call, end=(start[0], LAST_NS))
 
 
 def loaded(span: Span) -> Mapping[str, Any]:

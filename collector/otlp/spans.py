@@ -7,12 +7,10 @@ from typing import Any
 
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
-from collector.model import NO_ATTRIBUTE, Span
+from collector.model import LAST_NS, NO_ATTRIBUTE, Span
 
 NO_SPAN = bytes(8)
 STATUS = {0: "unset", 1: "ok", 2: "error"}
-LAST_NS = 2**63 - 1
-"""In the year 2262. OTLP's times go on to 2554, those of databases do not: later ones count as this."""
 
 
 def spans_of(payloads: Iterable[bytes]) -> Iterator[Span]:

@@ -122,15 +122,14 @@ def _parallel_findings(
     if not _side_by_side(calls):
         return
     kind: ErrorType | Literal["note"] = "order_error" if rules.strict_parallel else "note"
-    settled = {*decision.failed, *decision.undecided}
     for i, claim in enumerate(claims):
-        if i in settled:
+        if i in decision.failed or (i in decision.undecided and not rules.strict_parallel):
             continue
         first, then = schedule.calls[claim.first], schedule.calls[claim.then]
         a, b = calls[first], calls[then]
         if a.step is not None and a.step == b.step:
             code, what = "same_message", "were requested in one model message"
-        elif wording.is_overlap(a, b):
+        elif i not in decision.undecided and wording.is_overlap(a, b):
             code, what = "overlap", "overlapped"
         else:
             continue

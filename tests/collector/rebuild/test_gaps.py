@@ -6,7 +6,7 @@ from typing import Any
 
 from collector.dialects.names import SCOPE_NAME
 from collector.judging.bind import Arrival, bound_run, ending
-from collector.model import Run, Span, Unseen
+from collector.model import LAST_NS, Run, Span, Unseen
 from collector.rebuild import rebuild
 from collector.settings import Settings
 from tests.support.traces import MS, T0
@@ -128,3 +128,23 @@ def test_dropped_records_matter_only_where_calls_are_missing() -> None:
         "the sender has dropped 7 records because its queue was full",
         "the run announced 2 calls, 1 arrived",
     )
+
+
+def test_a_span_without_an_end_is_a_call_that_goes_on_or_ended_some_time() -> None:
+    going, answered, failed = span(0, end_ns=0), span(1, end_ns=0), span(2, end_ns=0, status="error")
+    answered = answered._replace(attributes={**answered.attributes, "gen_ai.tool.call.result": '"done"'})
+    first, second, third = settled(going, answered, failed, root(3)).calls
+    assert (first.finished, first.end, first.succeeded) == (False, None, False)
+    for made, error in ((second, False), (third, True)):
+        assert made.start is not None
+        assert (made.finished, made.end, made.error is not None) == (True, (made.start[0], LAST_NS), error)
+
+
+def test_in_another_vocabulary_too() -> None:
+    said = {"openinference.span.kind": "TOOL", "tool.name": "t"}
+    going = span(1, THEIRS, attributes=said, end_ns=0)
+    answered = span(2, THEIRS, attributes={**said, "output.value": "done"}, end_ns=0)
+    first, second = settled(root(None, THEIRS), going, answered).calls
+    assert (first.finished, second.finished) == (False, True)
+    assert second.end is not None
+    assert second.end[1] == LAST_NS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from synth.errors import BadInput
@@ -166,6 +168,18 @@ def test_inferred_times_are_undecided_only_where_their_bounds_meet() -> None:
     assert bounded((0, 1), (1, 2)) == "pass"
     assert bounded((0, 2), (1, 3)) == "undecided"
     assert bounded((2, 3), (0, 1)) == "fail"
+
+
+def test_one_message_is_an_error_where_it_is_strict_also_where_times_are_open() -> None:
+    same = [replace(call(name, step=1), start=(0, 9), end=(0, 9)) for name in "ab"]
+    found = verdict(same, case("a<b"), Rules(strict_parallel=True))
+    assert (found.outcome, found.error_type, found.findings[0].code) == (
+        "fail",
+        "order_error",
+        "same_message",
+    )
+    apart = [replace(made, step=step) for step, made in enumerate(same)]
+    assert verdict(apart, case("a<b"), Rules(strict_parallel=True)).outcome == "undecided"
 
 
 def test_bounds_that_can_keep_each_sentence_but_not_both_fail_together() -> None:
