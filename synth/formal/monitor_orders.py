@@ -119,9 +119,7 @@ def _possible(done: Done, events: Sequence[Event], *, merge: bool) -> list[int]:
     found: list[int] = []
     for at in undone:
         event = events[at]
-        surely_later = event.lo >= soonest and event.hi > soonest
-        earlier = merge and any(events[k].name == event.name and events[k].hi <= event.hi for k in found)
-        if not surely_later and not earlier:
+        if not (merge and any(events[k].name == event.name and events[k].hi <= event.hi for k in found)):
             found.append(at)
     return found
 

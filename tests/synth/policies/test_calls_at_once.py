@@ -77,6 +77,22 @@ def test_what_another_call_clears_meanwhile_is_a_note() -> None:
     )
 
 
+def test_what_a_call_needed_not_to_hold_is_no_loss() -> None:
+    assert (
+        "notes"
+        not in judged(SESSION, [call("join", 1, 9), call("login", 2, 3), call("logout", 4, 5)]).details
+    )
+
+
+def test_a_hanging_call_may_have_had_any_result() -> None:
+    rule = policy(
+        "contract:\n  initial: [p]\n  tools:\n"
+        "    do_a: {clears: p, when: result.ok == true}\n    do_b: {requires: p}"
+    )
+    said = judged(rule, [call("a*", 1), call("b", 2, 3)]).explanation
+    assert said == "do_b (call 1) needs p; what was seen of the order of calls allows both."
+
+
 def test_the_reason_of_an_open_answer_names_the_call_and_what_it_may_have_lacked() -> None:
     result = judged(SESSION, [within("login", 1, 2), within("create", 1, 2)])
     assert (
