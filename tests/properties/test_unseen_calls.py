@@ -13,7 +13,7 @@ from synth.policies import Rules, load_policies
 from synth.policies.evidence import Evidence
 from synth.policies.kinds import KINDS
 from synth.policies.kinds.kind import PolicyKind, answer
-from tests.support.gapped_runs import ACTIONS, RULES, complete_run, without, worlds
+from tests.support.gapped_runs import ACTIONS, RULES, blurred, complete_run, without, worlds
 
 OFF = Rules(z3="off")
 OPEN = ("undecided", "unsupported")
@@ -52,6 +52,23 @@ def test_with_calls_missing_the_verdict_is_that_on_the_whole_run_or_none(kind: s
         for rule in rules:
             said = verdict(rule, rest)
             assert said in OPEN or said == verdict(rule, whole), (rule, whole, rest)
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_also_where_times_are_known_only_within_bounds(kind: str) -> None:
+    r = random.Random(f"bounded {kind}")
+    rules = rules_of(kind)
+    decided = 0
+    for _ in range(600):
+        whole = blurred(complete_run(r), r)
+        if not whole.calls:
+            continue
+        rest = without(whole, some_gone(whole, r))
+        for rule in rules:
+            said, known = verdict(rule, rest), verdict(rule, whole)
+            assert {said, known} & {*OPEN} or said == known, (rule, whole, rest)
+            decided += said not in OPEN
+    assert decided > 50
 
 
 def test_where_the_hole_is_not_told_the_property_fails() -> None:

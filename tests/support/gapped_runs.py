@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from synth.observed.run import Run, ToolCall, Unseen
+from synth.observed.run import Interval, Run, ToolCall, Unseen
 
 SECOND = 10**9
 TOOLS = ("pay", "verify", "refund", "look")
@@ -108,6 +108,18 @@ def _some_call(r: random.Random, start: int | None, turn: int) -> ToolCall:
         end=None if start is None else (start + lasted, start + lasted),
         step=turn,
         with_text=False,
+    )
+
+
+def blurred(run: Run, r: random.Random) -> Run:
+    """The run where some instants are known only within bounds."""
+
+    def blur(at: Interval | None) -> Interval | None:
+        early, late = r.choice((0, 0, SECOND)), r.choice((0, 0, SECOND, 3 * SECOND))
+        return None if at is None else (at[0] - early, at[1] + late)
+
+    return replace(
+        run, calls=tuple(replace(call, start=blur(call.start), end=blur(call.end)) for call in run.calls)
     )
 
 

@@ -419,6 +419,19 @@ def test_what_was_said_in_a_session_stands_before_the_calls_it_stood_before() ->
     assert [r.verdict for r in judge_session(guarded, [said("a", "go"), silent])] == ["ok"]
 
 
+def test_a_policy_may_be_for_a_run_whose_decisive_call_was_not_seen() -> None:
+    called = policy("rule: A must happen before B.\napplies: {calls: C}")
+    offered = policy("rule: A must happen before B.\napplies: {tools: do_c}")
+    holes = {"problems": ("a hole",)}
+    for rules in (called, offered):
+        assert brief(rules, "b") == NA
+        assert brief(rules, "b", **holes)[0] == "undecided"
+        assert brief(rules, "b", tools=("do_a", "do_b"), **holes) == NA
+    assert brief(called, "b", tools=("do_b", "do_c"), **holes)[0] == "undecided"
+    other = policy("rule: A must happen before B.\napplies: {calls: C, agent: nobody}")
+    assert brief(other, "b", **holes) == NA
+
+
 def test_results_survive_their_json() -> None:
     result = judged("A must happen before B.", "b")
     assert policy_result_from_json(result.to_json()) == result

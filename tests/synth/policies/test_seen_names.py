@@ -92,7 +92,9 @@ TYPOS: list[tuple[PolicySet, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("policies", "tool", "meant"), TYPOS, ids=str)
+@pytest.mark.parametrize(
+    ("policies", "tool", "meant"), TYPOS, ids=[f"{tool} {i}" for i, (_, tool, _) in enumerate(TYPOS)]
+)
 def test_a_slip_of_the_pen_is_named_and_judges_no_run(policies: PolicySet, tool: str, meant: str) -> None:
     names = names_of_runs(RUNS, all_tools_in(policies))
     said = f"The policy speaks of the tool {tool!r}, which was never seen; did you mean {meant!r}?"
