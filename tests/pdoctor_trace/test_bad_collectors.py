@@ -67,7 +67,7 @@ def test_collectors_left_for_another_share_the_time_of_a_flush_and_come_last(sin
             left.answers = [503] * 10_000
             pdoctor_trace.install(endpoint=left.url, batch_delay=0.0)
             work()
-        pdoctor_trace.install(endpoint=sink.url, batch_delay=0.0)
+        pdoctor_trace.install(endpoint=sink.url, batch_delay=30.0)
         work()
         start = time.monotonic()
         assert not pdoctor_trace.flush(0.8), "two calls were delivered to nobody"

@@ -81,6 +81,12 @@ def test_resource_attributes_are_read_as_the_sdk_reads_them(text: str, found: di
     assert resource_attributes({"OTEL_RESOURCE_ATTRIBUTES": text}) == {**base, **found}
 
 
+@pytest.mark.skipif(not hasattr(os, "uname"), reason="Windows names its machine in a variable")
+def test_the_machine_is_named_whose_clock_it_is_and_may_be_named_otherwise() -> None:
+    assert resource_attributes({})["host.name"] == os.uname().nodename
+    assert resource_attributes({"OTEL_RESOURCE_ATTRIBUTES": "host.name=x"})["host.name"] == "x"
+
+
 @pytest.mark.parametrize("compression", ["gzip", "deflate", "none", "auto"])
 def test_bodies_are_compressed_as_they_say(compression: str) -> None:
     unpack = {"gzip": gzip.decompress, "deflate": zlib.decompress}.get(compression, bytes)
