@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from synth.errors import BadInput
-from synth.observed.run import Run, ToolCall
+from synth.observed.run import Run, ToolCall, Unseen
 
 
 def join_runs(runs: Sequence[Run], aliases: Mapping[str, str] | None = None) -> Run:
@@ -19,16 +19,34 @@ def join_runs(runs: Sequence[Run], aliases: Mapping[str, str] | None = None) -> 
     if not runs:
         raise BadInput("a session needs at least one run")
     aliases = aliases or {}
-    tools = [run.tools for run in runs if run.tools is not None]
     return replace(
         runs[-1],
         id=runs[0].id,
         calls=tuple(_calls(runs, aliases.get("step"))),
         query=runs[0].query,
-        tools=tuple(dict.fromkeys(name for names in tools for name in names)) if tools else None,
+        tools=_offered(runs),
         problems=tuple(dict.fromkeys(problem for run in runs for problem in run.problems)),
+        unseen=tuple(_gaps(runs)),
         extra=_fields(runs, aliases.get("messages", "messages")),
     )
+
+
+def _offered(runs: Sequence[Run]) -> tuple[str, ...] | None:
+    """The tools of all; not known where calls are missing from a run that does not say which it offered."""
+    lists = [run.tools for run in runs if run.tools is not None]
+    if not lists or any(run.tools is None and run.gaps for run in runs):
+        return None
+    return tuple(dict.fromkeys(name for names in lists for name in names))
+
+
+def _gaps(runs: Sequence[Run]) -> Iterator[Unseen]:
+    """What was not seen of each run, placed among the calls of all."""
+    offset = 0
+    for run in runs:
+        for gap in run.gaps:
+            after, before = (None if at is None else at + offset for at in (gap.after, gap.before))
+            yield replace(gap, after=after, before=before)
+        offset += len(run.calls)
 
 
 def _calls(runs: Sequence[Run], foreign: str | None) -> Iterator[ToolCall]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from synth.observed.run import Run
-from synth.policies import Rules, load_policies
+from synth.policies import Rules, join_runs, load_policies
 from synth.policies.evidence import Evidence
 from synth.policies.kinds import KINDS
 from synth.policies.kinds.kind import PolicyKind, answer
@@ -69,6 +69,26 @@ def test_also_where_times_are_known_only_within_bounds(kind: str) -> None:
             assert {said, known} & {*OPEN} or said == known, (rule, whole, rest)
             decided += said not in OPEN
     assert decided > 50
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_also_where_one_run_of_a_conversation_lacks_calls(kind: str) -> None:
+    r = random.Random(f"conversation {kind}")
+    rules = rules_of(kind)
+    for _ in range(600):
+        whole = complete_run(r)
+        if not whole.calls:
+            continue
+        cut = r.randint(0, len(whole.calls))
+        turns = [replace(whole, calls=part) for part in (whole.calls[:cut], whole.calls[cut:])]
+        if r.random() < 0.3:
+            silent = r.randrange(2)
+            turns[silent] = replace(turns[silent], tools=None)
+        gone = [r.sample(range(len(turn.calls)), r.randint(0, len(turn.calls))) for turn in turns]
+        rest = [without(turn, lost) for turn, lost in zip(turns, gone, strict=True)]
+        for rule in rules:
+            said = verdict(rule, join_runs(rest))
+            assert said in OPEN or said == verdict(rule, join_runs(turns)), (rule, turns, rest)
 
 
 def test_where_the_hole_is_not_told_the_property_fails() -> None:
