@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 SESSION_FIELDS = ("session", "session_id", "conversation_id", "thread_id")
 """Fields of a run record that may name its conversation."""
-SESSION_RUNS = 50
-"""So many earlier runs of a conversation are judged together with the newest."""
 
 
 @click.command("check")
@@ -187,11 +185,13 @@ class Sessions:
 
     def before(self, run: Run) -> list[Run]:
         """The runs of this run's session before it, oldest first, as many as a collector looks at."""
+        from synth.policies import MOST_EARLIER, last_runs
+
         session = session_of(run)
         if session is None:
             return []
-        known = self._runs.setdefault(session, deque(maxlen=SESSION_RUNS))
-        earlier = list(known)
+        known = self._runs.setdefault(session, deque(maxlen=MOST_EARLIER + 1))
+        earlier = last_runs(list(known))
         known.append(replace(run, status="ok"))
         return earlier
 

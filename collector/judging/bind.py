@@ -54,20 +54,30 @@ def ending(rebuilt: Rebuilt, binding: Binding | None, arrival: Arrival, settings
     """Decide completeness; `gap` says what is missing although the wait is over."""
     if rebuilt.all_calls_arrived:
         return Ending(True)
-    quiet_since = arrival.last_seen
+    quiet_since, wait = arrival.last_seen, settings.idle_seconds
     if binding is not None and binding.status is not None:
-        wait, gap = settings.grace_seconds, _missing(rebuilt, rootless_is_gap=binding.status == "ok")
-        quiet_since = max(quiet_since, binding.at)
-    elif rebuilt.pending is not None:
-        wait, gap = settings.idle_seconds if rebuilt.pending else settings.grace_seconds, None
-    elif rebuilt.has_root:
-        wait, gap = settings.grace_seconds, _missing(rebuilt, rootless_is_gap=False)
-    else:
-        wait, gap = settings.idle_seconds, _missing(rebuilt, rootless_is_gap=True)
+        wait, quiet_since = settings.grace_seconds, max(quiet_since, binding.at)
+    elif rebuilt.has_root if rebuilt.pending is None else not rebuilt.pending:
+        wait = settings.grace_seconds
     over = quiet_since + wait
     if arrival.now >= over:
-        return Ending(True, gap=gap)
+        return Ending(True, gap=lacking(rebuilt, binding))
     return Ending(False, look_again=over)
+
+
+def lacking(rebuilt: Rebuilt, binding: Binding | None = None) -> Unseen | None:
+    """What is missing of a run of which nothing more is waited for."""
+    if rebuilt.all_calls_arrived:
+        return None
+    if binding is not None and binding.status is not None:
+        return _missing(rebuilt, rootless_is_gap=binding.status == "ok")
+    return _missing(rebuilt, rootless_is_gap=True) if rebuilt.pending is None else None
+
+
+def with_gap(run: Run, gap: Unseen | None) -> Run:
+    if gap is None:
+        return run
+    return replace(run, problems=(*run.problems, gap.problem), unseen=(*run.unseen, gap))
 
 
 def _missing(rebuilt: Rebuilt, *, rootless_is_gap: bool) -> Unseen | None:
@@ -132,7 +142,7 @@ def choose(run: Run, binding: Binding | None, matches: Matches) -> Choice:
 
 def bound_run(rebuilt: Rebuilt, binding: Binding | None, end: Ending, case_id: str | None) -> Run:
     """The run as it is judged: with its case, its status and every known gap."""
-    run = rebuilt.run
+    run = with_gap(rebuilt.run, end.gap)
     status: Status = "running"
     if end.complete:
         status = _status(binding)
@@ -142,8 +152,6 @@ def bound_run(rebuilt: Rebuilt, binding: Binding | None, end: Ending, case_id: s
         status=status,
         wall_seconds=binding.wall_seconds if binding is not None else None,
         iterations=binding.iterations if binding is not None else None,
-        problems=run.problems if end.gap is None else (*run.problems, end.gap.problem),
-        unseen=run.unseen if end.gap is None else (*run.unseen, end.gap),
         extra={
             name: value
             for name, value in (("service", rebuilt.service), ("session", rebuilt.session))

@@ -21,6 +21,7 @@ import orjson
 
 from collector import logs
 from collector.errors import CollectorError
+from collector.judging.bind import lacking, with_gap
 from collector.judging.conclude import Known, conclude, given_up
 from collector.judging.policies import Policies
 from collector.model import Rebuilt, Run
@@ -34,6 +35,7 @@ from collector.store import Store, open_store, reads, work
 from collector.store.work import Claim, Conclusion
 from synth.formal import solver
 from synth.judge import Rules
+from synth.policies import MOST_EARLIER, last_runs
 
 log = logging.getLogger("collector.checker")
 
@@ -42,8 +44,6 @@ POLL_SECONDS = 1.0
 """Another collector on the same database may have made work."""
 HOLD_SECONDS = 0.05
 """Conclusions of fast runs are recorded together, but never held longer than this."""
-SESSION_RUNS = 50
-"""So many earlier runs of a conversation are judged together with the newest."""
 ATTEMPTS = 3
 """A run whose judging killed so many checkers is given up as undecided."""
 
@@ -151,12 +151,10 @@ class Checker:
         if rebuilt.session is None:
             return []
         with self.store.read() as connection:
-            before = work.session_runs(connection, claim, rebuilt.session, limit=SESSION_RUNS)
+            before = work.session_runs(connection, claim, rebuilt.session, limit=MOST_EARLIER + 1)
             stored = [reads.whole_payloads(connection, run) for run, _ in before]
-        return [
-            replace(rebuilt_run(key, parts)[0].run, status="ok")
-            for (_, key), parts in zip(before, stored, strict=True)
-        ]
+        runs = (rebuilt_run(key, parts)[0] for (_, key), parts in zip(before, stored, strict=True))
+        return last_runs([replace(with_gap(one.run, lacking(one)), status="ok") for one in runs])
 
 
 def say(message: Mapping[str, Any]) -> None:

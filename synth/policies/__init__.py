@@ -19,14 +19,15 @@ from synth.policies.model import Applies, Policy, PolicyResult, PolicySet, polic
 from synth.policies.names import PolicyVerdict, Tools
 from synth.policies.plugins import judged
 from synth.policies.seen_names import Doubt, SeenNames, all_tools_in, doubts, names_of_runs
-from synth.policies.session import join_runs
+from synth.policies.session import MOST_EARLIER, join_runs, last_runs
 from synth.policies.source import Node
 from synth.policies.stated import stated_policies
 
 __all__ = [
-    "Applies", "Node", "Policy", "PolicyResult", "PolicySet", "PolicyVerdict", "Problem", "Rules",
-    "SeenNames", "Tools", "all_tools_in", "doubts", "join_runs", "judge_policies", "judge_session", "lint",
-    "load_policies", "names_of_runs", "policy_result_from_json", "read_yaml", "stated_policies",
+    "MOST_EARLIER", "Applies", "Node", "Policy", "PolicyResult", "PolicySet", "PolicyVerdict", "Problem",
+    "Rules", "SeenNames", "Tools", "all_tools_in", "doubts", "join_runs", "judge_policies", "judge_session",
+    "last_runs", "lint", "load_policies", "names_of_runs", "policy_result_from_json", "read_yaml",
+    "stated_policies",
 ]  # fmt: skip
 
 

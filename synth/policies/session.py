@@ -9,6 +9,20 @@ from typing import Any
 from synth.errors import BadInput
 from synth.observed.run import Run, ToolCall, Unseen
 
+MOST_EARLIER = 50
+"""So many earlier runs of a conversation are judged together with the newest."""
+
+
+def last_runs(earlier: Sequence[Run]) -> list[Run]:
+    """The newest `MOST_EARLIER` runs, oldest first; the first of them says if others are left out."""
+    kept = list(earlier[-MOST_EARLIER:])
+    if len(kept) < len(earlier):
+        first = kept[0]
+        said = f"only the last {MOST_EARLIER} earlier runs of this conversation are judged together"
+        gap = Unseen(said, before=0 if first.calls else None)
+        kept[0] = replace(first, problems=(*first.problems, said), unseen=(*first.unseen, gap))
+    return kept
+
 
 def join_runs(runs: Sequence[Run], aliases: Mapping[str, str] | None = None) -> Run:
     """One run with the calls of all, in the given order; model messages of different runs stay apart.

@@ -163,6 +163,22 @@ def test_policies_select_runs_by_service_agent_and_tools(own: Client, selector: 
     own.http.delete(f"/api/v1/policies/{name}")
 
 
+def test_a_call_of_an_earlier_turn_that_never_arrived_may_have_been_the_one(own: Client) -> None:
+    name, session = f"file-{new_id()[:8]}", new_id()
+    own.http.put(f"/api/v1/policies/{name}", content="scope: session\n" + POLICY.format(selector=""))
+    found = []
+    for number, (tool, kept) in enumerate((("search", False), ("book", True))):
+        run = new_id()
+        call, root = agent_spans(run, [tool])
+        for span in (call, root):
+            span.update(start=span["start"] + number * 10**12, end=span["end"] + number * 10**12)
+        root["at"]["gen_ai.conversation.id"] = session
+        own.send(request(*([call] if kept else []), root).SerializeToString())
+        found.append(own.judged(run)["policies"][0]["verdict"])
+    assert found == ["undecided", "undecided"]
+    own.http.delete(f"/api/v1/policies/{name}")
+
+
 def test_a_session_policy_sees_the_earlier_runs_of_the_conversation(own: Client) -> None:
     name = f"file-{new_id()[:8]}"
     own.http.put(f"/api/v1/policies/{name}", content="scope: session\n" + POLICY.format(selector=""))
