@@ -13,6 +13,10 @@ TIE = 1
 """ns: equal instants of two clocks are those of calls in either order."""
 
 
+MOST_CLOCKS = 16
+"""Among more clocks model messages order nothing."""
+
+
 class Clock(NamedTuple):
     """Whose time a call's instants are."""
 
@@ -32,20 +36,33 @@ def clocks_of(calls: Sequence[ToolCall], skew_ns: int) -> list[Clock] | None:
     names = [str(call.extra.get("clock")) for call in calls]
     if skew_ns <= 0 or len(set(names)) < 2:
         return None
+    placed = {name: _of(calls, names, name) for name in dict.fromkeys(names)}
+    follow = _follow(list(placed.values()), skew_ns)
     known: dict[str, Clock] = {names[0]: FIRST_CLOCK}
-    follow = True
-    for name in names:
+    for name in placed:
         if name not in known:
-            one, other = (_of(calls, names, clock) for clock in (names[0], name))
-            least, most = _off(one, other, skew_ns)
+            least, most = _off(placed[names[0]], placed[name], skew_ns)
             follow &= least <= most
-            known[name] = Clock(
-                len(known), (least, most) if least <= most else (-skew_ns - TIE, skew_ns + TIE)
-            )
+            allowed = (-skew_ns - TIE, skew_ns + TIE)
+            known[name] = Clock(len(known), (least, most) if least <= most else allowed)
+    if not follow:
+        known = {
+            name: clock if clock == FIRST_CLOCK else clock._replace(off=(-skew_ns - TIE, skew_ns + TIE))
+            for name, clock in known.items()
+        }
     return [
         known[name]._replace(turn=call.step if follow else None)
         for name, call in zip(names, calls, strict=True)
     ]
+
+
+def _follow(placed: Sequence[Sequence[_Placed]], skew_ns: int) -> bool:
+    """May the calls of each message have ended before those of the next began, by what all clocks show?"""
+    return len(placed) <= MOST_CLOCKS and all(
+        _lead(one, other, -skew_ns) <= (0 if one is other else skew_ns + TIE)
+        for one in placed
+        for other in placed
+    )
 
 
 def _of(calls: Sequence[ToolCall], names: Sequence[str], clock: str) -> list[_Placed]:

@@ -97,7 +97,7 @@ def instants(
     own = clocks or [FIRST_CLOCK] * len(calls)
     return Bounded(
         {i: _bounds(starts[i], own[i], scale, 2 * k) for k, i in enumerate(order)},
-        {i: _bounds(ends[i], own[i], scale, 2 * k + 1) for k, i in enumerate(order)},
+        {i: _bounds(ends[i], _at_end(calls[i], own[i]), scale, 2 * k + 1) for k, i in enumerate(order)},
         scale,
     )
 
@@ -108,6 +108,11 @@ def _exact(instants: Sequence[Interval]) -> bool:
 
 def _end(call: ToolCall) -> Interval:
     return call.end if call.finished and call.end is not None else (NEVER, NEVER)
+
+
+def _at_end(call: ToolCall, clock: Clock) -> Clock:
+    """What never ended did not end before the next message."""
+    return clock if call.finished else clock._replace(turn=None)
 
 
 def _bounds(at: Interval, clock: Clock, scale: int, place: int) -> Bounds:
