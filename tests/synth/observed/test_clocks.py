@@ -106,14 +106,11 @@ def test_what_never_ended_runs_beside_later_messages() -> None:
 def test_messages_of_any_clocks_that_overlap_order_nothing() -> None:
     others = on("h1", "c", 0, 1, 0), on("h2", "a", 100, 300, 1), on("h3", "b", 150, 160, 2)
     assert verdict("A must not overlap B.", *others) == "undecided"
-    assert verdict("B must happen after A.", *others) == "undecided"
-    alone = (
-        on("h1", "c", 0, 50, 0),
-        on("h1", "c", 10, 20, 1),
-        on("h1", "a", 60, 90, 2),
-        on("h2", "b", 85, 95, 3),
-    )
-    assert verdict("A must not overlap B.", *alone) == "undecided"
+    assert verdict("B must happen after A.", *others) == "violated", "A ended well after B began"
+    overlapping = on("h1", "c", 0, 50, 0), on("h1", "c", 10, 20, 1)
+    near = on("h1", "a", 60, 90, 2), on("h2", "b", 85, 95, 3)
+    assert verdict("A must not overlap B.", *near) == "ok"
+    assert verdict("A must not overlap B.", *overlapping, *near) == "undecided"
 
 
 def test_a_later_message_orders_them() -> None:
