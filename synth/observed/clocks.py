@@ -37,19 +37,12 @@ def clocks_of(calls: Sequence[ToolCall], skew_ns: int) -> list[Clock] | None:
     if skew_ns <= 0 or len(set(names)) < 2:
         return None
     placed = {name: _of(calls, names, name) for name in dict.fromkeys(names)}
-    follow = _follow(list(placed.values()), skew_ns)
-    known: dict[str, Clock] = {names[0]: FIRST_CLOCK}
-    for name in placed:
-        if name not in known:
-            least, most = _off(placed[names[0]], placed[name], skew_ns)
-            follow &= least <= most
-            allowed = (-skew_ns - TIE, skew_ns + TIE)
-            known[name] = Clock(len(known), (least, most) if least <= most else allowed)
-    if not follow:
-        known = {
-            name: clock if clock == FIRST_CLOCK else clock._replace(off=(-skew_ns - TIE, skew_ns + TIE))
-            for name, clock in known.items()
-        }
+    first, *others = placed
+    offs = {name: _off(placed[first], placed[name], skew_ns) for name in others}
+    follow = all(least <= most for least, most in offs.values()) and _follow(list(placed.values()), skew_ns)
+    allowed = (-skew_ns - TIE, skew_ns + TIE)
+    known = {name: Clock(at, offs[name] if follow else allowed) for at, name in enumerate(others, 1)}
+    known[first] = FIRST_CLOCK
     return [
         known[name]._replace(turn=call.step if follow else None)
         for name, call in zip(names, calls, strict=True)

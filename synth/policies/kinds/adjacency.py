@@ -12,7 +12,7 @@ from synth.formal.constraints import Truth
 from synth.formal.solver import PlanRule, Slots
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import Started, besides, is_besides
+from synth.policies.kinds.candidates import Started, besides, unseen_besides
 from synth.policies.kinds.duty import Duty, Judged, despite_gaps, judge_duties
 from synth.policies.kinds.formulas import DirectlyBefore
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
@@ -54,7 +54,7 @@ class Adjacency:
     def _opens(self, seen: Evidence) -> bool:
         started = Started(seen)
         for first, then in self.pairs:
-            if seen.gaps.can_be(then, *([first] if is_besides(then, first) else [])):
+            if unseen_besides(then, first, seen):
                 return True
             for j in besides(seen.attempts(then), then, first, seen):
                 if seen.gaps.directly_before(j, started.last_before(j)):

@@ -137,6 +137,11 @@ def besides(calls: list[int], tools: Tools, other: Tools, seen: Evidence) -> lis
     return [i for i in calls if i not in own]
 
 
+def unseen_besides(tools: Tools, other: Tools, seen: Evidence) -> bool:
+    """May a call that was not seen be one of `tools`, as `besides` means them?"""
+    return seen.gaps.can_be(tools, other if is_besides(tools, other) else None)
+
+
 def any_calls(seen: Evidence, pairs: Sequence[tuple[Tools, Tools]]) -> bool:
     return any(seen.successes(trigger) for trigger, _ in pairs)
 

@@ -12,7 +12,7 @@ from synth.formal.constraints import Times, Truth, edges_of
 from synth.formal.solver import PlanRule, Slots
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import Around, Ended, besides, is_besides
+from synth.policies.kinds.candidates import Around, Ended, besides, unseen_besides
 from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
 from synth.policies.kinds.formulas import StartsAtLeast, StartsNear, StartsWithin
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
@@ -88,7 +88,7 @@ class Gap:
 
     def _opens(self, seen: Evidence) -> bool:
         return any(
-            seen.gaps.can_be(then, *([first] if is_besides(then, first) else []))
+            unseen_besides(then, first, seen)
             or (
                 self.least is not None
                 and seen.gaps.can_be(first)

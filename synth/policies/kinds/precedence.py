@@ -12,7 +12,7 @@ from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.arguments import Compared, judge_compared, values_of
-from synth.policies.kinds.candidates import Ended, besides, is_besides, without_arguments
+from synth.policies.kinds.candidates import Ended, besides, unseen_besides, without_arguments
 from synth.policies.kinds.duty import Duty, Judged, despite_gaps
 from synth.policies.kinds.formulas import SomeEndedBefore
 from synth.policies.kinds.kind import Form, Paths, Relation, Traits
@@ -56,7 +56,7 @@ class Precedence:
 
     def _opens(self, judged: Judged, seen: Evidence) -> bool:
         return any(
-            seen.gaps.can_be(then, *([first] if is_besides(then, first) else []))
+            unseen_besides(then, first, seen)
             and (
                 judged.verdict == "not_applicable"
                 or bool(self.same)

@@ -17,7 +17,7 @@ from synth.policies.kinds.candidates import (
     any_calls,
     besides,
     followers,
-    is_besides,
+    unseen_besides,
     without_arguments,
 )
 from synth.policies.kinds.duty import NO_TIMES, Duty, Judged, despite_gaps
@@ -72,10 +72,7 @@ class Response:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
 
     def _opens(self, seen: Evidence) -> bool:
-        return any(
-            seen.gaps.can_be(trigger, *([answer] if is_besides(trigger, answer) else []))
-            for trigger, answer in self.pairs
-        )
+        return any(unseen_besides(trigger, answer, seen) for trigger, answer in self.pairs)
 
     def _mends(self, seen: Evidence, call: int) -> bool:
         if not seen.gaps.can_follow(call):
