@@ -25,8 +25,7 @@ LONGEST = 530
 """Lines of a source file: beyond them it holds a second idea."""
 OUTSIDERS = {
     "tests/pdoctor_trace/test_importing.py",
-    "tests/support/outside_kinds.py",
-    "tests/support/outside_policies.py",
+    "tests/support/distribution.py",
 }
 """Tests that make a distribution of somebody else, and put it where Python looks."""
 
