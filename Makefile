@@ -11,7 +11,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
-.PHONY: demo serve setup quick test lint system test-heavy test-frameworks test-frameworks-previous bench docs clean
+SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.py
+
+.PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.installed
@@ -53,6 +55,12 @@ system:
 # Long property tests, kills and outages; the frameworks' own are run by `test-frameworks`.
 test-heavy: system $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy --durations 15 --ignore tests/frameworks
+
+# Properties that other runs try a fiftieth as often; their figures are printed, the last are in docs/benchmarks.md.
+soak: system $(VENV)/.installed-dev
+	mkdir -p build && rm -f build/soak.jsonl
+	PDOCTOR_SOAK=build/soak.jsonl $(BIN)/python -m pytest -n $(WORKERS) $(SOAKED)
+	@sort build/soak.jsonl
 
 # Every adapter in an environment of its own, at its framework's newest release; and at the one before,
 # whose results are kept for the README (`make docs` afterwards).

@@ -16,14 +16,19 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from collector.errors import BadStore, Forbidden, Unauthorized
 from collector.settings import Settings
 from collector.store import Store, keys
 from collector.store.engine import project_id
 
-SCOPES = ("ingest", "read", "write", "admin")
-"""ingest: send spans; read: look; write: cases, bindings, policies; admin: all of it, and keys."""
+SCOPES = ("ingest", "read", "write", "metrics", "admin")
+"""ingest: send spans; read: look; write: cases, bindings, policies; metrics: those; admin: all, and keys."""
+ANY = "any"
+"""What every key may do."""
+IMPLIED = {"metrics": "read"}
+"""Scope -> the one that contains it."""
 DEFAULT_PROJECT = "default"
 TOKEN = re.compile(r"pdk_([A-Za-z0-9]{12})_([A-Za-z0-9_-]{43})")
 REMEMBER_SECONDS = 1.0
@@ -43,10 +48,13 @@ class Grant:
     """The key's public id, or `anonymous`."""
 
     def allows(self, scope: str) -> bool:
-        return scope in self.scopes or "admin" in self.scopes
+        return scope == ANY or bool(self.scopes & {scope, IMPLIED.get(scope, scope), "admin"})
 
 
-def new_key(store: Store, *, project: str, name: str, scopes: Iterable[str], now: float | None = None) -> str:
+def new_key(
+    store: Store, *, project: str, name: str, scopes: Iterable[str], expires: float | None = None,
+    now: float | None = None,
+) -> str:  # fmt: skip
     """Make a key and return it; this is the only time that it can be seen. Raises ValueError."""
     wanted = sorted(set(scopes))
     unknown = [scope for scope in wanted if scope not in SCOPES]
@@ -65,15 +73,45 @@ def new_key(store: Store, *, project: str, name: str, scopes: Iterable[str], now
         scopes=wanted,
         digest=_digest(secret),
         now=time.time() if now is None else now,
+        expires=expires,
     )
     return f"pdk_{key_id}_{secret}"
+
+
+UNITS = {"h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
+
+
+def expiry(said: str, now: float) -> float:
+    """Unix seconds of `90d`, `12h`, `4w` from `now` on, or of a date or time (ISO 8601, UTC).
+
+    Raises ValueError, also where that has passed.
+    """
+    number, unit = said[:-1], UNITS.get(said[-1:])
+    if unit is not None and re.fullmatch(r"[0-9]{1,6}", number):
+        found = now + int(number) * unit
+    else:
+        try:
+            instant = datetime.fromisoformat(said)
+            found = (instant if instant.tzinfo else instant.replace(tzinfo=UTC)).timestamp()
+        except (ValueError, OverflowError):
+            raise ValueError(f"{said[:40]!r} is no expiry: expected 90d, 12h, 4w or 2027-01-31") from None
+    if found <= now:
+        raise ValueError(f"the key would have expired: {said[:40]!r} has passed")
+    return found
 
 
 class Gate:
     """Decides about every request; remembers keys for a few seconds."""
 
-    def __init__(self, store: Store, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._store, self._clock = store, clock
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """`wall` tells Unix seconds: keys expire by it."""
+        self._store, self._clock, self._wall = store, clock, wall
         self._known: dict[str, tuple[float, keys.StoredKey | None]] = {}
         self._anybody: tuple[float, Grant | None] | None = None
         """When it was asked last, and what everybody may do: None = nothing, a key was made once."""
@@ -131,6 +169,9 @@ class Gate:
             raise Unauthorized(
                 "the key is not known", "make one under /api/v1/keys; revoked keys do not come back"
             )
+        if stored.expires is not None and stored.expires <= self._wall():
+            ended = datetime.fromtimestamp(stored.expires, UTC).isoformat(timespec="minutes")
+            raise Unauthorized(f"the key expired at {ended}", "make a new one under /api/v1/keys")
         grant = Grant(stored.project, stored.project_name, stored.scopes, stored.id)
         if not grant.allows(scope):
             has = ", ".join(sorted(stored.scopes))

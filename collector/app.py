@@ -10,6 +10,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from fastapi import FastAPI
@@ -19,17 +20,20 @@ from collector.logs import REQUEST_ID, new_request_id, request_id
 from collector.origins import foreign, guarded, refuse
 from collector.otlp.http import PATHS, receiver
 from collector.service import Service
+from collector.telemetry import Telemetry
 from collector.ui import pages
 
 log = logging.getLogger("collector")
 
+GRPC_SECONDS = 1.0
+"""For calls over gRPC that are not done when the collector ends."""
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def create_app(service: Service) -> App:
     """The whole collector over HTTP; the shutdown event closes the service."""
     web, settings = _web(service), service.settings
-    otlp = receiver(service.put_spans, service.authorize, settings.limits)
+    otlp, answer = receiver(service.intake), partial(noted, web)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
@@ -37,13 +41,30 @@ def create_app(service: Service) -> App:
             if refusal:
                 await refuse(send, refusal)
             elif scope["path"] in PATHS:
-                await otlp(scope, receive, send)
+                await measured(otlp, scope, receive, send, service.telemetry)
             else:
-                await noted(web, scope, receive, send)
+                await measured(answer, scope, receive, send, service.telemetry)
         elif scope["type"] == "lifespan":
             await web(scope, receive, send)
 
     return app
+
+
+async def measured(app: App, scope: Any, receive: Any, send: Any, telemetry: Telemetry) -> None:
+    """Answer a request, and count how long that took and how it ended."""
+    status, began = 0, time.perf_counter()
+
+    async def watched(message: Any) -> None:
+        nonlocal status
+        if message["type"] == "http.response.start":
+            status = message["status"]
+        await send(message)
+
+    try:
+        await app(scope, receive, watched)
+    finally:
+        route = scope["path"] if scope["path"] in PATHS else getattr(scope.get("route"), "path", "other")
+        telemetry.answered(route, scope["method"], status, time.perf_counter() - began)
 
 
 async def noted(web: App, scope: Any, receive: Any, send: Any) -> None:
@@ -84,19 +105,22 @@ def _web(service: Service) -> FastAPI:
             from collector.otlp import grpc_in  # a quarter of the start-up time, and not always wanted
 
             grpc_server, service.grpc_port = await grpc_in.start(
-                settings.host, settings.grpc_port, service.put_spans, service.authorize, settings.limits
+                settings.host, settings.grpc_port, service.intake
             )
+        feeling = asyncio.create_task(service.telemetry.feel_loop())
         try:
             yield
         finally:
+            feeling.cancel()
             if grpc_server is not None:
-                await grpc_server.stop(5)
+                await grpc_server.stop(GRPC_SECONDS)
             await asyncio.to_thread(service.close)
 
     app = FastAPI(
         title="PDoctor Trace collector",
         description="Runs of LLM agents, judged. Spans go to `POST /v1/traces` (OTLP).",
         lifespan=life,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from synth.formal import Verdict
+from synth.formal import Trouble, Verdict
 from synth.observed import Run, ToolCall, Unseen
 
 if TYPE_CHECKING:  # else whoever only reads spans would load all that policies need
@@ -26,6 +26,8 @@ HAS_IS_REMOTE, IS_REMOTE = 0x100, 0x200
 """OTLP span flags: is it known whether the parent is remote, and is it?"""
 LAST_NS = 2**63 - 1
 """In the year 2262. OTLP's times go on to 2554, those of databases do not: later ones count as this."""
+REDACTED = "pdoctor.redacted"
+"""Attribute that the collector itself sets: the user's texts that stand for what it took out of a span."""
 NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 NO_ATTRIBUTE: tuple[str | None, Any] = (None, None)
 """Key and value where a span has none."""
@@ -55,6 +57,8 @@ class Span(NamedTuple):
     flags: int = 0
     """W3C trace flags and, from bit 8 on, whether the parent is known to be remote, as in OTLP."""
     trace_state: str = ""
+    dropped: int = 0
+    """Attributes that the sender left out because there were too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +70,13 @@ class Segment:
     keys: tuple[bytes, ...]
     """`SPAN_KEY_BYTES` each, in the order of the spans in `payload`."""
     payload: bytes
-    """An OTLP `TracesData` message of exactly these spans with their resources and scopes."""
+    """An OTLP `TracesData` message of exactly these spans with their resources and scopes; see `otlp.raw`."""
     has_root: bool
     """One of them ends the run: it has no parent, or it announces the number of calls."""
     trace_ids: tuple[str, ...]
     """Traces other than `run_id` that the spans belong to."""
+    shared: tuple[bytes, ...] = ()
+    """Digests of the resources and scopes that the payload only names: those that are big."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +94,14 @@ class Batch:
 
     segments: tuple[Segment, ...]
     rejections: tuple[Rejection, ...] = ()
+    shared: Mapping[bytes, bytes] = field(default_factory=dict)
+    """Digest -> an encoded resource or scope with its schema URL, which segments name."""
 
     @property
     def size(self) -> int:
         """Bytes that wait in memory until they are stored."""
-        return sum(len(s.payload) + SPAN_KEY_BYTES * len(s.keys) for s in self.segments)
+        spans = sum(len(s.payload) + SPAN_KEY_BYTES * len(s.keys) for s in self.segments)
+        return spans + sum(map(len, self.shared.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +116,8 @@ class Binding:
     iterations: int | None = None
     at: float = 0.0
     """Arrival, Unix seconds."""
+    trouble: Trouble | None = None
+    """What kept the agent from being tested, where the harness knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +137,32 @@ class Piece:
     """Ids of the tool calls whose results its models were given."""
     opening: str | None = None
     """Digest of the user's first words."""
+    tokens: tuple[str, ...] = ()
+    """Of a part of a run: by what the part is known that goes on after it."""
+    resumed: tuple[str, ...] = ()
+    """Of a part of a run: the tokens of what it goes on with."""
+
+    @property
+    def is_part(self) -> bool:
+        """Is it part of a run of our own tracer?"""
+        return bool(self.tokens or self.resumed)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one process, or one after the other, did of a run that paused or went on elsewhere."""
+
+    run_id: str
+    """Its own; the run has that of its first part."""
+    trace_id: str
+    started_ns: int
+    ended_ns: int
+    calls: int
+    """That it announced, with those of its run id before it."""
+    state: str | None = None
+    """How it ended: `paused`, `unanswered` (asked calls were never heard of again), else None."""
+    reason: str | None = None
+    """What it waited for: `approval`, `input`, `timer` or `other`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +202,25 @@ class Rebuilt:
     """Set where the spans are one trace of a conversation, see `collector.rebuild.conversations`."""
     pending: bool | None = None
     """Without a run span: does the newest model call wait for answers? None = something else says the end."""
+    whole_talk: bool = False
+    """Does a span of the run itself tell all of its messages? Otherwise what is missing may hold more."""
     models: tuple[ModelCall, ...] = ()
     """Model calls in order; empty where nothing needed them."""
+    model_wait: float | None = None
+    """Seconds that a model request had been without an answer when the program was ended."""
+    is_ours: bool = False
+    """Did our own tracer tell of its calls?"""
+    parts: tuple[Part, ...] = ()
+    """In order of time; empty where the run is whole."""
+    waits: Part | None = None
+    """The part that nothing went on from, where it did not simply end."""
     error_kinds: Mapping[int, str] = field(default_factory=dict)
     """Position of a failed call -> what its span calls the failure (`timeout`, `ValueError`, ...)."""
+
+    @property
+    def is_paused(self) -> bool:
+        """Does it wait for a person or a timer?"""
+        return self.waits is not None and self.waits.state == "paused"
 
     @property
     def all_calls_arrived(self) -> bool:
@@ -185,3 +237,5 @@ class Assessment:
     """None where the run is bound to no case."""
     policies: tuple[PolicyResult, ...] = ()
     """One per policy that applies."""
+    suggested: tuple[str, ...] = ()
+    """Sentences of the run's request that could be rules, and are not judged."""

@@ -63,6 +63,9 @@ def foreign(scope: Any, settings: Settings) -> Refusal | None:
         return Refusal(problem, "use http://127.0.0.1:PORT")
     if len(hosts) > 1:
         return Refusal("there is more than one Host", "send one")
+    if settings.host_names and scope["path"] not in PROBES and not all(named(h, settings) for h in hosts):
+        problem = f"Host is {hosts[0].decode('latin-1')[:80]!r}, which is no name of this collector"
+        return Refusal(problem, "name it with --host-name")
     if scope["method"] in ("GET", "HEAD", "OPTIONS"):
         return None
     origins = [value for name, value in scope["headers"] if name == b"origin"]
@@ -80,6 +83,17 @@ def own_name(host: bytes) -> bool:
     """Whether a Host header names this machine itself."""
     found = HOST.fullmatch(host)
     return found is not None and is_loopback(found[1].decode().lower())
+
+
+def named(host: bytes, settings: Settings) -> bool:
+    """Whether a Host header has one of the names that were given, or one of the machine itself."""
+    found = HOST.fullmatch(host)
+    name = "" if found is None else found[1].decode().lower().strip("[]")
+    return own_name(host) or name in {given.lower().strip("[]") for given in settings.host_names}
+
+
+PROBES = ("/healthz", "/readyz")
+"""Asked by address, and they show nothing."""
 
 
 async def refuse(send: Any, why: Refusal) -> None:

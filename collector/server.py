@@ -12,13 +12,14 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from collector import logs
 from collector.app import create_app
+from collector.doors import Doors
 from collector.pipeline.garbage import calm_garbage_collection
 from collector.service import Service
 from collector.settings import Settings
@@ -64,6 +65,12 @@ def listening(settings: Settings) -> Iterator[socket.socket]:
         yield sock
 
 
+BACKLOG = 256
+"""Connections that are accepted in one go."""
+LAST_SECONDS = 0.3
+"""For the rest of a body, once the collector ends."""
+
+
 class _Uvicorn(uvicorn.Server):
     """Ends in good order at a signal, and then does not raise it again: the exit code is 0."""
 
@@ -79,9 +86,11 @@ class Server:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         self.url = f"http://{host}:{sock.getsockname()[1]}"
         self._sock = sock
+        service = Service(settings)
         config = uvicorn.Config(
-            create_app(Service(settings)),
-            http=BoundedHeads,
+            create_app(service),
+            http=type("Connection", (BoundedHeads,), {"doors": service.doors}),
+            backlog=BACKLOG,
             ws="none",
             lifespan="on",
             log_config=None,
@@ -140,6 +149,7 @@ def running(settings: Settings) -> Iterator[str]:
 class BoundedHeads(HttpToolsProtocol):
     """The HTTP side of one connection; request line and headers are bounded in size and time."""
 
+    doors: ClassVar[Doors]
     head_bytes = HEAD_BYTES
     head_seconds = HEAD_SECONDS
     _size = 0
@@ -149,10 +159,14 @@ class BoundedHeads(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        self._start_timer()
+        if self.doors.enter(self):
+            self._start_timer()
+        else:
+            self._refuse(b"503 Service Unavailable", b"\r\nretry-after: 1")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self.doors.gone(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -168,12 +182,32 @@ class BoundedHeads(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._stop_timer()
+        self.doors.reading(self)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         self._in_head, self._size = True, 0
         self._heads += 1
+        self.doors.answering(self)
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if not self.doors.is_reading(self):
+            self.doors.silent(self)
+
+    def shutdown(self) -> None:
+        """The collector ends: who is being answered still is, a body that does not come is not waited for."""
+        super().shutdown()
+        if self.doors.is_reading(self):
+            self.loop.call_later(LAST_SECONDS, self._give_up)
+
+    def _give_up(self) -> None:
+        if self.doors.is_reading(self):
+            self.leave()
+
+    def leave(self) -> None:
+        self.transport.close()
 
     def _start_timer(self) -> None:
         self._timer = self.loop.call_later(self.head_seconds, self._refuse, b"408 Request Timeout")
@@ -183,8 +217,8 @@ class BoundedHeads(HttpToolsProtocol):
             self._timer.cancel()
             self._timer = None
 
-    def _refuse(self, status: bytes) -> None:
+    def _refuse(self, status: bytes, more: bytes = b"") -> None:
         if not self.transport.is_closing():
             headers = b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-            self.transport.write(b"HTTP/1.1 " + status + headers)
+            self.transport.write(b"HTTP/1.1 " + status + more + headers)
             self.transport.close()

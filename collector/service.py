@@ -15,27 +15,38 @@ from pathlib import Path
 import orjson
 
 from collector.access import DEFAULT_PROJECT, Gate, Grant, bearer, check_bind
-from collector.errors import CollectorError
+from collector.budget import Budget
+from collector.clock import Clock, passed
+from collector.doors import Doors
+from collector.errors import Overloaded
 from collector.judging.bind import case_texts
+from collector.judging.names import names_of, warnings
 from collector.judging.policies import read_policies
 from collector.logs import new_request_id, request_id
 from collector.model import Batch
 from collector.notify.events import EventExporter
 from collector.notify.webhooks import Courier
+from collector.otlp.intake import Intake
 from collector.otlp.redact_spans import redacted
 from collector.otlp.redaction import read_redaction
-from collector.pipeline.supervisor import Supervisor
-from collector.pipeline.writer import Writer
+from collector.pipeline.asked import Asked
+from collector.pipeline.janitor import Janitor
+from collector.pipeline.supervisor import SILENT_SECONDS, Supervisor
+from collector.pipeline.watch import Watch
+from collector.pipeline.writer import ANSWER_SECONDS, Writer
 from collector.settings import MIB, Settings
-from collector.store import Store, catalog, open_store, readiness, retention, work
+from collector.store import QUICK, Store, catalog, open_store, readiness, work
 from collector.store.engine import project_id
+from collector.telemetry import Telemetry
 from synth.cases import read_cases
 from synth.errors import BadInput
 
 log = logging.getLogger("collector")
 
-LOOK_SECONDS = 1.0
-"""Readiness is looked at so often at most: looking writes."""
+LONGEST_WAIT = 60
+"""Seconds until a sender that is refused because judging is behind comes back."""
+TOLD_LAG = 30.0
+"""Seconds that runs wait for their verdicts until the pages say so."""
 FREE_BYTES = 16 * MIB
 FAILED_SECONDS = 10.0
 """So long after spans could not be stored this collector says so, unless others were stored since."""
@@ -44,22 +55,30 @@ FAILED_SECONDS = 10.0
 class Service:
     """Open with `Service(settings)`, end with `close()`; ending stores everything that was accepted."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self.settings = settings
-        self.started = time.time()
         self.redactor = read_redaction(settings.redact) if settings.redact else None
         self.grpc_port: int | None = None
         """Where the gRPC receiver listens, once it does."""
         self._projects: dict[str, int] = {}
-        self._looked: tuple[float, list[str]] = (-math.inf, [])
-        self._stop = threading.Event()
-        self.store: Store = open_store(settings.store_url)
+        self.heavy = threading.BoundedSemaphore(1)
+        """Held while a big run is read for an answer."""
+        self.doors = Doors(settings.max_connections)
+        self.budget = Budget(settings.in_flight_mib * MIB)
+        self.intake = Intake(self.put_spans, self.authorize, settings.limits, self.budget)
+        self.telemetry = Telemetry()
+        self.store: Store = open_store(settings.store_url, patience=QUICK)
         with contextlib.ExitStack() as failed:
             failed.callback(self.store.close)
+            self.clock = clock or clock_for(self.store)
+            self.started = self.clock()
             self._take_over()
-            self.gate = Gate(self.store)
-            self.supervisors = [Supervisor(self.store, settings) for _ in range(settings.checkers)]
-            self.courier = Courier(self.store, settings)
+            self.gate = Gate(self.store, wall=self.clock)
+            self.supervisors = [
+                Supervisor(self.store, settings, self.clock) for _ in range(settings.checkers)
+            ]
+            self.asked = Asked(settings)
+            self.courier = Courier(self.store, settings, clock=self.clock)
             endpoint = settings.events_endpoint
             self.events = EventExporter(self.store, endpoint) if endpoint else None
             self.writer = Writer(
@@ -67,9 +86,11 @@ class Service:
                 queue_bytes=settings.limits.queue_bytes,
                 open_check=settings.open_check_seconds,
                 after_commit=self.wake,
+                clock=self.clock,
+                took=self.telemetry.commits.took,
             )
-            self._janitor = threading.Thread(target=self._clean, name="pdoctor-janitor", daemon=True)
-            self._janitor.start()
+            self.watch = Watch(self.store, self.clock, self.supervisors, self.telemetry.database.took)
+            self.janitor = Janitor(self.store, self.clock, self._tally, pause=settings.janitor_seconds)
             failed.pop_all()
         log.info("started", extra={"store": "sqlite" if self.store.sqlite else "postgresql"})
 
@@ -79,7 +100,9 @@ class Service:
         check_bind(self.settings, self.store)
         if self.store.sqlite:  # one collector per file: what is held was held by one that is gone
             work.release(self.store)
-        load_files(self.store, self.project(), self.settings.cases, self.settings.policies)
+        if late := work.come_back(self.store, now=self.clock()):
+            log.warning("runs from the future: the machine's clock was set back", extra={"runs": late})
+        load_files(self.store, self.project(), self.settings.cases, self.settings.policies, now=self.clock())
 
     def wake(self) -> None:
         """Tell the checkers that something changed."""
@@ -96,13 +119,24 @@ class Service:
         """Returns once the spans are durable and visible; raises Overloaded."""
         if self.redactor is not None:
             batch = await asyncio.to_thread(redacted, batch, self.redactor)
-        await self.writer.store(self.project(project), batch)
+        known = self._projects.get(project)
+        row = await asyncio.to_thread(self.project, project) if known is None else known
+        try:
+            await self.writer.store(row, batch)
+        except Overloaded:
+            self.telemetry.refused[project] += 1
+            raise
+        self.telemetry.spans[project] += sum(len(segment.keys) for segment in batch.segments)
 
     async def grant(self, token: str | None, scope: str) -> Grant:
         """As `Gate.grant`; the event loop never waits for the database."""
         if self.gate.remembers(token):
             return self.gate.grant(token, scope)
-        return await asyncio.to_thread(self.gate.grant, token, scope)
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await asyncio.to_thread(self.gate.grant, token, scope)
+        except TimeoutError:
+            raise Overloaded("the key could not be looked up", "check the database", retry_after=5) from None
 
     async def authorize(self, headers: Mapping[bytes, bytes]) -> str:
         """Name of the project that the sender of spans may write to; raises Unauthorized or Forbidden.
@@ -111,26 +145,27 @@ class Service:
         """
         request_id.set(new_request_id())
         header = headers.get(b"authorization", b"").decode("latin-1")
-        return (await self.grant(bearer(header), "ingest")).project_name
+        project = (await self.grant(bearer(header), "ingest")).project_name
+        if self.over_lag > 0:
+            self.telemetry.refused[project] += 1
+            said = f"runs have waited {self.watch.lag:.0f} s for their verdicts"
+            wait = min(LONGEST_WAIT, math.ceil(self.over_lag))
+            raise Overloaded(said, "send again later, or start more checkers", retry_after=wait)
+        return project
 
-    def _clean(self) -> None:
-        """Now and then: delete expired runs, in small transactions, and say what was done meanwhile."""
-        said = self._tally()
-        while not self._stop.wait(self.settings.janitor_seconds):
-            try:
-                deleted = 0
-                while (batch := retention.prune(self.store, now=time.time())) and not self._stop.is_set():
-                    deleted += batch
-                if deleted:
-                    log.info("expired runs deleted", extra={"runs": deleted})
-                    retention.shrink(self.store)
-            except CollectorError as failure:
-                log.warning("old runs could not be deleted: %s", failure.message)
-            except Exception:
-                log.exception("old runs could not be deleted")
-            if (tally := self._tally()) != said:
-                said = tally
-                log.info("so far", extra=tally)
+    @property
+    def over_lag(self) -> float:
+        """Seconds by which judging is further behind than it may be."""
+        limit = self.settings.max_lag_seconds
+        return self.watch.lag - limit if limit else 0.0
+
+    @property
+    def behind(self) -> str | None:
+        """For the pages: that verdicts come late, and what that means for senders."""
+        lag = f"runs have waited {self.watch.lag:.0f} s for their verdicts"
+        if self.over_lag > 0:
+            return f"Spans are refused: {lag}, {self.settings.max_lag_seconds:g} s at most."
+        return f"{lag.capitalize()}." if self.watch.lag > TOLD_LAG else None
 
     def _tally(self) -> dict[str, int]:
         counters = self.writer.counters
@@ -141,20 +176,14 @@ class Service:
             "judged": sum(supervisor.judged for supervisor in self.supervisors),
         }
 
-    def problems(self) -> list[str]:
-        """Why this collector is not ready, empty if it is; asked again after a second at the earliest."""
-        at, found = self._looked
-        if time.monotonic() - at > LOOK_SECONDS:
-            found = [*self._store_problems(), *self._process_problems()]
-            self._looked = (time.monotonic(), found)
-        return found
+    async def problems(self) -> list[str]:
+        """Why this collector is not ready, empty if it is; answered at once, whatever hangs."""
+        await self.watch.looked()
+        late = [self.behind] if self.over_lag > 0 and self.behind else []
+        return [*(self.watch.problems or self._disk_problems()), *late, *self._process_problems()]
 
-    def _store_problems(self) -> list[str]:
+    def _disk_problems(self) -> list[str]:
         """A full disk shows only when something is really written."""
-        try:
-            readiness.touch(self.store, now=time.time())
-        except CollectorError as failure:
-            return [failure.message]
         file, failed = self.store.file, self.writer.counters.failed_at
         if file is not None and (free := shutil.disk_usage(file.parent).free) < FREE_BYTES:
             return [f"the disk of the store has only {free // MIB} MiB left"]
@@ -166,16 +195,20 @@ class Service:
         found = [] if self.writer.alive else ["the writer has ended; restart this collector"]
         if any(not supervisor.healthy for supervisor in self.supervisors):
             found.append("a checker process is not running; it is being restarted")
+        if (silence := max((one.silence for one in self.supervisors), default=0.0)) > SILENT_SECONDS / 2:
+            found.append(f"a checker has given no sign of life for {silence:.0f} s")
         return found
 
     def close(self) -> None:
         """Store what was accepted, then end the checkers."""
-        self._stop.set()
+        self.intake.close()
         self.writer.close()
         self.courier.close()
+        self.asked.close()
         if self.events is not None:
             self.events.close()
-        self._janitor.join(10)
+        self.watch.close()
+        self.janitor.close()
         done = self._tally()
         for supervisor in self.supervisors:
             supervisor.close()
@@ -183,17 +216,29 @@ class Service:
         log.info("stopped", extra=done)
 
 
-def load_files(store: Store, project: int, cases_file: Path | None, policies: Path | None) -> None:
+def clock_for(store: Store) -> Clock:
+    """The clock of this machine, or of the database where collectors of several machines share one."""
+    there = readiness.clock_of(store)
+    return Clock() if there is None else Clock(there - passed())
+
+
+def load_files(
+    store: Store, project: int, cases_file: Path | None, policies: Path | None, *, now: float
+) -> None:
     """Store the cases of a file and the policies of a file or folder; raises BadInput with file and line."""
     if cases_file is not None:
         cases = {case.id: case for case in read_cases(cases_file)}
         bodies = {case_id: orjson.dumps(case.to_json()).decode() for case_id, case in cases.items()}
         texts = {case_id: case_texts(case) for case_id, case in cases.items()}
-        catalog.put_cases(store, project, bodies, now=time.time(), texts=texts)
+        catalog.put_cases(store, project, bodies, now=now, texts=texts)
     for path in policy_files(policies):
         text = path.read_text(encoding="utf-8")
-        read_policies(str(path), text)
-        catalog.put_policy(store, project, path.stem, text, now=time.time())
+        found = read_policies(str(path), text)
+        with store.read() as connection:
+            names = names_of(connection, project)
+        for unseen in warnings(found, names):
+            log.warning("policy file %s: %s", path, unseen["explanation"])
+        catalog.put_policy(store, project, path.stem, text, now=now)
 
 
 def policy_files(place: Path | None) -> list[Path]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from collector.logs import LogFormat, LogLevel
+
+QueryRules = Literal["suggest", "judge"]
 
 MIB = 1024 * 1024
 PORTS = (0, 65535)
@@ -24,6 +26,8 @@ class Limits:
     """Request body as sent; more is answered with 413."""
     decoded_bytes: int = 20 * MIB
     """Request body after decompression; more is answered with 413."""
+    grpc_bytes: int = 4 * MIB
+    """One message of gRPC, as is usual there; more is answered with RESOURCE_EXHAUSTED."""
     body_seconds: float = 30.0
     """From the first to the last byte of a body; slower is answered with 408."""
     spans: int = 50_000
@@ -31,10 +35,16 @@ class Limits:
     attributes: int = 10_000
     """Per span, and elements per attribute value; a span with more is rejected. Some libraries write
     every message of a long conversation as several attributes, so this is generous."""
+    elements: int = 50_000
+    """Per span, with those of nested values; a span with more is rejected."""
     depth: int = 20
     """Nesting of one attribute value; a span with more is rejected."""
+    containers: int = 1_000_000
+    """Objects and lists in a JSON body, also where texts have such brackets; each takes up to 200 bytes."""
     span_bytes: int = 4 * MIB
     """One encoded span; a bigger one is rejected."""
+    head_bytes: int = 2 * MIB
+    """One encoded resource or scope; the spans of a bigger one are rejected."""
     queue_bytes: int = 64 * MIB
     """Decoded but not yet stored; beyond it the answer is 503 with Retry-After."""
 
@@ -47,13 +57,15 @@ def setting(
     within: tuple[float, float | None] | None = None,
     metavar: str | None = None,
     checker: bool = False,
+    variables: tuple[str, ...] | None = None,
 ) -> Any:
     """A field of the table: `option` of `pdoctor serve` with its help, the bounds and the word for its value.
 
     What values the option takes follows from the field's type. `checker`: checker processes need it too.
+    `variables` that the option reads, where that is more than the one of its name.
     """
     told = {"help": help_, "option": option, "within": within, "metavar": metavar, "checker": checker}
-    return field(default=default, metadata=told)
+    return field(default=default, metadata={**told, "variables": variables})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +102,39 @@ class Settings:
         2.0, "To wait for late calls.", option="--grace-seconds", within=(0, None), checker=True
     )
     """After the root span, where the run did not announce its number of calls (or not all came)."""
+    session_idle_seconds: float = setting(
+        1800.0,
+        "Until a silent conversation ends.",
+        option="--session-idle",
+        within=(0, None),
+        checker=True,
+    )
+    """Policies with `scope: session` wait so long for what a later run can still put right."""
+    paused_idle_seconds: float = setting(
+        7 * 86_400.0,
+        "Until a run that waits for a person or a timer is given up.",
+        option="--paused-idle",
+        within=(0, None),
+        checker=True,
+        variables=("PDOCTOR_SERVE_PAUSED_IDLE", "PDOCTOR_PAUSED_IDLE"),
+    )
+    """What it still owed is undecided then; a part that comes later goes on with it."""
     check_seconds: float = setting(
-        20.0,
-        "After so long one run's judging is stopped.",
+        15.0,
+        "After so long at one policy, or at a run's case, a checker is stopped.",
         option="--check-seconds",
         within=(0.1, None),
         checker=True,
     )
-    """A checker that needs longer for one run is killed; the run is then undecided."""
+    """The checker is killed, and that policy undecided; it gives up by itself 5 s sooner (see `Rules`)."""
     z3_check: str = setting("all", "all, failing, off or 1/K: test cases.", option="--z3", checker=True)
     """Which directly decided verdicts of test cases Z3 re-checks."""
     z3_check_policies: str = setting("1/100", "The same: policies.", option="--z3-policies", checker=True)
     """`1/K` means every failing run and one run in K of the rest."""
+    query_rules: QueryRules = setting(
+        "suggest", "Rules in a request that is no case's.", option="--query-rules", checker=True
+    )
+    """`suggest` shows them, `judge` judges by them; our own queries are judged by theirs always."""
     webhook_hosts: tuple[str, ...] = setting(
         (), "A host that webhooks may be sent to.", option="--webhook-host"
     )
@@ -116,6 +149,30 @@ class Settings:
     janitor_seconds: float = setting(
         60.0, "Pause between two looks for runs that are older than their project keeps them."
     )
+    checker_mib: int = setting(
+        400, "Memory of a judging process.", option="--checker-memory", within=(200, None), metavar="MIB",
+        checker=True,
+    )  # fmt: skip
+    """A run that takes more is undecided."""
+    max_connections: int = setting(
+        1000, "HTTP connections at once.", option="--max-connections", within=(10, None)
+    )
+    """For one more, the longest silent is closed; fewer where the process may not open so many files."""
+    in_flight_mib: int = setting(
+        64, "Of bodies being read, decoded or queued.", option="--in-flight", within=(8, None), metavar="MIB"
+    )
+    """One key, or one address without a key, may hold half of it; beyond it the answer is 503."""
+    max_lag_seconds: float = setting(
+        0.0,
+        "Refuse spans while runs wait longer for a verdict; 0 = never.",
+        option="--max-lag",
+        within=(0, None),
+    )
+    """Senders get 503 with `Retry-After`, and the pages say so."""
+    host_names: tuple[str, ...] = setting(
+        (), "A name it is reached by; requests for others are refused.", option="--host-name"
+    )
+    """Beyond loopback, where any name is taken unless some are given."""
     limits: Limits = setting(Limits(), "Bounds on everything that comes in.")
     log_format: LogFormat | None = setting(
         None,

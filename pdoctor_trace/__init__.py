@@ -2,19 +2,59 @@
 
 `PDOCTOR_ENDPOINT` says where the spans go (default http://127.0.0.1:4318, where `pdoctor serve`
 listens); every other setting is in `pdoctor_trace.settings`. With `PDOCTOR_TRACE_DISABLED=1` importing
-does nothing. Where the installation is broken (a library built for another Python, say), importing says
-so on stderr and the program goes on untraced: it must not fail because somebody wanted to watch it.
+does nothing. Most of us is loaded when there is something to trace. Where the installation is broken (a
+library built for another Python, say), that is said on stderr and the program goes on untraced: it must not
+fail because somebody wanted to watch it.
 """
 
-import sys
+from typing import TYPE_CHECKING, Any
 
-try:
-    from .install import flush, install, start, status, uninstall
+from . import boot
+
+if TYPE_CHECKING:
+    from .installation import flush, install, status, uninstall, use_opentelemetry
     from .scopes import case, run
     from .tools import tool, wrap_tools
-except Exception as error:
-    sys.stderr.write(f"pdoctor_trace is not usable here, this program is not traced: {error!r}\n")
-else:
-    start()
 
-__all__ = ["case", "flush", "install", "run", "status", "tool", "uninstall", "wrap_tools"]
+__all__ = [
+    "case",
+    "flush",
+    "install",
+    "run",
+    "status",
+    "tool",
+    "uninstall",
+    "use_opentelemetry",
+    "wrap_tools",
+]
+
+
+_PLACES = {
+    "case": "scopes",
+    "flush": "installation",
+    "install": "installation",
+    "run": "scopes",
+    "status": "installation",
+    "tool": "tools",
+    "uninstall": "installation",
+    "use_opentelemetry": "installation",
+    "wrap_tools": "tools",
+}
+"""The module of each public name."""
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, when it is asked for first."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        boot.loaded()
+        found = getattr(__import__(f"{__name__}.{_PLACES[name]}", fromlist=[name]), name)
+    except Exception as error:
+        boot.tell(error)
+        raise AttributeError(f"{__name__}.{name} cannot be loaded: {error!r}") from error
+    globals()[name] = found
+    return found
+
+
+boot.start()

@@ -17,15 +17,21 @@ from .calls import (
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
+    Reading,
     kind_of,
     new_call,
-    not_executed,
 )
-from .capture import field, type_name
+from .chats import Chat, Reply, provider_name
+from .chats import begin as begin_chat
 from .harmless import guarded
+from .machine import HistoryAnswer, answered, around_of, asked_elsewhere, decided, not_executed
+from .pauses import APPROVAL, INPUT, OTHER, TIMER, Pause, is_paused
 from .raw_loops import claim, waits_for
-from .runs import CallFrame, Frame, OpenRun, Request, current, run_here
+from .reading import field, type_name
+from .runs import CallFrame, Frame, OpenRun, current, run_here
 from .runtime import argument_text, arguments, outcome, recording
+from .same_call import Request
+from .semconv import MCP_METHOD
 from .tracebacks import without_our_frames
 from .wrappers import (
     Attempt,
@@ -47,43 +53,60 @@ from .wrappers import (
 )
 
 __all__ = [
+    "APPROVAL",
     "BAD_ARGUMENTS",
     "CANCELLED",
+    "INPUT",
+    "MCP_METHOD",
+    "OTHER",
     "TIMED_OUT",
+    "TIMER",
     "TOOL_RAISED",
     "UNKNOWN_TOOL",
     "Attempt",
     "Call",
     "CallFrame",
+    "Chat",
     "Enter",
     "Frame",
     "Framework",
+    "HistoryAnswer",
     "InRun",
     "Limit",
     "OpenRun",
+    "Pause",
+    "Reading",
+    "Reply",
     "Request",
     "RunVisit",
     "Target",
     "Visit",
     "Watcher",
     "Wrapper",
+    "answered",
     "argument_text",
     "arguments",
     "around",
     "around_async",
     "around_async_generator",
     "around_generator",
+    "around_of",
+    "asked_elsewhere",
+    "begin_chat",
     "claim",
     "current",
+    "decided",
     "enter_frame",
     "field",
     "guarded",
+    "is_paused",
     "kind_of",
     "leave",
     "new_call",
     "not_executed",
     "observe",
     "outcome",
+    "provider_name",
     "recording",
     "run_here",
     "type_name",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from time import time_ns
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import sdkspans, semconv
-from .capture import type_name
+from . import meters, sdkspans, semconv
+from .reading import class_names, type_name
 from .runs import (
     Frame,
     OpenRun,
-    Request,
     RunState,
     current,
     new_span_id,
@@ -20,30 +19,44 @@ from .runs import (
     state_outside,
 )
 from .runtime import ACTIVE
-from .wire import CallRecord, Head, as_dict
+from .same_call import Request, same_json
+from .values import Truncated
+from .wire import AttributeValue, CallRecord, Head, as_dict
 
 _random_bits = numbers.getrandbits
 new_call: Any = object.__new__
 """A call without its `__init__`; the caller goes on with `begin`."""
 EXACT, INFERRED = "exact", "inferred"
+UNKNOWN = "unknown"
 UNKNOWN_TOOL, BAD_ARGUMENTS, TOOL_RAISED = "unknown_tool", "bad_arguments", "tool_raised"
 TIMED_OUT, CANCELLED = "timeout", "cancelled"
+REFUSED = (UNKNOWN_TOOL, BAD_ARGUMENTS)
+"""Errors of calls whose tool never ran."""
+
+
+class Reading(NamedTuple):
+    """What a tool's function gave, as its layer means it."""
+
+    content: Any
+    error: str | None = None
+    """Text of a failure that was handed on as a result."""
 
 
 class Call(Frame):
     """One requested tool call that is running, and the frame of its body; `close` writes its span."""
 
     __slots__ = (
+        "agent",
         "arguments",
         "attempts",
         "call_id",
         "description",
         "error",
-        "executed",
         "has_text",
         "inner_error",
         "kind",
         "parent_id",
+        "rare",
         "run",
         "sdk",
         "source",
@@ -54,10 +67,14 @@ class Call(Frame):
         "turn",
     )
 
+    agent: str | None
+    """The agent whose turn it was."""
     error: BaseException | str | None
     """The error of the latest attempt."""
     inner_error: str | None
     """What a layer below (MCP) said about the same call; counts where nobody above says more."""
+    rare: dict[str, AttributeValue] | None
+    """Attributes that few calls have."""
 
     def __init__(
         self,
@@ -88,10 +105,11 @@ class Call(Frame):
         """
         above = current() if inside is None else inside
         if above is None:
-            self.run = None
+            self.run = self.agent = None
             state, self.parent_id = state_outside()
         else:
-            self.run = above if type(above) is OpenRun else above.run
+            self.run = run = above if type(above) is OpenRun else above.run
+            self.agent = None if run is None else run.turn_of
             state, self.parent_id = above.state, above.span_id
         self.start_ns = time_ns() if start_ns is None else start_ns
         self.sdk = None
@@ -106,8 +124,8 @@ class Call(Frame):
         self.description = description if type(description) is str else None
         self.turn: int | None = None
         self.has_text: bool | None = None
-        self.timing, self.executed, self.attempts = EXACT, True, 1
-        self.error = self.inner_error = None
+        self.timing, self.attempts = EXACT, 1
+        self.error = self.inner_error = self.rare = None
         self.kind: str | None = None
 
     in_body = True
@@ -124,6 +142,12 @@ class Call(Frame):
         """The tool's own function returned."""
         self.close(ACTIVE.capture.result(result))
 
+    def ended(self, said: Reading, end_ns: int | None = None) -> None:
+        """The tool's own function returned, which may mean a failure."""
+        if said.error is not None:
+            self.fail(said.error, TOOL_RAISED)
+        self.close(None if said.error is not None else ACTIVE.capture.result(said.content), end_ns=end_ns)
+
     def raised(self, error: BaseException) -> None:
         """The tool's own function raised."""
         self.fail(error)
@@ -132,23 +156,65 @@ class Call(Frame):
     def _start_sdk_span(self, state: RunState, above: Frame | None, tool: Any) -> RunState:
         """Also in the host's provider; a call outside any run and trace then has that span's trace."""
         name = f"execute_tool {tool}" if type(tool) is str else "execute_tool"
-        self.sdk = sdkspans.start(name, sdk_above(above), self.start_ns)
+        named = {
+            semconv.OPERATION_NAME: "execute_tool",
+            semconv.TOOL_NAME: tool if type(tool) is str else None,
+            semconv.AGENT_NAME: self.agent,
+        }
+        self.sdk = sdkspans.start(name, sdk_above(above), self.start_ns, named)
         if self.sdk is None:
             self.span_id = new_span_id()
             return state
         trace_id, self.span_id = sdkspans.ids(self.sdk)
         return RunState(trace_id, f"{trace_id:032x}") if above is None and not self.parent_id else state
 
+    @property
+    def executed(self) -> bool:
+        """Whether its tool is known to have run: it was started, or its answer was seen, and not refused."""
+        return self.attempts > 0 and self.kind not in REFUSED
+
+    @executed.setter
+    def executed(self, ran: bool) -> None:
+        self.attempts = max(self.attempts, 1) if ran else 0
+
+    def tell(self, attribute: str, value: AttributeValue) -> None:
+        """Set an attribute that few calls have."""
+        self.rare = {**(self.rare or {}), attribute: value}
+
+    def not_started(self) -> None:
+        """Whoever runs the tools did not start this one: it was blocked, or a person said no."""
+        self.attempts = 0
+
+    def unheard(self) -> None:
+        """A model asked for it and nobody ever told of it again, so it may have run or not."""
+        self.attempts = 0
+        self.tell(semconv.EXECUTION, UNKNOWN)
+
+    def ran_with(self, arguments: bytes | None) -> None:
+        """What its tool was started with, where that is known; what the model wrote is kept if it differs."""
+        if not same_json(self.arguments, arguments):
+            asked, self.arguments = self.arguments, arguments
+            self._was_asked_for_with(asked)
+
+    def _was_asked_for_with(self, arguments: bytes | None) -> None:
+        if arguments is not None and semconv.ASKED_ARGUMENTS not in (self.rare or ()):
+            self.tell(semconv.ASKED_ARGUMENTS, arguments)
+
     def asked_by(self, request: Request | None) -> None:
         """Take over what the model's message said about this call."""
-        if request is not None:
-            self.turn, self.has_text = request.turn, request.has_text
+        if request is None:
+            return
+        self.turn, self.has_text = request.turn, request.has_text
+        if self.call_id is None:
+            self.call_id = request.call_id
+        if not same_json(request.arguments, self.arguments):
+            self._was_asked_for_with(request.arguments)
 
     def take_up(self) -> None:
         """Take over what the model's message said, where the loop that runs here asked for this call."""
         run = run_here(self.source)
         if run is not None:
-            self.asked_by(run.take_request(self.call_id, self.tool))
+            self.asked_by(run.take_request(self.call_id, self.tool, self.arguments))
 
     def close(self, result: bytes | None = None, *, end_ns: int | None = None) -> None:
         """Write the span, with the error that was set, if any."""
@@ -157,16 +223,17 @@ class Call(Frame):
         if self.error is not None or self.inner_error is not None:
             result = None
             message, error_type = self._what_failed()
-        run, start, arguments = self.run, self.start_ns, self.arguments
+        start, arguments, kind = self.start_ns, self.arguments, self.kind
+        executed = self.attempts > 0 and kind not in REFUSED
         description = (
             self.tool,
             self.description,
-            None if run is None else run.agent,
+            self.agent,
             self.source,
             self.timing,
-            self.executed,
+            executed,
             self.attempts,
-            self.kind,
+            kind,
         )
         record: Any = (  # a CallRecord; naming its fields would cost a call
             _HEADS.get(description) or _head(description),
@@ -183,6 +250,7 @@ class Call(Frame):
             result,
             self.turn,
             self.has_text,
+            self.rare,
         )
         exporter = ACTIVE.exporter
         if exporter is not None:
@@ -190,6 +258,23 @@ class Call(Frame):
         if self.sdk is not None:
             found = CallRecord._make(record)
             sdkspans.finish(self.sdk, self._sdk_attributes(found), message, found.end_ns)
+        if self.timing is EXACT and meters.wanted() and executed:
+            meters.tool_ran(self.tool, self.agent, record[5] - start, error_type)
+
+    def withdraw(self) -> None:
+        """A pause broke it off, and it begins anew when its run goes on."""
+        self.error = self.inner_error = self.kind = None
+        if self.run is None:
+            self.unheard()
+            self.close()
+        else:
+            self.state.withdrawn.append(self)
+
+    def as_request(self) -> Request:
+        """The request that it came from."""
+        return Request(
+            self.call_id, self.tool, self.arguments, self.turn or 0, bool(self.has_text), self.start_ns
+        )
 
     def _what_failed(self) -> tuple[str, str | None]:
         """(status message, error type); also settles the kind."""
@@ -209,12 +294,16 @@ class Call(Frame):
             semconv.TURN_INDEX: record.turn,
             semconv.TURN_HAS_TEXT: record.has_text,
             semconv.ERROR_TYPE: record.error_type,
+            semconv.TRUNCATED: Truncated in (type(record.arguments), type(record.result)) or None,
+            **(record.rare or {}),
         }
 
     def fail(self, error: BaseException | str, kind: str | None = None) -> None:
         """Set the error; the kind is told from the exception unless the adapter knows better."""
         self.error = error
         self.kind = kind or (kind_of(error) if isinstance(error, BaseException) else TOOL_RAISED)
+        if self.run is not None and not isinstance(error, str):
+            self.run.requests.of_a_tool(error)
 
 
 Description = tuple[str, str | None, str | None, str, str, bool, int, str | None]
@@ -261,25 +350,6 @@ def kind_of(error: BaseException) -> str:
     cls = type(error)
     if issubclass(cls, TimeoutError):
         return TIMED_OUT
-    if issubclass(cls, KeyboardInterrupt | GeneratorExit) or cls.__name__ == "CancelledError":
+    if issubclass(cls, KeyboardInterrupt | GeneratorExit) or class_names(cls)[0] == "CancelledError":
         return CANCELLED
     return TOOL_RAISED
-
-
-def not_executed(request: Request, source: str, run: OpenRun) -> None:
-    """Write the span of a call that a model asked for and no tool took up."""
-    call = Call(
-        source,
-        request.tool,
-        request.arguments,
-        call_id=request.call_id,
-        start_ns=request.time_ns,
-        inside=run,
-    )
-    call.asked_by(request)
-    call.executed = False
-    if not request.well_formed:
-        call.fail("the arguments are not valid JSON", BAD_ARGUMENTS)
-    elif run.tools and call.tool not in run.tools:
-        call.fail(f"no tool {call.tool!r} was offered", UNKNOWN_TOOL)
-    call.close(end_ns=request.time_ns)

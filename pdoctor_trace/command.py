@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any
 
-from pdoctor_trace.install import uninstall
+from pdoctor_trace import boot
 
 VERBS = {
     "demo": "find planted planning errors end to end, with no key and no network",
@@ -42,6 +42,8 @@ VERBS = {
     "keys": "make API keys for a collector",
     "runs": "list, show and export the runs of a collector",
     "recheck": "judge stored runs again",
+    "backup": "copy a store to a file, also while it is in use",
+    "restore": "make a store of what backup wrote",
     "status": "check this installation: what would be traced, and where it would go",
 }
 """Every verb with one line of help; one whose module is not installed is not shown."""
@@ -97,7 +99,7 @@ def _exists(verb: str) -> bool:
 
 
 def _click_verb(verb: str, rest: list[str]) -> int:
-    uninstall()  # this process is no agent: its own model servers and checks are not to be traced
+    boot.stop()  # this process is no agent: its own model servers and checks are not to be traced
     if verb not in VERBS or not _exists(verb):
         _complain(f"pdoctor: unknown verb {verb!r}; `pdoctor --help` lists the verbs")
         return USAGE_ERROR

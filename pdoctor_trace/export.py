@@ -8,20 +8,21 @@ is told on the resource of the next batch.
 
 from __future__ import annotations
 
-import functools
 import os
 import random
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from . import announce, otel, process_end, semconv
 from .harmless import guarded, note
-from .resource import resource_attributes
+from .recognition import Recognition
+from .resource import host_provider, resource_attributes
 from .sender import Answer, Sender
 from .settings import LOG, Settings
+from .version import version
 from .wire import AttributeValue, CallRecord, call_bytes, request_bytes
 
 BATCH_SPANS, CHUNK_SPANS = 512, 32
@@ -31,6 +32,45 @@ LONGEST_PAUSE_IN_A_HURRY = 0.2
 _jitter = random.Random()
 
 
+class Way(Protocol):
+    """Where finished spans go."""
+
+    last_problem: str
+    """Why spans are not delivered; empty where they are."""
+
+    def put(self, span: bytes | CallRecord, size: int = 0) -> None:
+        """Take a finished span with about `size` bytes of content; never waits, never raises."""
+
+    @property
+    def asleep(self) -> bool:
+        """Whether nobody is there yet who tells of runs that last."""
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether records are sent, and it is known that who listens is to have them."""
+
+    def wake_up(self) -> None:
+        """Have somebody there."""
+
+    def last_words(self) -> None:
+        """The program ends: tell of the runs that go on."""
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Deliver everything; False when the time (seconds) was up."""
+
+    def close(self, limit: float | None = None) -> None:
+        """Deliver what can be within `limit` seconds, and tell of what could not."""
+
+    def retire(self) -> None:
+        """Another one takes over; what is there is still delivered."""
+
+    def forget_parent(self) -> None:
+        """In a forked child: what is there is the parent's."""
+
+    def counters(self) -> dict[str, int]:
+        """What became of the spans; `queued` wait."""
+
+
 class Exporter:
     """The queue and the thread that empties it."""
 
@@ -38,12 +78,13 @@ class Exporter:
         self,
         settings: Settings,
         sender: Sender | None = None,
-        resource: Mapping[str, AttributeValue] | None = None,
     ) -> None:
         self._settings = settings
         self._most_spans, self._most_bytes = settings.queue_size, settings.queue_bytes
         self._sender = sender
-        self._resource = None if resource is None else dict(resource)
+        self._listener = Recognition(settings)
+        self._found: tuple[Any, dict[str, AttributeValue]] | None = None
+        """The host's provider, and who sends as that and the environment say."""
         self.exported = self.dropped = self.rejected = 0
         self.last_problem = ""
         self._ever_delivered = False
@@ -92,9 +133,18 @@ class Exporter:
         """Whether there is no thread yet that could announce runs."""
         return self._thread is None and self._settings.announce_after > 0
 
+    @property
+    def is_taken(self) -> bool:
+        return self._listener.certain
+
     def wake_up(self) -> None:
         """Start the thread before there is anything to send."""
         self._start()
+
+    def last_words(self) -> None:
+        """The program ends: queue what is to be told of runs that go on."""
+        for span in announce.last_words(time.time_ns()):
+            self.put(span, len(span))
 
     def flush(self, timeout: float | None = None) -> bool:
         """Send what is queued now; True when nothing is left, False when the time was up."""
@@ -141,7 +191,7 @@ class Exporter:
     def forget_parent(self) -> None:
         """In a forked child: the parent delivers its own records, and its thread does not exist here."""
         self.exported = self.dropped = self.rejected = 0
-        self._resource = None
+        self._found = None
         if self._sender is not None:
             self._sender.forget()
         self._reset()
@@ -274,13 +324,24 @@ class Exporter:
 
     def _send(self, spans: list[bytes]) -> Answer:
         """Connection and resource are made for the first batch, not for the host's start-up."""
+        if (objection := self._listener.objection()) is not None:
+            return objection
         if self._sender is None:
             settings = self._settings
             self._sender = Sender(settings.endpoint, settings.api_key, settings.timeout, settings.compression)
-        if self._resource is None:
-            self._resource = resource_attributes()
-        resource = {**self._resource, semconv.DROPPED_SPANS: self.dropped}
-        return self._sender.send(request_bytes(spans, resource, semconv.SCOPE_NAME, _version()))
+        resource = {**self._resource(), semconv.DROPPED_SPANS: self.dropped}
+        scope = semconv.SCOPE_NAME, version(), semconv.SCHEMA_URL
+        answer = self._sender.send(request_bytes(spans, resource, *scope))
+        if answer.status == 0:
+            self._listener.lost()
+        return answer
+
+    def _resource(self) -> dict[str, AttributeValue]:
+        """Looked up anew where the host has set a provider meanwhile."""
+        provider = host_provider()
+        if self._found is None or self._found[0] is not provider:
+            self._found = provider, resource_attributes(provider=provider)
+        return self._found[1]
 
     def _count_delivered(self, spans: int, answer: Answer) -> None:
         rejected = min(answer.rejected, spans)
@@ -320,23 +381,17 @@ class Exporter:
             LOG.warning("pdoctor_trace: %s", text)
 
 
-@functools.cache
-def _version() -> str:
-    """Read when the first batch leaves: importing the metadata reader takes longer than importing us."""
-    from importlib import metadata
-
-    try:
-        return metadata.version("pdoctor-trace")
-    except metadata.PackageNotFoundError:
-        return "unknown"
-
-
 def _encoded(spans: list[bytes | CallRecord]) -> list[bytes]:
     return [span if type(span) is bytes else call_bytes(span) for span in spans]  # type: ignore[arg-type]
 
 
 def start_untraced(thread: threading.Thread) -> None:
-    """Start our own thread with the original method, so that it does not inherit the host's run."""
+    """Start our own thread with the original method, so that it does not inherit the host's run.
+
+    RuntimeError while the interpreter ends: a thread would never come to run, and `start` wait for it.
+    """
+    if sys.is_finalizing():
+        raise RuntimeError("the interpreter ends")
     start: Any = threading.Thread.start
     while hasattr(start, "__wrapped__"):  # ours, and what other vendors have put around it
         start = start.__wrapped__

@@ -55,8 +55,9 @@ class _Finder:
         self._asking = threading.local()
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        for wake in _wakers.pop(name, ()):
-            guarded(wake)
+        while wakers := _wakers.pop(name, ()):  # each may make others wait for the same
+            for wake in wakers:
+                guarded(wake)
         if name not in _hooks or name in self._asked_for():
             return None
         spec = self._found_by_the_others(name, path, target)

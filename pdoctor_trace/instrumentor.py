@@ -24,7 +24,7 @@ def pre_instrument() -> None:
         _turn_off()
         return
     try:
-        from .install import start
+        from .boot import start
 
         start(os.environ)
     except Exception as error:
@@ -48,9 +48,9 @@ class PDoctorInstrumentor:
 
 
 def _turn_off() -> None:
-    install = sys.modules.get("pdoctor_trace.install")
-    if install is not None:
-        install.uninstall()
+    boot = sys.modules.get("pdoctor_trace.boot")
+    if boot is not None:
+        boot.stop()
 
 
 def _disabled() -> bool:

@@ -19,6 +19,7 @@ _LATER = 0x20 | 0x80 | 0x100 | 0x200
 """Code flags of functions whose body does not run when they are called: all generators and coroutines."""
 WAITING, PATCHED, MISSING = "waiting", "patched", "missing"
 _MOST_LAYERS = 50
+_NOBODY: Any = object()
 
 
 class Row:
@@ -60,28 +61,54 @@ def patch(row: Row, module: Any) -> None:
         row.problem = f"{row.target.module} has no {row.target.attribute}"
         return
     if not _wrapped_by(row.target.wrapper, getattr(holder, name)):
-        _wrap(holder, name, row.target.wrapper)
+        _wrap(holder, name, row.target)
     row.state, row.problem = PATCHED, ""
 
 
-def _wrap(holder: Any, name: str, wrapper: Wrapper) -> None:
-    """A method that is a plain function gets a plain function: wrapt would make a proxy on each call."""
-    original = vars(holder).get(name)
-    if (
-        isinstance(holder, type)
-        and type(original) is FunctionType
-        and not original.__code__.co_flags & _LATER
-    ):
+def _wrap(holder: Any, name: str, target: Target) -> None:
+    """Plain methods get a plain function, as they are called most; wrapt keeps the kind of all others."""
+    is_class, wrapper = isinstance(holder, type), target.wrapper
+    original = _in_class(holder, name) if is_class else getattr(holder, name)
+    if is_class and _is_plain(holder, original):
         setattr(holder, name, _method(original, wrapper))
         return
-    import wrapt
+    from .functions import HostFunction, HostMethod, place
 
-    wrapt.wrap_function_wrapper(holder, name, wrapper)
+    where = place(holder, target.module), name
+    if isinstance(original, classmethod | staticmethod):
+        kind = HostMethod if isinstance(original, classmethod) else HostFunction
+        made: Any = type(original)(kind(original.__func__, wrapper, where))
+    elif is_class and not hasattr(type(original), "__get__"):
+        made = staticmethod(HostFunction(original, wrapper, where))
+    else:
+        made = (HostMethod if is_class else HostFunction)(original, wrapper, where)
+    setattr(holder, name, made)
+
+
+def _in_class(cls: type, name: str) -> Any:
+    """What stands in the class, or a class that it inherits from, before any binding."""
+    for base in cls.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return getattr(cls, name)
+
+
+def _is_plain(cls: type, original: Any) -> bool:
+    """Whether it runs when it is called, and is found where its name says; pickles have only that name."""
+    return (
+        type(original) is FunctionType
+        and not original.__code__.co_flags & _LATER
+        and (original.__module__, original.__qualname__)
+        == (cls.__module__, f"{cls.__qualname__}.{original.__name__}")
+        and vars(cls).get(original.__name__) is original
+    )
 
 
 def _method(original: FunctionType, wrapper: Wrapper) -> Any:
     @functools.wraps(original)
-    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any = _NOBODY, /, *args: Any, **kwargs: Any) -> Any:
+        if self is _NOBODY:
+            return original(**kwargs)
         return wrapper(MethodType(original, self), self, args, kwargs)
 
     made: Any = method

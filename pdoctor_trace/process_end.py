@@ -42,10 +42,11 @@ def also_when_a_worker_process_ends() -> None:
     util = sys.modules.get("multiprocessing.util")
     if util is not None and _finalized_in != os.getpid():
         _finalized_in = os.getpid()
-        util.Finalize(None, _run_ends, exitpriority=0)
+        util.Finalize(None, run_ends, exitpriority=0)
 
 
-def _run_ends() -> None:
+def run_ends() -> None:
+    """All that was to be done at the end; harmless before it, and a second time."""
     for end in reversed(_ends):
         guarded(end)
 
@@ -65,14 +66,14 @@ def flush_on_sigterm(flush: Callable[[], object], limit: float) -> bool:
 
     def end(number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
-        _in_another_thread(flush, limit)
+        in_another_thread(flush, limit)
         os.kill(os.getpid(), number)
 
     signal.signal(signal.SIGTERM, end)
     return True
 
 
-def _in_another_thread(action: Callable[[], object], limit: float) -> None:
+def in_another_thread(action: Callable[[], object], limit: float) -> None:
     """Wait for an action for at most `limit` seconds.
 
     Not in the thread that a signal has interrupted: that may hold a lock which the action needs.
@@ -84,5 +85,9 @@ def _in_another_thread(action: Callable[[], object], limit: float) -> None:
         guarded(action)
         done.release()
 
-    _thread.start_new_thread(act, ())
+    try:
+        _thread.start_new_thread(act, ())
+    except RuntimeError:  # the interpreter ends, and takes no thread any more
+        act()
+        return
     done.acquire(timeout=limit)

@@ -5,13 +5,38 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 from . import semconv
+from .harmless import guarded
+from .values import json_text
 from .wire import AttributeValue
 
 
-def resource_attributes(environ: Mapping[str, str] = os.environ) -> dict[str, AttributeValue]:
-    """Who sends: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES as every OpenTelemetry SDK reads them."""
+def resource_attributes(
+    environ: Mapping[str, str] = os.environ, provider: Any = None
+) -> dict[str, AttributeValue]:
+    """What the host's provider says in code, and what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say."""
+    return {**_from(environ), **(guarded(_of, provider) or {})}
+
+
+def host_provider() -> Any:
+    """The host's own TracerProvider, None where it has set none yet."""
+    return getattr(sys.modules.get("opentelemetry.trace"), "_TRACER_PROVIDER", None)
+
+
+def _of(provider: Any) -> dict[str, AttributeValue]:
+    """Its resource's attributes but those of the SDK and the process, and a service without a name."""
+    said = getattr(getattr(provider, "resource", None), "attributes", {})
+    return {
+        key: value if type(value) in (str, bool, int) else json_text(value)
+        for key, value in said.items()
+        if not key.startswith(("telemetry.", "process.pid")) and not str(value).startswith("unknown_service")
+    }
+
+
+def _from(environ: Mapping[str, str]) -> dict[str, AttributeValue]:
+    """As every OpenTelemetry SDK reads them."""
     from urllib.parse import unquote
 
     found: dict[str, AttributeValue] = {

@@ -17,14 +17,20 @@ import random
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextvars import ContextVar
+from copy import copy
 from operator import length_hint
 from typing import Any, TypeVar, overload
 
-import orjson
-
-from . import announce, otel, runtime, sdkspans, semconv
+from . import announce, otel, pauses, runtime, sdkspans, semconv, trouble
+from .definitions import Offer, definitions, schema_text
+from .elsewhere import HERE
+from .harmless import guarded
+from .reading import class_names
+from .same_call import Request, asked_for
+from .spoken import input_messages
+from .usage import Usage
 from .wire import Pairs, as_dict, run_bytes, span_bytes
 
 numbers = random.Random(os.urandom(16))
@@ -51,16 +57,49 @@ def reseed() -> None:
 class RunState:
     """What all spans of one root run share."""
 
-    __slots__ = ("_turns", "case_id", "encoded", "ended", "run_id", "steps", "trace_id")
+    __slots__ = (
+        "_turns",
+        "case_id",
+        "content",
+        "encoded",
+        "ended",
+        "left",
+        "run_id",
+        "steps",
+        "trace_id",
+        "waiting",
+        "withdrawn",
+    )
 
     def __init__(self, trace_id: int, run_id: str, case_id: str | None = None) -> None:
         self.trace_id, self.run_id, self.case_id = trace_id, run_id, case_id
-        self.encoded = run_bytes(trace_id, (semconv.RUN_ID, run_id, semconv.CASE_ID, case_id))
+        self.content = runtime.ACTIVE.capture.pairs
+        own = (semconv.RUN_ID, run_id, semconv.CASE_ID, case_id)
+        self.encoded = run_bytes(trace_id, (*own, *self.content) if self.content else own)
         """What every span of the run has in common, encoded."""
         self.steps = iter(_NUMBERS)
         """Step numbers to take with `next`, which threads can do at once without a lock."""
         self._turns = iter(_NUMBERS)
         self.ended = False
+        self.left: list[Request] = []
+        """What models asked for before the run was paused; whatever part of it goes on may take it up."""
+        self.waiting: set[int] = set()
+        """Span ids of calls in which an agent is paused."""
+        self.withdrawn: list[Any] = []
+        """Calls that a pause broke off: they begin anew when the run goes on."""
+
+    def next_part(self, trace_id: int) -> RunState:
+        """That of the part which goes on with this run, maybe in another trace: numbers go on."""
+        part = RunState(trace_id, self.run_id, self.case_id)
+        part.steps, part._turns, part.left = self.steps, self._turns, self.left
+        return part
+
+    def give_back(self, step: int) -> bool:
+        """Hand the number out again, if no later one was; whether that was so."""
+        if step != self.calls - 1:
+            return False
+        self.steps = iter(_NUMBERS[step:])
+        return True
 
     @property
     def calls(self) -> int:
@@ -72,32 +111,12 @@ class RunState:
         """Turn numbers handed out so far."""
         return len(_NUMBERS) - length_hint(self._turns)
 
-    def pairs(self) -> dict[str, str | None]:
+    def pairs(self) -> dict[str, Any]:
         """Attributes of every span of the run."""
-        return {semconv.RUN_ID: self.run_id, semconv.CASE_ID: self.case_id}
+        return {semconv.RUN_ID: self.run_id, semconv.CASE_ID: self.case_id, **as_dict(self.content)}
 
     def next_turn(self) -> int:
         return next(self._turns)
-
-
-class Request:
-    """One tool call in a model's message."""
-
-    __slots__ = ("arguments", "call_id", "has_text", "time_ns", "tool", "turn", "well_formed")
-
-    def __init__(
-        self,
-        call_id: str | None,
-        tool: str,
-        arguments: bytes | None,
-        turn: int,
-        has_text: bool,
-        time_ns: int,
-        well_formed: bool = True,
-    ) -> None:
-        self.well_formed = well_formed
-        self.call_id, self.tool, self.arguments = call_id, tool, arguments
-        self.turn, self.has_text, self.time_ns = turn, has_text, time_ns
 
 
 class Frame:
@@ -120,6 +139,8 @@ class Frame:
     """Whether a framework above reports the calls that the SDK layer would see."""
     sdk: Any = None
     """The same span in the host's own TracerProvider, where it has one."""
+    asks_a_model: bool = False
+    """Whether a layer above talks to a model, and tells of the request."""
 
     @property
     def sdk_is_silent(self) -> bool:
@@ -194,18 +215,27 @@ class OpenRun(Frame):
         "_taken_early",
         "above",
         "agent",
+        "continues",
         "conversation",
+        "facts",
+        "link",
         "model",
         "models_running",
         "parent_id",
+        "pause",
         "pseudo_tools",
         "query",
         "quiet",
+        "requests",
+        "resumed",
         "root",
+        "schemas",
         "sdk",
         "source",
         "start_ns",
         "tools",
+        "turn_of",
+        "usage",
     )
 
     def __init__(
@@ -218,24 +248,48 @@ class OpenRun(Frame):
         conversation: str | None = None,
         quiet: bool = False,
         start_ns: int | None = None,
+        resumes: str | None = None,
     ) -> None:
+        """`resumes`: the token of the pause that it goes on from."""
         frame = current()
         self.start_ns = time.time_ns() if start_ns is None else start_ns
-        self.sdk = sdkspans.start(_run_name(agent), sdk_above(frame), self.start_ns)
+        named = {semconv.OPERATION_NAME: "invoke_agent", semconv.AGENT_NAME: agent}
+        before = pauses.PAUSED.take(resumes) if resumes is not None and frame is None else None
+        outer = sdk_above(frame) if before is None else before.sdk_above()
+        self.sdk = sdkspans.start(_run_name(agent), outer, self.start_ns, named)
         trace_id, self.span_id = (0, new_span_id()) if self.sdk is None else sdkspans.ids(self.sdk)
-        if frame is None:
+        self.resumed = resumes if before is None and frame is None else None
+        """Token of the pause in another process that it goes on from."""
+        self.continues, self.link = resumes is not None, None
+        self.pause: pauses.Pause | None = None
+        if before is not None:
+            self.state, self.parent_id = before.after(trace_id)
+            self.link = before.link(self.state, self.sdk)
+        elif frame is None:
             self.state, self.parent_id = root_state(case_id, trace_id)
         else:
             self.state, self.parent_id = frame.state, frame.span_id
+            if resumes is not None and frame.run is not None:
+                frame.run._goes_on(resumes)
         self.above = frame.run if frame is not None else None
         self.root = frame is None
+        above = None if frame is None or frame.in_body else self.above
+        self.requests: trouble.Requests = trouble.Requests() if above is None else above.requests
+        """Model requests made on behalf of the root run, or of the tool that this agent runs in."""
         self.source, self.agent, self.query = source, agent, query
+        self.turn_of = agent
+        """The agent whose turn it is; another than `agent` after a hand-over."""
         self.conversation = conversation
+        self.facts: bytes | None = None
+        """What else the host's code says of it: a JSON object."""
         self.model: str | None = None
         self.tools: dict[str, str | None] = {}
         """Offered tools: name -> description, in the order first offered."""
+        self.schemas: dict[str, bytes] = {}
+        """Offered tools: name -> JSON schema of the parameters, where it is known and may be kept."""
         self.pseudo_tools: set[str] = set()
         """Names that models call to give structured output or to hand over; no tool runs for those."""
+        self.usage = Usage()
         self.models_running = 0
         """Model requests of the framework under way; the SDK layer below them is silent."""
         self._requests: list[Request] = []
@@ -244,6 +298,9 @@ class OpenRun(Frame):
         self.quiet = quiet
         if query is not None and self.above is not None and self.above.query is None:
             self.above.query = query
+        if before is not None:
+            self.query = query or before.query
+            self.tools, self.schemas, self.pseudo_tools = map(copy, before.offered)
         if self.root:
             announce.watch(self)
             runtime.ready()
@@ -253,33 +310,51 @@ class OpenRun(Frame):
         """A run's frame is the run itself."""
         return self
 
-    def offer(self, tools: Iterable[tuple[str, str | None]]) -> None:
+    def offer(self, tools: Iterable[Offer]) -> None:
         """Add tools that the model may call; a surrounding run that knows of none takes them over."""
-        for name, description in tools:
-            self.tools.setdefault(name, description)
-            if self.above is not None and self.above.source == USER:
-                self.above.tools.setdefault(name, description)
+        above = self.above if self.above is not None and self.above.source == USER else None
+        for name, description, *parameters in tools:
+            if name not in self.tools:
+                self.tools[name] = description
+                schema = schema_text(parameters[0]) if parameters else None
+                if schema is not None:
+                    self.schemas[name] = schema
+            if above is not None and name not in above.tools:
+                above.tools[name] = description
+                above.schemas.update((key, text) for key, text in self.schemas.items() if key == name)
 
     def request(self, request: Request) -> None:
         """Remember what a model asked for until a tool layer takes it up."""
         key = (request.call_id, request.tool)
+        if request.call_id is not None:
+            HERE.add_of_framework(*key)
         if key in self._taken_early:
             self._taken_early.remove(key)
         else:
             self._requests.append(request)
 
+    def has_started(self, call_id: str | None, tool: str) -> bool:
+        """Whether such a call ran here although no model was seen asking for it."""
+        return (call_id, tool) in self._taken_early
+
     @property
     def has_requests(self) -> bool:
         """Whether anything that a model asked for has not been taken up."""
-        return bool(self._requests)
+        return bool(self._requests or self.state.left)
 
-    def take_request(self, call_id: str | None, tool: str) -> Request | None:
-        """The oldest open request with this id and tool; ids repeat, so it is taken out."""
-        for request in self._requests:
-            if request.call_id == call_id and request.tool == tool:
-                self._requests.remove(request)
-                return request
-        if call_id is not None:
+    def take_request(
+        self, call_id: str | None, tool: str, arguments: bytes | None = None, *, early: bool = True
+    ) -> Request | None:
+        """The open request that a start of this tool is (see `same_call`); ids repeat, so it is taken out.
+
+        `early`: where there is none, it may yet come.
+        """
+        for requests in (self._requests, self.state.left):
+            found = asked_for([one for one in requests if one.tool == tool], call_id, arguments)
+            if found is not None:
+                requests.remove(found)
+                return found
+        if early and call_id is not None:
             self._taken_early.append((call_id, tool))
         return None
 
@@ -287,10 +362,52 @@ class OpenRun(Frame):
         """What was asked for and never taken up, without calls that only give structured output."""
         left = [request for request in self._requests if request.tool not in self.pseudo_tools]
         self._requests = []
+        if self.root:
+            left, self.state.left = [*self.state.left, *left], []
         return left
 
-    def close(self, error: BaseException | None = None, end_ns: int | None = None) -> None:
-        """Write the span of the run; a root run says how many calls there were."""
+    def wait_for(self, reason: str, token: str | None = None) -> None:
+        """It is paused, and so is every run that it stands in; `reason` is one of `pauses`."""
+        self.pause = pauses.Pause(reason, token)
+        if self.above is not None:
+            self.state.waiting.add(self.parent_id)
+            self.above.wait_for(reason, token)
+
+    def withdrawn_call(self, call_id: str | None, tool: str) -> Any:
+        """The call that was broken off and begins anew in the same run, if there is one; taken out."""
+        for call in self.state.withdrawn:
+            if call.call_id == call_id and call.tool == tool:
+                self.state.withdrawn.remove(call)
+                return call
+        return None
+
+    def leave_requests(self) -> None:
+        """Keep what was asked for until the run goes on."""
+        self.state.left += [request for request in self._requests if request.tool not in self.pseudo_tools]
+        self._requests = []
+
+    def leave(self, token: str) -> None:
+        """Whoever comes with this token goes on with the run."""
+        offered = self.tools, self.schemas, self.pseudo_tools
+        part = pauses.Part(self.state, self.span_id, sdkspans.name_of(self.sdk), self.query, offered)
+        pauses.PAUSED.keep(token, part)
+
+    def _goes_on(self, token: str) -> None:
+        """A run that stands in it goes on from a pause, which it may have seen itself."""
+        known = self.pause is not None and self.pause.token == token
+        self.pause = None if known else self.pause
+        if self.above is not None:
+            self.above._goes_on(token)
+        elif not known and not self.continues:
+            self.resumed = token
+
+    def close(
+        self, error: BaseException | None = None, end_ns: int | None = None, *, cut_short: bool = False
+    ) -> None:
+        """Write the span of the run; a root run says how many calls there were, and whether trouble ended it.
+
+        `cut_short`: where the newest model request failed, nothing came after it.
+        """
         state = self.state
         if self.root:
             announce.forget(self)
@@ -298,29 +415,49 @@ class OpenRun(Frame):
                 state.ended = True
         end = max(time.time_ns() if end_ns is None else end_ns, self.start_ns)
         message = None if error is None else runtime.ACTIVE.capture.message(error)
+        if self.root and self.pause is not None and self.pause.token is not None:
+            self.leave(self.pause.token)
         pairs = self._attributes(error)
+        if self.root:
+            pairs += pauses.attributes(self.pause, self.resumed)
+            idle = not (state.calls or state.turns)
+            pairs += guarded(trouble.pairs, self.requests, error, idle, cut_short) or ()
         own, parent = self.span_id, self.parent_id
-        span = span_bytes(
-            state.encoded, own, parent, _run_name(self.agent), self.start_ns, end, message, pairs
-        )
+        name, start, link = _run_name(self.agent), self.start_ns, self.link
+        span = span_bytes(state.encoded, own, parent, name, start, end, message, pairs, link=link)
         runtime.emit(span, len(span))
         if self.sdk is not None:
             sdkspans.finish(self.sdk, {**state.pairs(), **as_dict(pairs)}, message, end)
 
+    @property
+    def waits(self) -> bool:
+        """Whether a model has been asked on its behalf and has not answered."""
+        return self.requests.wait_ms() is not None
+
     def announcement(self, now_ns: int) -> bytes:
         """A span that says that the run goes on, and of what it is."""
-        pairs = (*self._attributes(None, ended=False), semconv.RUN_GOING_ON, True)
         own, parent = new_span_id(), self.span_id
-        name = _run_name(self.agent)
+        name, pairs = _run_name(self.agent), self._announced()
         return span_bytes(self.state.encoded, own, parent, name, self.start_ns, now_ns, None, pairs)
 
+    def announce_in_sdk(self, now_ns: int) -> None:
+        """Make the same span where the run's own is in a TracerProvider."""
+        if self.sdk is not None:
+            said = {**self.state.pairs(), **as_dict(self._announced())}
+            span = sdkspans.start(_run_name(self.agent), self.sdk, self.start_ns, said)
+            if span is not None:
+                sdkspans.finish(span, said, None, now_ns)
+
+    def _announced(self) -> Pairs:
+        goes_on = (semconv.RUN_GOING_ON, True, semconv.RUN_RESUMED, self.resumed)
+        return (*self._attributes(None, ended=False), *goes_on, *trouble.waiting(self.requests))
+
     def _attributes(self, error: BaseException | None, *, ended: bool = True) -> Pairs:
-        capture = runtime.ACTIVE.capture
         body = (
             semconv.INPUT_MESSAGES,
-            _input_messages(capture.query(self.query)),
+            input_messages(self.query),
             semconv.TOOL_DEFINITIONS,
-            _definitions(self.tools),
+            definitions(self.tools, self.schemas),
             semconv.CONVERSATION_ID,
             self.conversation,
             semconv.REQUEST_MODEL,
@@ -328,7 +465,7 @@ class OpenRun(Frame):
             semconv.RUN_CALLS,
             self.state.calls if self.root and ended else None,
             semconv.ERROR_TYPE,
-            None if error is None else type(error).__name__,
+            None if error is None else class_names(type(error))[0],
         )
         return (
             semconv.OPERATION_NAME,
@@ -338,6 +475,9 @@ class OpenRun(Frame):
             semconv.SOURCE,
             self.source,
             *body,
+            *self.usage.pairs(),
+            semconv.RUN_FACTS,
+            self.facts,
         )
 
 
@@ -373,23 +513,3 @@ def sdk_above(frame: Frame | None) -> Any:
 
 USER = "user"
 """Source of runs that the host's own code opened with `run()` or `case()`."""
-
-
-def _input_messages(query: str | None) -> bytes | None:
-    if query is None:
-        return None
-    clean = query.encode("utf-8", "replace").decode()
-    return orjson.dumps([{"role": "user", "parts": [{"type": "text", "content": clean}]}])
-
-
-def _definitions(tools: Mapping[str, str | None]) -> bytes | None:
-    if not tools:
-        return None
-    return orjson.dumps([_definition(name, description) for name, description in tools.items()])
-
-
-def _definition(name: str, description: str | None) -> dict[str, str]:
-    found = {"name": name}
-    if description:
-        found["description"] = description.encode("utf-8", "replace").decode()
-    return found

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import otel
 from .capture import Capture
-from .export import Exporter
+from .export import Way
 from .settings import Settings
 from .wire import CallRecord
 
@@ -20,7 +20,7 @@ class Runtime:
         self.on = False
         self.settings = Settings()
         self.capture = Capture()
-        self.exporter: Exporter | None = None
+        self.exporter: Way | None = None
 
 
 ACTIVE = Runtime()

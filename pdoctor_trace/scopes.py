@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from . import raw_loops, runtime
 from .harmless import guarded
+from .machine import finish
 from .runs import USER, OpenRun
+from .values import NOT_KEPT
 from .wrappers import enter_frame, leave
 
 
@@ -18,13 +21,17 @@ def run(
     *,
     case_id: str | None = None,
     conversation: str | None = None,
+    facts: Mapping[str, Any] | None = None,
 ) -> Iterator[None]:
     """Everything inside is one agent run: raw loops, tools and frameworks share its id.
+
+    `facts` are what policies may ask of the run beside its calls, by name (`{"customer": {"tier": "gold"}}`
+    for `run.customer.tier`); they are sent in content mode `full` only.
 
     Inside another run it is a nested agent. Works in `async` code as well. Not needed with frameworks
     or raw SDK loops, whose runs are recognised by themselves.
     """
-    opened = guarded(_opened, query, agent, case_id, conversation) if runtime.recording() else None
+    opened = guarded(_opened, query, agent, case_id, conversation, facts) if runtime.recording() else None
     if opened is None:
         yield
         return
@@ -46,11 +53,23 @@ def case(case_id: str) -> Iterator[None]:
         yield
 
 
-def _opened(query: str | None, agent: str | None, case_id: str | None, conversation: str | None) -> OpenRun:
-    return OpenRun(USER, query=query, agent=agent, case_id=case_id, conversation=conversation)
+def _opened(
+    query: str | None,
+    agent: str | None,
+    case_id: str | None,
+    conversation: str | None,
+    facts: Mapping[str, Any] | None,
+) -> OpenRun:
+    opened = OpenRun(USER, query=query, agent=agent, case_id=case_id, conversation=conversation)
+    if facts:
+        opened.facts = guarded(runtime.ACTIVE.capture.facts, facts) or NOT_KEPT
+    return opened
 
 
 def _closed(opened: OpenRun, error: BaseException | None) -> None:
     if opened.root:
         raw_loops.end(state=opened.state)
+    if error is not None:
+        opened.pause = None
+    finish(opened, opened.source, unseen=True, ended=False)
     opened.close(error)

@@ -8,6 +8,7 @@ from typing import Any
 from . import plugins, runtime, settings
 from .frameworks import FRAMEWORKS
 from .harmless import FAILURES
+from .recognition import Recognition
 from .sender import Sender
 
 SECRET = ("api_key", "hash_key")
@@ -99,6 +100,9 @@ def _collector(chosen: settings.Settings) -> dict[str, Any]:
     found: dict[str, Any] = {"endpoint": chosen.endpoint, "reachable": problem is None, "problem": problem}
     found["key"] = None
     if problem is not None:
+        return found
+    if (objection := Recognition(chosen).objection()) is not None:
+        found["problem"] = objection.problem
         return found
     sender = Sender(chosen.endpoint, chosen.api_key, TIMEOUT)
     answer = sender.send(b"")

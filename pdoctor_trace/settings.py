@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -22,7 +22,9 @@ LOG = logging.getLogger("pdoctor_trace")
 Redactor = Callable[[str, str], str]
 """`(kind, text) -> text`; kind is `arguments`, `result`, `query` or `error`."""
 
+DEFAULT_ENDPOINT = "http://127.0.0.1:4318"
 CONTENT_MODES = ("none", "shape", "full")
+EXPORTS = ("records", "otel")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 
 
@@ -35,7 +37,9 @@ class Settings:
     """Every setting with its default; the variable of `name` is `PDOCTOR_NAME`."""
 
     endpoint: str = _setting(
-        "http://127.0.0.1:4318", "base address of the collector; spans go to /v1/traces below it"
+        DEFAULT_ENDPOINT,
+        "base address of the collector; spans go to /v1/traces below it (where it is not set, only if what "
+        "answers there says that it is a collector of ours)",
     )
     api_key: str = _setting("", "key of the collector's project, sent as a bearer token")
     content: str = _setting(
@@ -50,6 +54,11 @@ class Settings:
     max_value_bytes: int = _setting(65_536, "longest JSON text kept of one value; longer ones are cut")
     queue_size: int = _setting(10_000, "spans that may wait for the collector; beyond it they are dropped")
     queue_bytes: int = _setting(67_108_864, "bytes of content that may wait for the collector")
+    export: str = _setting(
+        "records",
+        "records: spans go to the endpoint; otel: through a TracerProvider of the OpenTelemetry SDK instead "
+        "(extra `otel`), and OTEL_* variables say where to",
+    )
     batch_delay: float = _setting(
         0.2, "seconds to wait for company before a batch is sent; less costs the host's CPU more wake-ups"
     )
@@ -65,12 +74,18 @@ class Settings:
     sdk_spans: bool = _setting(
         True, "also make spans in the host's own TracerProvider, where the host has one"
     )
+    sdk_content: bool = _setting(
+        False, "keep content on those spans, too, as it is kept on the records beside which they are made"
+    )
+    chat_spans: bool = _setting(True, "make a span of each request that an agent makes of a model")
     threads: bool = _setting(True, "carry the active run into threads and executors started inside it")
     sigterm_flush: bool = _setting(
         True, "send what is queued when SIGTERM arrives and the host has no handler of its own"
     )
     disabled_frameworks: str = _setting("", "comma-separated names of frameworks to leave alone")
     trace_disabled: bool = _setting(False, "install nothing at all")
+    endpoint_named: bool = False
+    """Whether somebody said the endpoint, by variable or to `install()`."""
 
 
 def variable(name: str) -> str:
@@ -80,7 +95,8 @@ def variable(name: str) -> str:
 
 def table() -> tuple[tuple[str, str, Any, str], ...]:
     """(name, variable, default, help) of every setting, for the README and `pdoctor status`."""
-    return tuple((f.name, variable(f.name), f.default, f.metadata["help"]) for f in fields(Settings))
+    listed = [f for f in fields(Settings) if f.metadata]
+    return tuple((f.name, variable(f.name), f.default, f.metadata["help"]) for f in listed)
 
 
 _told: set[str] = set()
@@ -117,17 +133,17 @@ def read(environ: Mapping[str, str] = os.environ) -> tuple[Settings, tuple[str, 
                 problems.append(f"{env}: {error}; no content is kept")
             else:
                 problems.append(f"{env} is ignored: {error}")
-    return replace(Settings(), **chosen), tuple(problems)
+    return replace(Settings(), **chosen, endpoint_named="endpoint" in chosen), tuple(problems)
 
 
 def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """The settings with some replaced by name; unknown names and bad values raise ValueError."""
-    known = {f.name: f.default for f in fields(Settings)}
+    known = {name: default for name, _, default, _ in table()}
     for name in changes:
         if name not in known:
             raise ValueError(f"unknown setting {name!r} (expected one of {', '.join(sorted(known))})")
     parsed = {name: _value(name, value, known[name]) for name, value in changes.items()}
-    return replace(settings, **parsed)
+    return replace(settings, **parsed, endpoint_named=settings.endpoint_named or "endpoint" in parsed)
 
 
 def load_redactor(reference: str) -> Redactor | None:
@@ -148,6 +164,8 @@ def _value(name: str, given: Any, default: Any) -> Any:
         return _not_negative(float(given))
     if name == "content":
         return _content_mode(str(given))
+    if name == "export":
+        return _one_of(EXPORTS, "a way of export", str(given))
     if name == "api_key":
         return usable_key(str(given))
     return str(given)
@@ -165,10 +183,14 @@ def usable_key(given: str) -> str:
 
 
 def _content_mode(given: str) -> str:
-    mode = given.strip().lower()
-    if mode not in CONTENT_MODES:
-        raise ValueError(f"{given!r} is not a content mode (expected one of {', '.join(CONTENT_MODES)})")
-    return mode
+    return _one_of(CONTENT_MODES, "a content mode", given)
+
+
+def _one_of(known: Sequence[str], what: str, given: str) -> str:
+    chosen = given.strip().lower()
+    if chosen not in known:
+        raise ValueError(f"{given!r} is not {what} (expected one of {', '.join(known)})")
+    return chosen
 
 
 def _flag(given: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, overload
 
 from . import raw_loops
 from .calls import Call, new_call
+from .machine import around_of
 from .runs import USER, current
 from .runtime import ACTIVE
 from .wrappers import Enter, Visit, Wrapper, around, around_async, around_async_generator, around_generator
@@ -51,6 +52,8 @@ def wrap_tools(tools: Any) -> Any:
 
 
 def _wrapped(function: Any, *, name: str | None = None) -> Any:
+    if isinstance(function, classmethod | staticmethod):
+        return type(function)(_wrapped(function.__func__, name=name))
     if getattr(function, "__pdoctor_tool__", False):
         return function
     tool_name = name or str(getattr(function, "__name__", type(function).__name__))
@@ -65,9 +68,9 @@ def _entrance(tool_name: str, parameters: tuple[str, ...], doc: str | None) -> E
 
     def enter(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
         frame = current()
-        if frame is not None and frame.call is not None and frame.call.tool == tool_name:
-            return None
         given = _named(parameters, args, kwargs) if args else kwargs
+        if frame is not None and frame.call is not None and around_of(frame, tool_name) is not None:
+            return None
         if raw_loops.in_use():
             claimed = raw_loops.claim(None, tool_name, given)
             if claimed is not None:

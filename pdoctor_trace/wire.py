@@ -11,17 +11,19 @@ from struct import Struct
 from typing import NamedTuple
 
 from . import semconv
-from .capture import Truncated
+from .values import Truncated
 
-AttributeValue = str | bytes | bool | int
-"""Bytes are UTF-8 text already encoded (JSON from `capture`)."""
+AttributeValue = str | bytes | bool | int | tuple[str, ...]
+"""Bytes are UTF-8 text already encoded (JSON from `values`)."""
 
 
+SpanName = tuple[int, int]
+"""(trace id, span id)."""
 Pairs = tuple[AttributeValue | None, ...]
 """Alternating key and value; None values are left out."""
 
 
-_KIND_INTERNAL = b"\x30\x01"
+_KIND_INTERNAL, _KIND_CLIENT = b"\x30\x01", b"\x30\x03"
 _KEYS: dict[str, bytes] = {}
 _MAX_MEMO = 4_096
 
@@ -53,6 +55,8 @@ def _any_value(value: AttributeValue) -> bytes:
         return _sized(b"\x0a", _text(value))
     if isinstance(value, bool):
         return b"\x10\x01" if value else b"\x10\x00"
+    if isinstance(value, tuple):
+        return _sized(b"\x2a", b"".join(_sized(b"\x0a", _any_value(text)) for text in value))
     return b"\x18" + _varint(value & 0xFFFF_FFFF_FFFF_FFFF)
 
 
@@ -120,6 +124,8 @@ class CallRecord(NamedTuple):
     result: bytes | None
     turn: int | None
     has_text: bool | None
+    rare: Mapping[str, AttributeValue] | None = None
+    """Attributes that few calls have."""
 
 
 class _Memo(dict[int, bytes]):
@@ -174,7 +180,7 @@ def call_bytes(record: CallRecord) -> bytes:
     The order of fields is free in protobuf, so what repeats stands in front, encoded already.
     """
     head, run, span_id, parent_id, start, end, error, error_type, step = record[:9]
-    call_id, arguments, result, turn, has_text = record[9:]
+    call_id, arguments, result, turn, has_text, rare = record[9:]
     parts = [
         run,
         head.encoded,
@@ -195,6 +201,8 @@ def call_bytes(record: CallRecord) -> bytes:
             parts.append(_HAS_TEXT if has_text else _HAS_NO_TEXT)
     if type(arguments) is Truncated or type(result) is Truncated:
         parts.append(_TRUNCATED)
+    if rare is not None:
+        parts.append(attribute_bytes(tuple(part for pair in rare.items() for part in pair)))
     if error is not None:
         encoded = _text(error_type or "_OTHER")
         parts += (_ERROR_TYPES[len(encoded)], encoded, _failed(error))
@@ -211,18 +219,28 @@ def span_bytes(
     end_ns: int,
     error: str | None,
     pairs: Pairs,
+    *,
+    client: bool = False,
+    link: SpanName | None = None,
 ) -> bytes:
-    """Any other finished span (of an agent run), likewise; `run` is from `run_bytes`."""
+    """Any other finished span, likewise; `run` is from `run_bytes`, `client`: of a request to a service."""
     ids = _ROOT_IDS(b"\x12\x08", span_id)
     if parent_id:
         ids = _IDS(b"\x12\x08", span_id, b"\x22\x08", parent_id)
     times = _TIMES(b"\x39", start_ns, b"\x41", end_ns)
     failed = b"" if error is None else _failed(error)
-    return _sized(b"\x12", _joined((run, _name(name), ids, times, attribute_bytes(pairs), failed)))
+    named = _name(name, _KIND_CLIENT if client else _KIND_INTERNAL)
+    linked = b"" if link is None else _link(*link)
+    return _sized(b"\x12", _joined((run, named, ids, times, attribute_bytes(pairs), linked, failed)))
 
 
-def _name(name: str) -> bytes:
-    return _sized(b"\x2a", _text(name)) + _KIND_INTERNAL
+def _link(trace_id: int, span_id: int) -> bytes:
+    """A span of another trace that this one goes on from."""
+    return _sized(b"\x6a", b"\x0a\x10" + trace_id.to_bytes(16, "big") + _ROOT_IDS(b"\x12\x08", span_id))
+
+
+def _name(name: str, kind: bytes = _KIND_INTERNAL) -> bytes:
+    return _sized(b"\x2a", _text(name)) + kind
 
 
 def _failed(message: str) -> bytes:
@@ -230,12 +248,12 @@ def _failed(message: str) -> bytes:
 
 
 def request_bytes(
-    spans: Iterable[bytes], resource: Mapping[str, AttributeValue], scope: str, version: str
+    spans: Iterable[bytes], resource: Mapping[str, AttributeValue], scope: str, version: str, schema: str
 ) -> bytes:
-    """An ExportTraceServiceRequest around encoded spans."""
+    """An ExportTraceServiceRequest around encoded spans; `schema` is the URL of their attributes' schema."""
     flat = tuple(part for pair in resource.items() for part in pair)
     scope_field = _sized(b"\x0a", _sized(b"\x0a", _text(scope)) + _sized(b"\x12", _text(version)))
-    scope_spans = _sized(b"\x12", scope_field + b"".join(spans))
+    scope_spans = _sized(b"\x12", scope_field + b"".join(spans) + _sized(b"\x1a", _text(schema)))
     return _sized(b"\x0a", _sized(b"\x0a", _attributes(flat, b"\x0a")) + scope_spans)
 
 

@@ -11,8 +11,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from typing import Any, Generic, TypeVar
 
 from . import sdkspans
-from .calls import Call, kind_of, not_executed
+from .calls import Call, kind_of
 from .harmless import guarded, note
+from .machine import finish
 from .runs import CURRENT, Frame, OpenRun
 from .runtime import recording
 
@@ -59,6 +60,9 @@ class RunVisit(Visit):
 
     __slots__ = ("run",)
 
+    unseen = False
+    """Whether tools may run where its adapter does not see it: functions or other processes of the host."""
+
     def __init__(self, run: OpenRun) -> None:
         super().__init__(run)
         self.run = run
@@ -71,9 +75,11 @@ class RunVisit(Visit):
 
     def end(self, error: BaseException | None) -> None:
         """Report what was asked for and never taken up, then the run itself."""
-        for request in self.run.take_all_requests():
-            not_executed(request, self.run.source, self.run)
-        self.run.close(error)
+        run = self.run
+        if error is not None:
+            run.pause = None
+        finish(run, run.source, unseen=self.unseen, ended=error is None)
+        run.close(error)
 
 
 class Attempt(Visit):
@@ -192,15 +198,24 @@ class Watcher:
 
     __slots__ = ()
 
+    def waits(self) -> None:
+        """The host waits for the next item."""
+
     def item(self, item: Any) -> None:
         """The host is about to get this item."""
+
+    def raised(self, error: BaseException) -> None:
+        """The stream broke; `ended` follows."""
 
     def ended(self) -> None:
         """The stream is exhausted, or the host stopped reading."""
 
 
+_NOBODY = Watcher()
+
+
 def watch_generator(begin: Callable[[Any], Watcher | None]) -> Wrapper:
-    """Look at the items of a generator method; `begin` is asked when the first one has come."""
+    """Look at the items of a generator method; `begin` is asked when the host wants the first one."""
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         items = wrapped(*args, **kwargs)
@@ -220,33 +235,37 @@ def watch_async_generator(begin: Callable[[Any], Watcher | None]) -> Wrapper:
 
 
 def _watched(items: Any, begin: Callable[[Any], Watcher | None], instance: Any) -> Iterator[Any]:
-    watcher = None
+    watcher = guarded(begin, instance) or _NOBODY
     try:
+        guarded(watcher.waits)
         for item in items:
-            watcher = watcher or guarded(begin, instance)
-            if watcher is not None:
-                guarded(watcher.item, item)
+            guarded(watcher.item, item)
             yield item
+            guarded(watcher.waits)
+    except BaseException as error:
+        guarded(watcher.raised, error)
+        raise
     finally:
         items.close()
-        if watcher is not None:
-            guarded(watcher.ended)
+        guarded(watcher.ended)
 
 
 async def _async_watched(
     items: Any, begin: Callable[[Any], Watcher | None], instance: Any
 ) -> AsyncIterator[Any]:
-    watcher = None
+    watcher = guarded(begin, instance) or _NOBODY
     try:
+        guarded(watcher.waits)
         async for item in items:
-            watcher = watcher or guarded(begin, instance)
-            if watcher is not None:
-                guarded(watcher.item, item)
+            guarded(watcher.item, item)
             yield item
+            guarded(watcher.waits)
+    except BaseException as error:
+        guarded(watcher.raised, error)
+        raise
     finally:
         await items.aclose()
-        if watcher is not None:
-            guarded(watcher.ended)
+        guarded(watcher.ended)
 
 
 def _steps(
@@ -294,7 +313,8 @@ async def _async_steps(
                 sent = yield item
             except GeneratorExit:
                 if hasattr(steps, "aclose"):
-                    await steps.aclose()
+                    closing = steps.aclose()
+                    await (closing if visit is None else _awaited_in_frame(visit.frame, closing))
                 raise
             except BaseException as error:
                 if not hasattr(steps, "athrow"):

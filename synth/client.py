@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import quote
 
@@ -28,6 +29,29 @@ RETRY_PAUSES = (0.05, 0.5)
 """Seconds before a request is sent again."""
 LONGEST_SAID = 500
 """Characters shown of an answer that is not the collector's."""
+
+
+class NoAnswer(BadInput):
+    """The collector is not there or fails, whatever it was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What waits at a collector to be judged."""
+
+    due: int
+    """Runs that wait now."""
+    lag: float
+    """Seconds that the first of them has waited."""
+    judged: int
+    """Judgements so far."""
+
+    def stands_where(self, before: Backlog | None) -> bool:
+        """Whether nothing was judged since."""
+        return before is not None and self.judged <= before.judged and self.due >= before.due
+
+    def __str__(self) -> str:
+        return f"{self.due} to judge (the first for {self.lag:.0f} s)" if self.due else "nothing waits"
 
 
 class AsJson(Protocol):
@@ -77,13 +101,43 @@ class Collector:
     def run(self, run_id: str) -> dict[str, Any] | None:
         """The run as it stands, None while nothing of it is known."""
         response = self._send("GET", f"/runs/{quote(run_id, safe='')}")
-        return None if response.status_code == 404 else dict(_answer(response))
+        return None if response.status_code == 404 else self.whole(dict(_answer(response)))
+
+    def whole(self, run: dict[str, Any]) -> dict[str, Any]:
+        """A run with all of its calls, where the collector handed out the first of many."""
+        path = f"/runs/{run['id']}"
+        cursor = run.get("calls_cursor")
+        while cursor:
+            page = self.get(f"{path}/calls", cursor=cursor)
+            run["calls"] += page["items"]
+            cursor = page["cursor"]
+        if run.get("record", run) is None:
+            run["record"] = self.get(f"{path}/record")
+        return run
+
+    def record(self, run_id: str) -> dict[str, Any]:
+        """The run as `pdoctor check` reads it."""
+        return dict(self.get(f"/runs/{quote(run_id, safe='')}/record"))
 
     def run_of(self, agent: str, session: str) -> dict[str, Any] | None:
         """The newest run of an agent with this conversation id, None while there is none."""
         newest = self.get("/runs", agent=agent, limit=100)["items"]
         found = next((item["id"] for item in newest if item["session"] == session), None)
         return None if found is None else self.run(found)
+
+    def backlog(self) -> Backlog:
+        """What waits to be judged, by the collector's metrics."""
+        response = self._send("GET", f"{self.url}/metrics")
+        if not response.is_success:
+            _answer(response)
+        try:
+            found = _sums(response.text)
+            project = "" if "pdoctor_runs_due" in found else "project_"  # a key may read its project only
+            due, lag = (found[f"pdoctor_{project}{name}"] for name in ("runs_due", "check_lag_seconds"))
+            judged = found.get("pdoctor_project_runs", 0.0) - found["pdoctor_project_runs_waiting"]
+        except (KeyError, ValueError) as error:
+            raise BadInput(f"{response.url} shows no metrics of a collector") from error
+        return Backlog(int(due), lag, int(found.get("pdoctor_runs_judged_total", judged)))
 
     def pages(self, path: str, **parameters: Any) -> Iterator[dict[str, Any]]:
         """Every item of a list that is handed out in pages."""
@@ -118,7 +172,18 @@ class Collector:
             return self._http.request(method, path, **content)
         except httpx.TransportError as error:
             hint = "start one with `pdoctor serve`"
-            raise BadInput(f"no collector answers at {self.url} ({error}): {hint}") from error
+            raise NoAnswer(f"no collector answers at {self.url} ({error}): {hint}") from error
+
+
+def _sums(text: str) -> dict[str, float]:
+    """Metric -> the sum of its rows, of Prometheus's text format."""
+    found: dict[str, float] = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            row, _, value = line.rpartition(" ")
+            name = row.partition("{")[0]
+            found[name] = found.get(name, 0.0) + float(value)
+    return found
 
 
 def _usable(key: str) -> str:
@@ -137,14 +202,18 @@ def _answer(response: httpx.Response) -> Any:
     try:
         body = response.json()
     except ValueError as error:
-        raise BadInput(f"{_told(response)} and no JSON: is that a collector?") from error
+        raise _kind(response)(f"{_told(response)} and no JSON: is that a collector?") from error
     if response.is_success:
         return body
     problem = body.get("error") if isinstance(body, dict) else None
     problem = problem if isinstance(problem, dict) else {}
     hint = "set PDOCTOR_API_KEY" if response.status_code == 401 else problem.get("hint")
     said = "; ".join(filter(None, (problem.get("message"), hint)))
-    raise BadInput(said or f"{_told(response)}: {response.text[:LONGEST_SAID]}")
+    raise _kind(response)(said or f"{_told(response)}: {response.text[:LONGEST_SAID]}")
+
+
+def _kind(response: httpx.Response) -> type[BadInput]:
+    return NoAnswer if response.is_server_error else BadInput
 
 
 def _told(response: httpx.Response) -> str:

@@ -29,12 +29,16 @@ from synth.observed.run import Run
 
 if TYPE_CHECKING:
     from synth.cases.case import Case
-    from synth.policies import PolicyResult, PolicySet, SeenNames
+    from synth.policies import Part, PolicyResult, PolicySet, SeenNames
 
 T = TypeVar("T")
 
-LIMIT_SECONDS = 30.0
-"""One question, all Z3 calls of it together."""
+LIMIT_SECONDS = 15.0
+"""One question, or one policy of it: 5 s beyond what judging by all policies of a run may take."""
+START_SECONDS = 60.0
+"""To load what the first question needs."""
+STOPS = 3
+"""So often a child is stopped at a policy of one run; what comes after the last of them is given up."""
 JOBS_PER_PROCESS = 20_000
 """A child is replaced after so many questions: Z3 keeps some memory of each."""
 MAX_FRAME = 1 << 30
@@ -45,6 +49,9 @@ _CHILD = "from synth.judge_process import serve; serve()"
 
 class JudgeFailed(SynthError):
     """The child overran its limit or died; the question has no answer."""
+
+    at: str | None = None
+    """The policy at which it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +65,15 @@ class SolverProcess:
     """`judge` and `judge_policies` in a child process; safe to share between threads (one at a time)."""
 
     def __init__(
-        self, *, limit_seconds: float = LIMIT_SECONDS, jobs_per_process: int = JOBS_PER_PROCESS
+        self,
+        *,
+        limit_seconds: float = LIMIT_SECONDS,
+        jobs_per_process: int = JOBS_PER_PROCESS,
+        first: Callable[[], None] | None = None,
     ) -> None:
+        """`first` is asked of each new child, and may take the time that loading what it needs takes."""
         self.limit_seconds, self.jobs_per_process = limit_seconds, jobs_per_process
+        self._first = first
         self.kills = 0
         """Children that overran or died so far."""
         self._lock = threading.Lock()
@@ -86,33 +99,46 @@ class SolverProcess:
         rules: Rules | None = None,
         *,
         names: SeenNames | None = None,
+        part: Part | None = None,
     ) -> tuple[PolicyResult, ...]:
         """`synth.policies.judge_policies` with a hard limit; undecided where no child answered.
 
-        The child reads the text of the policies again.
+        The child reads the text of the policies again, and says at which policy it is: the next child
+        passes over the policy at which one had to be stopped.
         """
-        from synth.policies import PolicyResult
+        from synth.policies.kinds.duty import Judged
 
         rules = rules or Rules()
-        for asked in (rules, replace(rules, z3="off")):
+        stopped: list[str] = []
+        asked = rules
+        for attempt in range(STOPS + 1):
+            until = stopped[-1] if len(stopped) == STOPS else None
+            question = (policies.source, policies.file, run, asked, names, part, tuple(stopped), until)
             try:
-                results: tuple[PolicyResult, ...] = self._ask(
-                    _judge_policies, policies.source, policies.file, run, asked, names
-                )
+                results: tuple[PolicyResult, ...] = self._ask(_judge_policies, *question)
             except JudgeFailed as failed:
                 reason = str(failed)
+                if failed.at is not None:
+                    stopped.append(failed.at)
+                elif attempt > 0:
+                    break
+                else:
+                    asked = replace(rules, z3="off")
             else:
                 return results
         said = f"The run could not be judged: {reason}"
-        return tuple(
-            PolicyResult(run.id, policy.id, "undecided", (), said, policy.severity)
-            for policy in policies.policies
-        )
+        found = Judged("undecided", (), said)
+        return tuple(policies.result(run, policy, found) for policy in policies.policies)
 
     def ask(self, work: Callable[..., T], *arguments: Any) -> T:
         """Any importable function in the child; JudgeFailed if it overran or died."""
         answer: T = self._ask(work, *arguments)
         return answer
+
+    def stop(self) -> None:
+        """Kill the child, from any thread: the question that it is at fails."""
+        if (child := self._child) is not None:
+            child.stop()
 
     def close(self) -> None:
         """End the child; the next question starts a new one."""
@@ -129,16 +155,22 @@ class SolverProcess:
         with self._lock:
             if self._child is not None and self._child.jobs >= self.jobs_per_process:
                 self._drop()
-            if self._child is None:
-                self._child = _Child()
             try:
+                if self._child is None:
+                    self._child = _Child()
+                    if self._first is not None:
+                        self._child.ask((self._first, ()), START_SECONDS)
                 answer = self._child.ask((work, arguments), self.limit_seconds)
             except (JudgeFailed, OSError, EOFError, pickle.UnpicklingError) as problem:
                 self.kills += 1
+                failed = (
+                    problem
+                    if isinstance(problem, JudgeFailed)
+                    else JudgeFailed(f"the judging process died ({type(problem).__name__})")
+                )
+                failed.at = self._child.at if self._child is not None else None
                 self._drop()
-                raise problem if isinstance(problem, JudgeFailed) else JudgeFailed(
-                    f"the judging process died ({type(problem).__name__})"
-                ) from None  # fmt: skip
+                raise failed from None
         for case in answer.disagreements:
             DISAGREEMENTS.add(case)
         if answer.error is not None:
@@ -163,20 +195,29 @@ class _Child:
             close_fds=True,
         )
         self.jobs = 0
+        self.at: str | None = None
+        """The policy that it judges by just now."""
 
     def ask(self, question: Any, limit: float) -> _Answer:
-        """Send one question and wait for its answer, at most `limit` seconds."""
+        """Send one question and wait for its answer, at most `limit` seconds for each policy."""
         self.jobs += 1
-        deadline = time.monotonic() + limit
+        self.at = None
         sender, receiver = self._process.stdin, self._process.stdout
         if sender is None or receiver is None:
             raise EOFError
         _send(sender, question)
-        (length,) = _LENGTH.unpack(_read_by(receiver, _LENGTH.size, deadline, limit))
-        answer = pickle.loads(_read_by(receiver, length, deadline, limit))
-        if not isinstance(answer, _Answer):
-            raise EOFError
-        return answer
+        while True:
+            deadline = time.monotonic() + limit
+            (length,) = _LENGTH.unpack(_read_by(receiver, _LENGTH.size, deadline, limit))
+            answer = pickle.loads(_read_by(receiver, length, deadline, limit))
+            if isinstance(answer, _Answer):
+                return answer
+            if not isinstance(answer, str):
+                raise EOFError
+            self.at = answer
+
+    def stop(self) -> None:
+        self._process.kill()
 
     def kill(self) -> None:
         self._process.kill()
@@ -220,11 +261,21 @@ def serve() -> None:
     """Answer questions until the parent's pipe closes; then end at once, whatever Z3 is doing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
     answers = os.fdopen(os.dup(1), "wb")
+    _told.append(lambda policy: _send(answers, policy))
     os.dup2(2, 1)  # what a library prints must not end up between the answers
     questions: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, questions), daemon=True).start()
     while True:
         _send(answers, _answered(questions.get()))
+
+
+_told: list[Callable[[str], None]] = []
+"""Where a child says at which policy it is."""
+
+
+def telling() -> Callable[[str], None] | None:
+    """What a function that is asked in the child tells each policy to; None outside of one."""
+    return _told[0] if _told else None
 
 
 def _receive(stream: IO[bytes], questions: queue.SimpleQueue[bytes]) -> None:
@@ -261,12 +312,21 @@ def _judge(case: Case, run: Run, rules: Rules) -> Verdict:
 
 
 def _judge_policies(
-    text: str, file: str | None, run: Run, rules: Rules, names: SeenNames | None
+    text: str,
+    file: str | None,
+    run: Run,
+    rules: Rules,
+    names: SeenNames | None,
+    part: Part | None,
+    skip: tuple[str, ...],
+    until: str | None,
 ) -> tuple[PolicyResult, ...]:
-    from synth.policies import judge_policies
+    from synth.policies import RunBudget, judge_policies
     from synth.policies.load import policies_from_text
 
-    return judge_policies(policies_from_text(text, file), run, rules=rules, names=names)
+    policies = policies_from_text(text, file)
+    budget = RunBudget(rules, skip=skip, until=until, at=telling())
+    return judge_policies(policies, run, rules=rules, names=names, part=part, budget=budget)
 
 
 def _without_z3(verdict: Verdict, reason: str) -> Verdict:

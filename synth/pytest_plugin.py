@@ -6,7 +6,8 @@
 
 Marker arguments: `cases` (how many, or a file of cases), `seed`, and every other field of
 `synth.cases.generate.Options`. `check` takes an agent as `pdoctor test` does, or a function that can be
-imported; it runs in a process of its own, traced, and a collector judges it.
+imported; it runs in a process of its own, traced, and a collector judges it. A run that says nothing about
+the agent, because its model's endpoint refused for example, is an error, not a failure.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from synth.cases.case import Case
     from synth.experiments.harness import Harness
     from synth.experiments.trial import Result
+    from synth.formal import Trouble
     from synth.simulated_model import SimulatedModel
 
 __all__ = ["Bench", "Pdoctor", "synth"]
@@ -54,6 +56,19 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "pdoctor(cases=3, seed=1, **options): run once per synthesized case; see synth.pytest_plugin",
     )
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+    made = yield
+    raised = call.when == "call" and call.excinfo is not None
+    case = getattr(item, "funcargs", {}).get("pdoctor") if raised else None
+    if isinstance(case, Pdoctor) and case.untested:
+        made.get_result().pdoctor_untested = True
+
+
+def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
+    return ("error", "E", "ERROR") if getattr(report, "pdoctor_untested", False) else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -98,7 +113,7 @@ class Bench:
             base_url=config.getoption("--pdoctor-base-url"),
             environment={"PDOCTOR_AGENT_PATH": os.pathsep.join(filter(None, sys.path))},
         )
-        self.harness: Harness = Harness(url, options, self.simulated)
+        self.harness: Harness = Harness(url, options, self.simulated, say=complain)
 
     def _judge(self, url: str | None) -> tuple[subprocess.Popen[str] | None, str]:
         """The collector that was named, or one of our own on a free port."""
@@ -137,15 +152,23 @@ class Pdoctor:
 
     def __init__(self, case: Case, bench: Bench) -> None:
         self.case = case
+        self.untested = False
+        """The test ended because a run said nothing about its agent."""
         self._bench = bench
 
     def check(self, agent: str | Callable[..., Any], model: str | None = None) -> Result:
-        """Run the agent on the case; fails the test with an explanation unless the plan is right."""
+        """Run the agent on the case; fails the test with an explanation unless the plan is right.
+
+        A run that says nothing about the agent ends the test as an error.
+        """
         __tracebackhide__ = True
         name = agent if isinstance(agent, str) else _importable(agent)
         result = self._run(name, self.case, model)
         if result.outcome == "pass":
             return result
+        if result.trouble is not None:
+            self.untested = True
+            return pytest.fail(explain_trouble(result, result.trouble), pytrace=False)
         # What runs into its time limit would do so again and again.
         worth_shrinking = result.outcome == "fail" and result.status != "timeout"
         smallest = self._shrunk(name, model) if worth_shrinking else result
@@ -177,6 +200,10 @@ class Pdoctor:
         return failed.get(shrink(self.case, fails).paragraph)
 
 
+def complain(text: str) -> None:
+    sys.stderr.write(f"pdoctor: {text}\n")
+
+
 def _importable(agent: Callable[..., Any]) -> str:
     """`module:name`, by which the worker process finds the function again."""
     name = f"{agent.__module__}:{agent.__qualname__}"
@@ -198,11 +225,24 @@ def explain(result: Result, smallest: Result | None) -> str:
     )
 
 
+def explain_trouble(result: Result, trouble: Trouble) -> str:
+    """What kept the agent from being tested, the endpoint's own words first."""
+    from synth.experiments.tally import in_words
+
+    about = f"{result.agent} on {result.model}, case {result.case_id}"
+    lines = [f"{in_words(trouble)}: planning was not tested", about]
+    return "\n".join([*lines, *([f"the agent ended with: {result.error}"] if result.error else [])])
+
+
 def explain_one(result: Result) -> str:
     """Outcome, rules, findings and calls of one run."""
+    from synth.policies.told import told, violated
+
     case, verdict = result.case or {}, result.verdict or {}
     findings = [f for f in verdict.get("findings", ()) if f["type"] != "note"]
+    policies = violated((result.run or {}).get("policies", ()))
     blamed = {position for finding in findings for position in finding["calls"]}
+    blamed |= {position for policy in policies for position in policy["violations"]}
     calls = (result.run or {}).get("calls", ())
     lines = [
         f"{result.agent} on {result.model}, case {result.case_id}: {result.outcome}"
@@ -212,6 +252,7 @@ def explain_one(result: Result) -> str:
         f"Rules: {case.get('paragraph', '')}",
         "",
         *(f"  * {finding['explanation']}" for finding in findings),
+        *("  * " + "\n    ".join(told(policy)) for policy in policies),
         "",
         "Calls:" if calls else "No calls were seen.",
         *(f"  {'>' if at in blamed else ' '} {at}. {call['name']}" for at, call in enumerate(calls)),

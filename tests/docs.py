@@ -99,11 +99,16 @@ def collector_settings_table(of: type[Settings] = Settings) -> str:
     _name_variables(verb, "PDOCTOR_SERVE")
     defaults = {one.name: one.default for one in fields(of)}
     rows = [
-        (f"`{one.opts[0]}`", f"`{one.envvar}`", shown(defaults[one.name]), one.help)
+        (f"`{one.opts[0]}`", variables_of(one), shown(defaults[one.name]), one.help)
         for one in verb.params
         if isinstance(one, click.Option)
     ]
     return markdown(("option", "variable", "default", "what it does"), rows)
+
+
+def variables_of(option: click.Option) -> str:
+    named = [option.envvar] if isinstance(option.envvar, str) else option.envvar or ()
+    return " or ".join(f"`{name}`" for name in named)
 
 
 def shown(default: object) -> str:

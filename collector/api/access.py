@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
-from collector.access import bearer
+from collector.access import ANY, DEFAULT_PROJECT, bearer
 from collector.service import Service
 
 COOKIE = "pdoctor_key"
@@ -21,11 +21,32 @@ class Access:
     """Row id."""
     project_name: str
     actor: str
+    scopes: frozenset[str]
+
+    @property
+    def now(self) -> float:
+        """Unix seconds by the collector's clock."""
+        return self.service.clock()
+
+    @property
+    def everywhere(self) -> bool:
+        """Admins of the default project run the collector: for them it has no borders of projects."""
+        return self.project_name == DEFAULT_PROJECT
 
 
 async def reader(request: Request) -> Access:
     """May read the project's data."""
     return await _access(request, "read")
+
+
+async def metrics_reader(request: Request) -> Access:
+    """May read the project's metrics."""
+    return await _access(request, "metrics")
+
+
+async def anybody(request: Request) -> Access:
+    """Has a key, where there are any."""
+    return await _access(request, ANY)
 
 
 async def writer(request: Request) -> Access:
@@ -43,4 +64,4 @@ async def _access(request: Request, scope: str) -> Access:
     token = bearer(request.headers.get("authorization")) or request.cookies.get(COOKIE)
     grant = await service.grant(token, scope)
     request.scope.update(project=grant.project_name, actor=grant.actor)  # for the log
-    return Access(service, grant.project, grant.project_name, grant.actor)
+    return Access(service, grant.project, grant.project_name, grant.actor, grant.scopes)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import json
 from collections.abc import Callable
 from typing import Any
 
-import orjson
 from fastapi import Response
 from fastapi.routing import APIRoute
 
-from collector.api.views import printable
+from collector.api.views import encoded
 
 
 class JsonRoute(APIRoute):
@@ -25,14 +23,6 @@ class JsonRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         status = options.get("status_code") or 200
         super().__init__(path, _answering(endpoint, status), **{**options, "response_model": None})
-
-
-def encoded(said: Any) -> bytes:
-    """JSON of what an endpoint returns; senders' bytes, huge integers and depths are in it somehow."""
-    try:
-        return orjson.dumps(said, option=orjson.OPT_NON_STR_KEYS)
-    except TypeError:
-        return json.dumps(printable(said)).encode()
 
 
 def _answering(endpoint: Callable[..., Any], status: int) -> Callable[..., Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from typing import Annotated, Any
 
 import orjson
@@ -17,11 +16,14 @@ from collector.api.answers import JsonRoute
 from collector.api.bodies import documents, json_object, raw_body, reject_unknown
 from collector.errors import BadRequest, NotFound
 from collector.judging.bind import case_texts
+from collector.judging.names import names_of, warnings
 from collector.judging.policies import read_policies
 from collector.model import Binding
 from collector.store import catalog, keys
 from synth.cases import case_from_json
-from synth.errors import BadInput
+from synth.errors import BadInput, SynthError
+from synth.formal import Trouble, trouble_from_json
+from synth.policies import SeenNames
 
 router = APIRouter(prefix="/api/v1", tags=["cases and policies"], route_class=JsonRoute)
 Reader = Annotated[Access, Depends(reader)]
@@ -51,7 +53,7 @@ def _put_cases(access: Access, found: list[Any]) -> dict[str, Any]:
         texts[case.id] = case_texts(case)
     if not bodies:
         raise BadRequest("no case was sent", "send one object, a list, or JSON lines")
-    catalog.put_cases(access.service.store, access.project, bodies, now=time.time(), texts=texts)
+    catalog.put_cases(access.service.store, access.project, bodies, now=access.now, texts=texts)
     access.service.wake()
     return {"stored": len(bodies), "ids": list(bodies)}
 
@@ -87,7 +89,7 @@ async def put_bindings(access: Writer, request: Request) -> dict[str, Any]:
 def _put_bindings(access: Access, bindings: list[Binding]) -> None:
     service = access.service
     catalog.bind(
-        service.store, access.project, bindings, now=time.time(), grace=service.settings.grace_seconds
+        service.store, access.project, bindings, now=service.clock(), grace=service.settings.grace_seconds
     )
     service.wake()
 
@@ -97,7 +99,7 @@ def binding_from_json(said: Any, number: int) -> Binding:
     where = f"binding {number}"
     if not isinstance(said, dict):
         raise BadRequest(f"{where} is no object", 'expected {"trace_id", "case_id", "status"?, ...}')
-    reject_unknown(said, {"trace_id", "case_id", "status", "wall_seconds", "iterations"}, where)
+    reject_unknown(said, {"trace_id", "case_id", "status", "wall_seconds", "iterations", "trouble"}, where)
     trace_id, case_id, status = said.get("trace_id"), said.get("case_id"), said.get("status")
     if not isinstance(trace_id, str) or not HEX32.fullmatch(trace_id.lower()):
         raise BadRequest(f"{where}: trace_id is {_brief(trace_id)}", "expected 32 hex digits")
@@ -109,7 +111,16 @@ def binding_from_json(said: Any, number: int) -> Binding:
         trace_id.lower(), case_id, status,
         wall_seconds=_number(said.get("wall_seconds"), f"{where}: wall_seconds"),
         iterations=_count(said.get("iterations"), f"{where}: iterations"),
+        trouble=_trouble(said.get("trouble"), where),
     )  # fmt: skip
+
+
+def _trouble(said: Any, where: str) -> Trouble | None:
+    try:
+        return trouble_from_json(said)
+    except BadInput as bad:
+        hint = 'expected {"kind", "status", "message"}'
+        raise BadRequest(f"{where}: {bad.field}: {bad.message}", hint) from None
 
 
 def _number(value: Any, where: str) -> float | None:
@@ -135,10 +146,11 @@ def _brief(value: Any) -> str:
 
 @router.get("/policies")
 def list_policies(access: Reader) -> dict[str, Any]:
-    """Active policy files."""
+    """Active policy files, each with warnings of the tools that no run of the project shows."""
     with access.service.store.read() as connection:
         rows = catalog.active_policies(connection, access.project)
-    return {"items": [policy_item(row) for row in rows], "cursor": None}
+        names = names_of(connection, access.project)
+    return {"items": [{**policy_item(row), "warnings": warned(row, names)} for row in rows], "cursor": None}
 
 
 @router.get("/policies/{name}")
@@ -174,11 +186,13 @@ def _put_policy(access: Access, name: str, text: str) -> dict[str, Any]:
         raise BadRequest(
             f"{name[:80]!r} is no name of a policy file", "use letters, digits, dot, dash, underscore"
         )
-    read_policies(name, text)
-    version = catalog.put_policy(access.service.store, access.project, name, text, now=time.time())
+    policies = read_policies(name, text)
+    version = catalog.put_policy(access.service.store, access.project, name, text, now=access.now)
     _note(access, "policy.put", f"{name} version {version}")
     access.service.wake()
-    return {"name": name, "version": version}
+    with access.service.store.read() as connection:
+        names = names_of(connection, access.project)
+    return {"name": name, "version": version, "warnings": warnings(policies, names)}
 
 
 @router.delete("/policies/{name}")
@@ -191,7 +205,15 @@ def drop_policy(access: Writer, name: str) -> dict[str, Any]:
 
 def _note(access: Access, action: str, subject: str) -> None:
     with access.service.store.write() as connection:
-        keys.record(connection, access.project, access.actor, action, subject, now=time.time())
+        keys.record(connection, access.project, access.actor, action, subject, now=access.now)
+
+
+def warned(row: Any, names: SeenNames | None) -> list[dict[str, Any]]:
+    """The warnings of a stored file; none of one that cannot be read any more, whose log tells why."""
+    try:
+        return warnings(read_policies(row["name"], row["text"]), names)
+    except SynthError:
+        return []
 
 
 def policy_item(row: Any) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from synth.formal import TROUBLES
+
 Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string"}
@@ -57,9 +59,9 @@ def listing(item: Schema, **more: Schema) -> Schema:
     return record({"items": several(item), "cursor": maybe(TEXT), **more})
 
 
-OUTCOME = one_of("pass", "fail", "open", "undecided")
+OUTCOME = one_of("pass", "fail", "open", "undecided", "error")
 CALLS = several(COUNT)
-SCOPE = one_of("ingest", "read", "write", "admin")
+SCOPE = one_of("ingest", "read", "write", "metrics", "admin")
 
 SCHEMAS: dict[str, Schema] = {
     "Error": described("Every failure outside OTLP: a stable word, what is wrong, and what to do.", record(
@@ -72,9 +74,13 @@ SCHEMAS: dict[str, Schema] = {
         seed=ANY, mode=one_of("order", "timed"), query=TEXT, paragraph=TEXT, topic=TEXT,
         valid_plans=maybe(COUNT), options=OPEN,
     )),
+    "Trouble": described("What ended a run instead of its agent, whose planning was not tested.", record(
+        {"kind": one_of(*TROUBLES)}, status=maybe(COUNT), message=maybe(TEXT)
+    )),
     "Binding": record(
         {"trace_id": HEX32, "case_id": TEXT},
         status=maybe(one_of("ok", "timeout", "crash")), wall_seconds=maybe(NUMBER), iterations=maybe(COUNT),
+        trouble=maybe(ref("Trouble")),
     ),
     "RecordedCall": record(
         {"name": TEXT}, id=maybe(TEXT), arguments=ANY, result=ANY, error=ANY, start=ANY, end=ANY
@@ -82,6 +88,7 @@ SCHEMAS: dict[str, Schema] = {
     "RunRecord": described("A run in the neutral form of files.", record(
         {"run_id": TEXT, "calls": several(ref("RecordedCall"))},
         case_id=maybe(TEXT), query=maybe(TEXT), tools=maybe(several(TEXT)), status=TEXT,
+        trouble=maybe(ref("Trouble")),
     )),
     "Finding": described("One violated constraint of a case.", record(
         {"type": TEXT, "code": TEXT, "sentence": maybe(COUNT), "calls": CALLS, "explanation": TEXT},
@@ -90,13 +97,20 @@ SCHEMAS: dict[str, Schema] = {
     "Verdict": record(
         {"run_id": TEXT, "case_id": maybe(TEXT), "outcome": OUTCOME, "error_type": maybe(TEXT),
          "findings": several(ref("Finding")), "dead_at": maybe(COUNT), "repair": ANY, "decided_by": ANY},
-        z3_ms=ANY,
+        z3_ms=ANY, trouble=maybe(ref("Trouble")),
     ),
     "PolicyResult": record(
         {"run_id": TEXT, "policy": TEXT,
          "verdict": one_of("ok", "violated", "not_applicable", "undecided", "unsupported"),
-         "violations": CALLS, "explanation": TEXT},
+         "violations": CALLS, "explanation": TEXT,
+         "text": maybe(TEXT), "file": maybe(TEXT), "version": maybe(COUNT), "sentence": maybe(TEXT),
+         "span": maybe(CALLS), "repair": maybe(ref("Repair"))},
+        pending=FLAG,
     ),
+    "Repair": described("What would have kept a policy; a call that was not made is null in `calls`.", record(
+        {"order": several(TEXT), "calls": several(maybe(COUNT)), "moved": CALLS, "dropped": CALLS,
+         "added": several(record({"name": TEXT, "arguments": OPEN})), "proved": several(TEXT)},
+    )),
     "Run": record(
         {"id": RUN_ID, "agent": maybe(TEXT), "service": maybe(TEXT), "case_id": maybe(TEXT),
          "outcome": maybe(OUTCOME), "error_type": maybe(TEXT), "complete": FLAG, "judged": FLAG,
@@ -109,18 +123,25 @@ SCHEMAS: dict[str, Schema] = {
         {"at": maybe(TIME), "outcome": maybe(OUTCOME), "error_type": maybe(TEXT)},
         verdict=maybe(ref("Verdict")), policies=several(ref("PolicyResult")), problems=several(TEXT),
     ),
+    "Call": record({"name": TEXT, "index": COUNT, "span_id": maybe(TEXT)}),
     "RunDetail": {
         "allOf": [
             ref("Run"),
             record(
-                {"calls": several(record({"name": TEXT, "index": COUNT, "span_id": maybe(TEXT)})),
+                {"calls": several(ref("Call")),
                  "query": maybe(TEXT), "tools": maybe(several(TEXT)), "status": TEXT,
                  "verdict": maybe(ref("Verdict")), "policies": several(ref("PolicyResult")),
-                 "metrics": OPEN, "problems": several(TEXT), "history": several(ref("Conclusion")),
-                 "record": OPEN},
+                 "metrics": OPEN, "problems": several(TEXT), "suggested_rules": several(TEXT),
+                 "history": several(ref("Conclusion")), "record": maybe(OPEN)},
+                calls_cursor=maybe(TEXT), trouble=maybe(ref("Trouble")), parts=several(ref("Part")),
+                waits=maybe(ref("Part")),
             ),
         ]
     },
+    "Part": described("A part of a run that waits, or that another process went on with.", record(
+        {"run_id": RUN_ID, "trace_id": HEX32, "started_at": maybe(TEXT), "ended_at": maybe(TEXT),
+         "calls": COUNT, "state": maybe(one_of("paused", "unanswered")), "reason": maybe(TEXT)},
+    )),
     "Span": record(
         {"trace_id": HEX32, "span_id": HEX16, "parent_id": maybe(HEX16), "name": TEXT, "start_ns": ANY,
          "end_ns": ANY, "status": ANY, "attributes": OPEN, "events": several(OPEN), "resource": OPEN},
@@ -129,7 +150,7 @@ SCHEMAS: dict[str, Schema] = {
     "FindingRow": record(
         {"id": COUNT, "run_id": RUN_ID, "rule": TEXT, "type": TEXT, "code": TEXT, "tool": maybe(TEXT),
          "sentence": maybe(COUNT), "calls": CALLS, "explanation": TEXT},
-        agent=maybe(TEXT), case_id=maybe(TEXT),
+        agent=maybe(TEXT), case_id=maybe(TEXT), text=maybe(TEXT), file=maybe(TEXT), version=maybe(COUNT),
     ),
     "Stats": record(
         {"runs": COUNT, "spans": COUNT, "unchecked": COUNT, "outcomes": OPEN, "error_types": OPEN}
@@ -142,19 +163,28 @@ SCHEMAS: dict[str, Schema] = {
     },
     "CheckAnswer": record(
         {"run_id": TEXT, "outcome": maybe(OUTCOME), "verdict": maybe(ref("Verdict")),
-         "policies": several(ref("PolicyResult")), "metrics": OPEN},
+         "policies": several(ref("PolicyResult")), "suggested_rules": several(TEXT), "metrics": OPEN},
     ),
-    "Policy": record({"name": TEXT, "version": COUNT, "active": FLAG, "at": maybe(TIME), "text": TEXT}),
+    "Policy": record(
+        {"name": TEXT, "version": COUNT, "active": FLAG, "at": maybe(TIME), "text": TEXT},
+        warnings=several(ref("UnseenTool")),
+    ),
+    "UnseenTool": described("A tool that a policy file names and that no run of the project shows.", record(
+        {"code": one_of("unknown_tool", "never_seen"), "tool": TEXT, "meant": maybe(TEXT),
+         "explanation": TEXT, "policies": several(TEXT)},
+    )),
     "PolicyVersions": {"allOf": [ref("Policy"), record({"versions": several(ref("Policy"))})]},
     "Key": record(
-        {"id": TEXT, "name": TEXT, "scopes": several(SCOPE), "at": maybe(TIME), "revoked": maybe(TIME)}
+        {"id": TEXT, "name": TEXT, "scopes": several(SCOPE), "project": TEXT, "at": maybe(TIME),
+         "revoked": maybe(TIME), "expires": maybe(TIME)}
     ),
-    "KeyRequest": record({"name": TEXT, "scopes": several(SCOPE)}, project=TEXT),
+    "KeyRequest": record({"name": TEXT, "scopes": several(SCOPE)}, project=TEXT, expires=TEXT),
     "NewKey": described("`key` is shown this once.", record(
-        {"id": TEXT, "name": TEXT, "scopes": several(SCOPE), "project": TEXT, "key": TEXT},
+        {"id": TEXT, "name": TEXT, "scopes": several(SCOPE), "project": TEXT, "expires": maybe(TIME),
+         "key": TEXT},
     )),
     "AuditEntry": record({"id": COUNT, "actor": TEXT, "action": TEXT, "subject": TEXT, "at": maybe(TIME)}),
-    "Settings": record({"project": TEXT, "retention_days": maybe(NUMBER)}),
+    "Settings": record({"project": TEXT, "retention_days": maybe(NUMBER), "clock_skew_ms": maybe(NUMBER)}),
     "Project": record({"name": TEXT, "retention_days": maybe(NUMBER), "runs": COUNT, "keys": COUNT}),
     "Webhook": record({"id": COUNT, "url": TEXT, "outcomes": several(OUTCOME)}, at=maybe(TIME)),
     "WebhookRequest": record({"url": TEXT}, outcomes=several(OUTCOME)),
@@ -220,6 +250,7 @@ FINDING = {
 VERDICT = {
     "run_id": RUN, "case_id": "case-1", "outcome": "fail", "error_type": "order_error", "findings": [FINDING],
     "dead_at": 0, "repair": {"order": [1, 0], "moved": [0]}, "decided_by": "both", "z3_ms": 3.1,
+    "trouble": None,
 }  # fmt: skip
 ITEM = {
     "id": RUN, "agent": "planner", "service": "shop", "source": None, "model": None, "session": None,
@@ -228,8 +259,12 @@ ITEM = {
     "ended_at": "2026-11-20T10:00:01.000+00:00", "duration_ms": 1000.0,
     "first_seen": "2026-11-20T10:00:01.100+00:00", "last_seen": "2026-11-20T10:00:01.100+00:00",
 }  # fmt: skip
+CALL = {"name": "do_b", "index": 0, "span_id": "00f067aa0ba902b7"}
 RECORD = {"run_id": "r1", "query": "", "tools": ["do_a", "do_b"], "calls": [{"id": "1", "name": "do_b"}]}
-KEY = {"id": "A1b2C3d4E5f6", "name": "ci", "scopes": ["ingest"]}
+KEY = {
+    "id": "A1b2C3d4E5f6", "name": "ci", "scopes": ["ingest"], "project": "default",
+    "expires": "2027-02-18T10:00:00.000+00:00",
+}  # fmt: skip
 WEBHOOK = {"id": 1, "url": "https://hooks.example/pdoctor", "outcomes": ["fail"]}
 OTLP_BODY: Mapping[str, Schema] = {
     "application/x-protobuf": {"type": "string", "format": "binary"},
@@ -251,17 +286,24 @@ def otlp(signal: str) -> Route:
 
 MISSING = (400, 401, 403, 404, 503)
 RUN_FILTERS = ("case", "policy", "outcome", "error_type", "agent", "service", "tool", "since", "until")
-CHANGED = record({"name": TEXT, "version": COUNT})
+CHANGED = record({"name": TEXT, "version": COUNT, "warnings": several(ref("UnseenTool"))})
+UNSEEN_TOOL = {
+    "code": "unknown_tool", "tool": "pey", "meant": "pay", "policies": ["once"],
+    "explanation": "The policy speaks of the tool 'pey', which was never seen; did you mean 'pay'?",
+}  # fmt: skip
 
 ROUTES: dict[str, Route] = {
     "GET /api/v1/runs": Route(listing(ref("Run")), page_of(ITEM)),
     "GET /api/v1/runs/{run_id}": Route(
         ref("RunDetail"),
-        {**ITEM, "query": "A must precede b.", "tools": ["do_a", "do_b"], "status": "ok", "verdict": VERDICT,
-         "calls": [{"name": "do_b", "index": 0, "span_id": "00f067aa0ba902b7"}], "policies": [],
-         "metrics": {}, "problems": [], "history": [], "record": RECORD},
+        {**ITEM, "query": "A must precede b.", "tools": ["do_a", "do_b"], "status": "ok", "trouble": None,
+         "calls": [CALL], "calls_cursor": None,
+         "verdict": VERDICT, "policies": [], "metrics": {}, "problems": [], "suggested_rules": [],
+         "history": [], "record": RECORD},
         failures=MISSING,
     ),
+    "GET /api/v1/runs/{run_id}/calls": Route(listing(ref("Call")), page_of(CALL), failures=MISSING),
+    "GET /api/v1/runs/{run_id}/record": Route(OPEN, RECORD, failures=MISSING),
     "GET /api/v1/runs/{run_id}/spans": Route(
         listing(ref("Span")),
         page_of({"trace_id": RUN, "span_id": "00f067aa0ba902b7", "parent_id": None,
@@ -274,7 +316,8 @@ ROUTES: dict[str, Route] = {
         listing(ref("FindingRow")),
         page_of({"id": 1, "run_id": RUN, "agent": "planner", "case_id": "case-1", "rule": "case:case-1",
                  "type": "order", "code": "order_error", "tool": "do_a", "sentence": 0, "calls": [0, 1],
-                 "explanation": "do_a was called before do_b."}),
+                 "explanation": "do_a was called before do_b.", "text": "B must happen before A.",
+                 "file": None, "version": None}),
     ),
     "GET /api/v1/stats": Route(
         ref("Stats"),
@@ -287,7 +330,8 @@ ROUTES: dict[str, Route] = {
     ),
     "POST /api/v1/check": Route(
         ref("CheckAnswer"),
-        {"run_id": RUN, "outcome": "fail", "verdict": VERDICT, "policies": [], "metrics": {}},
+        {"run_id": RUN, "outcome": "fail", "verdict": VERDICT, "policies": [], "suggested_rules": [],
+         "metrics": {}},
         json_of(ref("CheckRequest")), {"run": RECORD, "case": CASE},
     ),
     "POST /api/v1/cases": Route(
@@ -299,16 +343,17 @@ ROUTES: dict[str, Route] = {
         stored(), {"stored": 1},
         json_lines_of("Binding"), {"trace_id": RUN, "case_id": "case-1", "status": "ok"},
     ),
-    "GET /api/v1/policies": Route(listing(ref("Policy")), page_of(POLICY)),
+    "GET /api/v1/policies": Route(listing(ref("Policy")), page_of({**POLICY, "warnings": [UNSEEN_TOOL]})),
     "POST /api/v1/policies": Route(
-        CHANGED, {"name": "payments", "version": 1},
+        CHANGED, {"name": "payments", "version": 1, "warnings": []},
         json_of(record({"name": TEXT, "text": TEXT})), {"name": "payments", "text": POLICY_TEXT},
     ),
     "GET /api/v1/policies/{name}": Route(
         ref("PolicyVersions"), {**POLICY, "versions": [POLICY]}, failures=MISSING
     ),
     "PUT /api/v1/policies/{name}": Route(
-        CHANGED, {"name": "payments", "version": 2}, {"application/yaml": TEXT}, POLICY_TEXT
+        CHANGED, {"name": "payments", "version": 2, "warnings": [UNSEEN_TOOL]}, {"application/yaml": TEXT},
+        POLICY_TEXT,
     ),
     "DELETE /api/v1/policies/{name}": Route(
         record({"name": TEXT, "active": FLAG}), {"name": "payments", "active": False}, failures=MISSING
@@ -317,8 +362,8 @@ ROUTES: dict[str, Route] = {
         listing(ref("Key")), page_of({**KEY, "at": "2026-11-20T10:00:00.000+00:00", "revoked": None})
     ),
     "POST /api/v1/keys": Route(
-        ref("NewKey"), {**KEY, "project": "default", "key": "pdk_A1b2C3d4E5f6_..."},
-        json_of(ref("KeyRequest")), {"name": "ci", "scopes": ["ingest"]},
+        ref("NewKey"), {**KEY, "key": "pdk_A1b2C3d4E5f6_..."},
+        json_of(ref("KeyRequest")), {"name": "ci", "scopes": ["ingest"], "expires": "90d"},
     ),
     "DELETE /api/v1/keys/{key_id}": Route(
         record({"id": TEXT, "revoked": FLAG}), {"id": "A1b2C3d4E5f6", "revoked": True}, failures=MISSING
@@ -336,10 +381,13 @@ ROUTES: dict[str, Route] = {
         json_of(record({"name": TEXT}, retention_days=maybe(NUMBER))), {"name": "shop", "retention_days": 30},
         failures=(400, 401, 403, 409, 503),
     ),
-    "GET /api/v1/settings": Route(ref("Settings"), {"project": "default", "retention_days": None}),
+    "GET /api/v1/settings": Route(
+        ref("Settings"), {"project": "default", "retention_days": None, "clock_skew_ms": None}
+    ),
     "PUT /api/v1/settings": Route(
-        ref("Settings"), {"project": "default", "retention_days": 30},
-        json_of(record({"retention_days": maybe(NUMBER)})), {"retention_days": 30},
+        ref("Settings"), {"project": "default", "retention_days": 30, "clock_skew_ms": 20},
+        json_of(record({}, retention_days=maybe(NUMBER), clock_skew_ms=maybe(NUMBER))),
+        {"retention_days": 30, "clock_skew_ms": 20},
     ),
     "GET /api/v1/webhooks": Route(
         listing(ref("Webhook"), deliveries=several(ref("Delivery"))),
@@ -353,10 +401,12 @@ ROUTES: dict[str, Route] = {
     "DELETE /api/v1/webhooks/{webhook}": Route(
         record({"id": COUNT, "active": FLAG}), {"id": 1, "active": False}, failures=MISSING
     ),
-    "GET /healthz": Route(record({"status": TEXT}), {"status": "ok"}, failures=()),
+    "GET /healthz": Route(
+        record({"status": TEXT, "service": TEXT}), {"status": "ok", "service": "pdoctor"}, failures=()
+    ),
     "GET /readyz": Route(ref("Ready"), {"status": "ready", "problems": []}, failures=(503,)),
     "GET /metrics": Route(
-        TEXT, "pdoctor_spans_stored_total 3\n", media="text/plain", failures=(401, 403, 503)
+        TEXT, 'pdoctor_project_spans{project="default"} 3\n', media="text/plain", failures=(401, 403, 503)
     ),
     "POST /v1/traces": otlp("traces"),
     "POST /v1/metrics": otlp("metrics"),

@@ -73,7 +73,7 @@ def install(app: FastAPI, login_page: Callable[[str, str, int], Response]) -> No
 
 def is_page(request: Request) -> bool:
     """Whether people look at it in a browser; the API and the metrics are for programs."""
-    return not request.url.path.startswith(("/api/", "/metrics"))
+    return not request.url.path.startswith(("/api/", "/metrics", "/openapi.json"))
 
 
 def asked_for(request: Request) -> str:

@@ -2,66 +2,138 @@
 
 from __future__ import annotations
 
-import time
+import shutil
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
-from collector.api.access import Access, reader
+from collector.api.access import Access, metrics_reader
+from collector.errors import CollectorError
 from collector.service import Service
-from collector.store import reads
+from collector.store import counts, reads
+from collector.store.keys import project_ids
+from collector.telemetry import Exposition
 
 router = APIRouter(tags=["operation"])
 
 
 @router.get("/healthz")
-def healthz() -> dict[str, str]:
-    """The process answers."""
-    return {"status": "ok"}
+async def healthz() -> dict[str, str]:
+    """The process answers, and says whose it is: tracers that were told no address ask."""
+    return {"status": "ok", "service": "pdoctor"}
 
 
 @router.get("/readyz")
-def readyz(request: Request) -> JSONResponse:
+async def readyz(request: Request) -> JSONResponse:
     """Spans can be stored and runs are judged; 503 with the reason otherwise."""
     service: Service = request.app.state.service
-    problems = service.problems()
+    problems = await service.problems()
     body: dict[str, Any] = {"status": "unready" if problems else "ready", "problems": problems}
     return JSONResponse(body, 503 if problems else 200)
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
-def metrics(access: Annotated[Access, Depends(reader)]) -> Response:
-    """Counters and gauges in the text format of Prometheus."""
-    service = access.service
-    counters = service.writer.counters
+def metrics(access: Annotated[Access, Depends(metrics_reader)]) -> Response:
+    """Counters and gauges in the text format of Prometheus: of the key's project.
+
+    Keys of the project `default` with the scope `metrics` or `admin` see all projects and the collector.
+    """
+    said = Exposition()
+    everything = access.everywhere and bool(access.scopes & {"admin", "metrics"})
+    if everything:
+        of_collector(said, access.service)
+    try:
+        of_projects(said, access.service, None if everything else access.project)
+    except CollectorError:  # the collector's own rows say why
+        if not everything:
+            raise
+    return Response(str(said), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def of_projects(said: Exposition, service: Service, only: int | None) -> None:
+    """What is counted of one project, or of each."""
     with service.store.read() as connection:
-        unjudged, lag = reads.backlog(connection, time.time())
-    rows: list[tuple[str, str, str, float]] = [
-        ("spans_stored_total", "counter", "New spans stored.", counters.spans),
-        ("batches_stored_total", "counter", "Export requests stored.", counters.batches),
-        ("commits_total", "counter", "Transactions that stored spans.", counters.commits),
-        (
-            "requests_refused_total",
-            "counter",
-            "Export requests refused because too much waited.",
-            counters.refused,
-        ),
-        ("store_failures_total", "counter", "Transactions that failed.", counters.failures),
-        ("queue_bytes", "gauge", "Decoded bytes that wait to be stored.", service.writer.queued_bytes),
-        ("runs_due", "gauge", "Runs that wait for a checker now.", unjudged),
-        ("check_lag_seconds", "gauge", "How long the longest-waiting run has been due.", lag),
-        ("runs_judged_total", "counter", "Judgements made.", sum(s.judged for s in service.supervisors)),
-        (
-            "checker_restarts_total",
-            "counter",
-            "Checkers that ended.",
-            sum(s.restarts for s in service.supervisors),
-        ),
-        ("uptime_seconds", "gauge", "Since the start.", time.time() - service.started),
+        names = {row["id"]: row["name"] for row in project_ids(connection) if only in (None, row["id"])}
+        kept = counts.kept_of(connection, only)
+        waiting = reads.waiting(connection, only)
+        due, lag = reads.backlog(connection, service.clock(), only)
+    runs: dict[tuple[str, str], int] = {}
+    spans = dict.fromkeys(names.values(), 0)
+    for group, (number, size) in kept.items():
+        name = names.get(group.project)
+        if name is not None:
+            key = (name, group.outcome or "unbound")
+            runs[key] = runs.get(key, 0) + (number if group.listed else 0)
+            spans[name] += size
+    by_outcome = [({"project": name, "outcome": outcome}, n) for (name, outcome), n in sorted(runs.items())]
+    said.add("project_runs", "gauge", "Runs that are stored, by outcome.", by_outcome)
+    sizes = [({"project": name}, size) for name, size in spans.items()]
+    said.add("project_spans", "gauge", "Spans of judged runs.", sizes)
+    late = [({"project": name}, waiting.get(number, 0)) for number, name in names.items()]
+    said.add("project_runs_waiting", "gauge", "Runs that changed since they were judged.", late)
+    for name, what, found in (
+        ("project_spans_received_total", "Spans that were acknowledged.", service.telemetry.spans),
+        ("project_requests_refused_total", "Export requests told to come back.", service.telemetry.refused),
+    ):
+        said.add(name, "counter", what, [({"project": p}, found[p]) for p in names.values()])
+    prefix, whose = ("", {}) if only is None else ("project_", {"project": names[only]})
+    said.add(f"{prefix}runs_due", "gauge", "Runs that wait for a checker now.", [(whose, due)])
+    said.add(
+        f"{prefix}check_lag_seconds",
+        "gauge",
+        "How long the longest-waiting run has been due.",
+        [(whose, lag)],
+    )
+
+
+def of_collector(said: Exposition, service: Service) -> None:
+    """How the process itself is; nothing here asks the database."""
+    counters, telemetry, checkers = service.writer.counters, service.telemetry, service.supervisors
+    add = said.add
+    add("spans_stored_total", "counter", "New spans stored.", counters.spans)
+    add("batches_stored_total", "counter", "Export requests stored.", counters.batches)
+    add("commits_total", "counter", "Transactions that stored spans.", counters.commits)
+    add(
+        "requests_refused_total",
+        "counter",
+        "Export requests refused because too much waited.",
+        counters.refused,
+    )
+    add("store_failures_total", "counter", "Transactions that failed.", counters.failures)
+    add("queue_bytes", "gauge", "Decoded bytes that wait to be stored.", service.writer.queued_bytes)
+    add("bodies_refused_total", "counter", "Bodies for which there was no room.", service.budget.refused)
+    add("in_flight_bytes", "gauge", "Of bodies being read, decoded or queued.", service.budget.used)
+    add("connections", "gauge", "HTTP connections.", service.doors.open)
+    add("connections_refused_total", "counter", "New connections closed at once because all were in use.",
+        service.doors.refused)  # fmt: skip
+    add("connections_dropped_total", "counter", "Waiting connections closed because of a new one.",
+        service.doors.dropped)  # fmt: skip
+    add("runs_judged_total", "counter", "Judgements made.", sum(one.judged for one in checkers))
+    add("checker_restarts_total", "counter", "Checkers that ended.", sum(one.restarts for one in checkers))
+    add("checker_heartbeat_age_seconds", "gauge", "Since a checker's last sign of life.",
+        [({"checker": str(k)}, one.still_for) for k, one in enumerate(checkers)])  # fmt: skip
+    add("database_up", "gauge", "Whether the database answered when it was asked last.",
+        float(service.watch.answers))  # fmt: skip
+    if service.store.file is not None:
+        free = shutil.disk_usage(service.store.file.parent).free
+        add("disk_free_bytes", "gauge", "On the disk of the store.", free)
+    add(
+        "clock_jump_seconds",
+        "gauge",
+        "By which the machine's clock was set since the start.",
+        service.clock.jump,
+    )
+    add("uptime_seconds", "gauge", "Since the start.", service.clock() - service.started)
+    answers = [
+        ({"route": route, "method": method, "status": str(status)}, n)
+        for (route, method, status), n in list(telemetry.answers.items())
     ]
-    lines = []
-    for name, kind, what, value in rows:
-        full = f"pdoctor_{name}"
-        lines += [f"# HELP {full} {what}", f"# TYPE {full} {kind}", f"{full} {value:g}"]
-    return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
+    add("http_requests_total", "counter", "Answers over HTTP.", answers)
+    took = [
+        ({"route": route, "method": method}, one) for (route, method), one in list(telemetry.requests.items())
+    ]
+    said.histogram("http_request_seconds", "From the head of a request to the end of its answer.", took)
+    said.histogram("commit_seconds", "Transactions that store spans.", [({}, telemetry.commits)])
+    said.histogram("database_seconds", "One small query, every second.", [({}, telemetry.database)])
+    said.histogram("event_loop_lag_seconds", "How late the event loop is.", [({}, telemetry.loop)])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
 
-from collector.access import DEFAULT_PROJECT, SCOPES, new_key
+from collector.access import DEFAULT_PROJECT, SCOPES, expiry, new_key
 from collector.api import views
 from collector.api.access import Access, admin
 from collector.api.answers import JsonRoute
@@ -22,13 +21,15 @@ Admin = Annotated[Access, Depends(admin)]
 
 @router.post("/keys", status_code=201)
 async def make_key(access: Admin, request: Request) -> dict[str, Any]:
-    """Make a key from `{"name", "scopes": [...], "project"?}`; `key` in the answer is never shown again.
+    """Make a key from `{"name", "scopes": [...], "project"?, "expires"?}`; `key` is never shown again.
+
+    `expires` is `90d`, `12h`, `4w`, or a date or time; without it the key works until it is revoked.
 
     The first key closes the collector: from then on every request needs one, so it must be an admin's.
     Admins of the project `default` run the collector: only they make keys of other projects.
     """
     said = await json_object(request)
-    reject_unknown(said, {"name", "scopes", "project"}, "the key")
+    reject_unknown(said, {"name", "scopes", "project", "expires"}, "the key")
     return await run_in_threadpool(_make_key, access, said)
 
 
@@ -41,37 +42,54 @@ def _make_key(access: Access, said: dict[str, Any]) -> dict[str, Any]:
         raise BadRequest("`scopes` must be a list", f"expected some of {', '.join(SCOPES)}")
     if not isinstance(project, str) or not project or len(project) > 100:
         raise BadRequest("`project` must be text of 1 to 100 characters")
-    if project != access.project_name and access.project_name != DEFAULT_PROJECT:
+    if project != access.project_name and not access.everywhere:
         raise Forbidden(
             f"a key of the project {access.project_name!r} makes keys of that project only",
             f"use an admin key of the project {DEFAULT_PROJECT!r}",
         )
-    service = access.service
-    if not service.gate.needs_key and "admin" not in scopes:
-        raise BadRequest("the first key must have the scope admin", "otherwise nobody could make another one")
+    service, until, ends = access.service, said.get("expires"), None
+    if until is not None and not isinstance(until, str):
+        raise BadRequest("`expires` is no text", "expected 90d, 12h, 4w or 2027-01-31")
+    if not service.gate.needs_key and ("admin" not in scopes or until is not None):
+        raise BadRequest(
+            "the first key must have the scope admin and not expire",
+            "otherwise nobody could make another one",
+        )
     try:
-        token = new_key(service.store, project=project, name=name, scopes=scopes)
+        ends = None if until is None else expiry(until, access.now)
+        token = new_key(
+            service.store, project=project, name=name, scopes=scopes, expires=ends, now=access.now
+        )
     except ValueError as flaw:
         raise BadRequest(str(flaw)) from None
     key_id = token.split("_")[1]
     with service.store.write() as connection:
-        keys.record(connection, access.project, access.actor, "key.create", key_id, now=time.time())
+        keys.record(connection, access.project, access.actor, "key.create", key_id, now=access.now)
     service.gate.forget()
-    return {"id": key_id, "name": name, "scopes": sorted(set(scopes)), "project": project, "key": token}
+    return {
+        "id": key_id,
+        "name": name,
+        "scopes": sorted(set(scopes)),
+        "project": project,
+        "expires": views.iso(ends),
+        "key": token,
+    }
 
 
 @router.get("/keys")
 def list_keys(access: Admin) -> dict[str, Any]:
-    """The project's keys, without their secrets."""
+    """The project's keys without their secrets; for admins of the project `default` those of all projects."""
     with access.service.store.read() as connection:
-        rows = keys.list_keys(connection, access.project)
+        rows = keys.list_keys(connection, None if access.everywhere else access.project)
     items = [
         {
             "id": row["id"],
             "name": row["name"],
             "scopes": row["scopes"].split(","),
+            "project": row["project"],
             "at": views.iso(row["at"]),
             "revoked": views.iso(row["revoked"]),
+            "expires": views.iso(row["expires"]),
         }
         for row in rows
     ]
@@ -80,12 +98,14 @@ def list_keys(access: Admin) -> dict[str, Any]:
 
 @router.delete("/keys/{key_id}")
 def revoke_key(access: Admin, key_id: str) -> dict[str, Any]:
-    """A revoked key never works again."""
+    """A revoked key never works again. Admins of the project `default` revoke those of any project."""
     service = access.service
-    if not keys.revoke_key(service.store, access.project, key_id, now=time.time()):
+    if not keys.revoke_key(
+        service.store, None if access.everywhere else access.project, key_id, now=access.now
+    ):
         raise NotFound(f"there is no active key {key_id[:40]!r}", "GET /api/v1/keys lists them")
     with service.store.write() as connection:
-        keys.record(connection, access.project, access.actor, "key.revoke", key_id, now=time.time())
+        keys.record(connection, access.project, access.actor, "key.revoke", key_id, now=access.now)
     service.gate.forget()
     return {"id": key_id, "revoked": True}
 

@@ -5,53 +5,55 @@ from __future__ import annotations
 import math
 import re
 import secrets
-import time
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.concurrency import run_in_threadpool
 
-from collector.access import DEFAULT_PROJECT
 from collector.api import views
 from collector.api.access import Access, admin
 from collector.api.answers import JsonRoute
 from collector.api.bodies import json_object, reject_unknown
 from collector.errors import BadRequest, Conflict, Forbidden, NotFound
 from collector.notify.webhooks import check_address
-from collector.store import keys, retention, webhooks
+from collector.store import keys, projects, webhooks
 
 router = APIRouter(prefix="/api/v1", tags=["settings"], route_class=JsonRoute)
 Admin = Annotated[Access, Depends(admin)]
 WebhookId = Annotated[int, Path(ge=1, le=2**63 - 1)]
 PROJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-OUTCOMES = ("fail", "undecided", "pass")
+OUTCOMES = ("fail", "undecided", "error", "pass")
 
 
 @router.get("/settings")
 def show_settings(access: Admin) -> dict[str, Any]:
     """The project's settings; `retention_days` null = runs are kept for ever."""
-    days = retention.get_days(access.service.store, access.project)
-    return {"project": access.project_name, "retention_days": days}
+    with access.service.store.read() as connection:
+        return {"project": access.project_name, **projects.settings_of(connection, access.project)}
 
 
 @router.put("/settings")
 async def put_settings(access: Admin, request: Request) -> dict[str, Any]:
-    """Change `retention_days` (counted from the last arrival of a run's spans)."""
+    """Change `retention_days` (counted from the last arrival of a run's spans) or `clock_skew_ms`.
+
+    `clock_skew_ms` is how far two machines' clocks may differ (null = 50 ms), for runs judged from now on.
+    """
     said = await json_object(request)
-    reject_unknown(said, {"retention_days"}, "the settings")
-    if "retention_days" not in said:
-        raise BadRequest("`retention_days` is missing", "send a number of days, or null for ever")
-    days = _days(said["retention_days"])
-    await run_in_threadpool(retention.set_days, access.service.store, access.project, days)
-    await run_in_threadpool(_note, access, "settings.retention", str(days))
-    return {"project": access.project_name, "retention_days": days}
+    reject_unknown(said, {*projects.SETTINGS}, "the settings")
+    if not said:
+        raise BadRequest("no setting is given", f"send {' or '.join(projects.SETTINGS)}")
+    values = {name: _number(name, value) for name, value in said.items()}
+    await run_in_threadpool(projects.change, access.service.store, access.project, values)
+    for name, value in values.items():
+        await run_in_threadpool(_note, access, f"settings.{name.partition('_')[0]}", str(value))
+    return await run_in_threadpool(show_settings, access)
 
 
 @router.get("/projects")
 def list_projects(access: Admin) -> dict[str, Any]:
     """Projects in order of name: for admins of the project `default` all of them, for others their own."""
     with access.service.store.read() as connection:
-        rows = keys.list_projects(connection, None if _runs_all(access) else access.project)
+        rows = keys.list_projects(connection, None if access.everywhere else access.project, now=access.now)
     return {"items": rows, "cursor": None}
 
 
@@ -64,9 +66,9 @@ async def add_project(access: Admin, request: Request) -> dict[str, Any]:
 
 
 def _add_project(access: Access, said: dict[str, Any]) -> dict[str, Any]:
-    if not _runs_all(access):
+    if not access.everywhere:
         raise Forbidden("only admins of the project 'default' make projects", "use such a key")
-    name, days = said.get("name"), _days(said.get("retention_days"))
+    name, days = said.get("name"), _number("retention_days", said.get("retention_days"))
     if not isinstance(name, str) or not PROJECT.fullmatch(name):
         raise BadRequest("`name` is no name of a project", "use letters, digits, dot, dash, underscore")
     if not keys.add_project(access.service.store, name, days):
@@ -75,14 +77,11 @@ def _add_project(access: Access, said: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "retention_days": days, "runs": 0, "keys": 0}
 
 
-def _runs_all(access: Access) -> bool:
-    return access.project_name == DEFAULT_PROJECT
-
-
-def _days(value: Any) -> float | None:
+def _number(name: str, value: Any) -> float | None:
     known = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
     if value is not None and not known:
-        raise BadRequest("retention_days must be a number above 0, or null", "null keeps runs for ever")
+        meant = {"retention_days": "keeps runs for ever", "clock_skew_ms": "means 50"}[name]
+        raise BadRequest(f"{name} must be a number above 0, or null", f"null {meant}")
     return None if value is None else float(value)
 
 
@@ -100,7 +99,12 @@ async def add_webhook(access: Admin, request: Request) -> dict[str, Any]:
     secret = "whsec_" + secrets.token_urlsafe(32)
     made = await run_in_threadpool(
         lambda: webhooks.add_webhook(
-            access.service.store, access.project, url=url, secret=secret, outcomes=outcomes, now=time.time()
+            access.service.store,
+            access.project,
+            url=url,
+            secret=secret,
+            outcomes=outcomes,
+            now=access.now,
         )
     )
     await run_in_threadpool(_note, access, "webhook.create", url)
@@ -136,4 +140,4 @@ def drop_webhook(access: Admin, webhook: WebhookId) -> dict[str, Any]:
 
 def _note(access: Access, action: str, subject: str) -> None:
     with access.service.store.write() as connection:
-        keys.record(connection, access.project, access.actor, action, subject, now=time.time())
+        keys.record(connection, access.project, access.actor, action, subject, now=access.now)

@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from collector.api import views
 from collector.api.access import Access, reader, writer
 from collector.api.answers import JsonRoute
-from collector.api.bodies import json_object, reject_unknown
-from collector.errors import BadRequest, NotFound
-from collector.judging.assess import assess, outcome_of
-from collector.judging.policies import load_all
-from collector.metrics import Observed, measured
+from collector.api.bodies import json_object, raw_body, reject_unknown
+from collector.errors import BadRequest, NotFound, Overloaded
+from collector.judging.words import Words
+from collector.memory import bounded, give_back
 from collector.model import Rebuilt
 from collector.otlp.spans import spans_of
+from collector.pipeline import asked
 from collector.rebuild import inside, rebuild
-from collector.store import catalog, reads
+from collector.store import reads
 from collector.store.recheck import make_due
-from synth.cases import case_from_json
-from synth.judge import Rules
-from synth.observed import run_from_json
+from collector.store.stored import weights
 
+PAGE_BYTES = 8 * 1024 * 1024
+"""A page of spans has no more after so many bytes of JSON."""
+HEAVY_BYTES = 512 * 1024
+"""Stored bytes of a run that is read while no other such run is: each takes many times that in memory."""
+PATIENCE = 10.0
+"""Seconds to wait for that."""
 router = APIRouter(prefix="/api/v1", tags=["runs"], route_class=JsonRoute)
 Reader = Annotated[Access, Depends(reader)]
 Writer = Annotated[Access, Depends(writer)]
 Limit = Annotated[int, Query(ge=1, le=1000, description="Items on one page.")]
 Cursor = Annotated[str | None, Query(description="`cursor` of the previous page.")]
-OUTCOMES = ("pass", "fail", "open", "undecided", "unbound")
+OUTCOMES = ("pass", "fail", "open", "undecided", "error", "unbound")
 
 
 @router.get("/runs")
@@ -64,18 +70,57 @@ def list_runs(
 
 @router.get("/runs/{run_id}")
 def show_run(access: Reader, run_id: str) -> dict[str, Any]:
-    """One run with its calls, its verdict, policy results and the history of verdicts."""
-    row, rebuilt, history = load_run(access, run_id)
-    return views.run_detail(row, rebuilt, history)
+    """One run with its calls, its verdict, policy results and the history of verdicts.
+
+    Of a long run the first 1,000 calls; `calls_cursor` leads to the rest (`/runs/ID/calls`).
+    """
+    with alone(access, run_id):
+        row, rebuilt, history = load_run(access, run_id)
+        return views.run_detail(row, rebuilt, history)
+
+
+@router.get("/runs/{run_id}/calls")
+def show_calls(
+    access: Reader, run_id: str, limit: Limit = views.MOST_CALLS, cursor: Cursor = None
+) -> dict[str, Any]:
+    """The calls of a run, in order; `cursor` may be `calls_cursor` of the run."""
+    first = views.row_cursor(cursor) or 0
+    with alone(access, run_id):
+        rebuilt = load_run(access, run_id)[1]
+        following = views.next_place(first + limit, len(rebuilt.run.calls))
+        return {"items": views.call_items(rebuilt, first, limit), "cursor": following}
+
+
+@router.get("/runs/{run_id}/record")
+def show_record(access: Reader, run_id: str) -> dict[str, Any]:
+    """The run record, whole however long: what `pdoctor check` reads and `pdoctor runs export` writes."""
+    with alone(access, run_id):
+        return views.run_record(*load_run(access, run_id))
 
 
 @router.get("/runs/{run_id}/spans")
-def show_spans(access: Reader, run_id: str) -> dict[str, Any]:
-    """Every stored span of a run, in order of arrival."""
-    with access.service.store.read() as connection:
-        row = find_run(connection, access, run_id)
-        payloads = reads.payloads_of(connection, row["id"])
-    return {"items": [views.span_item(span) for span in spans_of(payloads)], "cursor": None}
+def show_spans(
+    access: Reader, run_id: str, limit: Limit = views.MOST_CALLS, cursor: Cursor = None
+) -> Response:
+    """The stored spans of a run, in order of arrival; a page ends early where its spans are big."""
+    first = views.row_cursor(cursor) or 0
+    with alone(access, run_id):
+        with access.service.store.read() as connection:
+            row = find_run(connection, access, run_id)
+            stored = reads.stored_spans(connection, row["id"])
+        spans = islice(spans_of(stored.payloads, stored.shared), first, None)
+        items: list[bytes] = []
+        size = 0
+        for span in spans:
+            if len(items) == limit or size > PAGE_BYTES:
+                following = views.encode_cursor(first + len(items))
+                break
+            items.append(views.encoded(views.span_item(span)))
+            size += len(items[-1])
+        else:
+            following = None
+    body = b'{"items":[' + b",".join(items) + b'],"cursor":' + views.encoded(following) + b"}"
+    return Response(body, media_type="application/json")
 
 
 @router.get("/findings")
@@ -94,7 +139,24 @@ def list_findings(
             connection, access.project, rule=rule, type=type, tool=tool, run=run,
             limit=limit, before=views.row_cursor(cursor),
         )  # fmt: skip
-    return views.page([views.finding_item(row) for row in rows], limit, rows[-1]["id"] if rows else None)
+        words = rule_words(connection, access.project, [row["run"] for row in rows])
+    items = [
+        views.finding_item(row, words.get((row["run"], row["rule"], row["explanation"]), {})) for row in rows
+    ]
+    return views.page(items, limit, rows[-1]["id"] if rows else None)
+
+
+def rule_words(
+    connection: Any, project: int, runs: Sequence[int]
+) -> Mapping[tuple[int, str, str], Mapping[str, Any]]:
+    """(run, rule, explanation) -> a finding of the run as it stands, with the words of its rule."""
+    words = Words(connection, project)
+    bodies = reads.newest_bodies(connection, sorted(set(runs)))
+    return {
+        (run, found["rule"], found["explanation"]): found
+        for run, body in bodies.items()
+        for found in words.findings(orjson.loads(body))
+    }
 
 
 @router.get("/stats")
@@ -116,58 +178,56 @@ async def recheck(access: Writer, request: Request) -> dict[str, Any]:
     if wrong := [name for name, value in said.items() if not isinstance(value, str)]:
         raise BadRequest(f"{wrong[0]} is no text", "send the filters of GET /api/v1/runs as text")
     wanted = run_filter(**{name: said.get(name) for name in FILTERS})
-    count = await run_in_threadpool(make_due, access.service.store, access.project, wanted, now=time.time())
+    count = await run_in_threadpool(make_due, access.service.store, access.project, wanted, now=access.now)
     access.service.wake()
     return {"runs": count}
 
 
 @router.post("/check")
-async def check(access: Reader, request: Request) -> dict[str, Any]:
+async def check(access: Reader, request: Request) -> Response:
     """Judge one run record without storing it: against `case` (a Case) if given, else the stored case it
     names, and against `policies` (text of a policy file) if given, else the active ones."""
-    said = await json_object(request)
-    return await run_in_threadpool(_check, access, said)
+    body = await raw_body(request, asked.BODY_BYTES)
+    kind = request.headers.get("content-type", "")
+    said = await access.service.asked.answer(body, kind, access.project, request.is_disconnected)
+    return Response(said, media_type="application/json")
 
 
-def _check(access: Access, said: dict[str, Any]) -> dict[str, Any]:
-    wrapped = isinstance(said.get("run"), dict)
-    run = run_from_json(said["run"] if wrapped else said)
-    case_json, policy_text = (said.get("case"), said.get("policies")) if wrapped else (None, None)
-    case = case_from_json(case_json) if case_json is not None else None
+@contextmanager
+def alone(access: Access, run_id: str) -> Iterator[None]:
+    """Heavy runs one at a time; raises Overloaded where it takes too long until it is this one's turn."""
     with access.service.store.read() as connection:
-        if case is None and run.case_id is not None:
-            stored = catalog.cases(connection, access.project, [run.case_id])
-            if run.case_id not in stored:
-                raise BadRequest(
-                    f"case {run.case_id!r} is not known here", "post it to /api/v1/cases, or send `case`"
-                )
-            case = case_from_json(orjson.loads(stored[run.case_id]))
-        files = [(row["name"], row["text"]) for row in catalog.active_policies(connection, access.project)]
-    if policy_text is not None:
-        if not isinstance(policy_text, str):
-            raise BadRequest("`policies` is no text", "send the text of a policy file")
-        files = [("request", policy_text)]
-    settings = access.service.settings
-    rules, policy_rules = Rules(z3=settings.z3_check), Rules(z3=settings.z3_check_policies)
-    assessment = assess(run, case, load_all(files), rules, policy_rules)
-    return {
-        "run_id": run.id,
-        "outcome": outcome_of(assessment, complete=run.ended),
-        "verdict": assessment.verdict.to_json() if assessment.verdict else None,
-        "policies": [result.to_json() for result in assessment.policies],
-        "metrics": measured(Observed(run)),
-    }
+        row = find_run(connection, access, run_id)
+        own = reads.own_runs(connection, row["id"])
+        size = sum(size for _, size in weights(connection, own).values())
+    if size <= HEAVY_BYTES:
+        yield
+        return
+    if not access.service.heavy.acquire(timeout=PATIENCE):
+        raise Overloaded("other big runs are being read", "ask again in a moment", retry_after=5)
+    try:
+        yield
+    finally:
+        give_back()
+        access.service.heavy.release()
 
 
-def load_run(access: Access, run_id: str) -> tuple[Any, Rebuilt, list[Any]]:
+def load_run(access: Access, run_id: str) -> tuple[Any, Rebuilt, list[views.Entry]]:
     """Row, rebuilt run and history of one run; raises NotFound."""
     with access.service.store.read() as connection:
         row = find_run(connection, access, run_id)
         own, guests = reads.spans_with_guests(connection, row["id"])
-        history = reads.history(connection, row["id"])
-    spans = list(spans_of(own))
-    spans += inside(spans, list(spans_of(guests)))
+        history = [entry_of(connection, access.project, one) for one in reads.history(connection, row["id"])]
+    spans = list(bounded(spans_of(own.payloads, own.shared)))
+    spans += inside(spans, list(bounded(spans_of(guests.payloads, guests.shared))))
     return row, rebuild(row["key"], spans), history
+
+
+def entry_of(connection: Any, project: int, row: Any) -> views.Entry:
+    """A conclusion with the words of the rules that it was reached by."""
+    body = orjson.loads(row["body"])
+    body["policies"] = list(map(Words(connection, project).result, body["policies"]))
+    return views.Entry(row["at"], row["outcome"], row["error_type"], body)
 
 
 def find_run(connection: Any, access: Access, run_id: str) -> Any:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,8 +14,10 @@ import orjson
 
 from collector.errors import BadRequest
 from collector.metrics import measured, observed
-from collector.model import Rebuilt, Span
+from collector.model import LAST_NS, Part, Rebuilt, Span, ToolCall
+from collector.rebuild.messages import certain_messages
 from collector.store.reads import Place
+from synth.observed import Interval
 
 Row = Any
 """A row of the store: column name -> value."""
@@ -42,43 +46,109 @@ def run_item(row: Row) -> dict[str, Any]:
     }
 
 
-def run_detail(row: Row, rebuilt: Rebuilt, history: Sequence[Row]) -> dict[str, Any]:
-    """A run alone: its calls, what was concluded, and every earlier conclusion."""
-    current = orjson.loads(history[-1]["body"]) if history else {}
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One conclusion about a run."""
+
+    at: float
+    outcome: str | None
+    error_type: str | None
+    body: Mapping[str, Any]
+
+
+MOST_CALLS = 1000
+"""Calls, or spans, in one answer."""
+
+
+def run_detail(
+    row: Row, rebuilt: Rebuilt, history: Sequence[Entry], *, first: int = 0, limit: int | None = None
+) -> dict[str, Any]:
+    """A run alone: its calls, what was concluded, and every earlier conclusion.
+
+    Of the calls come `limit` (`MOST_CALLS`) from `first` on; `record` is null where it would have more than
+    `MOST_CALLS`.
+    """
+    current = history[-1].body if history else {}
     verdict, policies = current.get("verdict"), current.get("policies", [])
-    known_later = ("status", "case_id", "wall_seconds", "iterations", "problems", "unseen")
-    record = {**current.get("extra", {}), **rebuilt.run.to_json(), "status": "running"}
-    record |= {name: current[name] for name in known_later if current.get(name)}
-    calls = [
-        {**call.to_json(), "index": index, "span_id": span_id}
-        for index, (call, span_id) in enumerate(zip(rebuilt.run.calls, rebuilt.span_ids, strict=True))
-    ]
+    short = len(rebuilt.run.calls) <= MOST_CALLS
+    limit = MOST_CALLS if limit is None else limit
     return {
         **run_item(row),
         "query": rebuilt.run.query,
         "tools": list(rebuilt.run.tools) if rebuilt.run.tools is not None else None,
         "status": current.get("status", "running"),
-        "calls": calls,
+        "trouble": current.get("trouble"),
+        "calls": call_items(rebuilt, first, limit),
+        "calls_cursor": next_place(first + limit, len(rebuilt.run.calls)),
         "verdict": verdict,
         "policies": policies,
         "verdicts": ([verdict] if verdict else []) + list(policies),
         "metrics": measured(observed(rebuilt)),
         "problems": current.get("problems", []),
+        "suggested_rules": current.get("suggested_rules", []),
+        "parts": [part_item(part) for part in rebuilt.parts],
+        "waits": None if rebuilt.waits is None else part_item(rebuilt.waits),
         "history": [history_item(entry) for entry in history],
-        "record": record,
+        "record": run_record(row, rebuilt, history) if short else None,
     }
 
 
-def history_item(entry: Row) -> dict[str, Any]:
+def part_item(part: Part) -> dict[str, Any]:
+    """A part of a run that paused, or that another process went on with."""
     return {
-        "at": iso(entry["at"]),
-        "outcome": entry["outcome"],
-        "error_type": entry["error_type"],
-        **{
-            k: v
-            for k, v in orjson.loads(entry["body"]).items()
-            if k in ("verdict", "policies", "status", "problems")
-        },
+        "run_id": part.run_id,
+        "trace_id": part.trace_id,
+        "started_at": iso_ns(part.started_ns),
+        "ended_at": iso_ns(part.ended_ns),
+        "calls": part.calls,
+        "state": part.state,
+        "reason": part.reason,
+    }
+
+
+def tells_no_time(at: Interval) -> bool:
+    """Is an instant known on one side only, or not at all?"""
+    return at[1] >= LAST_NS or (at[0] == 0 < at[1])
+
+
+def _shown(call: ToolCall) -> dict[str, Any]:
+    """A call as people see it; what no clock tells is null, the record has the bounds that are known."""
+    said = call.to_json()
+    for name, at in (("start", call.start), ("end", call.end)):
+        if at is not None and tells_no_time(at):
+            said[name] = None
+            said.pop(f"{name}_ns", None)
+    return said
+
+
+def call_items(rebuilt: Rebuilt, first: int, limit: int) -> list[dict[str, Any]]:
+    """Calls from position `first` on."""
+    part = slice(first, first + limit)
+    return [
+        {**_shown(call), "index": index, "span_id": span_id}
+        for index, (call, span_id) in enumerate(
+            zip(rebuilt.run.calls[part], rebuilt.span_ids[part], strict=True), first
+        )
+    ]
+
+
+def run_record(row: Row, rebuilt: Rebuilt, history: Sequence[Entry]) -> dict[str, Any]:
+    """The run as `pdoctor check` reads it."""
+    current = history[-1].body if history else {}
+    known_later = ("status", "trouble", "case_id", "wall_seconds", "iterations", "problems", "unseen")
+    record = {**current.get("extra", {}), **rebuilt.run.to_json(), "status": "running"}
+    record |= {name: current[name] for name in known_later if current.get(name)}
+    said = certain_messages(rebuilt, complete=bool(row["complete"]), problems=current.get("problems", []))
+    return {**record, **said}
+
+
+def history_item(entry: Entry) -> dict[str, Any]:
+    said = ("verdict", "policies", "status", "problems")
+    return {
+        "at": iso(entry.at),
+        "outcome": entry.outcome,
+        "error_type": entry.error_type,
+        **{name: value for name, value in entry.body.items() if name in said},
     }
 
 
@@ -119,13 +189,23 @@ def printable(value: Any, levels: int = DEEPEST) -> Any:
     return value
 
 
-def finding_item(row: Row) -> dict[str, Any]:
+def encoded(said: Any) -> bytes:
+    """JSON of what an endpoint returns; senders' bytes, huge integers and depths are in it somehow."""
+    try:
+        return orjson.dumps(said, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return json.dumps(printable(said)).encode()
+
+
+def finding_item(row: Row, words: Mapping[str, Any]) -> dict[str, Any]:
+    """A finding; `words` are those of its rule, as far as they can be had."""
     return {
         "id": row["id"],
         "run_id": row["key"],
         "agent": row["agent"],
         "case_id": row["case_id"],
         **{name: row[name] for name in ("rule", "type", "code", "tool", "sentence", "explanation")},
+        **{name: words.get(name) for name in ("text", "file", "version")},
         "calls": orjson.loads(row["calls"]),
     }
 
@@ -147,6 +227,11 @@ def decode_cursor(cursor: str | None) -> str | None:
         return base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
     except ValueError:
         raise foreign_cursor() from None
+
+
+def next_place(after: int, total: int) -> str | None:
+    """The cursor of what follows in a list of known length."""
+    return encode_cursor(after) if after < total else None
 
 
 def row_cursor(cursor: str | None) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from collector.cli.console import clear_errors, json_option, table, write_json
+from collector.cli.console import clear_errors, json_option, plain, table, write_json
 from collector.cli.driving import (
     POSITIVE,
     Setup,
@@ -18,6 +18,7 @@ from collector.cli.driving import (
     driving_options,
     resumable,
 )
+from collector.cli.untested import Errors, goes_on
 
 if TYPE_CHECKING:
     from synth.cases.case import Case
@@ -43,17 +44,20 @@ def command(
 ) -> None:  # fmt: skip
     """Measure success over the number of actions, up to the size where it falls below 20 %.
 
-    20*C(n,2) cases per size, at most 300, as in the paper (sections 5.2 and 5.3).
+    20*C(n,2) cases per size, at most 300, as in the paper (sections 5.2 and 5.3). Exit code 2: more runs
+    than --max-errors did not test the agent.
     """
     with clear_errors():
         from synth.cases.generate import Options, generate
         from synth.experiments.campaign import Meter, results_journal
-        from synth.experiments.capability import Sampling, measure
+        from synth.experiments.capability import Sampling, curve, measure
+        from synth.experiments.tally import untested
 
         def cases(actions: int, count: int) -> Iterable[Case]:
             return generate(count, seed, Options(actions=(actions, actions), mode=mode))  # type: ignore[arg-type]
 
         setup, budget, ticker = Setup.take(settings), budget_of(settings), Ticker()
+        errors = Errors(setup.max_errors, journal)
         sampling = Sampling(per_pair, cap, early_stop=early_stop)
         campaign = {"mode": mode, "seed": seed, "model": setup.model_name}
         with (
@@ -61,11 +65,14 @@ def command(
             results_journal(Path(journal) if journal else None, campaign) as kept,
             resumable(journal),
         ):
-            meter = Meter(budget, kept.records)
-            curves = [
-                measure(harness.run, agent, setup.model_name, cases, kept, sampling, meter, largest, ticker)
-                for agent in agents
-            ]
+            meter = Meter(budget, kept.records, goes_on)
+            with errors.stopping():
+                for agent in agents:
+                    measure(
+                        harness.run, agent, setup.model_name, cases, kept, sampling, meter, largest, ticker
+                    )
+            results = [result for result in kept.records if result.agent in agents]
+        curves = [curve(agent, setup.model_name, results) for agent in agents]
         ticker.end()
         if meter.reached:
             click.echo(
@@ -76,7 +83,9 @@ def command(
         if as_json:
             write_json({"curves": [curve.to_json() for curve in curves]})
         else:
-            click.echo("\n\n".join(text(curve) for curve in curves))
+            said = "\n".join(plain(line) for line in untested(results))
+            click.echo("\n\n".join([*filter(None, [said]), *map(text, curves)]))
+        raise SystemExit(errors.exit_code(sum(one.errors for one in curves)))
 
 
 def draw(curves: list[Curve], path: Path, mode: str) -> None:
@@ -89,11 +98,15 @@ def text(curve: Curve) -> str:
     """The curve as a table, and the limit it shows."""
     shown = [point.to_json() for point in curve.points]
     rows = [
-        [p["actions"], p["runs"], percent(p["success_rate"]), f"{percent(p['low'])} to {percent(p['high'])}"]
+        [
+            p["actions"], p["runs"], percent(p["success_rate"]),
+            f"{percent(p['low'])} to {percent(p['high'])}", p["errors"],
+        ]
         for p in shown
-    ]
-    head = f"{curve.agent} on {curve.model}: plans up to {curve.limit} actions succeed at least 1 time in 5"
-    return "\n".join([head, table(["actions", "runs", "success", "95 % interval"], rows)])
+    ]  # fmt: skip
+    reach = f"plans up to {curve.limit} actions succeed at least 1 time in 5"
+    head = f"{curve.agent} on {curve.model}: {reach if curve.measured else 'nothing was measured'}"
+    return "\n".join([head, table(["actions", "runs", "success", "95 % interval", "error"], rows)])
 
 
 def percent(share: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -12,21 +12,27 @@ from typing import TYPE_CHECKING
 
 import click
 
-from collector.cli.console import clear_errors, exit_code, json_option, plain, table, write_json
-from collector.cli.runfiles import RunFile
+from collector.cli.console import (
+    clear_errors,
+    exit_code,
+    json_option,
+    plain,
+    policy_text,
+    table,
+    warning,
+    write_json,
+)
+from collector.cli.runfiles import RunFile, all_runs
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
+    from collector.settings import QueryRules
     from synth.cases.case import Case
     from synth.formal.model import Verdict
     from synth.judge import Rules
     from synth.judge_process import SolverProcess
     from synth.observed.run import Run
-    from synth.policies import PolicyResult, PolicySet, SeenNames
-
-
-SESSION_FIELDS = ("session", "session_id", "conversation_id", "thread_id")
-"""Fields of a run record that may name its conversation."""
+    from synth.policies import Part, PolicyResult, PolicySet, SeenNames
 
 
 @click.command("check")
@@ -42,10 +48,19 @@ SESSION_FIELDS = ("session", "session_id", "conversation_id", "thread_id")
     "--z3", type=click.Choice(["all", "failing", "off"]), default="all", show_default=True,
     help="Which verdicts Z3 re-checks.",
 )  # fmt: skip
+@click.option(
+    "--query-rules", type=click.Choice(["suggest", "judge"]), default="suggest", show_default=True,
+    help="Rules in the request of a run without a case: name them, or judge the run by them.",
+)  # fmt: skip
+@click.option(
+    "--clock-skew-ms", type=click.FloatRange(0), default=50.0, show_default=True,
+    help="How far the clocks of two machines may differ.",
+)  # fmt: skip
 @json_option
 def command(
-    runs: Sequence[str], cases_file: str | None, policies_file: str | None, z3: str, as_json: bool
-) -> None:
+    runs: Sequence[str], cases_file: str | None, policies_file: str | None, z3: str, query_rules: QueryRules,
+    clock_skew_ms: float, as_json: bool,
+) -> None:  # fmt: skip
     """Judge recorded RUNS (run records, OTLP JSON lines or OTLP protobuf; - is standard input).
 
     With --policies the runs are read twice: which tools there are must be known before the first verdict. A
@@ -53,21 +68,22 @@ def command(
     What can be read only once (-, a pipe) is copied to a temporary file.
 
     Exit code: 0 all passed, 1 something failed or is violated, 3 nothing failed but something is
-    open, undecided or unsupported, 2 bad input.
+    open, undecided, unsupported or an error (the agent was not tested), 2 bad input.
     """
     with clear_errors():
-        raise SystemExit(check(runs, cases_file, policies_file, z3, as_json))
+        raise SystemExit(check(runs, cases_file, policies_file, z3, query_rules, clock_skew_ms, as_json))
 
 
 def check(
-    runs: Sequence[str], cases_file: str | None, policies_file: str | None, z3: str, as_json: bool
-) -> int:
+    runs: Sequence[str], cases_file: str | None, policies_file: str | None, z3: str, query_rules: QueryRules,
+    clock_skew_ms: float, as_json: bool,
+) -> int:  # fmt: skip
     from synth.cases.case import read_cases
     from synth.judge import Rules
     from synth.judge_process import SolverProcess
     from synth.policies import load_policies
 
-    if cases_file is None and policies_file is None:
+    if cases_file is None and policies_file is None and query_rules != "judge":
         raise BadInput("nothing to judge the runs by: give --cases FILE, --policies FILE or both")
     if [*runs, cases_file].count("-") > 1:
         raise BadInput("standard input (-) can be read once: give a file for the others")
@@ -78,17 +94,21 @@ def check(
     results: set[str] = set()
     judged = 0
     ids: Counter[str] = Counter()
-    sessions = Sessions()
+    rules = Rules(z3=z3, clock_skew_ms=clock_skew_ms)
     with ExitStack() as opened, SolverProcess() as solver:
         files = [opened.enter_context(RunFile(source)) for source in runs]
         names = names_in(files, policies) if policies else None
+        together = Conversations(files) if policies and policies.scope == "session" else None
         for run in all_runs(files):
             ids[run.id] += 1
             case = case_of(run, cases, cases_file)
-            earlier = sessions.before(run) if policies and policies.scope == "session" else ()
-            judgement = judgement_of(solver, run, case, policies, Rules(z3=z3), earlier, names)
+            turns = together.of(run) if together else Turns([run], 0)
+            judgement = judgement_of(solver, turns, case, policies, rules, names)
+            judgement = with_query_rules(judgement, solver, run, rules, query_rules)
             # A run that nothing was judged by must not look like one that passed.
             results.update(judgement.results or ["unsupported"])
+            if said := rules.clock_warning(run):
+                click.echo(textwrap.fill(plain(f"Warning: {run.id}: {said}"), 80), err=True)
             judged += 1
             if as_json:
                 for line in judgement.lines():
@@ -101,11 +121,6 @@ def check(
     if not as_json:
         click.echo("\n\n".join([summary(shown), *warnings_of(policies, names)]))
     return exit_code(results)
-
-
-def all_runs(files: Sequence[RunFile]) -> Iterator[Run]:
-    for file in files:
-        yield from file.runs()
 
 
 def names_in(files: Sequence[RunFile], policies: PolicySet) -> SeenNames:
@@ -125,17 +140,10 @@ def readable(runs: Iterator[Run]) -> Iterator[Run]:
 
 def warnings_of(policies: PolicySet | None, names: SeenNames | None) -> Iterator[str]:
     """The tools of the policies that no run shows, each once, in 80 columns."""
-    from synth.policies import doubts
-    from synth.policies.names import some_of
+    from synth.policies import doubtful
 
-    found = doubts(policies, names) if policies and names else {}
-    told: dict[str, list[str]] = {}
-    for policy, unseen in found.items():
-        for doubt in unseen:
-            told.setdefault(str(doubt), []).append(policy)
-    for said, about in told.items():
-        text = plain(f"Warning [{some_of(about)}]: {said}")
-        yield textwrap.fill(text, 80, subsequent_indent="  ", break_on_hyphens=False)
+    for doubt, about in doubtful(policies, names) if policies else ():
+        yield warning(about, str(doubt))
 
 
 def case_of(run: Run, cases: dict[str, Case], cases_file: str | None) -> Case | None:
@@ -150,54 +158,84 @@ def case_of(run: Run, cases: dict[str, Case], cases_file: str | None) -> Case | 
     return cases[run.case_id]
 
 
+def with_query_rules(
+    judgement: Judgement, solver: SolverProcess, run: Run, rules: Rules, query_rules: QueryRules
+) -> Judgement:
+    """What the request of a run without a case says, judged or only named."""
+    from collector.judging.assess import own_results, tools_of
+    from synth.judge_process import JudgeFailed
+    from synth.policies import PolicyResult, suggested_rules
+
+    if run.case_id is not None:
+        return judgement
+    if query_rules == "suggest":
+        return replace(judgement, suggested=suggested_rules(run.query, tools_of(run)))
+    try:
+        stated = solver.ask(own_results, run, rules, query_rules)
+    except JudgeFailed as failed:
+        said = f"The run could not be judged: {failed}"
+        stated = (PolicyResult(run.id, "query", "undecided", (), said),)
+    return replace(judgement, policies=(*judgement.policies, *stated))
+
+
 def judgement_of(
     solver: SolverProcess,
-    run: Run,
+    turns: Turns,
     case: Case | None,
     policies: PolicySet | None,
     rules: Rules,
-    earlier: Sequence[Run] = (),
     names: SeenNames | None = None,
 ) -> Judgement:
     """Judge one run; `solver` keeps a question that is too hard for Z3 from hanging the command.
 
-    `earlier` are the runs of its session before it, oldest first; `names` the tools that all runs show.
+    `names` are the tools that all runs show.
     """
+    from synth.policies import judge_turn
+
+    run = turns.runs[turns.at]
     verdict = solver.judge(case, run, rules) if case else None
     if policies is None:
         return Judgement(run.id, verdict, ())
-    if not earlier:
+    if len(turns.runs) == 1:
         return Judgement(run.id, verdict, solver.judge_policies(policies, run, rules, names=names))
-    from collector.judging.policies import own_part
-    from synth.policies import join_runs
 
-    whole = join_runs([*earlier, run], policies.aliases)
-    results = solver.judge_policies(policies, whole, rules, names=names)
-    offset = sum(len(one.calls) for one in earlier)
-    return Judgement(run.id, verdict, tuple(own_part(result, run, offset) for result in results))
+    def judge(policies: PolicySet, run: Run, part: Part | None) -> tuple[PolicyResult, ...]:
+        return solver.judge_policies(policies, run, rules, names=names, part=part)
+
+    return Judgement(run.id, verdict, judge_turn(judge, policies, turns.runs, turns.at))
 
 
-class Sessions:
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """A conversation, and the run of it that is judged."""
+
+    runs: Sequence[Run]
+    at: int
+
+
+class Conversations:
     """Runs of one conversation, in the order of the files: they share a `session` field."""
 
-    def __init__(self) -> None:
-        self._runs: dict[str, deque[Run]] = {}
+    def __init__(self, files: Sequence[RunFile]) -> None:
+        self._runs: dict[str, list[Run]] = {}
+        self._judged: Counter[str] = Counter()
+        for run in readable(all_runs(files)):
+            if session := session_of(run):
+                self._runs.setdefault(session, []).append(run)
 
-    def before(self, run: Run) -> list[Run]:
-        """The runs of this run's session before it, oldest first, as many as a collector looks at."""
-        from synth.policies import MOST_EARLIER, last_runs
-
+    def of(self, run: Run) -> Turns:
+        """The conversation of the next run of the files."""
         session = session_of(run)
         if session is None:
-            return []
-        known = self._runs.setdefault(session, deque(maxlen=MOST_EARLIER + 1))
-        earlier = last_runs(list(known))
-        known.append(replace(run, status="ok"))
-        return earlier
+            return Turns([run], 0)
+        self._judged[session] += 1
+        return Turns(self._runs[session], self._judged[session] - 1)
 
 
 def session_of(run: Run) -> str | None:
     """The conversation that a run record names."""
+    from synth.observed.run import SESSION_FIELDS
+
     values = (run.extra.get(name) for name in SESSION_FIELDS)
     return next((value for value in values if isinstance(value, str) and value), None)
 
@@ -223,6 +261,8 @@ class Judgement:
     run_id: str
     verdict: Verdict | None
     policies: tuple[PolicyResult, ...]
+    suggested: tuple[str, ...] = ()
+    """Sentences of the run's request that could be rules, and are not judged."""
 
     @property
     def results(self) -> list[str]:
@@ -237,12 +277,12 @@ class Judgement:
     def problems(self) -> Iterator[str]:
         """Plain sentences about what is wrong, without the notes."""
         if self.verdict:
-            yield from (f.explanation for f in self.verdict.findings if f.type != "note")
-        yield from (
-            f"[{result.policy}] {result.explanation}"
-            for result in self.policies
-            if result.verdict == "violated"
-        )
+            if self.verdict.trouble:
+                yield plain(f"Not tested to the end: {self.verdict.trouble}")
+            yield from (plain(f.explanation) for f in self.verdict.findings if f.type != "note")
+        for result in self.policies:
+            if result.verdict == "violated":
+                yield policy_text(result.to_json(), indent="    ")
 
 
 SHOWN = 20
@@ -250,7 +290,7 @@ SHOWN = 20
 
 def summary(judged: Sequence[Judgement]) -> str:
     """Tables of outcomes, then what is wrong, run by run."""
-    return "\n\n".join([*outcome_tables(judged), *problem_list(judged)])
+    return "\n\n".join([*outcome_tables(judged), *problem_list(judged), *suggestions(judged)])
 
 
 def outcome_tables(judged: Sequence[Judgement]) -> Iterator[str]:
@@ -275,6 +315,17 @@ def problem_list(judged: Iterable[Judgement]) -> Iterator[str]:
     wrong = [(j.run_id, list(j.problems())) for j in judged]
     wrong = [(run_id, problems) for run_id, problems in wrong if problems]
     for run_id, problems in wrong[:SHOWN]:
-        yield "\n".join(plain(line) for line in [run_id, *(f"  - {problem}" for problem in problems)])
+        yield "\n".join([plain(run_id), *(f"  - {problem}" for problem in problems)])
     if len(wrong) > SHOWN:
         yield f"... and {len(wrong) - SHOWN} more runs with findings; --json lists them all."
+
+
+def suggestions(judged: Iterable[Judgement]) -> Iterator[str]:
+    """The rules that requests state, each once, with the number of runs."""
+    counts = Counter(text for j in judged for text in j.suggested)
+    if counts:
+        lines = [f"  - {plain(text)} ({count} runs)" for text, count in counts.most_common(SHOWN)]
+        said = "Requests state these rules, which are not judged (--query-rules judge does):"
+        yield "\n".join([textwrap.fill(said, 80), *lines])
+    if len(counts) > SHOWN:
+        yield f"... and {len(counts) - SHOWN} more."

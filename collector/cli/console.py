@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import textwrap
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -27,11 +28,11 @@ class Exit(IntEnum):
     BAD_INPUT = 2
     """Usage, bad input, missing extra or no connection."""
     UNSETTLED = 3
-    """Nothing failed, but something is open, undecided or unsupported."""
+    """Nothing failed, but something is open, undecided, unsupported or an error."""
 
 
 FAILING = {"fail", "violated"}
-UNSETTLED = {"open", "undecided", "unsupported"}
+UNSETTLED = {"open", "undecided", "unsupported", "error"}
 
 
 def exit_code(results: Iterable[str]) -> Exit:
@@ -111,6 +112,21 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text)
 
 
+def policy_text(result: Mapping[str, Any], indent: str) -> str:
+    """What is wrong by a policy, and below it the rule and the repair, in the terminal's width."""
+    from synth.policies.told import told
+
+    first, *more = map(plain, told(result))
+    lines = (
+        textwrap.fill(
+            line, terminal_width(), initial_indent=indent, subsequent_indent=f"{indent}  ",
+            break_on_hyphens=False, break_long_words=False,
+        )
+        for line in more
+    )  # fmt: skip
+    return "\n".join([first, *lines])
+
+
 def is_number(text: str) -> bool:
     return text.replace(".", "", 1).replace("%", "", 1).strip().isdigit() or text in {"", "-"}
 
@@ -134,3 +150,11 @@ collector_option = click.option(
     "--collector", "url", default=DEFAULT_URL, show_default=True, metavar="URL", help="The running collector."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
+
+
+def warning(policies: Sequence[str], said: str) -> str:
+    """A warning about policies, in 80 columns."""
+    about = ", ".join(policies[:5]) + (", ..." if len(policies) > 5 else "")
+    return textwrap.fill(
+        plain(f"Warning [{about}]: {said}"), 80, subsequent_indent="  ", break_on_hyphens=False
+    )

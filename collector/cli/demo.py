@@ -155,7 +155,7 @@ class Report:
 
     def parts(self, serving: bool) -> Iterator[str]:
         yield "Agents on synthesized cases (the simulated model plants one fault per run)"
-        names = ["agent", "profile", "runs", "pass", "fail", *ERROR_TYPES]
+        names = ["agent", "profile", "runs", "pass", "fail", "error", *ERROR_TYPES]
         rows = outcome_rows(self.rows)
         shown = [n for n in names if n not in ERROR_TYPES or any(row[n] for row in rows)]
         yield table(shown, [[row[name] for name in shown] for row in rows])
@@ -190,6 +190,7 @@ def outcome_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
             "runs": row.runs,
             "pass": row.passed,
             "fail": sum(row.failed.values()),
+            "error": row.errors,
             **{name: row.failed.get(name, 0) for name in ERROR_TYPES},
         }
         for row in tally(results)
@@ -237,12 +238,14 @@ def telling(rows: Sequence[Result], replays: Sequence[Result], count: int = 3) -
 def slips(results: Sequence[Result]) -> Iterator[str]:
     """Differences between the planted faults and the verdicts, and between traced and executed calls."""
     from synth.experiments.agreement import calls_agree
+    from synth.experiments.tally import in_words
 
     for result in results:
         fault = (result.planted or {}).get("fault")
         wanted = ("fail", fault["type"]) if fault else ("pass", None)
         if (result.outcome, result.error_type) != wanted:
-            why = result.error or f"planted: {fault['what'] if fault else 'nothing'}"
+            said = in_words(result.trouble) if result.trouble else result.error
+            why = said or f"planted: {fault['what'] if fault else 'nothing'}"
             yield f"{result.trial}: expected {wanted}, found {(result.outcome, result.error_type)} ({why})"
         for problem in calls_agree(result.run or {"calls": []}, result.tool_log):
             yield f"{result.trial}: {problem}"

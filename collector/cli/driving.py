@@ -44,6 +44,13 @@ OPTIONS = (
         "--max-iterations", type=POSITIVE, default=50, show_default=True, help="Model answers per run."
     ),
     click.option("--collector", "url", metavar="URL", default=None, help="Default: a collector of its own."),
+    click.option(
+        "--max-errors",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="Exit code 2 when more runs are left in which the agent was not tested.",
+    ),
 )
 
 
@@ -105,6 +112,7 @@ class Setup:
     agent_timeout: float
     max_iterations: int
     url: str | None
+    max_errors: int
 
     @classmethod
     def take(cls, settings: dict[str, Any]) -> Setup:
@@ -160,7 +168,12 @@ class Setup:
         )  # fmt: skip
         with contextlib.ExitStack() as stack:
             url = self.url or stack.enter_context(own_collector())
-            yield stack.enter_context(Harness(url, options, stack.enter_context(SimulatedModel())))
+            model = stack.enter_context(SimulatedModel())
+            yield stack.enter_context(Harness(url, options, model, say=complain))
+
+
+def complain(text: str) -> None:
+    click.echo(f"pdoctor: {text}", err=True)
 
 
 @contextlib.contextmanager

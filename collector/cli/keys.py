@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,16 +27,22 @@ def command() -> None:
 @click.option("--project", default="default", show_default=True)
 @click.option("--name", default="", help="What the key is for.")
 @click.option(
-    "--scope", "scopes", multiple=True, type=click.Choice(["ingest", "read", "write", "admin"]),
-    default=("ingest",), show_default=True, help="ingest: send spans; read: look; write: cases and policies.",
+    "--scope", "scopes", multiple=True, type=click.Choice(["ingest", "read", "write", "metrics", "admin"]),
+    default=("ingest",), show_default=True,
+    help="ingest: send spans; read: look; write: cases and policies; metrics: /metrics.",
 )  # fmt: skip
-def create(url: str, project: str, name: str, scopes: tuple[str, ...]) -> None:
+@click.option("--expires", metavar="WHEN", help="90d, 12h, 4w or 2027-01-31; never unless said.")
+def create(url: str, project: str, name: str, scopes: tuple[str, ...], expires: str | None) -> None:
     """Make a key and print it, this once only."""
     with clear_errors():
-        from collector.access import new_key
+        from collector.access import expiry, new_key
 
+        try:
+            ends = None if expires is None else expiry(expires, time.time())
+        except ValueError as flaw:
+            raise BadInput(str(flaw)) from None
         with opened(url) as store:
-            click.echo(new_key(store, project=project, name=name, scopes=scopes))
+            click.echo(new_key(store, project=project, name=name, scopes=scopes, expires=ends))
 
 
 @command.command("list")
@@ -50,8 +57,18 @@ def show(url: str, project: str, as_json: bool) -> None:
         if as_json:
             write_json(rows)
             return
-        lines = [(row["id"], row["scopes"], row["name"], "revoked" if row["revoked"] else "") for row in rows]
+        lines = [(row["id"], row["scopes"], row["name"], state(row, time.time())) for row in rows]
         click.echo(table(("id", "scopes", "name", ""), lines) if lines else f"{project} has no key")
+
+
+def state(row: Mapping[str, Any], now: float) -> str:
+    """What a list says of a key beside its name."""
+    if row["revoked"]:
+        return "revoked"
+    if row["expires"] is None:
+        return ""
+    ends = datetime.fromtimestamp(row["expires"], UTC).isoformat(timespec="minutes")
+    return f"{'expired' if row['expires'] <= now else 'expires'} {ends}"
 
 
 @command.command("revoke")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from collector.cli.console import Exit, clear_errors, collector_option, json_option, write_json
+from collector.cli.console import Exit, clear_errors, collector_option, json_option, warning, write_json
 from collector.cli.runfiles import runs_in
 from synth.client import Collector
 from synth.errors import BadInput
@@ -39,15 +39,21 @@ def lint(file: str, tools: tuple[str, ...], sources: tuple[str, ...], as_json: b
 
     Also names unknown tools and policies that can never apply. A tool that no run shows is a misspelt one
     where a tool of nearly that name was seen; otherwise it is a warning, which leaves the exit code alone.
+    So is advice to give provenance an `in:` where the runs have short values or numbers, which may stand
+    somewhere in a result by chance.
     """
     with clear_errors():
-        from synth.policies import all_tools_in, load_policies, names_of_runs
+        from synth.policies import ByChance, all_tools_in, load_policies, names_of_runs
         from synth.policies.lint import lint as problems_of
 
         policies = load_policies(Path(file))
         runs = (run for source in sources for run in runs_in(source))
-        names = names_of_runs(runs, all_tools_in(policies)) if sources else None
-        problems = problems_of(policies, tools=tools or None, names=names)
+        chance = ByChance(policies)
+        watched = chance.watching(runs)
+        names = names_of_runs(watched, all_tools_in(policies)) if sources else None
+        while not chance.is_done and next(watched, None) is not None:
+            pass
+        problems = problems_of(policies, tools=tools or None, names=names, chance=chance)
         for problem in problems:
             if as_json:
                 write_json(problem.to_json())
@@ -75,6 +81,8 @@ def push(file: str, url: str, name: str | None) -> None:
         click.echo(
             f"{len(policies.policies)} policies stored as {stored['name']}, version {stored['version']}"
         )
+        for unseen in stored["warnings"]:
+            click.echo(warning(unseen["policies"], unseen["explanation"]))
 
 
 @command.command("draft")
@@ -148,7 +156,8 @@ MOST_RUNS = 5_000
 def good_runs(source: str) -> Iterator[Run]:
     """Runs that ended well: those of a file, or of a collector those that failed no case and no policy."""
     found = collected(source) if source.startswith(("http://", "https://")) else runs_in(source)
-    yield from islice((run for run in found if run.status == "ok" and not run.problems), MOST_RUNS)
+    good = (run for run in found if run.status == "ok" and run.trouble is None and not run.problems)
+    yield from islice(good, MOST_RUNS)
 
 
 def collected(url: str) -> Iterator[Run]:
@@ -157,5 +166,5 @@ def collected(url: str) -> Iterator[Run]:
     with Collector(url) as collector:
         for item in collector.pages("/runs", limit=200):
             if item["complete"] and item["outcome"] in ("pass", None):
-                said = collector.get(f"/runs/{item['id']}")["record"]
+                said = collector.record(item["id"])
                 yield run_from_json({**said, "status": said.get("status", "ok")})

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from collector.cli.console import clear_errors, exit_code, json_option, table, write_json
-from collector.cli.runs import FILTERS, filters
+from collector.cli.console import (
+    clear_errors,
+    exit_code,
+    json_option,
+    plain,
+    policy_text,
+    table,
+    warning,
+    write_json,
+)
+from collector.cli.runs import FILTERS, filters, violated
 from synth.client import DEFAULT_URL, Collector
 from synth.errors import SynthError
 
@@ -26,6 +35,10 @@ Outcomes = Mapping[str, str | None]
 """Run id -> outcome."""
 Wanted = Mapping[str, str | None]
 """Filters by name."""
+Results = Sequence[dict[str, Any]]
+"""Policy results, as the API tells them."""
+Warnings = Sequence[Mapping[str, Any]]
+"""Tools of the policies that no run shows, as the API tells them."""
 
 
 @click.command("recheck")
@@ -57,7 +70,10 @@ def command(
             count = place.again(wanted)
             place.settle(wait)
             after = {run: outcome for run, outcome in place.outcomes({}).items() if run in before}
-        raise SystemExit(report(count, before, after, as_json))
+            warnings = place.warnings()
+            failed = [run for run in changed(before, after) if after[run] == "fail"][:SHOWN]
+            broken = {run: violated({"policies": place.policies(run)}) for run in failed}
+        raise SystemExit(report(count, before, after, broken, warnings, as_json))
 
 
 class Remote:
@@ -75,6 +91,13 @@ class Remote:
 
     def settle(self, seconds: float) -> None:
         until_none(lambda: int(self.collector.get("/stats")["unchecked"]), seconds)
+
+    def policies(self, run: str) -> Results:
+        found: Results = self.collector.get(f"/runs/{run}")["policies"]
+        return found
+
+    def warnings(self) -> Warnings:
+        return [unseen for file in self.collector.get("/policies")["items"] for unseen in file["warnings"]]
 
 
 class Local:
@@ -106,6 +129,26 @@ class Local:
 
         until_none(waiting, seconds)
 
+    def policies(self, run: str) -> Results:
+        from collector.api.runs import entry_of
+        from collector.store import reads
+
+        with self.store.read() as connection:
+            row = reads.one_run(connection, self.project, run)
+            newest = reads.history(connection, row["id"])[-1:] if row is not None else []
+            entries = [entry_of(connection, self.project, one) for one in newest]
+        return [result for entry in entries for result in entry.body["policies"]]
+
+    def warnings(self) -> Warnings:
+        from collector.judging.names import names_of, warnings
+        from collector.judging.policies import load_all, readable, stored_files
+        from collector.store import catalog
+
+        with self.store.read() as connection:
+            names = names_of(connection, self.project)
+            files = stored_files(catalog.active_policies(connection, self.project))
+        return [unseen for file in load_all(readable(files)).files for unseen in warnings(file, names)]
+
 
 def filter_of(wanted: Wanted) -> Any:
     """The options as a filter of the store."""
@@ -133,7 +176,7 @@ def in_store(url: str, cases: Path | None, policies: Path | None) -> Iterator[Lo
     store = open_store(url)
     try:
         project = project_id(store, DEFAULT_PROJECT)
-        load_files(store, project, cases, policies)
+        load_files(store, project, cases, policies, now=time.time())
         supervisor = Supervisor(store, Settings(store_url=url))
         try:
             yield Local(store, supervisor, project)
@@ -161,22 +204,39 @@ def until_none(waiting: Any, seconds: float) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def report(count: int, before: Outcomes, after: Outcomes, as_json: bool) -> int:
-    """Say what changed; the exit code of the outcomes."""
-    changed = [
-        {"run_id": run, "before": before[run], "after": outcome}
-        for run, outcome in after.items()
-        if run in before and before[run] != outcome
-    ]
+def changed(before: Outcomes, after: Outcomes) -> list[str]:
+    """The runs whose outcome is another one."""
+    return [run for run, outcome in after.items() if run in before and before[run] != outcome]
+
+
+def report(
+    count: int,
+    before: Outcomes,
+    after: Outcomes,
+    broken: Mapping[str, Results],
+    warnings: Warnings,
+    as_json: bool,
+) -> int:
+    """Say what changed, and by which policies runs fail now; the exit code of the outcomes."""
+    others = changed(before, after)
     if as_json:
-        write_json({"runs": count, "changed": changed, "outcomes": dict(Counter(map(word, after.values())))})
+        outcomes = dict(Counter(map(word, after.values())))
+        found = [{"run_id": run, "before": before[run], "after": after[run]} for run in others]
+        write_json(
+            {"runs": count, "changed": found, "broken": broken, "outcomes": outcomes, "warnings": warnings}
+        )
     else:
-        click.echo(f"{count} runs judged again, {len(changed)} changed")
-        if changed:
-            rows = [[c["run_id"], word(c["before"]), word(c["after"])] for c in changed[:SHOWN]]
+        click.echo(f"{count} runs judged again, {len(others)} changed")
+        if others:
+            rows = [[run, word(before[run]), word(after[run])] for run in others[:SHOWN]]
             click.echo(table(["run", "before", "after"], rows))
-        if len(changed) > SHOWN:
-            click.echo(f"... and {len(changed) - SHOWN} more; --json lists them all.")
+        if len(others) > SHOWN:
+            click.echo(f"... and {len(others) - SHOWN} more; --json lists them all.")
+        for run, results in broken.items():
+            lines = (f"  - {policy_text(result, indent='    ')}" for result in results)
+            click.echo("\n".join(["", plain(run), *lines]) if results else "", nl=bool(results))
+        for unseen in warnings:
+            click.echo(warning(unseen["policies"], unseen["explanation"]))
     return exit_code(outcome for outcome in after.values() if outcome)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -11,11 +12,15 @@ import click
 
 from collector.cli.console import clear_errors, fail, json_option, write_json
 from collector.cli.driving import POSITIVE, Setup, Ticker, driving_options, resumable
+from collector.cli.untested import Errors, goes_on
 
 if TYPE_CHECKING:
-    from synth.experiments.paper import Forecast, Part, Sizes
+    from synth.experiments.paper import Forecast, Part, Reproduction, Sizes
     from synth.experiments.report import Report
     from synth.experiments.trial import Result
+
+
+TESTED_AGAIN = "the command that wrote the journal makes these runs again"
 
 
 @click.command("report")
@@ -54,30 +59,37 @@ def command(
     the experiments of the paper (Tables 2 to 7, Figures 8 and 9) are run first; they resume in --folder,
     after a crash too, with the same options. Each agent is measured on --model; where no real model is
     named, on two simulated ones.
+
+    Exit code: 0 the report is written, also where runs in it failed; 2 bad input, or more runs than
+    --max-errors did not test the agent. The report of what was measured until then is written all the same.
     """
     with clear_errors():
         if bool(journals) == bool(sizes):
             fail("give JOURNAL files of finished campaigns, or one of --quick and --paper")
         setup = Setup.take(settings)
+        untested = Errors(setup.max_errors, folder, None if sizes else TESTED_AGAIN)
+        from synth.experiments.report import report_of, write_report
+
         if journals:
-            report = campaigns(journals, before)
+            results = [result for journal in journals for result in results_in(journal)]
+            report, left = campaigns(results, journals, before), sum(one.is_void for one in results)
         else:
             chosen = chosen_sizes(sizes, minutes_per_agent, cap, largest, errors)
-            report = experiments(setup, chosen, agents, Path(folder))
-        from synth.experiments.report import write_report
-
+            measured = experiments(setup, chosen, agents, Path(folder))
+            report, left = report_of(measured), measured.errors
+            untested.stopped_by(measured.stopped)
         written = write_report(report, Path(output))
         if as_json:
             write_json(report.to_json())
         else:
             parts = (report.summary, report.findings, [f"written: {path}" for path in written])
             click.echo("\n\n".join("\n".join(lines) for lines in parts if lines))
+        raise SystemExit(untested.exit_code(left))
 
 
-def campaigns(journals: tuple[str, ...], before: str | None) -> Report:
+def campaigns(results: Sequence[Result], journals: tuple[str, ...], before: str | None) -> Report:
     from synth.experiments.report import campaign_report
 
-    results = [result for journal in journals for result in results_in(journal)]
     title = ", ".join(Path(journal).stem for journal in journals)
     return campaign_report(results, title, results_in(before) if before else ())
 
@@ -103,21 +115,27 @@ def chosen_sizes(
     return replace(sizes, largest=largest or sizes.largest, errors=errors or sizes.errors)
 
 
-def experiments(setup: Setup, sizes: Sizes, agents: tuple[str, ...], folder: Path) -> Report:
+def experiments(setup: Setup, sizes: Sizes, agents: tuple[str, ...], folder: Path) -> Reproduction:
+    from synth.experiments.campaign import Meter
     from synth.experiments.dissect import passes_with
     from synth.experiments.paper import Bench, Forecast, parts_of, reproduce
-    from synth.experiments.report import report_of
 
     subjects = subjects_of(setup, agents)
     follower = Follower(Forecast(parts_of(sizes, subjects), setup.parallel))
+    meter = Meter(goes_on=goes_on)
+
+    def of_a_mutant(result: Result) -> None:
+        meter.count(result)
+        follower.on_result(result)
+
     with setup.harness() as harness, resumable(str(folder)):
         bench = Bench(
-            harness.run, passes_with(harness, follower.on_result), setup.parallel, follower.on_result,
-            on_part=follower.on_part,
+            harness.run, passes_with(harness, of_a_mutant), setup.parallel, follower.on_result,
+            on_part=follower.on_part, goes_on=goes_on, meter=meter,
         )  # fmt: skip
         measured = reproduce(bench, subjects, sizes, folder)
-    follower.ticker.end()
-    return report_of(measured)
+        follower.ticker.end()
+        return measured
 
 
 def subjects_of(setup: Setup, agents: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -7,11 +7,12 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collector.otlp.files import Parts
     from synth.observed.run import Run
 
 
@@ -32,15 +33,29 @@ class RunFile:
         if self._copy is not None:
             self._copy.close()
 
-    def runs(self) -> Iterator[Run]:
-        """The runs; `BadInput` names file and line. One reading at a time."""
+    def runs(self, parts: Parts | None = None) -> Iterator[Run]:
+        """The runs; `BadInput` names file and line. One reading at a time.
+
+        Parts of runs that others may go on with are put into `parts`, where given.
+        """
         if self._source != "-" and not is_pipe(self._source):
-            yield from runs_in(self._source)
+            yield from runs_in(self._source, parts)
             return
         if self._copy is None:
             self._copy = copied(self._source)
         self._copy.seek(0)
-        yield from runs_of(self._copy, "standard input" if self._source == "-" else self._source)
+        yield from runs_of(self._copy, "standard input" if self._source == "-" else self._source, parts)
+
+
+def all_runs(files: Sequence[RunFile]) -> Iterator[Run]:
+    """The runs of all files; those whose parts stand in several of them come last."""
+    parts: Parts = {}
+    for file in files:
+        yield from file.runs(parts)
+    if parts:
+        from collector.otlp.files import runs_of_parts
+
+        yield from runs_of_parts(parts)
 
 
 def is_pipe(path: str) -> bool:
@@ -58,21 +73,21 @@ def copied(source: str) -> IO[bytes]:
     return copy
 
 
-def runs_in(source: str) -> Iterator[Run]:
+def runs_in(source: str, parts: Parts | None = None) -> Iterator[Run]:
     """The runs of one file (`-` = standard input); `BadInput` names file and line."""
     if source == "-":
-        yield from runs_of(sys.stdin.buffer, "standard input")
+        yield from runs_of(sys.stdin.buffer, "standard input", parts)
         return
     with open(source, "rb") as stream:
-        yield from runs_of(stream, source)
+        yield from runs_of(stream, source, parts)
 
 
-def runs_of(stream: IO[bytes], name: str) -> Iterator[Run]:
+def runs_of(stream: IO[bytes], name: str, parts: Parts | None = None) -> Iterator[Run]:
     """The runs of an open file, told apart by how it begins."""
     if is_otlp(beginning(stream)):
         from collector.otlp.files import runs_from_otlp
 
-        return runs_from_otlp(stream, file=name)
+        return runs_from_otlp(stream, file=name, parts=parts)
     from synth.observed.run import read_runs
 
     return read_runs(stream, name=name)

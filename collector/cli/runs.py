@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import click
@@ -12,9 +13,12 @@ from collector.cli.console import (
     exit_code,
     json_option,
     plain,
+    policy_text,
     table,
+    terminal_width,
     write_json,
 )
+from collector.ui.words import waiting
 from synth.client import Collector
 from synth.errors import BadInput
 
@@ -24,6 +28,7 @@ def command() -> None:
     """Look at the runs of a collector: list, show, export."""
 
 
+NO_BREAK = "\u00a0"
 FILTERS = ("case", "policy", "outcome", "error_type", "agent", "tool", "since", "until")
 
 
@@ -90,8 +95,7 @@ def fetch(collector: Collector, run_id: str) -> dict[str, Any]:
         if not newest:
             raise BadInput(EMPTY)
         run_id = newest[0]["id"]
-    found: dict[str, Any] = collector.get(f"/runs/{run_id}")
-    return found
+    return collector.whole(collector.get(f"/runs/{run_id}"))
 
 
 def results(run: dict[str, Any]) -> list[str]:
@@ -108,18 +112,32 @@ def run_text(run: dict[str, Any]) -> str:
         [f"{'!' if i in wrong else ' '}{i}", call["name"], call.get("id") or "-", call.get("error") or "ok"]
         for i, call in enumerate(run["calls"])
     ]
-    said = [finding["explanation"] for finding in findings(run)]
-    said += [f"[{policy['policy']}] {policy['explanation']}" for policy in violated(run)]
+    said = [plain(finding["explanation"]) for finding in findings(run)]
+    said += [policy_text(policy, indent="  ") for policy in violated(run)]
+    said += [f"[{policy['policy']}] still open: {plain(policy['explanation'])}" for policy in pending(run)]
     parts = [f"run {run['id']}: {headline(run)}", table(["call", "tool", "id", "result"], rows)]
-    parts += [metrics_text(run["metrics"])]
+    if run.get("trouble"):
+        parts += [f"not tested to the end: {plain(trouble_text(run['trouble']))}"]
+    if waits := run.get("waits"):
+        parts += [f"note: {plain(waiting(waits, run['status']))}"]
     parts += [f"note: {plain(problem)}" for problem in run.get("problems", ())]
-    return "\n".join([*parts, *(f"- {plain(line)}" for line in said)])
+    parts += [f"- {line}" for line in said]
+    parts += [f"suggested rule, not judged: {plain(text)}" for text in suggested(run)]
+    return "\n".join([*parts, metrics_text(run["metrics"])])
+
+
+def trouble_text(said: dict[str, Any]) -> str:
+    from synth.formal import trouble_from_json
+
+    return str(trouble_from_json(said))
 
 
 def metrics_text(metrics: dict[str, Any]) -> str:
-    """The numbers that are known, on one line."""
+    """The numbers that are known, in the terminal's width."""
     known = {name: value for name, value in metrics.items() if value not in (None, {})}
-    return "metrics: " + ", ".join(f"{name} {metric_value(value)}" for name, value in known.items())
+    whole = (f"{name} {metric_value(value)}".replace(" ", NO_BREAK) for name, value in known.items())
+    text = textwrap.fill(f"metrics:{NO_BREAK}{', '.join(whole)}", terminal_width(), subsequent_indent="  ")
+    return text.replace(NO_BREAK, " ")
 
 
 def metric_value(value: Any) -> str:
@@ -138,7 +156,8 @@ def headline(run: dict[str, Any]) -> str:
     if not policies:
         return "bound to no case and no policy"
     kept = sum(policy["verdict"] == "ok" for policy in policies)
-    return f"{len(violated(run))} of {len(policies)} policies violated, {kept} kept"
+    still = f", {len(pending(run))} still open" if pending(run) else ""
+    return f"{len(violated(run))} of {len(policies)} policies violated, {kept} kept{still}"
 
 
 def findings(run: dict[str, Any]) -> list[dict[str, Any]]:
@@ -146,8 +165,18 @@ def findings(run: dict[str, Any]) -> list[dict[str, Any]]:
     return [f for f in verdict["findings"] if f["type"] != "note"] if verdict else []
 
 
+def suggested(run: dict[str, Any]) -> list[str]:
+    """Sentences of the request that could be rules; older collectors tell of none."""
+    return list(run.get("suggested_rules", ()))
+
+
 def violated(run: dict[str, Any]) -> list[dict[str, Any]]:
     return [policy for policy in run.get("policies", ()) if policy["verdict"] == "violated"]
+
+
+def pending(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a later call of the run, or of its conversation, may still keep."""
+    return [policy for policy in run.get("policies", ()) if policy.get("pending")]
 
 
 @command.command("export")
@@ -157,4 +186,4 @@ def export(url: str, **wanted: Any) -> None:
     """Write run records as JSON lines, as `pdoctor check` reads them."""
     with clear_errors(), Collector(url) as collector:
         for item in collector.pages("/runs", limit=200, **wanted):
-            write_json(collector.get(f"/runs/{item['id']}")["record"])
+            write_json(collector.record(item["id"]))

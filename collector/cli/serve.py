@@ -41,6 +41,7 @@ def option_of(setting: Field[Any], annotated: Any) -> click.Option:
         [told["option"], setting.name],
         help=told["help"],
         metavar=told["metavar"],
+        envvar=told["variables"],
         **_values(annotated, setting.default, told["within"] or (None, None)),
     )
 

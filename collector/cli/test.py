@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import click
 import orjson
 
-from collector.cli.console import Exit, clear_errors, json_option, progress, table, write_json
+from collector.cli.console import Exit, clear_errors, json_option, plain, progress, table, write_json
 from collector.cli.driving import (
     POSITIVE,
     Setup,
@@ -23,6 +23,7 @@ from collector.cli.driving import (
     several,
 )
 from collector.cli.synth import synth_options
+from collector.cli.untested import Errors, goes_on
 from synth.errors import BadInput
 from synth.formal.model import ERROR_TYPES
 
@@ -58,12 +59,13 @@ def command(
     react, responses and assistants; several with commas between. So may --model be, and simulated-* is
     every simulated planner but the endlessly slow one.
     Exit code: 0 the pass rate is reached, 1 it is not, 3 nothing failed but something is undecided, 2
-    bad input.
+    bad input, or more runs than --max-errors in which the agent was not tested.
     """
     with clear_errors():
         limit = max(min_pass_rate, baseline_rate(baseline))
         setup, budget = Setup.take(settings), budget_of(settings)
-        results = drive(agent, setup, drawn(cases, settings), repeat, journal, budget)
+        errors = Errors(setup.max_errors, journal)
+        results = drive(agent, setup, drawn(cases, settings), errors, repeat, journal, budget)
         report = Report(agent, setup.model_name, results)
         if junit:
             report.write_junit(Path(junit))
@@ -71,19 +73,20 @@ def command(
             write_json(report.to_json())
         else:
             click.echo(report.text())
-        raise SystemExit(report.exit_code(limit))
+        raise SystemExit(errors.exit_code(report.row.errors, report.exit_code(limit)))
 
 
 def drive(
     agent: str,
     setup: Setup,
     cases: Sequence[tuple[Case, float]],
+    errors: Errors,
     repeat: int = 1,
     journal: str | None = None,
     budget: Budget | None = None,
 ) -> list[Result]:
     """Every result, in the order of cases and repeats; a journal's earlier results are not run again."""
-    from synth.experiments.campaign import results_journal, run_campaign
+    from synth.experiments.campaign import Meter, results_journal, run_campaign
     from synth.experiments.trial import Trial
 
     trials = [
@@ -100,9 +103,11 @@ def drive(
         results_journal(Path(journal) if journal else None, campaign) as kept,
         progress((), label="testing", length=len(trials)) as bar,
     ):
-        with resumable(journal):
-            spent = run_campaign(harness.run, trials, kept, budget, on_result=lambda _: bar.update(1))
+        meter = Meter(budget, kept.records, goes_on)
+        with resumable(journal), errors.stopping():
+            run_campaign(harness.run, trials, kept, meter, on_result=lambda _: bar.update(1))
         results = [result for result in kept.records if result.key in place]
+    spent = meter.reached
     if not results:
         raise BadInput(f"no run was made: the budget ({spent}) was spent before the first")
     if spent:
@@ -160,6 +165,7 @@ class Report:
             "runs": row.runs,
             "passed": row.passed,
             "failed": sum(row.failed.values()),
+            "errors": row.errors,
             "unsettled": row.unsettled,
             "pass_rate": row.success_rate,
             "error_types": dict(row.failed),
@@ -172,9 +178,12 @@ class Report:
         }
 
     def text(self) -> str:
-        headers = ["agent", "model", "runs", "pass", "fail", "unsettled", "rate", "errors"]
+        from synth.experiments.tally import untested
+
+        headers = ["agent", "model", "runs", "pass", "fail", "error", "unsettled", "rate", "types"]
         overview = table(headers, [counts(row) for row in self.rows])
-        return "\n\n".join([overview, *self.detected(), *self.failures()])
+        said = "\n".join(plain(line) for line in untested(self.results))
+        return "\n\n".join([overview, *filter(None, [said]), *self.detected(), *self.failures()])
 
     def detected(self) -> Iterator[str]:
         """How the faults that the simulated model planted were judged."""
@@ -185,18 +194,19 @@ class Report:
             yield f"{found.title}\n{table(found.headers, found.rows)}"
 
     def failures(self) -> Iterator[str]:
-        failed = [result for result in self.results if result.outcome != "pass"]
+        """Of what is no pass; what kept an agent from being tested is told once for all its runs."""
+        failed = [result for result in self.results if result.outcome not in ("pass", "error")]
         for result in failed[:SHOWN]:
             yield failure_text(result)
         if len(failed) > SHOWN:
             yield f"... and {len(failed) - SHOWN} more; --json lists them all."
 
     def write_junit(self, path: Path) -> None:
-        """One test case per run; an undecided run is skipped, with its reason."""
+        """One test case per run: undecided is skipped, untested an error, each with its reason."""
         row = self.row
         suite = ElementTree.Element(
             "testsuite", name=f"pdoctor test {self.agent}", tests=str(row.runs),
-            failures=str(sum(row.failed.values())), skipped=str(row.unsettled),
+            failures=str(sum(row.failed.values())), errors=str(row.errors), skipped=str(row.unsettled),
         )  # fmt: skip
         for result in self.results:
             suite.append(junit_case(result))
@@ -205,19 +215,25 @@ class Report:
 
 def counts(row: Row) -> list[object]:
     rate = "-" if row.success_rate is None else f"{row.success_rate:.1%}"
-    errors = ", ".join(f"{row.failed[type]} {type}" for type in ERROR_TYPES if row.failed.get(type))
-    return [row.agent, row.model, row.runs, row.passed, sum(row.failed.values()), row.unsettled, rate, errors]
+    types = ", ".join(f"{row.failed[type]} {type}" for type in ERROR_TYPES if row.failed.get(type))
+    settled = [row.runs, row.passed, sum(row.failed.values()), row.errors, row.unsettled]
+    return [row.agent, row.model, *settled, rate, types]
 
 
 def junit_case(result: Result) -> ElementTree.Element:
+    from synth.experiments.tally import in_words
+
     name = result.key.partition("|")[2]
     case = ElementTree.Element(
         "testcase", classname=result.agent, name=name, time=f"{result.wall_seconds:.3f}"
     )
     if result.outcome != "pass":
-        kind = "failure" if result.outcome == "fail" else "skipped"
-        problem = ElementTree.SubElement(case, kind, message=result.error_type or result.outcome)
+        kind = {"fail": "failure", "error": "error"}.get(result.outcome, "skipped")
+        said = in_words(result.trouble) if result.trouble else result.error_type or result.outcome
+        problem = ElementTree.SubElement(case, kind, message=said)
         problem.text = failure_text(result)
+    if broken := policy_lines(result):
+        ElementTree.SubElement(case, "system-out").text = "\n".join(broken)
     return case
 
 
@@ -225,11 +241,23 @@ def failure_text(result: Result) -> str:
     """Which case failed, why, and the sentences that say so."""
     who = f"{result.agent} on {result.model}"
     head = f"{who}, case {result.case_id}: {result.error_type or result.outcome}"
-    return "\n".join([head, *(f"  - {line}" for line in reasons(result) or ["no verdict came"])])
+    said = [*(reasons(result) or ["no verdict came"]), *policy_lines(result)]
+    return "\n".join([head, *(f"  - {line}" for line in said)])
+
+
+def policy_lines(result: Result) -> list[str]:
+    """The policies of the collector that the run broke."""
+    from synth.policies.told import told, violated
+
+    return ["\n    ".join(told(broken)) for broken in violated((result.run or {}).get("policies", ()))]
 
 
 def reasons(result: Result) -> list[str]:
-    """What is wrong; for an undecided run, what stands in the way of a verdict."""
+    """What is wrong; for a run without a verdict, what stood in its way."""
+    from synth.experiments.tally import in_words
+
+    if result.trouble is not None:
+        return [in_words(result.trouble), "planning was not tested", *filter(None, [result.error])]
     gaps = list((result.run or {}).get("problems", ()))
     found = [f["explanation"] for f in (result.verdict or {}).get("findings", ()) if f["type"] != "note"]
     said = gaps if result.outcome == "undecided" and gaps else [*found, *gaps]

@@ -22,6 +22,7 @@ from collector.dialects import genai, langsmith, logfire, mcp, mlflow, openinfer
 from collector.dialects.names import OPERATION_NAME, SCOPE_NAME
 from collector.dialects.reading import (
     Dialect,
+    Message,
     Request,
     SeenAgent,
     SeenCall,
@@ -55,8 +56,8 @@ GENAI: Mapping[str, tuple[Dialect, ...]] = {
 ANY_GENAI = (genai.DIALECT,)
 
 __all__ = [
-    "DIALECTS", "Dialect", "Request", "SeenAgent", "SeenCall", "SeenModel", "Span", "every_dialect",
-    "json_value", "plain_call", "readers", "requests_and_answers",
+    "DIALECTS", "Dialect", "Message", "Request", "SeenAgent", "SeenCall", "SeenModel", "Span",
+    "every_dialect", "json_value", "plain_call", "readers", "requests_and_answers",
 ]  # fmt: skip
 
 
@@ -100,8 +101,11 @@ def _is_sound(seen: Any) -> bool:
         if not isinstance(call.tool, str):
             return False
     else:
-        texts = (seen.query, seen.model, seen.session, *(seen.tools or ()))
+        given = getattr(seen, "given", None) or ()
+        texts = (seen.query, seen.model, seen.session, *(seen.tools or ()), getattr(seen, "said", None))
         numbers = (getattr(seen, "announced_calls", None),)
+        if not all(isinstance(said, Message) and isinstance(said.text, str) for said in given):
+            return False
     return (
         isinstance(seen.span, Span)
         and all(text is None or isinstance(text, str) for text in texts)

@@ -11,16 +11,19 @@ from dataclasses import fields
 from typing import Any
 
 from collector.dialects import names
-from collector.dialects.reading import json_value, whole
+from collector.dialects.reading import json_value, losses, text, whole
 from collector.model import ToolCall
-from synth.observed import Interval
+from synth.observed import Interval, Why, has_marks
 
 NO_EXTRA: Mapping[str, Any] = {}
 LATER: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "arguments": lambda said: json_value(said.get(names.TOOL_ARGUMENTS)),
+    "asked_arguments": lambda said: json_value(said.get(names.ASKED_ARGUMENTS)),
     "result": lambda said: json_value(said.get(names.TOOL_RESULT)),
     "step": lambda said: whole(said.get(names.TURN_INDEX)),
     "with_text": lambda said: said.get(names.TURN_HAS_TEXT),
+    "partly": lambda said: {},
+    "hash_key": lambda said: text(said.get(names.HASH_KEY)),
     "attempts": lambda said: whole(said.get(names.ATTEMPTS)) or 1,
 }
 """Field -> how the attributes of a GenAI tool span tell it."""
@@ -37,7 +40,7 @@ class DeferredCall(ToolCall):
         read = LATER.get(name)
         if read is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        value = read(self.said)
+        value = read(self.said) if name != "partly" else _partly(self, self.said)
         object.__setattr__(self, name, value)
         return value
 
@@ -47,6 +50,27 @@ class DeferredCall(ToolCall):
         return _values(self) == _values(other)
 
     __hash__ = ToolCall.__hash__
+
+
+def _partly(call: ToolCall, said: Mapping[str, Any]) -> Mapping[str, Why]:
+    """What our tracer says of its values; what else is known of attributes that lost their end."""
+    found = _known_in_part(call, said)
+    return {**found, "result": "ambiguous"} if said.get(names.AMBIGUOUS) is True else found
+
+
+def _known_in_part(call: ToolCall, said: Mapping[str, Any]) -> Mapping[str, Why]:
+    content = said.get(names.CONTENT)
+    arguments, result = said.get(names.TOOL_ARGUMENTS), said.get(names.TOOL_RESULT)
+    if content == "none":
+        return {"arguments": "absent", "result": "absent"}
+    if content is not None:
+        kept = {"arguments": arguments, "result": result}
+        return {name: "hashed" for name, value in kept.items() if value is not None}
+    cut: dict[str, Why] = {}
+    if said.get(names.TRUNCATED):
+        cut = {name: "cut" for name in ("arguments", "result") if has_marks(getattr(call, name))}
+    texts = [said for said in (arguments, result) if isinstance(said, str)]
+    return cut | losses({"arguments": call.arguments, "result": call.result}, texts)
 
 
 _FIELDS = tuple(part.name for part in fields(ToolCall))
@@ -69,7 +93,7 @@ def deferred_call(
     error: str | None,
     start: Interval,
     end: Interval,
-    executed: bool,
+    executed: bool | None,
     said: Mapping[str, Any],
 ) -> ToolCall:
     """A call that has ended, with the attributes that tell the rest."""

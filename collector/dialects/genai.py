@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,20 +18,27 @@ from collector.dialects.reading import (
     json_value,
     last_user_text,
     loaded,
+    messages_in,
     nothing,
     plain_content,
     requests_and_answers,
+    said_in,
     text,
     tool_names,
     whole,
+    with_losses,
     without_end,
 )
 from collector.model import Span
+from synth.formal import TROUBLES, Trouble
+from synth.observed import ANY_TIME
 
 ANTHROPIC_RESULT = "anthropic.tool_result.content"
 """Anthropic's SDK has content blocks here, for a failed call the reason."""
 ALL_MESSAGES = "pydantic_ai.all_messages"
 """PydanticAI puts the messages of a whole run here instead of the input messages."""
+STATES = ("paused", "unanswered")
+"""How a part of a run ends that may go on."""
 INPUT_TOKENS = (*names.INPUT_TOKENS, "llm.usage.prompt_tokens")
 OUTPUT_TOKENS = (*names.OUTPUT_TOKENS, "llm.usage.completion_tokens")
 """The last are OpenLLMetry's, whose model calls are read here."""
@@ -44,24 +52,31 @@ def read_call(span: Span) -> SeenCall | None:
     get = said.get
     failure = get(names.ERROR_TYPE) or get(names.ERROR_KIND)
     error = error_text(span, failure) if failure or span.status == "error" else None
-    first, last = span.start_ns, span.end_ns
-    start = end = (first, last if last > first else first)
-    if get(names.TIMING) != "inferred":
-        start, end = (first, first), (start[1], start[1])
+    first, last = span.start_ns, max(span.start_ns, span.end_ns)
+    start = end = (first, last)
+    if 0 < span.end_ns < first:
+        start = end = ANY_TIME
+    elif get(names.TIMING) != "inferred":
+        start, end = (first, first), (last, last)
+    executed: bool | None = get(names.EXECUTED) is not False
+    if get(names.EXECUTION) == "unknown":  # from then on it may have run, or not
+        executed, error, start, end = None, None, (first, first), (first, first)
     call = deferred_call(
         text(get(names.TOOL_CALL_ID)),
         text(get(names.TOOL_NAME)) or span.name.removeprefix("execute_tool").strip() or "unknown",
         error,
         start,
         end,
-        get(names.EXECUTED) is not False,
+        executed,
         said,
     )
-    if not last:
+    if not span.end_ns and executed is not None:
         call = without_end(call)
     if ANTHROPIC_RESULT in said:
         result, error = _result_in_blocks(said[ANTHROPIC_RESULT], call.result, error)
         call = replace(call, result=result, error=error)
+    if span.dropped:
+        call = with_losses(call, span)
     return SeenCall(call, span, whole(get(names.STEP_INDEX)))
 
 
@@ -78,6 +93,8 @@ def read_agent(span: Span) -> SeenAgent | None:
     if span.attributes.get(names.OPERATION_NAME) != "invoke_agent":
         return None
     attributes = loaded(span)
+    waited = count(attributes, (names.RUN_MODEL_WAIT,))
+    state = attributes.get(names.RUN_STATE)
     return SeenAgent(
         span=span,
         agent=text(attributes.get(names.AGENT_NAME)) or text(span.name.removeprefix("invoke_agent").strip()),
@@ -87,7 +104,22 @@ def read_agent(span: Span) -> SeenAgent | None:
         announced_calls=whole(attributes.get(names.RUN_CALLS)),
         source=text(attributes.get(names.SOURCE)),
         session=text(attributes.get(names.CONVERSATION_ID)),
+        trouble=_trouble(attributes),
+        model_wait=None if waited is None else waited / 1e3,
+        state=state if state in STATES else None,
+        token=text(attributes.get(names.RUN_TOKEN)),
+        pause_reason=text(attributes.get(names.RUN_PAUSE_REASON)),
+        resumed=text(attributes.get(names.RUN_RESUMED)),
     )
+
+
+def _trouble(attributes: Mapping[str, Any]) -> Trouble | None:
+    """What our own tracer says; no other vocabulary tells such trouble from the agent's own."""
+    kind = attributes.get(names.TROUBLE_KIND)
+    if kind not in TROUBLES:
+        return None
+    status, message = attributes.get(names.TROUBLE_STATUS), attributes.get(names.TROUBLE_MESSAGE)
+    return Trouble(kind, whole(status), text(message) or "")
 
 
 def read_model(span: Span) -> SeenModel | None:
@@ -95,19 +127,25 @@ def read_model(span: Span) -> SeenModel | None:
     if span.attributes.get(names.OPERATION_NAME) not in ("chat", "generate_content", "text_completion"):
         return None
     attributes = loaded(span)
-    requests, _, with_text = requests_and_answers(attributes.get(names.OUTPUT_MESSAGES))
-    _, answers, _ = requests_and_answers(attributes.get(names.INPUT_MESSAGES))
+    given, made = (
+        json_value(attributes.get(names.INPUT_MESSAGES)),
+        json_value(attributes.get(names.OUTPUT_MESSAGES)),
+    )
+    requests, _, with_text = requests_and_answers(made)
+    _, answers, _ = requests_and_answers(given)
     return SeenModel(
         span=span,
         requests=tuple(requests),
         with_text=with_text,
         answers=answers,
-        query=last_user_text(attributes.get(names.INPUT_MESSAGES)),
+        query=last_user_text(given),
         tools=tool_names(attributes.get(names.TOOL_DEFINITIONS)),
         model=text(attributes.get(names.REQUEST_MODEL)),
         session=text(attributes.get(names.CONVERSATION_ID)),
         input_tokens=count(attributes, INPUT_TOKENS),
         output_tokens=count(attributes, OUTPUT_TOKENS),
+        given=messages_in(given),
+        said=said_in(made),
     )
 
 

@@ -16,8 +16,10 @@ from collector.dialects.reading import (
     json_value,
     last_user_text,
     loaded,
+    messages_in,
     plain_call,
     requests_and_answers,
+    said_in,
     text,
     tool_names,
 )
@@ -63,7 +65,8 @@ def read_model(span: Span) -> SeenModel | None:
     if attributes.get(KIND) != "llm":
         return None
     given = _inner(json_value(attributes.get("gen_ai.prompt")), "messages")
-    requests, _, with_text = requests_and_answers(_generated(json_value(attributes.get("gen_ai.completion"))))
+    made = _generated(json_value(attributes.get("gen_ai.completion")))
+    requests, _, with_text = requests_and_answers(made)
     return SeenModel(
         span=span,
         requests=tuple(requests),
@@ -75,6 +78,8 @@ def read_model(span: Span) -> SeenModel | None:
         session=_metadata(attributes, "session_id") or _metadata(attributes, "thread_id"),
         input_tokens=count(attributes, names.INPUT_TOKENS),
         output_tokens=count(attributes, names.OUTPUT_TOKENS),
+        given=messages_in(given),
+        said=said_in(made),
     )
 
 

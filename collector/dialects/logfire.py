@@ -15,8 +15,10 @@ from collector.dialects.reading import (
     json_value,
     last_user_text,
     loaded,
+    messages_in,
     plain_call,
     requests_and_answers,
+    said_in,
     text,
     tool_names,
 )
@@ -77,6 +79,8 @@ def read_model(span: Span) -> SeenModel | None:
         model=text(attributes.get(names.REQUEST_MODEL)),
         input_tokens=count(attributes, names.INPUT_TOKENS),
         output_tokens=count(attributes, names.OUTPUT_TOKENS),
+        given=messages_in(given),
+        said=said_in(said.get("output")),
     )
 
 

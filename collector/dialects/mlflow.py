@@ -15,8 +15,10 @@ from collector.dialects.reading import (
     json_value,
     last_user_text,
     loaded,
+    messages_in,
     plain_call,
     requests_and_answers,
+    said_in,
     text,
     tool_names,
 )
@@ -68,7 +70,8 @@ def read_model(span: Span) -> SeenModel | None:
     given, made = _said(attributes, INPUTS), _said(attributes, OUTPUTS)
     if isinstance(given, Mapping):
         given = given.get("messages") or given.get("input")
-    requests, _, with_text = requests_and_answers(_messages(made))
+    messages = _messages(made)
+    requests, _, with_text = requests_and_answers(messages)
     usage = _said(attributes, "mlflow.chat.tokenUsage")
     used = usage if isinstance(usage, Mapping) else {}
     return SeenModel(
@@ -81,6 +84,8 @@ def read_model(span: Span) -> SeenModel | None:
         model=text(_said(attributes, "mlflow.llm.model")) or text(_said(attributes, "model")),
         input_tokens=count(used, ("input_tokens",)),
         output_tokens=count(used, ("output_tokens",)),
+        given=messages_in(given),
+        said=said_in(messages),
     )
 
 

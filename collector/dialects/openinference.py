@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
 
 from collector.dialects import names
 from collector.dialects.reading import (
     Dialect,
+    Message,
     Request,
     SeenAgent,
     SeenCall,
     SeenModel,
     count,
+    error_text,
     json_value,
     loaded,
+    messages_in,
     plain_call,
     plain_content,
+    requests_and_answers,
     text,
     tool_names,
 )
@@ -25,6 +30,7 @@ from collector.model import Span
 KIND = "openinference.span.kind"
 INPUT_TOKENS = (*names.INPUT_TOKENS, "llm.token_count.prompt")
 OUTPUT_TOKENS = (*names.OUTPUT_TOKENS, "llm.token_count.completion")
+_STACK = re.compile(r"\n\n\w*Error: .*?\n +at \S", re.DOTALL)
 MESSAGES_READ = 500
 """Messages of one span, and calls of one message, at most."""
 
@@ -34,14 +40,39 @@ def read_call(span: Span) -> SeenCall | None:
     attributes = loaded(span)
     if attributes.get(KIND) != "TOOL":
         return None
-    result = plain_content(_content(json_value(attributes.get("output.value"))))
+    output = json_value(attributes.get("output.value"))
+    message = _tool_message(output)
+    result = plain_content(output if message is None else message.get("content", output))
+    failed = message is not None and message.get("status") == "error"
+    answered = None if message is None else text(message.get("tool_call_id"))
     return plain_call(
         span,
-        id=text(attributes.get("tool_call.id")) or text(attributes.get("tool.id")) or _call_id(attributes),
+        id=text(attributes.get("tool_call.id")) or text(attributes.get("tool.id")) or answered,
         tool=text(attributes.get("tool.name")) or span.name,
         arguments=_arguments(json_value(attributes.get("input.value"))),
-        result=result,
+        result=None if failed else result,
+        error=_without_stack(error_text(span)) or (str(result) or "error" if failed else None),
     )
+
+
+def _tool_message(output: Any) -> Mapping[str, Any] | None:
+    """LangChain's message with a tool's result, where that is what was recorded: in Python as `data` of its
+    type, in JavaScript as `kwargs` of its constructor.
+    """
+    said = output.get("output", output) if isinstance(output, Mapping) else None
+    if not isinstance(said, Mapping):
+        return None
+    inner = said.get("data") if said.get("type") == "tool" else said.get("kwargs")
+    made = said.get("id")
+    is_one = said.get("type") == "tool" or (isinstance(made, list) and made[-1:] == ["ToolMessage"])
+    return inner if is_one and isinstance(inner, Mapping) else None
+
+
+def _without_stack(said: str | None) -> str | None:
+    """The message of an error in JavaScript, which comes with its stack, and there once more."""
+    if said is None or not (stack := _STACK.search(said)):
+        return said
+    return said[: stack.start()].strip() or said
 
 
 def _arguments(said: Any) -> Any:
@@ -75,27 +106,58 @@ def read_model(span: Span) -> SeenModel | None:
         return None
     requests: list[Request] = []
     with_text = False
-    for message in _messages(attributes, "llm.output_messages"):
+    made = _messages(attributes, "llm.output_messages")
+    for message in made:
         with_text |= bool(message["content"])
         requests += message["requests"]
-    answers = {
-        message["answers"]: message["content"]
-        for message in _messages(attributes, "llm.input_messages")
-        if message["answers"]
-    }
+    given = _messages(attributes, "llm.input_messages")
+    answers = {message["answers"]: message["content"] for message in given if message["answers"]}
+    if not requests:
+        requests, _, _ = requests_and_answers(_generated(attributes.get("output.value")))
+    if any(message["role"] == "tool" and not message["answers"] for message in given):
+        answers |= requests_and_answers(_conversation(attributes.get("input.value")))[1]
     schemas = [attributes[key] for key in sorted(attributes) if key.startswith("llm.tools.")]
     return SeenModel(
         span=span,
         requests=tuple(requests),
         with_text=with_text,
         answers=answers,
-        query=_flat_query(attributes, "llm.input_messages"),
+        query=_last_query(given),
         tools=tool_names(schemas) if schemas else None,
         model=text(attributes.get("llm.model_name")),
         session=text(attributes.get("session.id")),
         input_tokens=count(attributes, INPUT_TOKENS),
         output_tokens=count(attributes, OUTPUT_TOKENS),
+        given=_given(given),
+        said="\n".join(m["content"] for m in made if isinstance(m["content"], str)) or None,
     )
+
+
+def _generated(said: Any) -> list[Any]:
+    """The messages in the output of a LangChain model; JavaScript's have their requests nowhere else."""
+    found = json_value(said) if isinstance(said, str) and '"generations"' in said else None
+    lists = found.get("generations") if isinstance(found, Mapping) else None
+    listed = [one for some in lists for one in some] if _are_lists(lists) else []
+    return [one.get("message") for one in listed if isinstance(one, Mapping)]
+
+
+def _conversation(said: Any) -> list[Any]:
+    """The messages that a LangChain model was given."""
+    found = json_value(said) if isinstance(said, str) and '"messages"' in said else None
+    lists = found.get("messages") if isinstance(found, Mapping) else None
+    return [one for some in lists for one in some] if _are_lists(lists) else []
+
+
+def _are_lists(value: Any) -> TypeGuard[list[list[Any]]]:
+    return isinstance(value, list) and all(isinstance(item, list) for item in value)
+
+
+def _given(messages: Sequence[Mapping[str, Any]]) -> tuple[Message, ...] | None:
+    """What was said in them; where they are as many as are read there may be more."""
+    found = messages_in(messages)
+    if len(messages) < MESSAGES_READ:
+        return found if messages else None
+    return (*(found or ()), Message("user", "", "absent"))
 
 
 def _messages(attributes: Mapping[str, Any], prefix: str) -> list[dict[str, Any]]:
@@ -136,7 +198,11 @@ def _parts(attributes: Mapping[str, Any], base: str) -> str | None:
 
 
 def _flat_query(attributes: Mapping[str, Any], prefix: str) -> str | None:
-    said = [m["content"] for m in _messages(attributes, prefix) if m["role"] == "user" and m["content"]]
+    return _last_query(_messages(attributes, prefix))
+
+
+def _last_query(messages: Sequence[Mapping[str, Any]]) -> str | None:
+    said = [m["content"] for m in messages if m["role"] == "user" and m["content"]]
     return text(said[-1]) if said else None
 
 
@@ -151,18 +217,6 @@ def _query(value: Any) -> str | None:
             return text(last[1])
         return text(last.get("content")) if isinstance(last, Mapping) else None
     return text(said)
-
-
-def _call_id(attributes: Mapping[str, Any]) -> str | None:
-    """LangChain's tool message, which is the output of its tool spans, names the call."""
-    output = json_value(attributes.get("output.value"))
-    data = output.get("data") if isinstance(output, Mapping) else None
-    return text(data.get("tool_call_id")) if isinstance(data, Mapping) else None
-
-
-def _content(output: Any) -> Any:
-    data = output.get("data") if isinstance(output, Mapping) and output.get("type") == "tool" else None
-    return data.get("content", output) if isinstance(data, Mapping) else output
 
 
 DIALECT = Dialect("openinference", read_call, read_agent, read_model)

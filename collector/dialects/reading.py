@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
 from collector.model import LAST_NS, NO_ATTRIBUTE, Span, ToolCall
-from synth.observed import MAX_DEPTH, deeper_than
+from synth.formal import Trouble
+from synth.observed import ANY_TIME, MAX_DEPTH, Why, deeper_than, ends_early, is_left_out
 
 
 class SeenCall(NamedTuple):
@@ -35,6 +36,16 @@ class SeenAgent:
     announced_calls: int | None = None
     source: str | None = None
     session: str | None = None
+    trouble: Trouble | None = None
+    model_wait: float | None = None
+    """Seconds that a model request had been without an answer when the span was written."""
+    state: str | None = None
+    """How a part of a run ended where the run did not: `paused` or `unanswered`."""
+    token: str | None = None
+    """By what the part is known that goes on."""
+    pause_reason: str | None = None
+    resumed: str | None = None
+    """The token of the part that this one goes on with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +55,15 @@ class Request:
     id: str | None
     tool: str
     arguments: Any
+
+
+class Message(NamedTuple):
+    """What the user or the assistant said."""
+
+    role: Literal["user", "assistant"]
+    text: str
+    partly: str | None = None
+    """Why not all of it is known, as for the values of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +82,10 @@ class SeenModel:
     session: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    given: tuple[Message, ...] | None = None
+    """The conversation that the model was given; None = not recorded."""
+    said: str | None = None
+    """What the model said, beside its requests."""
 
 
 def nothing(_span: Span) -> None:
@@ -79,11 +103,33 @@ class Dialect:
 
 
 def plain_call(span: Span, **known: Any) -> SeenCall:
-    """A call that ran exactly while its span was open, and failed if the span did."""
-    first, last = span.start_ns, max(span.start_ns, span.end_ns)
+    """A call that ran exactly while its span was open, and failed if the span did.
+
+    Where the span ended before it began, its clock tells nothing.
+    """
+    first, last = span.start_ns, span.end_ns
     error = known.pop("error", None) or error_text(span)
-    call = ToolCall(start=(first, first), end=(last, last), error=error, **known)
+    start, end = (ANY_TIME, ANY_TIME) if 0 < last < first else ((first, first), (last, last))
+    call = ToolCall(start=start, end=end, error=error, **known)
+    call = with_losses(call, span)
     return SeenCall(call if span.end_ns else without_end(call), span)
+
+
+def with_losses(call: ToolCall, span: Span) -> ToolCall:
+    """The call with what its span, of any vocabulary, has lost of its values on the way."""
+    values = {"arguments": call.arguments, "result": call.result}
+    found = losses(values, [said for said in loaded(span).values() if isinstance(said, str)])
+    if span.dropped:
+        found |= {name: "absent" for name, value in values.items() if value is None}
+    return replace(call, partly={**found, **call.partly}) if found else call
+
+
+def losses(values: Mapping[str, Any], texts: Sequence[str]) -> dict[str, Why]:
+    """Which of the values, that attributes with these texts spell, have lost their end, or parts inside."""
+    cut = [name for name, value in values.items() if value in texts and ends_early(value)]
+    if any(map(is_left_out, texts)):
+        cut += [name for name, value in values.items() if is_left_out(value)]
+    return dict.fromkeys(cut, "cut")
 
 
 def without_end(call: ToolCall) -> ToolCall:
@@ -173,8 +219,15 @@ def _read_part(part: Mapping[str, Any], requests: list[Request], answers: dict[s
 
 def unwrapped_message(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     """The message inside LangChain's serialized constructor, or the message itself."""
-    inner = entry.get("kwargs")
-    return inner if isinstance(inner, Mapping) else entry
+    inner, made = entry.get("kwargs"), entry.get("id")
+    if not isinstance(inner, Mapping):
+        return entry
+    kind = CONSTRUCTED.get(str(made[-1])) if isinstance(made, list) and made else None
+    return inner if kind is None or "type" in inner else {**inner, "type": kind}
+
+
+CONSTRUCTED = {"HumanMessage": "human", "AIMessage": "ai", "AIMessageChunk": "ai", "ToolMessage": "tool"}
+"""LangChain's classes -> the types of their messages, which JavaScript leaves out."""
 
 
 def plain_content(value: Any) -> Any:
@@ -262,13 +315,62 @@ def last_user_text(messages: Any) -> str | None:
     return None
 
 
+def messages_in(said: Any) -> tuple[Message, ...] | None:
+    """What the user and the assistant said in a list of messages; None where there is none.
+
+    Understood is what `last_user_text` understands, and pairs of role and text.
+    """
+    listed = json_value(said)
+    if isinstance(listed, Mapping):
+        listed = [listed]
+    if isinstance(listed, str):
+        return (Message("user", listed, "cut" if listed.lstrip()[:1] in ("[", "{") else None),)
+    if not isinstance(listed, list):
+        return None
+    found = (_message(unwrapped_message(entry) if isinstance(entry, Mapping) else entry) for entry in listed)
+    return tuple(message for message in found if message is not None)
+
+
+ROLES: Mapping[str, Literal["user", "assistant"]] = {
+    "user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "model": "assistant",
+}  # fmt: skip
+
+
+def _message(entry: Any) -> Message | None:
+    if isinstance(entry, list) and len(entry) == 2:
+        entry = {"role": entry[0], "content": entry[1]}
+    if not isinstance(entry, Mapping):
+        return None
+    role = ROLES.get(str(entry.get("role"))) or ROLES.get(str(entry.get("type")))
+    if role is None:
+        return None
+    content = entry.get("parts") or entry.get("content")
+    said = "\n".join(_texts(content))
+    if said:
+        return Message(role, said)
+    parts = content if isinstance(content, list) else []
+    kinds = {str(part.get("type")) for part in parts if isinstance(part, Mapping)}
+    if role == "assistant" or (kinds and kinds <= ANSWERS.keys()):
+        return None  # a message that only asks for tools, or only brings their results
+    return Message(role, "", None if content == "" or kinds.difference(TEXTS) else "absent")
+
+
+def said_in(messages: Any) -> str | None:
+    """All that the assistant says in a list of messages."""
+    found = [message.text for message in messages_in(messages) or () if message.role == "assistant"]
+    return "\n".join(found) or None
+
+
+TEXTS = ("text", "input_text", "output_text")
+
+
 def _texts(content: Any) -> Iterable[str]:
     if isinstance(content, str):
         yield content
     for part in content if isinstance(content, list) else []:
         if isinstance(part, str):
             yield part
-        elif isinstance(part, Mapping) and part.get("type", "text") in ("text", "input_text"):
+        elif isinstance(part, Mapping) and part.get("type", "text") in TEXTS:
             found = part.get("content") or part.get("text")
             if isinstance(found, str):
                 yield found

@@ -14,6 +14,7 @@ from collector.dialects.reading import (
     json_value,
     last_user_text,
     loaded,
+    messages_in,
     plain_call,
     requests_and_answers,
     text,
@@ -77,6 +78,8 @@ def read_model(span: Span) -> SeenModel | None:
         session=text(attributes.get("ai.telemetry.metadata.sessionId")),
         input_tokens=count(attributes, INPUT_TOKENS),
         output_tokens=count(attributes, OUTPUT_TOKENS),
+        given=messages_in(given),
+        said=text(attributes.get("ai.response.text")),
     )
 
 

@@ -16,7 +16,8 @@ A run has ended when its root span
 and every announced call are here; without an announcement, after a grace time; without a root, after
 an idle time. A conversation without a run span has ended when its newest model call asks for no tool
 and a grace time passed; while it asks, an idle time. All waiting counts from arrival, never from the
-times in the spans.
+times in the spans. A run that waits for a person or a timer is not complete; after `--paused-idle` it is
+abandoned. One that ended with calls of which nobody knows whether they ran has the grace time.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from collector.model import Binding, Rebuilt, Run
+from collector.rebuild.messages import certain_messages
 from collector.settings import Settings
 from synth.cases import Case
+from synth.formal import Trouble
 from synth.observed import Status, Unseen
 
 
@@ -48,21 +51,32 @@ class Ending:
     complete: bool
     look_again: float | None = None
     gap: Unseen | None = None
+    abandoned: bool = False
+    """Nobody went on with a run that waited."""
 
 
 def ending(rebuilt: Rebuilt, binding: Binding | None, arrival: Arrival, settings: Settings) -> Ending:
     """Decide completeness; `gap` says what is missing although the wait is over."""
-    if rebuilt.all_calls_arrived:
+    ended = binding is not None and binding.status is not None
+    paused = rebuilt.is_paused and not ended
+    if rebuilt.all_calls_arrived and rebuilt.waits is None:
         return Ending(True)
     quiet_since, wait = arrival.last_seen, settings.idle_seconds
-    if binding is not None and binding.status is not None:
+    if paused:
+        wait = settings.paused_idle_seconds
+    elif binding is not None and ended:
         wait, quiet_since = settings.grace_seconds, max(quiet_since, binding.at)
     elif rebuilt.has_root if rebuilt.pending is None else not rebuilt.pending:
         wait = settings.grace_seconds
     over = quiet_since + wait
     if arrival.now >= over:
-        return Ending(True, gap=lacking(rebuilt, binding))
+        return Ending(True, gap=lacking(rebuilt, binding), abandoned=paused)
     return Ending(False, look_again=over)
+
+
+def heard(rebuilt: Rebuilt, last_seen: float, settings: Settings) -> float:
+    """When a run counts as heard of last: one that waits for somebody is not silent."""
+    return last_seen + settings.paused_idle_seconds if rebuilt.is_paused else last_seen
 
 
 def lacking(rebuilt: Rebuilt, binding: Binding | None = None) -> Unseen | None:
@@ -85,6 +99,8 @@ def _missing(rebuilt: Rebuilt, *, rootless_is_gap: bool) -> Unseen | None:
         said = f"the run announced {rebuilt.expected_calls} calls, {rebuilt.arrived_calls} arrived"
         lost = Unseen(calls=rebuilt.expected_calls - rebuilt.arrived_calls)
         return replace(rebuilt.tail or lost, problem=said)
+    if rootless_is_gap and not rebuilt.spans and rebuilt.run.problems:
+        return None  # they did arrive, and cannot be read
     if rootless_is_gap and not rebuilt.spans:
         said = "no span of this run ever arrived: is the agent's program traced, and to this collector?"
         return Unseen(said)
@@ -143,21 +159,40 @@ def choose(run: Run, binding: Binding | None, matches: Matches) -> Choice:
 def bound_run(rebuilt: Rebuilt, binding: Binding | None, end: Ending, case_id: str | None) -> Run:
     """The run as it is judged: with its case, its status and every known gap."""
     run = with_gap(rebuilt.run, end.gap)
+    messages = certain_messages(rebuilt, complete=end.complete, problems=run.problems)
     status: Status = "running"
     if end.complete:
-        status = _status(binding)
+        status = "abandoned" if end.abandoned else _status(binding)
     return replace(
         run,
         case_id=case_id,
         status=status,
+        trouble=trouble_of(rebuilt, binding),
         wall_seconds=binding.wall_seconds if binding is not None else None,
         iterations=binding.iterations if binding is not None else None,
         extra={
-            name: value
-            for name, value in (("service", rebuilt.service), ("session", rebuilt.session))
-            if value is not None
+            **run.extra,
+            **messages,
+            **{
+                name: value
+                for name, value in (("service", rebuilt.service), ("session", rebuilt.session))
+                if value is not None
+            },
         },
     )
+
+
+def trouble_of(rebuilt: Rebuilt, binding: Binding | None) -> Trouble | None:
+    """What ended the run instead of its agent: as the harness says, else the tracer, else the time limit.
+
+    At the limit it is the model's endpoint where a request had waited for at least half of that time.
+    """
+    if binding is None or binding.trouble is not None or rebuilt.run.trouble is not None:
+        return (binding and binding.trouble) or rebuilt.run.trouble
+    waited, limit = rebuilt.model_wait, binding.wall_seconds
+    if binding.status != "timeout" or waited is None or limit is None or waited < limit / 2:
+        return None
+    return Trouble("endpoint", message=f"no answer from the model for {waited:.0f} s of {limit:g} s")
 
 
 def _status(binding: Binding | None) -> Status:

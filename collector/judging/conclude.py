@@ -10,16 +10,26 @@ from typing import Any
 import orjson
 
 from collector.judging.assess import assess, outcome_of
-from collector.judging.bind import Arrival, Matches, binding_of, bound_run, choose, ending, text_key
+from collector.judging.bind import (
+    Arrival,
+    Matches,
+    binding_of,
+    bound_run,
+    choose,
+    ending,
+    heard,
+    text_key,
+)
 from collector.judging.joining import Joined
-from collector.judging.policies import Policies
+from collector.judging.policies import Policies, Talk, without_words
+from collector.judging.turns import Conversation, as_turn
 from collector.model import Assessment, Binding, Rebuilt, Run
 from collector.settings import Settings
-from collector.store.joins import Thread
 from collector.store.work import Claim, Conclusion, Host
 from synth.cases import Case
-from synth.formal import Verdict
+from synth.formal import Trouble, Verdict
 from synth.judge import Rules
+from synth.policies import RULE_FIELDS, RunBudget, SeenNames
 
 TOOLS_LISTED = 200
 FINDINGS_LISTED = 200
@@ -44,6 +54,20 @@ class Known:
     """The conversations that come as many traces."""
     texts: Mapping[tuple[int, str], Matches] = field(default_factory=dict)
     """(project, digest of a query) -> cases that have this text."""
+    names: Mapping[int, SeenNames | None] = field(default_factory=dict)
+    """Project -> the tools that its runs have shown."""
+    skews: Mapping[int, float] = field(default_factory=dict)
+    """Project -> ms by which two clocks may differ, where it says so."""
+
+    def last_seen(self, claim: Claim) -> float:
+        """Arrival of the newest span of a run, of whatever part of it."""
+        thread = self.joined.threads.get(claim.run)
+        return max(member.last_seen for member in thread.members) if thread else claim.last_seen
+
+    def rules_of(self, project: int) -> tuple[Rules, Rules]:
+        """Those of cases and those of policies."""
+        skew = self.skews.get(project)
+        return self.rules.with_skew(skew), self.policy_rules.with_skew(skew)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +83,8 @@ class Looked:
     """A harness registered it: it is listed even where no span says that an agent ran."""
     joined: str | None = None
     """Key of the run that shows this trace."""
+    heard: float | None = None
+    """When the run counts as heard of last, where that is not when its own spans came."""
 
     @classmethod
     def given_up(cls, run: Run, joined: str | None) -> Looked:
@@ -72,16 +98,20 @@ def conclude(
     traces: tuple[str, ...],
     known: Known,
     policies: Policies,
-    earlier: Sequence[Run],
+    conversation: Conversation | None = None,
     *,
     now: float,
+    budget: RunBudget | None = None,
 ) -> Conclusion:
-    """Judge one run as far as it has come; `earlier` are the runs of its conversation before it."""
+    """Judge one run as far as it has come; `budget` is what its policies may cost."""
     binding = binding_of(claim.key, traces, claim.project, known.bindings)
     thread = known.joined.threads.get(claim.run)
     if thread is not None and thread.head.run != claim.run:
-        return part_of(thread, claim, rebuilt, binding)
-    last_seen = max(member.last_seen for member in thread.members) if thread else claim.last_seen
+        wakes = (thread.head.run,) if thread.shows(claim.run) else ()
+        return part_of(thread.head.key, claim, rebuilt, binding, wakes)
+    if thread is not None and claim.run in known.joined.shown:
+        return part_of(known.joined.shown[claim.run], claim, rebuilt, binding, thread.unsettled)
+    last_seen = known.last_seen(claim)
     end = ending(rebuilt, binding, Arrival(now, last_seen, claim.root_seen), known.settings)
     key = text_key(rebuilt.run.query) if known.texts else None
     choice = choose(rebuilt.run, binding, known.texts.get((claim.project, key), {}) if key else {})
@@ -95,15 +125,31 @@ def conclude(
         problems.append(choice.problem)
     if run.case_id and case is None:
         problems.append(f"case {run.case_id} is not known here; post it to /api/v1/cases")
+    rules, policy_rules = known.rules_of(claim.project)
+    if said := policy_rules.clock_warning(run):
+        problems.append(said)
+    talk = Talk.of(run) if conversation is None else conversation.at(now, run)
     assessment = assess(
-        run, case, policies, known.rules, known.policy_rules, earlier, ambiguous=choice.problem
-    )
+        run, case, policies, rules, policy_rules, talk,
+        ambiguous=choice.problem,
+        names=known.names.get(claim.project),
+        query_rules=known.settings.query_rules,
+        budget=budget,
+    )  # fmt: skip
     hosts, guests = known.hosts.get(claim.run, ()), known.guests.get(claim.run, ())
     looked = Looked(
-        run, end.complete, end.look_again, bound=binding is not None, joined=claim.key if thread else None
+        run,
+        end.complete,
+        end.look_again,
+        bound=binding is not None,
+        joined=claim.key if thread else None,
+        heard=last_seen if end.complete else heard(rebuilt, last_seen, known.settings),
     )
     found = conclusion(claim, rebuilt, looked, assessment, problems)
+    if conversation is not None:
+        found = conversation.concluded(found, assessment.policies, now)
     woken = thread.unsettled if thread else known.joined.left.get(claim.run, ())
+    woken = (*woken, *known.joined.doubles.get(claim.run, ()))
     if not hosts:
         return replace(found, wakes=(*guests, *woken)) if guests or woken else found
     hidden = any(within(rebuilt, host) for host in hosts)
@@ -111,16 +157,31 @@ def conclude(
     return replace(found, summary=summary, wakes=(*(host.run for host in hosts), *woken))
 
 
-def part_of(thread: Thread, claim: Claim, rebuilt: Rebuilt, binding: Binding | None) -> Conclusion:
-    """A trace whose calls the run of its conversation shows: it is not listed, and wakes that run."""
-    looked = Looked(rebuilt.run, complete=True, bound=binding is not None, joined=thread.head.key)
+def turn_of(claim: Claim, rebuilt: Rebuilt, traces: tuple[str, ...], known: Known) -> Run | None:
+    """The run as the others of its conversation are judged by it; None where it is part of none."""
+    thread = known.joined.threads.get(claim.run)
+    shown = claim.run in known.joined.shown or (thread is not None and thread.head.run != claim.run)
+    if rebuilt.session is None or shown:
+        return None
+    binding = binding_of(claim.key, traces, claim.project, known.bindings)
+    hidden = any(within(rebuilt, host) for host in known.hosts.get(claim.run, ()))
+    if hidden or not (rebuilt.is_agent or binding is not None):
+        return None
+    return as_turn(rebuilt, binding)
+
+
+def part_of(
+    key: str, claim: Claim, rebuilt: Rebuilt, binding: Binding | None, wakes: tuple[int, ...]
+) -> Conclusion:
+    """A trace whose calls another run shows: it is not listed."""
+    looked = Looked(rebuilt.run, complete=True, bound=binding is not None, joined=key)
     found = conclusion(claim, rebuilt, looked, Assessment(claim.key, None), [])
-    body = {"joined_into": thread.head.key, "binding": binding and [binding.case_id, binding.status]}
+    body = {"joined_into": key, "binding": binding and [binding.case_id, binding.status]}
     return replace(
         found,
         summary={**found.summary, "listed": False},
         digest=_digest({"verdict": None, **body}, rebuilt.spans),
-        wakes=(thread.head.run,) if thread.shows(claim.run) else (),
+        wakes=wakes,
     )
 
 
@@ -135,9 +196,17 @@ def within(rebuilt: Rebuilt, host: Host) -> bool:
     )
 
 
-def given_up(claim: Claim, rebuilt: Rebuilt, why: str) -> Conclusion:
-    """What is recorded about a run that cannot be judged; `why` completes "judging this run ..."."""
-    verdict = Verdict(claim.key, rebuilt.run.case_id, "undecided", None, ())
+def given_up(claim: Claim, rebuilt: Rebuilt, why: str, *, our_fault: bool = False) -> Conclusion:
+    """What is recorded about a run that cannot be judged; `why` completes "judging this run ...".
+
+    `our_fault`: the run did not ask too much, the collector failed.
+    """
+    trouble = Trouble("collector", message=f"judging this run {why}") if our_fault else None
+    if trouble is not None and rebuilt.run.case_id is not None:
+        rebuilt = replace(rebuilt, run=replace(rebuilt.run, trouble=trouble))
+        verdict = Verdict(claim.key, rebuilt.run.case_id, "error", None, (), trouble=trouble)
+    else:
+        verdict = Verdict(claim.key, rebuilt.run.case_id, "undecided", None, ())
     looked = Looked.given_up(rebuilt.run, claim.joined)
     return conclusion(claim, rebuilt, looked, Assessment(claim.key, verdict), [f"judging this run {why}"])
 
@@ -156,8 +225,12 @@ def conclusion(
         "case_id": run.case_id,
         "wall_seconds": run.wall_seconds,
         "iterations": run.iterations,
-        "extra": dict(run.extra),
+        "extra": {name: value for name, value in run.extra.items() if name != "messages"},
     }
+    if run.trouble is not None:
+        body["trouble"] = run.trouble.to_json()
+    if assessment.suggested:
+        body["suggested_rules"] = list(assessment.suggested)
     if run.unseen:
         body["unseen"] = [gap.to_json() for gap in run.unseen]
     findings = tuple(_findings(run, assessment))
@@ -168,7 +241,9 @@ def conclusion(
         "model": run.model,
         "session": rebuilt.session,
         "case_id": run.case_id,
-        "outcome": outcome_of(assessment, complete=looked.complete),
+        "outcome": outcome_of(
+            assessment, complete=looked.complete, waits=rebuilt.is_paused and not looked.complete
+        ),
         "error_type": verdict.error_type if verdict else None,
         "complete": looked.complete,
         "listed": rebuilt.is_agent or looked.bound,
@@ -178,17 +253,27 @@ def conclusion(
         "ended_ns": rebuilt.ended_ns,
         "findings": len(findings),
         "joined": looked.joined,
+        "heard": looked.heard,
     }
     return Conclusion(
         claim=claim,
         summary=summary,
         digest=_digest(body, rebuilt.spans),
-        body=orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS).decode(),
+        body=orjson.dumps(
+            {**body, "policies": list(map(without_words, body["policies"]))},
+            option=orjson.OPT_NON_STR_KEYS,
+        ).decode(),
         next_due=looked.look_again,
         tools=tuple(dict.fromkeys(call.tool for call in run.calls))[:TOOLS_LISTED],
         findings=findings[:FINDINGS_LISTED],
         policies={result.policy: result.verdict for result in assessment.policies},
+        broken={f"policy:{result['policy']}": rule_of(result) for result in body["policies"]},
     )
+
+
+def rule_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a result's JSON: which rule it is about, and what of it was broken."""
+    return {name: result[name] for name in RULE_FIELDS}
 
 
 def _findings(run: Run, assessment: Assessment) -> Iterator[dict[str, Any]]:
@@ -227,10 +312,14 @@ def _row(
 
 
 def _digest(body: Mapping[str, Any], spans: int) -> str:
-    """Equal for equal conclusions: what was found and from how much, but not how long Z3 took."""
+    """Equal for equal conclusions: what was found and from how much, but not how long Z3 took.
+
+    Nor which version of a policy file it was found by, where the rule is the same.
+    """
     verdict = body["verdict"]
     lasting = {
         **body,
+        "policies": [{**result, "version": None} for result in body.get("policies", ())],
         "verdict": verdict and {k: v for k, v in verdict.items() if k != "z3_ms"},
         "spans": spans,
     }

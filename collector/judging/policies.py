@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from synth.errors import BadInput, SynthError
 from synth.judge import Rules
 from synth.observed import Run
-from synth.policies import PolicyResult, PolicySet, judge_policies, judge_session, load_policies
+from synth.policies import (
+    RULE_FIELDS,
+    Needs,
+    Part,
+    PolicyResult,
+    PolicySet,
+    RunBudget,
+    SeenNames,
+    judge_policies,
+    judge_turn,
+    load_policies,
+    needs_of,
+    tools_in,
+)
 
 log = logging.getLogger("collector.policies")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Policies:
     """Every active policy file of a project."""
 
@@ -26,10 +41,23 @@ class Policies:
         return bool(self.run_files or self.session_files)
 
     @property
-    def need_turns(self) -> bool:
-        """Does any of them ask which calls belong to one model message?"""
-        files = (*self.run_files, *self.session_files)
-        return any(policy.rule.traits.turns for found in files for policy in found.policies)
+    def files(self) -> tuple[PolicySet, ...]:
+        return (*self.run_files, *self.session_files)
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What they need of the other runs of a conversation."""
+        return needs_of(self.session_files)
+
+    @property
+    def need_models(self) -> bool:
+        """Does any of them ask what only model calls tell: what was said, which calls are of one message?"""
+        traits = (policy.rule.traits for found in self.files for policy in found.policies)
+        return any(known.turns or known.messages for known in traits)
+
+    def about(self, tool: str) -> list[str]:
+        """The ids of those that name a tool."""
+        return [policy.id for found in self.files for policy in found.policies if tool in tools_in(policy)]
 
 
 def read_policies(name: str, text: str) -> PolicySet:
@@ -43,21 +71,40 @@ def read_policies(name: str, text: str) -> PolicySet:
         raise BadInput(flaw.message, file=name, line=flaw.line, field=flaw.field) from None
 
 
-def readable(files: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+class PolicyFile(NamedTuple):
+    """A policy file as the store keeps it."""
+
+    name: str
+    text: str
+    version: int | None = None
+    """None for a text that came with a request."""
+
+    def read(self) -> PolicySet:
+        """Its policies; raises BadInput with name and line."""
+        file = self.name if self.version is not None else None
+        return replace(read_policies(self.name, self.text), file=file, version=self.version)
+
+
+def stored_files(rows: Iterable[Mapping[str, Any]]) -> list[PolicyFile]:
+    """From rows of the store."""
+    return [PolicyFile(row["name"], row["text"], row["version"]) for row in rows]
+
+
+def readable(files: Sequence[PolicyFile]) -> list[PolicyFile]:
     """The files that can still be read: one written for another version must not stop all judging."""
     found = []
-    for name, text in files:
+    for file in files:
         try:
-            read_policies(name, text)
-            found.append((name, text))
+            file.read()
+            found.append(file)
         except SynthError as flaw:
-            log.error("policy file %s is left out: %s", name, flaw)
+            log.error("policy file %s is left out: %s", file.name, flaw)
     return found
 
 
-def load_all(files: Sequence[tuple[str, str]]) -> Policies:
-    """(name, text) pairs; an id that stands in several files is told apart by the file's name."""
-    sets = [(name, read_policies(name, text)) for name, text in files]
+def load_all(files: Sequence[PolicyFile]) -> Policies:
+    """An id that stands in several files is told apart by the file's name."""
+    sets = [(file.name, file.read()) for file in files]
     ids = [policy.id for _, found in sets for policy in found.policies]
     repeated = {policy_id for policy_id in ids if ids.count(policy_id) > 1}
     named = [_qualified(name, found, repeated) for name, found in sets]
@@ -79,19 +126,78 @@ def _qualified(name: str, found: PolicySet, repeated: set[str]) -> PolicySet:
     )
 
 
-def judge_all(policies: Policies, run: Run, earlier: Sequence[Run], rules: Rules) -> tuple[PolicyResult, ...]:
-    """One result per policy; `earlier` are the conversation's runs before this one, oldest first."""
-    results = [result for found in policies.run_files for result in judge_policies(found, run, rules=rules)]
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A conversation as it is judged, for one of its runs."""
+
+    runs: Sequence[Run]
+    """In order."""
+    turn: int = 0
+    """Which of them is judged."""
+    goes_on: bool = False
+    """May more runs come?"""
+    until: int | None = None
+    """Wall-clock ns, on the clock of the run that is judged: every call that began by then was seen."""
+
+    @classmethod
+    def of(cls, run: Run) -> Talk:
+        """A run that is part of no conversation."""
+        return cls((run,))
+
+
+def judge_all(
+    policies: Policies,
+    run: Run,
+    talk: Talk,
+    rules: Rules,
+    names: SeenNames | None = None,
+    budget: RunBudget | None = None,
+) -> tuple[PolicyResult, ...]:
+    """One result per policy; `names` are the tools that the runs of the project have shown.
+
+    All files share one `budget`.
+    """
+    budget = budget or RunBudget(rules)
+
+    def judge(policies: PolicySet, run: Run, part: Part | None) -> tuple[PolicyResult, ...]:
+        until = None if part is None else talk.until
+        return judge_policies(policies, run, rules=rules, names=names, part=part, until=until, budget=budget)
+
+    results = [result for found in policies.run_files for result in judge(found, run, None)]
     for found in policies.session_files:
-        judged = judge_session(found, [*earlier, run], rules=rules)
-        results += (own_part(result, run, sum(len(one.calls) for one in earlier)) for result in judged)
+        results += judge_turn(judge, found, talk.runs, talk.turn, goes_on=talk.goes_on)
     return tuple(results)
 
 
-def own_part(result: PolicyResult, run: Run, offset: int) -> PolicyResult:
-    """A session's result as this run's: positions in its own calls; earlier violations are not repeated."""
-    own = tuple(index - offset for index in result.violations if index >= offset)
-    if result.verdict == "violated" and result.violations and not own:
-        said = "Violated earlier in this conversation, not by this run."
-        return replace(result, run_id=run.id, verdict="ok", violations=(), explanation=said)
-    return replace(result, run_id=run.id, violations=own)
+# ---------------------------------------------------------------- the words of a rule, in results
+
+IN_FILE = ("text", "sentence")
+"""What results of a stored policy file leave to the version of the file that they name."""
+
+
+def without_words(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The JSON of a result as it is stored: every version of a policy file is kept."""
+    in_file = IN_FILE if result["version"] is not None else ()
+    empty = [name for name in RULE_FIELDS if result[name] is None]
+    return {name: value for name, value in result.items() if name not in (*in_file, *empty)}
+
+
+def with_words(result: Mapping[str, Any], words: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored result as it was found; `words` are those of the file that it was judged by.
+
+    What cannot be had any more (a file of an older kind, a result from before results had words) is null.
+    """
+    return {**dict.fromkeys(RULE_FIELDS), **words.get(result["policy"], {}), **result}
+
+
+def words_in(file: PolicyFile) -> dict[str, dict[str, str | None]]:
+    """Policy -> its words, under its id in the file and under that among several files."""
+    try:
+        policies = file.read().policies
+    except SynthError:
+        return {}
+    return {
+        name: {"text": policy.text, "sentence": policy.sentence}
+        for policy in policies
+        for name in (policy.id, f"{file.name}/{policy.id}")
+    }

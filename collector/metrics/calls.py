@@ -16,7 +16,7 @@ def calls(seen: Observed) -> int:
 
 
 def executed(seen: Observed) -> int:
-    return sum(call.executed for call in seen.run.calls)
+    return sum(call.executed is True for call in seen.run.calls)
 
 
 def tools(seen: Observed) -> int:

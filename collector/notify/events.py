@@ -10,34 +10,41 @@ import logging
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 
 from collector.errors import CollectorError
+from collector.judging.words import Words
 from collector.store import Store, events
+from synth.formal import trouble_from_json
 
 log = logging.getLogger("collector.events")
 
 EVENT = "gen_ai.evaluation.result"
 BATCH = 200
+FINDINGS = 20
+"""Of one run that are told with their words."""
 PAUSE = 1.0
 LONGEST_PAUSE = 60.0
 TIMEOUT = 10.0
 
 
-def log_record(row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """One conclusion as an OTLP log record; None where nothing was judged."""
+def log_record(row: Mapping[str, Any], words: Words) -> dict[str, Any] | None:
+    """One conclusion as an OTLP log record; None where nothing was judged.
+
+    `pdoctor.findings` is JSON text: what is wrong, each with the words of its rule.
+    """
     body = orjson.loads(row["body"])
     verdict = body["verdict"]
     if row["outcome"] is None and verdict is None:
         return None
-    said = [
-        finding["explanation"] for finding in (verdict or {}).get("findings", ()) if finding["type"] != "note"
-    ]
-    said += [result["explanation"] for result in body["policies"] if result["verdict"] == "violated"]
+    ended_by = trouble_from_json(body.get("trouble"))
+    trouble = [str(ended_by)] if ended_by else []
+    found = list(words.findings(body))
+    said = trouble + [finding["explanation"] for finding in found]
     label = row["outcome"] or verdict["outcome"]
     attributes = {
         "gen_ai.evaluation.name": "pdoctor.plan",
@@ -48,6 +55,7 @@ def log_record(row: Mapping[str, Any]) -> dict[str, Any] | None:
         "error.type": row["error_type"],
         "pdoctor.run.id": row["key"],
         "pdoctor.case.id": body.get("case_id"),
+        "pdoctor.findings": orjson.dumps(found[:FINDINGS]).decode() if found else None,
     }
     return {
         "timeUnixNano": str(int(row["at"] * 1e9)),
@@ -101,10 +109,17 @@ class EventExporter:
                 log.exception("verdict events could not be sent")
                 pause = LONGEST_PAUSE
 
+    def _records(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        with self._store.read() as connection:
+            words = {project: Words(connection, project) for project in {row["project"] for row in rows}}
+            for row in rows:
+                if (record := log_record(row, words[row["project"]])) is not None:
+                    yield record
+
     def _send(self) -> int:
         """Send one batch; returns how many conclusions it covered."""
         rows = events.verdicts_since(self._store, limit=BATCH)
-        records = [record for row in rows if (record := log_record(row)) is not None]
+        records = list(self._records(rows))
         if records:
             request = urllib.request.Request(
                 self._url, logs_request(records), {"content-type": "application/json"}, method="POST"

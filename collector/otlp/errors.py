@@ -7,6 +7,7 @@ from typing import Literal
 import orjson
 from google.rpc.status_pb2 import Status
 
+from collector.budget import Full
 from collector.errors import CollectorError, Overloaded
 
 Encoding = Literal["protobuf", "json"]
@@ -30,12 +31,20 @@ class ExportError(Exception):
         return bytes(Status(code=self.grpc, message=self.message).SerializeToString())
 
 
+CODES = {
+    400: INVALID_ARGUMENT,
+    401: UNAUTHENTICATED,
+    403: PERMISSION_DENIED,
+    408: DEADLINE_EXCEEDED,
+    503: UNAVAILABLE,
+}
+
+
 def refused(failure: CollectorError) -> ExportError:
     """A failure of ours as an export's; only an overload is worth a retry."""
-    codes = {400: INVALID_ARGUMENT, 401: UNAUTHENTICATED, 403: PERMISSION_DENIED, 503: UNAVAILABLE}
     return ExportError(
         failure.status,
-        codes.get(failure.status, INTERNAL),
+        RESOURCE_EXHAUSTED if isinstance(failure, Full) else CODES.get(failure.status, INTERNAL),
         failure.message,
         retry_after=failure.retry_after if isinstance(failure, Overloaded) else None,
     )

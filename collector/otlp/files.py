@@ -1,54 +1,98 @@
-"""Runs from files of OTLP: JSON lines (as the OpenTelemetry Collector's file exporter writes) or protobuf."""
+"""Runs from files of OTLP: JSON lines (as the OpenTelemetry Collector's file exporter writes) or protobuf.
+
+Parts of one run may stand in several files: each process that went on with it has written its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import IO
 
-from collector.model import Batch, Piece, Rebuilt, Run
+from collector.model import Batch, Piece, Rebuilt, Run, Span
 from collector.otlp.errors import ExportError
 from collector.otlp.json_in import from_json
 from collector.otlp.segments import from_protobuf
 from collector.otlp.spans import spans_of
 from collector.rebuild import rebuild
-from collector.rebuild.conversations import conversations
+from collector.rebuild.messages import certain_messages
+from collector.rebuild.parts import groups
 from collector.settings import Limits
 from synth.errors import BadInput
+from synth.observed import Status
 
 FILE_LIMITS = Limits(spans=10_000_000)
 """What lies on the user's own disk may be bigger than what a network sends."""
 
 
-def runs_from_otlp(stream: IO[bytes], *, file: str) -> Iterator[Run]:
+Held = tuple[list[bytes], Mapping[bytes, bytes]]
+"""Payloads, and the resources and scopes that they only name."""
+Parts = dict[str, list[Held]]
+"""Run id -> the spans of a part of a run, of all files that were read so far."""
+
+
+def runs_from_otlp(stream: IO[bytes], *, file: str, parts: Parts | None = None) -> Iterator[Run]:
     """Every agent run in the file, in order of first appearance; raises BadInput with file and line.
 
-    A run from a file has ended: nothing more can come. Runs without a run span come last.
+    A run from a file has ended: nothing more can come. Runs without a run span come last, after them those
+    that waited or went on elsewhere; where `parts` are given, these are put there.
     """
+    found: Parts = {} if parts is None else parts
     payloads: dict[str, list[bytes]] = {}
+    shared: dict[bytes, bytes] = {}
     for line, batch in _batches(stream, file):
         if batch.rejections:
             first = batch.rejections[0]
             raise BadInput(f"{first.span}: {first.reason}", file=file, line=line)
+        shared |= batch.shared
         for segment in batch.segments:
             payloads.setdefault(segment.run_id, []).append(segment.payload)
-    for rebuilt in _joined(payloads):
+    for rebuilt in _joined(payloads, shared, found):
         if rebuilt.is_agent:
-            yield replace(rebuilt.run, status="ok")
+            yield _ended(rebuilt)
+    if parts is None:
+        yield from runs_of_parts(found)
 
 
-def _joined(payloads: dict[str, list[bytes]]) -> Iterator[Rebuilt]:
+def runs_of_parts(parts: Parts) -> Iterator[Run]:
+    """The runs that parts make."""
+    pieces = (rebuild(run_id, list(_spans(held))).piece for run_id, held in parts.items())
+    for rebuilt in _put_together([piece for piece in pieces if piece is not None], parts):
+        yield _ended(rebuilt)
+
+
+def _ended(rebuilt: Rebuilt) -> Run:
+    """What still waits will wait for ever."""
+    said = certain_messages(rebuilt, complete=True, problems=rebuilt.run.problems)
+    status: Status = "abandoned" if rebuilt.is_paused else "ok"
+    return replace(rebuilt.run, status=status, extra={**rebuilt.run.extra, **said})
+
+
+def _joined(
+    payloads: Mapping[str, list[bytes]], shared: Mapping[bytes, bytes], parts: Parts
+) -> Iterator[Rebuilt]:
     """One rebuilt run each; traces of one conversation, which have no run span, together at the end."""
     pieces: list[Piece] = []
-    for run_id, parts in payloads.items():
-        rebuilt = rebuild(run_id, list(spans_of(parts)))
+    for run_id, own in payloads.items():
+        rebuilt = rebuild(run_id, list(spans_of(own, shared)))
         if rebuilt.piece is None:
             yield rebuilt
+        elif rebuilt.piece.is_part:
+            parts.setdefault(run_id, []).append((own, shared))
         else:
             pieces.append(rebuilt.piece)
-    for group in conversations(pieces):
-        parts = [part for piece in group for part in payloads[piece.trace_id]]
-        yield rebuild(group[0].trace_id, list(spans_of(parts)))
+    yield from _put_together(pieces, {run_id: [(own, shared)] for run_id, own in payloads.items()})
+
+
+def _put_together(pieces: Iterable[Piece], held: Mapping[str, list[Held]]) -> Iterator[Rebuilt]:
+    for group in groups(pieces):
+        spans = [span for piece in group for span in _spans(held[piece.trace_id])]
+        yield rebuild(group[0].trace_id, spans)
+
+
+def _spans(held: Iterable[Held]) -> Iterator[Span]:
+    for payloads, shared in held:
+        yield from spans_of(payloads, shared)
 
 
 def _batches(stream: IO[bytes], file: str) -> Iterator[tuple[int | None, Batch]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import grpc
@@ -13,27 +13,36 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
+from collector.budget import Held, busy, end_now, too_long
 from collector.errors import CollectorError
-from collector.otlp.errors import INTERNAL, ExportError, refused
-from collector.otlp.http import INLINE_BYTES, Authorize, Store, success
-from collector.otlp.segments import from_protobuf
-from collector.settings import Limits
+from collector.otlp.errors import INTERNAL, ExportError, malformed, refused
+from collector.otlp.http import success
+from collector.otlp.intake import Authorize, Intake, sender
 
 log = logging.getLogger("collector.otlp")
 
 SERVICE = "opentelemetry.proto.collector.{0}.v1.{1}Service"
-Export = Callable[[bytes, Any], Awaitable[bytes]]
+Export = Callable[[AsyncIterator[bytes], Any], Awaitable[bytes]]
+SILENT_MS, IDLE_MS = 5_000, 60_000
+"""Until a connection that says nothing, and one without a call, is closed."""
+STREAMS = 100
+"""Calls of one connection at once."""
+UNREAD_BYTES = 1024 * 1024
+"""What a message counts in the budget while it is being read: how much of it has come is not told."""
 
 
-async def start(host: str, port: int, store: Store, authorize: Authorize, limits: Limits) -> tuple[Any, int]:
+async def start(host: str, port: int, intake: Intake) -> tuple[Any, int]:
     """(server, port); raises OSError where the address is taken."""
     server = grpc.aio.server(
         options=(
-            ("grpc.max_receive_message_length", limits.body_bytes),
+            ("grpc.max_receive_message_length", intake.limits.grpc_bytes),
+            ("grpc.max_concurrent_streams", STREAMS),
+            ("grpc.server_handshake_timeout_ms", SILENT_MS),
+            ("grpc.max_connection_idle_ms", IDLE_MS),
             ("grpc.so_reuseport", 0),  # two collectors on one port would each get half of the spans
         )
     )
-    server.add_generic_rpc_handlers(tuple(_services(store, authorize, limits)))
+    server.add_generic_rpc_handlers(tuple(_services(intake)))
     try:
         bound = server.add_insecure_port(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
     except RuntimeError as failure:
@@ -42,31 +51,30 @@ async def start(host: str, port: int, store: Store, authorize: Authorize, limits
     return server, bound
 
 
-def _services(store: Store, authorize: Authorize, limits: Limits) -> list[Any]:
+def _services(intake: Intake) -> list[Any]:
+    """The calls have one message each; as streams they are asked for it, so that it can be refused unread."""
     exports: dict[str, Export] = {
-        "Trace": _traces(store, authorize, limits),
-        "Metrics": _nothing(authorize),
-        "Logs": _nothing(authorize),
+        "Trace": _traces(intake),
+        "Metrics": _nothing(intake.authorize),
+        "Logs": _nothing(intake.authorize),
     }
     return [
         grpc.method_handlers_generic_handler(
             SERVICE.format("trace" if name == "Trace" else name.lower(), name),
-            {"Export": grpc.unary_unary_rpc_method_handler(export)},
+            {"Export": grpc.stream_unary_rpc_method_handler(export)},
         )
         for name, export in exports.items()
     ]
 
 
-def _traces(store: Store, authorize: Authorize, limits: Limits) -> Export:
-    async def export(body: bytes, context: Any) -> bytes:
+def _traces(intake: Intake) -> Export:
+    async def export(messages: AsyncIterator[bytes], context: Any) -> bytes:
         try:
-            project = await authorize(_headers(context))
-            if len(body) > INLINE_BYTES["protobuf"]:
-                batch = await asyncio.to_thread(from_protobuf, body, limits)
-            else:
-                batch = from_protobuf(body, limits)
-            if batch.segments:
-                await store(project, batch)
+            headers = _headers(context)
+            project = await intake.authorize(headers)
+            with intake.budget.open(sender(headers, context.peer().rpartition(":")[0])) as held:
+                body = await _message(messages, held, intake.limits.body_seconds)
+                rejections = await intake.take(project, held, body, "", "protobuf")
         except ExportError as failure:
             await _abort(context, failure.grpc, failure.message, failure.retry_after)
         except CollectorError as said:
@@ -75,13 +83,31 @@ def _traces(store: Store, authorize: Authorize, limits: Limits) -> Export:
         except Exception:
             log.exception("a gRPC export failed")
             await _abort(context, INTERNAL, "internal error; the collector's log has the details", None)
-        return success(batch.rejections, "protobuf")
+        return success(rejections, "protobuf")
 
     return export
 
 
+async def _message(messages: AsyncIterator[bytes], held: Held, seconds: float) -> bytes:
+    """The one message of a call; raises as `read_body` does."""
+    held.resize(UNREAD_BYTES)
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(seconds) as clock:
+            held.evict = lambda: loop.call_soon_threadsafe(end_now, clock, loop)
+            body = await anext(messages, None)
+    except TimeoutError:
+        raise (busy() if held.gave_way else too_long(seconds)) from None
+    finally:
+        held.evict = None
+    if body is None:
+        raise malformed("the call has no message")
+    held.resize(len(body))
+    return body
+
+
 def _nothing(authorize: Authorize) -> Export:
-    async def export(_body: bytes, context: Any) -> bytes:
+    async def export(_messages: AsyncIterator[bytes], context: Any) -> bytes:
         try:
             await authorize(_headers(context))
         except CollectorError as said:

@@ -16,7 +16,8 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
 from collector.model import Batch, Rejection
-from collector.otlp.errors import malformed
+from collector.otlp.errors import malformed, too_large
+from collector.otlp.raw import Traces
 from collector.otlp.segments import batch_of, bounded
 from collector.settings import Limits
 
@@ -27,6 +28,8 @@ class Misfit(ValueError):
 
 def from_json(body: bytes, limits: Limits) -> Batch:
     """Decode an OTLP/JSON request; raises ExportError where nothing can be read."""
+    if body.count(b"{") + body.count(b"[") > limits.containers:
+        raise too_large("the number of objects and lists in one request", limits.containers, "send less")
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as flaw:
@@ -40,7 +43,7 @@ def from_json(body: bytes, limits: Limits) -> Batch:
             _resource_spans(request, r, resource_spans, limits, rejections)
     except (ValueError, TypeError) as flaw:  # Misfit, or what protobuf itself refuses
         raise malformed(str(flaw)) from None
-    return batch_of(request, limits, rejections)
+    return batch_of(Traces.FromString(request.SerializeToString()), limits, rejections)
 
 
 def _check_counts(sources: list[Any], limits: Limits) -> None:

@@ -1,8 +1,8 @@
 """OTLP's trace messages down to the spans, which stay encoded as they came.
 
-A second look at the same bytes with this schema gives every span's own bytes for a tenth of what
-encoding it again costs; and segments are put together from them without copying span by span. No text
-is looked at: a request with text that is no UTF-8, which protobuf refuses as a whole, can be read here.
+A look at the bytes with this schema costs a tenth of reading the spans, and segments are put together from
+them without copying span by span. No text is looked at: a request with text that is no UTF-8, which protobuf
+refuses as a whole, can be read here.
 """
 
 from __future__ import annotations
@@ -13,30 +13,45 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 _FIELD = descriptor_pb2.FieldDescriptorProto
 _PACKAGE = "collector.raw"
+SHARED = 100
+"""Field of ours in what is stored, far from OTLP's: the digest of a resource or scope that is kept once."""
 
 
 def _schema() -> descriptor_pb2.FileDescriptorProto:
-    """Field numbers are OTLP's: `TracesData`, `ResourceSpans`, `ScopeSpans`."""
+    """Field numbers are OTLP's: `TracesData`, `ResourceSpans`, `ScopeSpans`, `Span`."""
     schema = descriptor_pb2.FileDescriptorProto(name="collector/raw.proto", package=_PACKAGE, syntax="proto3")
 
-    def message(name: str, content: str, inner: str | None, innermost: int) -> None:
+    def message(name: str, single: dict[str, int], parts: int | None = None, of: str | None = None) -> None:
         fields = schema.message_type.add(name=name).field
-        one, several = _FIELD.LABEL_OPTIONAL, _FIELD.LABEL_REPEATED
-        if content:
-            fields.add(name=content, number=1, type=_FIELD.TYPE_BYTES, label=one)
-            fields.add(name="schema_url", number=3, type=_FIELD.TYPE_BYTES, label=one)
-        of = f".{_PACKAGE}.{inner}" if inner else None
-        kind = _FIELD.TYPE_MESSAGE if inner else _FIELD.TYPE_BYTES
-        fields.add(name="parts", number=innermost, type=kind, label=several, type_name=of)
+        for field, number in single.items():
+            fields.add(name=field, number=number, type=_FIELD.TYPE_BYTES, label=_FIELD.LABEL_OPTIONAL)
+        if parts is not None:
+            kind = _FIELD.TYPE_MESSAGE if of else _FIELD.TYPE_BYTES
+            inner = f".{_PACKAGE}.{of}" if of else None
+            fields.add(name="parts", number=parts, type=kind, label=_FIELD.LABEL_REPEATED, type_name=inner)
 
-    message("ScopeSpans", "scope", None, 2)
-    message("ResourceSpans", "resource", "ScopeSpans", 2)
-    message("TracesData", "", "ResourceSpans", 1)
+    message("Head", {"content": 1, "schema_url": 3})
+    message("Ids", {"trace_id": 1, "span_id": 2})
+    message("ScopeSpans", {"content": 1, "schema_url": 3, "shared": SHARED}, parts=2)
+    message("ResourceSpans", {"content": 1, "schema_url": 3, "shared": SHARED}, parts=2, of="ScopeSpans")
+    message("TracesData", {}, parts=1, of="ResourceSpans")
     return schema
 
 
 _pool = descriptor_pool.DescriptorPool()
 _pool.Add(_schema())
 
-Traces: Any = message_factory.GetMessageClass(_pool.FindMessageTypeByName(f"{_PACKAGE}.TracesData"))
-"""Its `parts` are resources, whose `parts` are scopes, whose `parts` are encoded spans."""
+
+def _message(name: str) -> Any:
+    return message_factory.GetMessageClass(_pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+
+
+Traces = _message("TracesData")
+"""Its `parts` are resources, whose `parts` are scopes, whose `parts` are encoded spans.
+
+`content` is the encoded resource or scope; in what is stored `shared` may stand for it and its schema URL.
+"""
+Head = _message("Head")
+"""A resource or scope and its schema URL, without what is in it: the same fields in both."""
+Ids = _message("Ids")
+"""Of a span that is not read otherwise."""

@@ -66,6 +66,12 @@ class Redactor:
     replacement: str = REPLACEMENT
     text_seconds: float = field(default=TEXT_SECONDS)
 
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The texts that stand for what is taken out, but those that begin like `REPLACEMENT`."""
+        own = (pattern.replacement.replace(r"\\", "\\") for pattern in self.patterns)
+        return tuple(dict.fromkeys(t for t in (self.replacement, *own) if not t.startswith(REPLACEMENT[:-1])))
+
     def is_secret_name(self, name: str) -> bool:
         """Is whatever stands under this name secret? The last part of a dotted name counts too."""
         if self.names is None or name in PROTECTED:

@@ -2,104 +2,78 @@
 
 The stored form is again OTLP protobuf, so an export is a copy and nothing that we do not understand
 is lost. Attributes are not read here beyond the run id: reading them costs seven times the parsing,
-and only a judged run needs it.
+and only a judged run needs it. Spans are decoded one at a time: small elements take thirty times their
+bytes in memory, and never those of more than one span.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import compress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from collector.dialects.names import RUN_CALLS, RUN_ID
 from collector.model import Batch, Rejection, Segment
-from collector.otlp.errors import malformed, too_large
-from collector.otlp.raw import Traces
+from collector.otlp.counting import count_parts
+from collector.otlp.errors import ExportError, malformed, too_large
+from collector.otlp.raw import Head, Ids, Traces
 from collector.settings import Limits
 
 HEX32 = re.compile(r"[0-9a-f]{32}")
 RUN_MARK = b"pdoctor.run."
 NO_TRACE, NO_SPAN = bytes(16), bytes(8)
+INLINE_BYTES = 512
+"""A resource or scope up to this size is copied to each run of a request; a bigger one is kept once."""
+COUNTED_BYTES = 1024 * 1024
+"""A bigger body is counted before protobuf sees it, to whom two bytes can cost eighty."""
 
 
 def from_protobuf(body: bytes, limits: Limits) -> Batch:
-    """Decode an `ExportTraceServiceRequest`; raises ExportError where nothing can be read."""
-    rejections: list[Rejection] = []
-    try:
-        request = ExportTraceServiceRequest.FromString(body)
-    except DecodeError:
-        body, rejections = _readable_part(body, limits)
-        request = ExportTraceServiceRequest.FromString(body)
-    return batch_of(request, limits, rejections, encoded=body)
+    """Decode an `ExportTraceServiceRequest`; raises ExportError where nothing can be read.
 
-
-def _readable_part(body: bytes, limits: Limits) -> tuple[bytes, list[Rejection]]:
-    """A request that protobuf refused as a whole, less the spans that it cannot read.
-
-    Each span is tried alone, so that a broken one does not cost its neighbours. A resource, scope or
-    schema URL that cannot be read is left out: its spans are still worth keeping.
+    A broken span does not cost its neighbours. A resource, scope or schema URL that cannot be read is
+    left out: its spans are still worth keeping.
     """
+    if len(body) > COUNTED_BYTES:
+        count_parts(body, limits)
     try:
         raw = Traces.FromString(body)
     except DecodeError:
-        raise malformed("the body is no protobuf ExportTraceServiceRequest, or it is cut short") from None
-    _check_counts(raw, limits)
-    rejections: list[Rejection] = []
-    for r, resource in enumerate(raw.parts):
-        _clear_unreadable(resource, ("resource", "schema_url"), lambda said: said)
-        for s, scope in enumerate(resource.parts):
-            _clear_unreadable(scope, ("scope", "schema_url"), lambda said: {"parts": [said]})
-            place = f"resource_spans[{r}].scope_spans[{s}]"
-            rejections += [
-                Rejection(f"{place}.spans[{i}]", "not a readable protobuf Span") for i in _taken_out(scope)
-            ]
-    return raw.SerializeToString(), rejections
+        raise not_readable() from None
+    return batch_of(raw, limits)
 
 
-def _clear_unreadable(part: Any, names: Iterable[str], within: Callable[[Any], Mapping[str, Any]]) -> None:
-    """Empty the fields of a resource or scope that cannot be read; `within` puts one into a resource."""
-    for name in names:
-        said = getattr(part, name)
-        if said and not _is_readable(within({name: said})):
-            part.ClearField(name)
+def not_readable() -> ExportError:
+    return malformed("the body is no protobuf ExportTraceServiceRequest, or it is cut short")
 
 
-def _taken_out(scope: Any) -> list[int]:
-    """Takes the unreadable spans out of a scope; where they stood."""
-    readable = [_is_readable({"parts": [{"parts": [content]}]}) for content in scope.parts]
-    kept = list(compress(scope.parts, readable))
-    del scope.parts[:]
-    scope.parts.extend(kept)
-    return [i for i, is_readable in enumerate(readable) if not is_readable]
-
-
-def _is_readable(resource: Mapping[str, Any]) -> bool:
-    """Whether protobuf takes a request of this resource alone, as deep in it as it stands in a whole one."""
-    try:
-        ExportTraceServiceRequest.FromString(Traces(parts=[resource]).SerializeToString())
-    except DecodeError:
-        return False
-    return True
-
-
-def batch_of(
-    request: Any, limits: Limits, rejections: Collection[Rejection] = (), *, encoded: bytes | None = None
-) -> Batch:
-    """Check every span of a decoded request and group the good ones by run."""
-    raw = Traces.FromString(request.SerializeToString() if encoded is None else encoded)
+def batch_of(raw: Any, limits: Limits, rejections: Collection[Rejection] = ()) -> Batch:
+    """Check every span of a request and group the good ones by run."""
     _check_counts(raw, limits)
     refused = list(rejections)
     groups: dict[str, _Group] = {}
-    for origin, i, span, content in _spans(request, raw):
+    for origin, i, content in _spans(raw, limits):
+        size = len(content)
+        if origin.flaw or size > limits.span_bytes:
+            reason = origin.flaw or f"the span has {size} bytes; at most {limits.span_bytes} are taken"
+            refused.append(Rejection(_place(origin, i, Ids.FromString(content)), reason))
+            continue
+        try:
+            span = Span.FromString(content)
+        except DecodeError:
+            refused.append(Rejection(_place(origin, i), "not a readable protobuf Span"))
+            continue
         trace_id, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
-        reason = flaw_of(trace_id, span_id, parent, span, len(content), limits)
-        if reason:
-            refused.append(Rejection(_place(origin, i, span), reason))
+        flaw = flaw_of(trace_id, span_id, parent, span, size, limits)
+        if flaw:
+            refused.append(Rejection(_place(origin, i, span), flaw))
             continue
         run_id, is_root = None, not parent or parent == NO_SPAN
         if RUN_MARK in content:  # a hit may also lie in some other text
@@ -111,25 +85,82 @@ def batch_of(
         if group is None:
             group = groups[run_id] = _Group(run_id)
         group.add(origin, trace_id, trace_id + span_id, content, is_root)
-    return Batch(tuple(group.segment() for group in groups.values()), tuple(refused))
+    segments = tuple(group.segment() for group in groups.values())
+    shared = {head.digest: head.body for group in groups.values() for head in group.heads}
+    return Batch(segments, tuple(refused), shared)
+
+
+class _Head:
+    """What the spans of one resource or scope share, as a segment says it: in `fields`, or by its digest."""
+
+    __slots__ = ("body", "digest", "fields")
+
+    def __init__(self, part: Any, kind: Any) -> None:
+        """Of a part whose content is a message of `kind`; what cannot be read of it is left out."""
+        content = part.content if _is_readable(kind.FromString, part.content) else b""
+        schema_url = part.schema_url if _is_readable(bytes.decode, part.schema_url) else b""
+        self.fields: Mapping[str, bytes] = {"content": content, "schema_url": schema_url}
+        self.body = self.digest = b""
+        if len(content) + len(schema_url) > INLINE_BYTES:
+            self.body = Head(**self.fields).SerializeToString()
+            self.digest = digest_of(self.body)
+            self.fields = {"shared": self.digest}
+
+
+def digest_of(head: bytes) -> bytes:
+    """What names a resource or scope that is kept once."""
+    return blake2b(head, digest_size=16).digest()
+
+
+def _is_readable(read: Callable[[bytes], Any], content: bytes) -> bool:
+    try:
+        read(content)
+    except (DecodeError, UnicodeDecodeError):
+        return False
+    return True
 
 
 class _Origin:
     """Where the spans of one scope stand in a request, and what they share."""
 
-    __slots__ = ("number", "resource_spans", "scope_spans")
+    __slots__ = ("flaw", "number", "resource", "scope")
 
-    def __init__(self, number: tuple[int, int], resource_spans: Any, scope_spans: Any) -> None:
-        self.number, self.resource_spans, self.scope_spans = number, resource_spans, scope_spans
+    def __init__(self, number: tuple[int, int], resource: _Head, scope: _Head, flaw: str | None) -> None:
+        self.number, self.resource, self.scope, self.flaw = number, resource, scope, flaw
 
 
-def _spans(request: Any, raw: Any) -> Iterator[tuple[_Origin, int, Any, bytes]]:
-    """(origin, place there, span, the same span encoded) of a request that was decoded in two ways."""
-    for r, (resource_spans, scopes) in enumerate(zip(request.resource_spans, raw.parts, strict=True)):
-        for s, (scope_spans, spans) in enumerate(zip(resource_spans.scope_spans, scopes.parts, strict=True)):
-            origin = _Origin((r, s), resource_spans, scope_spans)
-            for i, (span, content) in enumerate(zip(scope_spans.spans, spans.parts, strict=True)):
-                yield origin, i, span, content
+EMPTY = _Head(Head(), Resource)
+
+
+def _spans(raw: Any, limits: Limits) -> Iterator[tuple[_Origin, int, bytes]]:
+    """(origin, place there, encoded span) of a request."""
+    for r, resource_spans in enumerate(raw.parts):
+        of_resource = _too_long("resource", resource_spans, limits)
+        resource = EMPTY if of_resource else _Head(resource_spans, Resource)
+        for s, scope_spans in enumerate(resource_spans.parts):
+            flaw = of_resource or _too_long("scope", scope_spans, limits)
+            scope = EMPTY if flaw else _Head(scope_spans, InstrumentationScope)
+            origin = _Origin((r, s), resource, scope, flaw)
+            for i, content in enumerate(scope_spans.parts):
+                yield origin, i, content
+
+
+def _too_long(what: str, part: Any, limits: Limits) -> str | None:
+    size = len(part.content) + len(part.schema_url)
+    return (
+        f"its {what} has {size} bytes; at most {limits.head_bytes} are taken"
+        if size > limits.head_bytes
+        else None
+    )
+
+
+def spans_in(body: bytes) -> int:
+    """How many spans a request has, whatever they are; 0 where it cannot be read."""
+    try:
+        raw = Traces.FromString(body)
+    except DecodeError:
+        return 0
+    return sum(len(scope.parts) for resource in raw.parts for scope in resource.parts)
 
 
 def _check_counts(raw: Any, limits: Limits) -> None:
@@ -147,7 +178,7 @@ def bounded(count: int, what: str, limits: Limits) -> None:
 class _Group:
     """The spans of one run while a request is taken apart."""
 
-    __slots__ = ("has_root", "keys", "origins", "run_id", "spans", "traces")
+    __slots__ = ("has_root", "heads", "keys", "origins", "run_id", "spans", "traces")
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id
@@ -156,6 +187,7 @@ class _Group:
         self.traces: set[bytes] = set()
         self.spans: list[bytes] = []
         self.origins: list[tuple[_Origin, list[bytes]]] = []
+        self.heads: list[_Head] = []
 
     def add(self, origin: _Origin, trace_id: bytes, key: bytes, content: bytes, is_root: bool) -> None:
         if key in self.keys:
@@ -166,6 +198,7 @@ class _Group:
         if not self.origins or origin is not self.origins[-1][0]:
             self.spans = []
             self.origins.append((origin, self.spans))
+            self.heads += [head for head in (origin.resource, origin.scope) if head.digest]
         self.spans.append(content)
 
     def segment(self) -> Segment:
@@ -176,6 +209,7 @@ class _Group:
             payload=_payload(self.origins),
             has_root=self.has_root,
             trace_ids=tuple(sorted(trace for trace in traces if trace != self.run_id)),
+            shared=tuple({head.digest: None for head in self.heads}),
         )
 
 
@@ -183,16 +217,8 @@ def _payload(origins: list[tuple[_Origin, list[bytes]]]) -> bytes:
     """An encoded `TracesData` of the given encoded spans with their resources and scopes."""
     traces = Traces()
     for origin, spans in origins:
-        resource_spans, scope_spans = origin.resource_spans, origin.scope_spans
-        resource = traces.parts.add(
-            resource=resource_spans.resource.SerializeToString(),
-            schema_url=resource_spans.schema_url.encode(),
-        )
-        resource.parts.add(
-            scope=scope_spans.scope.SerializeToString(),
-            schema_url=scope_spans.schema_url.encode(),
-            parts=spans,
-        )
+        resource = traces.parts.add(**origin.resource.fields)
+        resource.parts.add(**origin.scope.fields, parts=spans)
     return bytes(traces.SerializeToString())
 
 
@@ -206,13 +232,28 @@ def flaw_of(
         return f"span_id is {span_id[:8].hex() or 'empty'}; expected 8 bytes, not all zero"
     if len(parent) not in (0, 8):
         return f"parent_span_id has {len(parent)} bytes; expected 8 or none"
-    if size > limits.span_bytes:
-        return f"the span has {size} bytes; at most {limits.span_bytes} are taken"
     if size > 2 * limits.attributes:  # an element has two bytes at least: smaller spans need no counting
         for name in ("attributes", "events", "links"):
             if len(getattr(span, name)) > limits.attributes:
                 return f"{len(getattr(span, name))} {name}; at most {limits.attributes} are taken"
+        if elements_over(span, limits.elements):
+            return f"its attribute values have more than {limits.elements} elements"
     return None
+
+
+def elements_over(span: Any, most: int) -> bool:
+    """Are there more elements in the lists and maps of a span's attributes? Looks at no more than those."""
+    lists = [span.attributes, *(one.attributes for one in (*span.events, *span.links))]
+    for values in lists:
+        most -= len(values)
+        if most < 0:
+            return True
+        for item in values:
+            value = item.value if hasattr(item, "key") else item
+            kind = value.WhichOneof("value")
+            if kind == "array_value" or kind == "kvlist_value":
+                lists.append(getattr(value, kind).values)
+    return False
 
 
 def marks_of(span: Any) -> tuple[str | None, bool]:
@@ -231,17 +272,21 @@ def without(segment: Segment, known: Collection[bytes]) -> Segment:
     """The segment less the spans that are stored already; the same object where there are none."""
     if not any(key in known for key in segment.keys):
         return segment
-    data = TracesData.FromString(segment.payload)
-    for resource_spans in data.resource_spans:
-        for scope_spans in resource_spans.scope_spans:
-            kept = [span for span in scope_spans.spans if span.trace_id + span.span_id not in known]
-            del scope_spans.spans[:]
-            scope_spans.spans.extend(kept)
+    data = Traces.FromString(segment.payload)
+    each = iter(segment.keys)
+    for resource_spans in data.parts:
+        for scope_spans in resource_spans.parts:
+            kept = [span for span, key in zip(scope_spans.parts, each, strict=False) if key not in known]
+            del scope_spans.parts[:]
+            scope_spans.parts.extend(kept)
     keys = tuple(key for key in segment.keys if key not in known)
-    return Segment(segment.run_id, keys, data.SerializeToString(), segment.has_root, segment.trace_ids)
+    return replace(segment, keys=keys, payload=data.SerializeToString())
 
 
-def _place(origin: _Origin, i: int, span: Any) -> str:
+def _place(origin: _Origin, i: int, span: Any = None) -> str:
     r, s = origin.number
+    place = f"resource_spans[{r}].scope_spans[{s}].spans[{i}]"
+    if span is None:
+        return place
     known = f" (trace_id {span.trace_id.hex() or 'empty'}, span_id {span.span_id.hex() or 'empty'})"
-    return f"resource_spans[{r}].scope_spans[{s}].spans[{i}]" + known[:120]
+    return place + known[:120]

@@ -5,24 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 
-from collector.model import LAST_NS, NO_ATTRIBUTE, Span
+from collector.model import LAST_NS, NO_ATTRIBUTE, NO_ATTRIBUTES, Span
+from collector.otlp.raw import Head, Traces
 
 NO_SPAN = bytes(8)
 STATUS = {0: "unset", 1: "ok", 2: "error"}
 
 
-def spans_of(payloads: Iterable[bytes]) -> Iterator[Span]:
-    """The spans of a run's segments, each once, in the order of arrival."""
+NOTHING: Mapping[bytes, bytes] = {}
+
+
+def spans_of(payloads: Iterable[bytes], shared: Mapping[bytes, bytes] = NOTHING) -> Iterator[Span]:
+    """The spans of a run's segments, each once, in the order of arrival.
+
+    `shared` has the resources and scopes that the segments only name, by digest.
+    """
     seen: set[bytes] = set()
+    heads = _Heads(shared)
     trace, trace_hex = b"", ""  # nearly always the same for a whole run
     for payload in payloads:
-        for resource_spans in TracesData.FromString(payload).resource_spans:
-            resource = attributes(resource_spans.resource.attributes)
-            for scope_spans in resource_spans.scope_spans:
-                scope = scope_spans.scope.name
-                for message in scope_spans.spans:
+        for resource_spans in Traces.FromString(payload).parts:
+            resource = heads.resource(resource_spans)
+            for scope_spans in resource_spans.parts:
+                scope = heads.scope(scope_spans)
+                for content in scope_spans.parts:
+                    message = SpanMessage.FromString(content)
                     trace_id, span_id = message.trace_id, message.span_id
                     key = trace_id + span_id
                     if key in seen:
@@ -31,6 +42,36 @@ def spans_of(payloads: Iterable[bytes]) -> Iterator[Span]:
                     if trace_id != trace:
                         trace, trace_hex = trace_id, trace_id.hex()
                     yield span_of(message, trace_hex, span_id, resource, scope)
+
+
+class _Heads:
+    """What the resources and scopes of one run say, each decoded once."""
+
+    def __init__(self, shared: Mapping[bytes, bytes]) -> None:
+        self._shared = shared
+        self._resources: dict[bytes, Mapping[str, Any]] = {b"": NO_ATTRIBUTES}
+        self._scopes: dict[bytes, str] = {b"": ""}
+
+    def resource(self, part: Any) -> Mapping[str, Any]:
+        """The attributes of a resource; without any where it is named and missing."""
+        key = part.shared or part.content
+        found = self._resources.get(key)
+        if found is None:
+            found = self._resources[key] = attributes(Resource.FromString(self._content(part)).attributes)
+        return found
+
+    def scope(self, part: Any) -> str:
+        """The name of a scope."""
+        key = part.shared or part.content
+        found = self._scopes.get(key)
+        if found is None:
+            found = self._scopes[key] = InstrumentationScope.FromString(self._content(part)).name
+        return found
+
+    def _content(self, part: Any) -> bytes:
+        if not part.shared:
+            return bytes(part.content)
+        return bytes(Head.FromString(self._shared.get(part.shared, b"")).content)
 
 
 def span_of(message: Any, trace_id: str, span_id: bytes, resource: Mapping[str, Any], scope: str) -> Span:
@@ -57,6 +98,7 @@ def span_of(message: Any, trace_id: str, span_id: bytes, resource: Mapping[str, 
         scope,
         message.flags,
         message.trace_state,
+        message.dropped_attributes_count,
     )
 
 

@@ -1,4 +1,4 @@
-"""A few bytes that a checker and its parent share: what is being judged, and since when.
+"""A few bytes that a checker and its parent share: what the checker is at, and its last sign of life.
 
 The checker writes them before every run. A line over a pipe instead would wake the collector's process
 for every run, which costs more than the judging.
@@ -11,10 +11,28 @@ import os
 import struct
 import tempfile
 import time
+from typing import Literal, NamedTuple, get_args
 
-LAYOUT = struct.Struct("=Qd80s")
-"""Judgements begun, the monotonic time of the last (0 = idle), key of its run."""
-NOBODY = LAYOUT.pack(0, 0.0, b"")
+LAYOUT = struct.Struct("=Qdq80s240s")
+"""Judgements begun, last sign of life (monotonic), state, key of the run, policy."""
+State = Literal["away", "idle", "busy"]
+"""`away`: it starts, or waits for the database; nothing of that is the fault of a run."""
+STATES: tuple[State, ...] = get_args(State)
+NOBODY = LAYOUT.pack(0, 0.0, 0, b"", b"")
+Busy = tuple[str, float, str]
+"""(key of the run that is being judged, monotonic time since when, id of the policy or empty)."""
+
+
+class Said(NamedTuple):
+    """What the page says."""
+
+    begun: int
+    """Judgements."""
+    busy: Busy | None
+    """What the checker judges, None unless it judges."""
+    state: State
+    beat: float
+    """The last sign of life, monotonic; 0 = none yet."""
 
 
 class Board:
@@ -24,10 +42,18 @@ class Board:
         self.descriptor = _shared_file() if descriptor is None else descriptor
         self._page = mmap.mmap(self.descriptor, LAYOUT.size)
         self._begun = 0
+        self._state: State = "away"
+        self._key = self._policy = b""
 
     def reading(self, key: str) -> None:
         """This process now reads a batch of runs, the first of which has this key."""
-        self._page[:] = LAYOUT.pack(self._begun, time.monotonic(), key.encode()[:80])
+        self._key = key.encode()[:80]
+        self.at("")
+
+    def at(self, policy: str) -> None:
+        """This process now judges the run in hand by the policy with this id."""
+        self._state, self._policy = "busy", policy.encode()[:240]
+        self._write(self._state)
 
     def begin(self, key: str) -> None:
         """This process now judges the run with this key."""
@@ -36,23 +62,33 @@ class Board:
 
     def idle(self) -> None:
         """This process judges nothing now."""
-        self._page[:] = LAYOUT.pack(self._begun, 0.0, b"")
+        self._state, self._key, self._policy = "idle", b"", b""
+        self._write(self._state)
+
+    def away(self, is_away: bool) -> None:
+        """This process begins to wait for the database, or goes on with what it was at."""
+        self._write("away" if is_away else self._state)
 
     def clear(self) -> None:
         """Forget what a checker that has ended wrote."""
         self._page[:] = NOBODY
 
-    def read(self) -> tuple[int, tuple[str, float] | None]:
-        """(judgements begun, (key of the run that is being judged, monotonic time of its begin))."""
+    def read(self) -> Said:
         said = self._page[:]
         while said != (again := self._page[:]):  # the other process was writing just then
             said = again
-        begun, since, key = LAYOUT.unpack(said)
-        return begun, (key.rstrip(b"\0").decode(errors="replace"), since) if since else None
+        begun, beat, state, *names = LAYOUT.unpack(said)
+        key, policy = (name.rstrip(b"\0").decode(errors="replace") for name in names)
+        busy = (key, beat, policy) if STATES[state] == "busy" else None
+        return Said(begun, busy, STATES[state], beat)
 
     def close(self) -> None:
         self._page.close()
         os.close(self.descriptor)
+
+    def _write(self, state: State) -> None:
+        number = STATES.index(state)
+        self._page[:] = LAYOUT.pack(self._begun, time.monotonic(), number, self._key, self._policy)
 
 
 def _shared_file() -> int:

@@ -19,53 +19,92 @@ from typing import Any
 
 import orjson
 
-from collector import logs
+from collector import logs, memory
+from collector.clock import Clock
 from collector.errors import CollectorError
-from collector.judging.bind import lacking, with_gap
 from collector.judging.conclude import Known, conclude, given_up
+from collector.judging.names import NamesOfProjects
 from collector.judging.policies import Policies
-from collector.model import Rebuilt, Run
+from collector.model import Rebuilt
 from collector.pipeline.board import Board
+from collector.pipeline.conversations import Conversations
 from collector.pipeline.garbage import calm_garbage_collection
-from collector.pipeline.protocol import settings_from_json
-from collector.pipeline.reading import ActivePolicies, Reading, known, parts_of, rebuilt_run
+from collector.pipeline.protocol import Stopped, from_json
+from collector.pipeline.reading import ActivePolicies, Reading, known, parts_of
 from collector.rebuild import rebuild
-from collector.settings import Settings
-from collector.store import Store, open_store, reads, work
+from collector.settings import MIB, Settings
+from collector.store import Store, open_store, seen, work
+from collector.store.stored import weights
 from collector.store.work import Claim, Conclusion
+from synth.errors import BadInput
 from synth.formal import solver
 from synth.judge import Rules
-from synth.policies import MOST_EARLIER, last_runs
+from synth.policies import RunBudget
 
 log = logging.getLogger("collector.checker")
 
 BATCH = 64
+BIG_BYTES = 4 * MIB
+"""After runs of so many stored bytes memory is given back."""
 POLL_SECONDS = 1.0
 """Another collector on the same database may have made work."""
 HOLD_SECONDS = 0.05
 """Conclusions of fast runs are recorded together, but never held longer than this."""
 ATTEMPTS = 3
-"""A run whose judging killed so many checkers is given up as undecided."""
+"""A run whose judging killed so many checkers is given up as undecided.
+
+Where each was stopped at a policy, only what comes after the last of these policies is given up.
+"""
+KILL_AFTER = 5.0
+"""Seconds beyond what judging by all policies of a run may take, until the checker is killed."""
 
 
 class Checker:
     """Everything one checker process keeps between runs."""
 
-    def __init__(self, store: Store, settings: Settings, worker: str, board: Board) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        worker: str,
+        board: Board,
+        stopped: Stopped | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self.store, self.settings, self.worker, self.board = store, settings, worker, board
+        self.stopped, self.clock = stopped or {}, clock or Clock()
+        limit = settings.check_seconds
         self.rules = Rules(z3=settings.z3_check)
-        self.policy_rules = Rules(z3=settings.z3_check_policies)
+        self.policy_rules = Rules(
+            z3=settings.z3_check_policies, run_seconds=max(limit - KILL_AFTER, limit / 2)
+        )
         self._active = ActivePolicies()
+        self._names = NamesOfProjects()
+        self._conversations = Conversations(store, settings, self._alive)
 
     def round(self, now: float) -> int:
         """Claim and judge one batch; returns how many runs it held."""
         claims = work.claim(self.store, self.worker, now=now, lease=self._lease, limit=BATCH)
         if claims:
             with self.store.read() as connection:
-                counts = work.span_counts(connection, [claim.run for claim in claims])
-            for part in parts_of(claims, counts):
+                heavy = weights(connection, [claim.run for claim in claims])
+            for part in parts_of(claims, heavy):
                 self._judge_apart(part)
+                if sum(heavy[claim.run][1] for claim in part) > BIG_BYTES:
+                    memory.give_back()
+        if self._names.owing:
+            self._look_again(now)
         return len(claims)
+
+    def _look_again(self, now: float) -> None:
+        """Have runs judged again that waited for the name of a tool which has been seen since."""
+        with self.store.read() as connection:
+            owed = seen.owed(connection)
+            policies = self._active.of(connection, {owed[0]}) if owed else {}
+        self._names.owing = owed is not None
+        if owed is not None:
+            project, tool = owed
+            seen.look_again(self.store, project, tool, policies[project].about(tool), now=now)
 
     def _judge_apart(self, claims: Sequence[Claim]) -> None:
         """Judge a batch; where that fails, each run alone, so that one cannot stop the others for ever."""
@@ -87,7 +126,7 @@ class Checker:
         """Record that a run cannot be judged; not even that can be recorded: leave it until it grows."""
         why = f"failed: {type(failure).__name__}: {failure}"
         try:
-            work.finish(self.store, [given_up(claim, rebuild(claim.key, []), why)], now=time.time())
+            work.finish(self.store, [given_up(claim, rebuild(claim.key, []), why)], now=self.clock())
         except CollectorError:
             raise
         except Exception:
@@ -99,13 +138,22 @@ class Checker:
         """Long enough for the slowest run that the supervisor allows; renewed while a batch goes on."""
         return 2 * self.settings.check_seconds
 
+    def _alive(self, claim: Claim) -> None:
+        """Long work for a run goes on: it stays claimed, and the supervisor counts from here."""
+        self.board.reading(claim.key)
+        work.renew(self.store, self.worker, until=self.clock() + self._lease)
+
     def _judge(self, claims: Sequence[Claim]) -> None:
         """Read a batch, judge each of its runs and record what was found."""
         self.board.reading(claims[0].key)
+        projects = {claim.project for claim in claims}
         with self.store.read() as connection:
-            policies = self._active.of(connection, {claim.project for claim in claims})
+            policies = self._active.of(connection, projects)
+            self._names.refresh(connection, projects)
             reading = Reading.of(connection, claims, policies)
         facts = known(self.store, reading, self.settings, self.rules, self.policy_rules)
+        facts = replace(facts, names=self._names.learn(self.store, reading.runs, policies))
+        self._conversations.enter(reading, facts, policies, now=self.clock())
         self._record(self._conclusions(reading, facts, policies))
         self.board.idle()
 
@@ -117,7 +165,7 @@ class Checker:
         for claim in reading.claims:
             self.board.begin(claim.key)
             if time.monotonic() - renewed > self.settings.check_seconds / 2:
-                work.renew(self.store, self.worker, until=time.time() + self._lease)
+                work.renew(self.store, self.worker, until=self.clock() + self._lease)
                 renewed = time.monotonic()
             yield self._conclude(claim, *reading.rebuilt[claim.run], facts, policies[claim.project])
 
@@ -128,33 +176,31 @@ class Checker:
         for conclusion in conclusions:
             done.append(conclusion)
             if time.monotonic() - began > HOLD_SECONDS:
-                work.finish(self.store, done, now=time.time())
+                work.finish(self.store, done, now=self.clock())
                 done, began = [], time.monotonic()
         if done:
-            work.finish(self.store, done, now=time.time())
+            work.finish(self.store, done, now=self.clock())
 
     def _conclude(
         self, claim: Claim, rebuilt: Rebuilt, traces: tuple[str, ...], facts: Known, policies: Policies
     ) -> Conclusion:
         """One run that breaks a rule, or the checker, must not stop the others."""
-        if claim.attempts > ATTEMPTS:
+        stopped = self.stopped.get(claim.key, ())
+        if claim.attempts > ATTEMPTS + len(stopped):
             return given_up(claim, rebuilt, f"was stopped {ATTEMPTS} times for taking too long")
+        until = stopped[-1] if len(stopped) >= ATTEMPTS else None
+        budget = RunBudget(self.policy_rules, skip=stopped, until=until, at=self.board.at)
         try:
-            earlier = self._earlier(claim, rebuilt) if policies.session_files else []
-            return conclude(claim, rebuilt, traces, facts, policies, earlier, now=time.time())
+            conversation = self._conversations.of(claim, rebuilt, policies, facts.last_seen(claim))
+            return conclude(
+                claim, rebuilt, traces, facts, policies, conversation, now=self.clock(), budget=budget
+            )
         except Exception as failure:
             log.exception("run %s could not be judged", claim.key)
-            return given_up(claim, rebuilt, f"failed: {type(failure).__name__}: {failure}")
-
-    def _earlier(self, claim: Claim, rebuilt: Rebuilt) -> list[Run]:
-        """The runs of the same conversation before this one, oldest first."""
-        if rebuilt.session is None:
-            return []
-        with self.store.read() as connection:
-            before = work.session_runs(connection, claim, rebuilt.session, limit=MOST_EARLIER + 1)
-            stored = [reads.whole_payloads(connection, run) for run, _ in before]
-        runs = (rebuilt_run(key, parts)[0] for (_, key), parts in zip(before, stored, strict=True))
-        return last_runs([replace(with_gap(one.run, lacking(one)), status="ok") for one in runs])
+            why = f"failed: {type(failure).__name__}: {failure}"
+            return given_up(claim, rebuilt, why, our_fault=not isinstance(failure, BadInput))
+        finally:
+            self.board.at("")
 
 
 def say(message: Mapping[str, Any]) -> None:
@@ -184,6 +230,7 @@ class Rounds:
     def go_on(self) -> None:
         """One round, and the pause after it."""
         self._wake.clear()
+        self._checker.board.idle()
         try:
             pause = self._round()
         except CollectorError as failure:  # the store, not a run: what is held is given back when it is there
@@ -207,15 +254,17 @@ class Rounds:
         if self._owed:
             work.release(store, self._checker.worker)
             self._owed = False
-        if self._checker.round(time.time()):
+        now = self._checker.clock
+        if self._checker.round(now()):
             return None
         due = work.next_due(store)
-        return POLL_SECONDS if due is None else min(POLL_SECONDS, max(0.0, due - time.time()))
+        return POLL_SECONDS if due is None else min(POLL_SECONDS, max(0.0, due - now()))
 
     def _rest(self, pause: float) -> None:
         """Until a run is due or the parent has news; the first time there is something else to do."""
         if self._cold:
             self._cold = False
+            self._checker.board.away(True)
             warm_up(self._checker.settings)
             calm_garbage_collection()
         else:
@@ -226,12 +275,17 @@ def main() -> None:
     """Run until the parent's pipe closes."""
     for number in (signal.SIGINT, signal.SIGTERM):  # meant for the parent, which then closes the pipe
         signal.signal(number, signal.SIG_IGN)
-    settings, worker, board = settings_from_json(read_line())
+    order = from_json(read_line())
+    settings = order.settings
     logs.configure(settings.log_format, settings.log_level)
+    memory.limit(settings.checker_mib)
+    board = Board(order.board)
     store = open_store(settings.store_url, durable=False)
+    store.watched.told = board.away
     wake = threading.Event()
     threading.Thread(target=listen, args=(wake,), daemon=True).start()
-    rounds = Rounds(Checker(store, settings, worker, Board(board)), wake)
+    checker = Checker(store, settings, order.worker, board, order.stopped, Clock(order.clock))
+    rounds = Rounds(checker, wake)
     say({"ready": os.getpid()})
     while True:
         rounds.go_on()

@@ -17,33 +17,38 @@ import orjson
 from collector.judging.bind import Matches, text_key
 from collector.judging.conclude import Known
 from collector.judging.joining import Read, join
-from collector.judging.policies import Policies, load_all, readable
-from collector.model import Binding, Span
+from collector.judging.policies import Policies, load_all, readable, stored_files
+from collector.model import Binding, Run, Span
 from collector.otlp.spans import spans_of
 from collector.rebuild import inside, rebuild
-from collector.settings import Settings
-from collector.store import Store, catalog, work
-from collector.store.work import Claim, Host, Stored
+from collector.settings import MIB, Settings
+from collector.store import Store, catalog, projects, work
+from collector.store.stored import RUN_BYTES, Stored, payloads
+from collector.store.work import Claim, Host
 from synth.cases import Case, case_from_json
 from synth.judge import Rules
 
 log = logging.getLogger("collector.checker")
 
-SPANS_AT_ONCE = 10_000
-"""Spans of a batch that are in memory together."""
+SPANS_AT_ONCE, BYTES_AT_ONCE = 10_000, 16 * MIB
+"""Of a batch that are in memory together."""
 
 
-def parts_of(claims: Sequence[Claim], counts: Mapping[int, int]) -> Iterator[list[Claim]]:
-    """The claims in parts that fit into memory together; a run alone may be bigger."""
+def parts_of(claims: Sequence[Claim], weights: Mapping[int, tuple[int, int]]) -> Iterator[list[Claim]]:
+    """The claims in parts that fit into memory together; a run alone may be bigger.
+
+    `weights` are (spans, bytes) of each run.
+    """
     part: list[Claim] = []
-    size = 0
+    spans = size = 0
     for claim in claims:
-        count = counts.get(claim.run, 0)
-        if part and size + count > SPANS_AT_ONCE:
+        count, length = weights.get(claim.run, (0, 0))
+        if part and (spans + count > SPANS_AT_ONCE or size + length > BYTES_AT_ONCE):
             yield part
-            part, size = [], 0
+            part, spans, size = [], 0, 0
         part.append(claim)
-        size += count
+        spans += count
+        size += length
     yield part
 
 
@@ -62,17 +67,23 @@ class Reading:
         """Read in the transaction of `connection`; `policies` of every project among the claims."""
         ids = [claim.run for claim in claims]
         guests, hosts = work.guests(connection, ids), work.hosts(connection, ids)
-        payloads = work.payloads(connection, [*ids, *(g for some in guests.values() for g in some)])
+        stored = payloads(connection, ids)
+        beside = payloads(connection, [g for some in guests.values() for g in some], in_all=RUN_BYTES)
         rebuilt = {
             claim.run: rebuilt_run(
                 claim.key,
-                payloads[claim.run],
-                [payloads[guest] for guest in guests.get(claim.run, ())],
-                details=policies[claim.project].need_turns,
+                stored[claim.run],
+                [beside[guest] for guest in guests.get(claim.run, ())],
+                details=policies[claim.project].need_models,
             )
             for claim in claims
         }
         return cls(claims, rebuilt, hosts, guests)
+
+    @property
+    def runs(self) -> Iterator[tuple[int, Run]]:
+        """(project, run) of each claim."""
+        return ((claim.project, self.rebuilt[claim.run][0].run) for claim in self.claims)
 
     @property
     def traces(self) -> list[str]:
@@ -96,6 +107,7 @@ def known(store: Store, reading: Reading, settings: Settings, rules: Rules, poli
             settings=settings,
             joined=joined,
             texts=texts,
+            skews=projects.clock_skews(connection, (claim.project for claim in reading.claims)),
         )
 
 
@@ -141,20 +153,26 @@ def rebuilt_run(key: str, stored: Stored, guests: Sequence[Stored] = (), *, deta
     `guests` are spans of the same trace that carry no run id: another library's view of the same calls.
     `details` as for `rebuild`.
     """
-    problems = [f"{stored.damaged} stored segments are damaged and were left out"] if stored.damaged else []
+    problems = list(dict.fromkeys(said for one in (stored, *guests) for said in one.problems))
     spans: list[Span] = []
     try:
-        spans = list(spans_of(stored.payloads))
-        spans += inside(spans, [span for guest in guests for span in spans_of(guest.payloads)])
+        spans = list(spans_of(stored.payloads, stored.shared))
+        spans += inside(spans, [span for guest in guests for span in spans_of(guest.payloads, guest.shared)])
         rebuilt = rebuild(key, spans, details=details)
     except Exception as failure:
         log.exception("run %s could not be rebuilt", key)
-        problems.append(f"the spans could not be read: {type(failure).__name__}: {failure}")
+        problems.append(f"the spans could not be read: {_why(failure)}")
         rebuilt = rebuild(key, [])
     if problems:
         run = replace(rebuilt.run, problems=(*rebuilt.run.problems, *problems))
         rebuilt = replace(rebuilt, run=run, is_agent=True)
     return rebuilt, tuple(dict.fromkeys(span.trace_id for span in spans))
+
+
+def _why(failure: Exception) -> str:
+    if isinstance(failure, MemoryError) or "alloc failed" in str(failure):
+        return "they take more memory than a judging process may have (--checker-memory)"
+    return f"{type(failure).__name__}: {failure}"
 
 
 @lru_cache(maxsize=4096)
@@ -176,5 +194,5 @@ class ActivePolicies:
             self._state, self._known = state, {}
         for project in projects - self._known.keys():
             files = catalog.active_policies(connection, project)
-            self._known[project] = load_all(readable([(row["name"], row["text"]) for row in files]))
+            self._known[project] = load_all(readable(stored_files(files)))
         return self._known

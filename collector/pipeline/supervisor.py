@@ -14,8 +14,9 @@ from typing import IO
 
 import orjson
 
-from collector.pipeline.board import Board
-from collector.pipeline.protocol import settings_to_json
+from collector.clock import Clock
+from collector.pipeline.board import Board, Busy
+from collector.pipeline.protocol import Order, to_json
 from collector.settings import Settings
 from collector.store import Store, work
 
@@ -25,13 +26,35 @@ WATCH_SECONDS = 0.5
 RESTART_SECONDS = 0.5
 """Pause before a checker that died at once is started again; doubles up to `RESTART_LIMIT`."""
 RESTART_LIMIT = 10.0
+SILENT_SECONDS = 10.0
+"""An idle checker that gives no sign of life for so long is killed; it gives one every second."""
+AWAY_SECONDS = 120.0
+"""The same of one that starts or waits for the database, which lets nobody wait for so long."""
+STOPPED_KEPT = 1_000
+
+
+class Stillness:
+    """How long a checker has been at one and the same, in time that this process saw pass.
+
+    A machine that sleeps, or a container that is paused, is no checker that hangs.
+    """
+
+    def __init__(self, began: float) -> None:
+        self._last, self._beat, self.seconds = began, -1.0, 0.0
+
+    def look(self, beat: float, now: float) -> float:
+        """Seconds since this sign of life, at most; to be asked every `WATCH_SECONDS`."""
+        step, self._last = min(now - self._last, 2 * WATCH_SECONDS), now
+        self.seconds = self.seconds + step if beat == self._beat else 0.0
+        self._beat = beat
+        return self.seconds
 
 
 class Supervisor:
     """Keeps one checker process running; `wake` tells it that there is work."""
 
-    def __init__(self, store: Store, settings: Settings) -> None:
-        self._store, self._settings = store, settings
+    def __init__(self, store: Store, settings: Settings, clock: Clock | None = None) -> None:
+        self._store, self._settings, self._clock = store, settings, clock or Clock()
         self._stop = threading.Event()
         self._ready = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
@@ -40,6 +63,9 @@ class Supervisor:
         """Held around every use of the pipe to the checker: once closed, its number is somebody else's."""
         self._judged_before = 0
         """By checkers that have ended."""
+        self._stopped: dict[str, list[str]] = {}
+        """Where checkers ended while they judged: the newest `STOPPED_KEPT` runs."""
+        self._still = Stillness(time.monotonic())
         self.worker = uuid.uuid4().hex
         self.restarts = 0
         self._thread = threading.Thread(target=self._run, name="pdoctor-supervisor", daemon=True)
@@ -61,6 +87,28 @@ class Supervisor:
     def judged(self) -> int:
         """Judgements begun since the start."""
         return self._judged_before + self._board.read()[0]
+
+    @property
+    def busy(self) -> bool:
+        """The checker judges, or waits for the database while it does."""
+        return self._board.read().state != "idle"
+
+    @property
+    def still_for(self) -> float:
+        """Seconds since the last sign of life of the checker, whatever it is at."""
+        return self._still.seconds
+
+    @property
+    def silence(self) -> float:
+        """Seconds since the last sign of life of a checker that judges nothing."""
+        return 0.0 if self._board.read().state == "busy" else self._still.seconds
+
+    def kill(self, why: str) -> None:
+        """End the checker, whatever it is at; another one is started."""
+        process = self._process
+        if process is not None and process.poll() is None:
+            log.error("the checker is killed: %s", why)
+            process.kill()
 
     @property
     def alive(self) -> bool:
@@ -89,6 +137,7 @@ class Supervisor:
         pause = RESTART_SECONDS
         while not self._stop.is_set():
             began = time.monotonic()
+            self._still = Stillness(began)
             self._ready.clear()
             try:
                 self._start()
@@ -100,13 +149,23 @@ class Supervisor:
             self.restarts += 1
             log.warning("the checker ended; starting another", extra={"code": self._code()})
             self._hang_up()
-            begun, busy = self._board.read()
+            begun, busy, *_ = self._board.read()
             self._judged_before += begun
             self._board.clear()
+            self._blame(busy)
             with contextlib.suppress(Exception):
                 work.release(self._store, self.worker, culprit=busy[0] if busy else None)
             pause = RESTART_SECONDS if time.monotonic() - began > 30 else min(pause * 2, RESTART_LIMIT)
             self._stop.wait(pause)
+
+    def _blame(self, busy: Busy | None) -> None:
+        """Remember the policy at which a checker ended: the next one passes over it."""
+        if busy is None or not busy[2]:
+            return
+        key, _, policy = busy
+        self._stopped.setdefault(key, []).append(policy)
+        while len(self._stopped) > STOPPED_KEPT:
+            del self._stopped[next(iter(self._stopped))]
 
     def _hang_up(self) -> None:
         with self._pipe:
@@ -127,7 +186,8 @@ class Supervisor:
         )
         assert self._process.stdin is not None
         os.set_blocking(self._process.stdin.fileno(), True)
-        self._process.stdin.write(settings_to_json(self._settings, self.worker, self._board.descriptor))
+        order = Order(self._settings, self.worker, self._board.descriptor, self._clock.offset, self._stopped)
+        self._process.stdin.write(to_json(order))
         self._process.stdin.flush()
         os.set_blocking(self._process.stdin.fileno(), False)
         threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
@@ -150,11 +210,17 @@ class Supervisor:
                 process.wait(WATCH_SECONDS)
                 return
             except subprocess.TimeoutExpired:
-                busy = self._board.read()[1]
-            if busy and time.monotonic() - busy[1] > self._settings.check_seconds:
-                log.error(
-                    "judging run %s took over %g s; the checker is killed",
-                    busy[0],
-                    self._settings.check_seconds,
-                )
-                process.kill()
+                self._look()
+
+    def _look(self) -> None:
+        """Kill a checker that has been at one thing for longer than that may take."""
+        said = self._board.read()
+        limits = {"busy": self._settings.check_seconds, "idle": SILENT_SECONDS, "away": AWAY_SECONDS}
+        if self._still.look(said.beat, time.monotonic()) <= limits[said.state]:
+            return
+        if said.busy is None:
+            self.kill(f"no sign of life for {self._still.seconds:.0f} s")
+        else:
+            run, _, policy = said.busy
+            by = f" by policy {policy}" if policy else ""
+            self.kill(f"judging run {run}{by} took over {self._settings.check_seconds:g} s")

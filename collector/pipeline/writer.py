@@ -21,6 +21,8 @@ from collector.store.ingest import KnownKeys, put
 
 log = logging.getLogger("collector.writer")
 
+ANSWER_SECONDS = 4.5
+"""A sender waits so long for the store; by then it is told to come back."""
 GROUP_BYTES = 8 * 1024 * 1024
 """At most so much in one transaction, so that a commit stays short."""
 
@@ -31,6 +33,8 @@ class Waiting:
     batch: Batch
     done: Callable[[BaseException | None], object]
     """Called from the writer's thread, with None once the batch is durable."""
+    left: bool = False
+    """Nobody waits any more: it need not be stored."""
 
 
 @dataclass(slots=True)
@@ -55,9 +59,11 @@ class Writer:
         open_check: float,
         after_commit: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.time,
+        took: Callable[[float], None] = lambda _: None,
     ) -> None:
+        """`took` is told the seconds of each transaction."""
         self._store, self._limit, self._open_check = store, queue_bytes, open_check
-        self._after_commit, self._clock = after_commit, clock
+        self._after_commit, self._clock, self._took = after_commit, clock, took
         self._queue: deque[Waiting] = deque()
         self._bytes = 0
         self._wake = threading.Condition()
@@ -67,7 +73,7 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="pdoctor-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, project: int, batch: Batch, done: Callable[[BaseException | None], object]) -> None:
+    def submit(self, project: int, batch: Batch, done: Callable[[BaseException | None], object]) -> Waiting:
         """Queue a batch; raises Overloaded at once where too much waits already."""
         with self._wake:
             if self._closing:
@@ -75,12 +81,17 @@ class Writer:
             if self._bytes and self._bytes + batch.size > self._limit:
                 self.counters.refused += 1
                 raise Overloaded("too many spans are waiting to be stored", "send again in a moment")
-            self._queue.append(Waiting(project, batch, done))
+            waiting = Waiting(project, batch, done)
+            self._queue.append(waiting)
             self._bytes += batch.size
             self._wake.notify()
+            return waiting
 
     async def store(self, project: int, batch: Batch) -> None:
-        """Like `submit`, awaited: returns after the commit."""
+        """Like `submit`, awaited: returns after the commit.
+
+        Raises Overloaded where the store hangs; what is sent again then is stored once all the same.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
 
@@ -92,8 +103,14 @@ class Writer:
             else:
                 future.set_exception(failure)
 
-        self.submit(project, batch, lambda failure: loop.call_soon_threadsafe(settle, failure))
-        await future
+        waiting = self.submit(project, batch, lambda failure: loop.call_soon_threadsafe(settle, failure))
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await future
+        except TimeoutError:
+            waiting.left = True
+            said = f"the spans could not be stored within {ANSWER_SECONDS:g} s"
+            raise Overloaded(said, "send again in a moment", retry_after=5) from None
 
     @property
     def queued_bytes(self) -> int:
@@ -142,12 +159,16 @@ class Writer:
             return group
 
     def _commit(self, group: list[Waiting]) -> BaseException | None:
-        arrivals = [(waiting.project, segment) for waiting in group for segment in waiting.batch.segments]
+        began = time.monotonic()
+        kept = [waiting for waiting in group if not waiting.left]
+        arrivals = [(waiting.project, segment) for waiting in kept for segment in waiting.batch.segments]
+        bodies = {digest: body for waiting in kept for digest, body in waiting.batch.shared.items()}
         try:
             with self._store.write() as connection:
                 spans = put(
-                    connection, arrivals, self._known, without, now=self._clock(), open_check=self._open_check
-                )
+                    connection, arrivals, self._known, without,
+                    now=self._clock(), open_check=self._open_check, bodies=bodies,
+                )  # fmt: skip
         except CollectorError as failure:
             self._forget()
             return failure
@@ -161,6 +182,7 @@ class Writer:
                 f"the spans could not be stored: {type(failure).__name__}",
                 "the collector's log has the reason",
             )
+        self._took(time.monotonic() - began)
         self.counters.spans += spans
         self.counters.batches += len(group)
         self.counters.commits += 1

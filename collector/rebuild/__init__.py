@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
+from typing import Any
 
 from collector.dialects import SeenAgent, SeenCall, SeenModel, readers
 from collector.dialects.names import (
@@ -16,11 +17,17 @@ from collector.dialects.names import (
 )
 from collector.dialects.reading import loaded, text
 from collector.model import ModelCall, Rebuilt, Run, Span
-from collector.rebuild.clocks import with_clocks
+from collector.rebuild.clocks import proven_difference, with_clocks
 from collector.rebuild.conversations import piece_of, session_of
-from collector.rebuild.gaps import gaps, is_topped, own_calls, tail
+from collector.rebuild.facts import facts_of
+from collector.rebuild.gaps import announced_calls, arrived_calls, cut_messages, gaps, is_topped, tail
+from collector.rebuild.limits import with_limit
+from collector.rebuild.messages import Talk, talk_of
+from collector.rebuild.parts import Parts, one_call_each, piece_of_part, with_own_turns
+from collector.rebuild.places import in_order
 from collector.rebuild.requested import with_requests
 from collector.rebuild.sightings import first_copies, once_each, once_each_model
+from synth.observed import CLOCKS_DIFFER, SESSION_FIELDS
 
 START, END, PARENT = map(attrgetter, ("start_ns", "end_ns", "parent_id"))
 
@@ -29,21 +36,31 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
     """The run that `spans` tell of; its status is `running`, since spans alone cannot say it has ended.
 
     Without `details`, model calls are read only where a sender may have left requests to them: what else
-    they tell (tokens) needs their long attributes, and verdicts do without.
+    they tell (tokens, messages) needs their long attributes, and most verdicts do without.
     """
     calls, agents, others = read(spans)
-    announced = [agent.announced_calls for agent in agents if agent.announced_calls is not None]
-    expected = max(announced, default=None)
+    announced = announced_calls(agents)
+    expected = sum(announced.values()) if announced else None
     ours = any(seen.span.scope == SCOPE_NAME for seen in calls)
     bare = not agents and not ours and _is_bare(spans, calls)
     calls = first_copies(calls)
     told = ours or (expected is not None and len(calls) >= expected)
     models = read_models(others) if details or bare or not told else []
-    piece = piece_of(run_id, spans, calls, models) if bare else None
-    calls = sorted(once_each(calls) if told else with_requests(once_each(calls), models), key=_order)
-    calls = with_clocks(calls)
-    own = own_calls(calls, agents)
-    missing = tuple(gaps(calls, spans, everything_came=expected is not None and len(own) >= expected))
+    piece = piece_of(run_id, spans, calls, models) if bare else piece_of_part(run_id, spans, agents)
+    parts = Parts.of(agents, calls)
+    calls = with_own_turns(calls, parts.ids)
+    foreign = [model for model in models if model.span.scope != SCOPE_NAME]  # our calls have their own spans
+    once = one_call_each(once_each(calls) if told else with_requests(once_each(calls), foreign), parts.ids)
+    calls = with_limit(with_clocks(in_order(once.calls)))
+    numbers = once.numbers(calls)
+    arrived = arrived_calls(calls, agents) + len(once.absorbed)
+    last = parts.last
+    talk = talk_of(calls, agents, models if details else [])
+    everything_came = expected is not None and arrived >= expected
+    missing = (*parts.unheard(calls), *gaps(calls, spans, numbers, everything_came=everything_came))
+    if not told:
+        missing += tuple(cut_messages(foreign))
+    session = _session(agents, calls, models)
     run = Run(
         id=run_id,
         calls=tuple(seen.call for seen in calls),
@@ -54,29 +71,53 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         source=_first(agent.source for agent in agents) or _first(seen.span.scope for seen in calls),
         model=_first(agent.model for agent in agents) or _first(model.model for model in models),
         status="running",
+        trouble=None if last is None else last.trouble,
         problems=tuple(dict.fromkeys(gap.problem for gap in missing)),
         unseen=missing,
+        extra=facts_of(spans, agents) | dict(_extra(spans, talk, session)),
     )
     return Rebuilt(
         run=run,
         span_ids=tuple(seen.span.span_id for seen in calls),
-        has_root=bool(announced) or None in map(PARENT, spans),
+        has_root=parts.all_ended if announced else None in map(PARENT, spans),
         is_topped=not ours and is_topped(calls, agents),
         expected_calls=expected,
-        arrived_calls=len(own),
-        tail=tail(calls, own, expected),
+        arrived_calls=arrived,
+        tail=tail(numbers, announced),
         started_ns=min(map(START, spans), default=None),
         ended_ns=max(map(END, spans), default=None),
         spans=len(spans),
         is_agent=bool(calls or agents),
         service=_first(text(span.resource.get(SERVICE_NAME)) for span in spans[:1]),
-        session=_first([*(seen.session for seen in agents), *(seen.session for seen in models)])
-        or _first(session_of(span) for span in _telling(agents, calls)),
+        session=session,
         piece=piece,
-        pending=None if piece is None else not models or bool(models[-1].requests),
+        pending=(not models or bool(models[-1].requests)) if bare and piece is not None else None,
+        whole_talk=talk.whole,
         models=tuple(map(_model_call, models)),
+        is_ours=ours,
+        parts=tuple(parts.told()),
+        waits=parts.waits,
         error_kinds=dict(_error_kinds(calls)),
+        model_wait=max((agent.model_wait for agent in agents if agent.model_wait is not None), default=None),
     )
+
+
+def _session(
+    agents: Sequence[SeenAgent], calls: Sequence[SeenCall], models: Sequence[SeenModel]
+) -> str | None:
+    """The conversation that the run is a part of."""
+    found = _first([*(seen.session for seen in agents), *(seen.session for seen in models)])
+    return found or _first(session_of(span) for span in _telling(agents, calls))
+
+
+def _extra(spans: Sequence[Span], talk: Talk, session: str | None) -> Iterable[tuple[str, Any]]:
+    """More fields of the run's record."""
+    if session is not None:
+        yield SESSION_FIELDS[0], session
+    if differ := proven_difference(spans):
+        yield CLOCKS_DIFFER, differ
+    if talk.messages:
+        yield "messages", list(talk.messages)
 
 
 def _model_call(seen: SeenModel) -> ModelCall:
@@ -156,11 +197,6 @@ def read_models(spans: Iterable[Span]) -> list[SeenModel]:
 
 def _model(span: Span) -> SeenModel | None:
     return next((model for dialect in readers(span) if (model := dialect.model(span)) is not None), None)
-
-
-def _order(seen: SeenCall) -> tuple[int, int, int]:
-    start = seen.call.start
-    return (start[0] if start else 0, -1 if seen.number is None else seen.number, seen.span.end_ns)
 
 
 def _offered(agents: Sequence[SeenAgent]) -> tuple[str, ...] | None:

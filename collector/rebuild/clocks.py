@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,7 @@ INSTANCE = "service.instance.id"
 
 def with_clocks(calls: Sequence[SeenCall]) -> list[SeenCall]:
     """The calls, each with the name of its clock (`clock` of its record) where the run has several."""
-    resources = {id(seen.span.resource): seen.span.resource for seen in calls}
-    known = {at: _clock(resource) for at, resource in resources.items()}
+    known = _clocks(seen.span for seen in calls)
     if len(set(known.values())) < 2 and not any(seen.span.flags & IS_REMOTE for seen in calls):
         return list(calls)
     clocks = [_called_from_afar(seen.span) or known[id(seen.span.resource)] for seen in calls]
@@ -28,6 +27,27 @@ def with_clocks(calls: Sequence[SeenCall]) -> list[SeenCall]:
         seen._replace(call=replace(seen.call, extra={**seen.call.extra, "clock": clock}))
         for seen, clock in zip(calls, clocks, strict=True)
     ]
+
+
+def proven_difference(spans: Sequence[Span]) -> float:
+    """Ms by which two clocks of a run differ at least: what asked for a span began before it."""
+    clocks = _clocks(spans)
+    if len(set(clocks.values())) < 2:
+        return 0.0
+    known = {span.span_id: span for span in spans}
+    early = (
+        parent.start_ns - span.start_ns
+        for span in spans
+        if (parent := known.get(span.parent_id or ""))
+        and clocks[id(parent.resource)] != clocks[id(span.resource)]
+    )
+    return max(0, max(early, default=0)) / 1e6
+
+
+def _clocks(spans: Iterable[Span]) -> dict[int, str]:
+    """Identity of a resource -> its clock; the spans of one sender share the resource."""
+    resources = {id(span.resource): span.resource for span in spans}
+    return {at: _clock(resource) for at, resource in resources.items()}
 
 
 def _clock(resource: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ import orjson
 from collector.dialects.names import INPUT_MESSAGES
 from collector.dialects.reading import SeenCall, SeenModel, json_value, last_user_text, loaded, text
 from collector.model import Piece, Span
+from synth.observed import SESSION_FIELDS
 
 SESSION_KEYS = (
     "gen_ai.conversation.id",
@@ -42,8 +43,9 @@ SESSION_KEYS = (
     "langfuse.session.id",
     "mlflow.trace.session",
     "langsmith.trace.session_id",
+    *SESSION_FIELDS,
 )
-"""Where instrumentations put the id of a conversation; the first that is there counts."""
+"""Where instrumentations, and programs themselves, put the id of a conversation; the first counts."""
 _SESSION_KEYS = frozenset(SESSION_KEYS)
 
 RESPONSE_KEYS = ("gen_ai.response.id", "llm.response.id", "response.id")
@@ -140,11 +142,16 @@ def _digest(said: str) -> str:
 
 
 def links(piece: Piece) -> set[str]:
-    """Keys under which traces of one conversation find each other."""
+    """Keys under which traces of one conversation, or parts of one run, find each other."""
     named = [("session", [piece.session] if piece.session else [])]
     named += [("response", [*piece.responses, *piece.previous])]
     named += [("call", [*piece.requested, *piece.answered])]
-    return {f"{kind}:{_short(value)}" for kind, values in named for value in values}
+    named += [("token", [*piece.tokens, *piece.resumed])]
+    return {link_of(kind, value) for kind, values in named for value in values}
+
+
+def link_of(kind: str, value: str) -> str:
+    return f"{kind}:{_short(value)}"
 
 
 def _short(value: str) -> str:
@@ -221,12 +228,15 @@ def piece_to_json(piece: Piece) -> str:
     return orjson.dumps(
         [
             piece.trace_id, piece.started_ns, piece.session, piece.responses, piece.previous,
-            piece.requested, piece.answered, piece.opening,
+            piece.requested, piece.answered, piece.opening, piece.tokens, piece.resumed,
         ]
     ).decode()  # fmt: skip
 
 
 def piece_from_json(body: str) -> Piece:
-    trace_id, started_ns, session, responses, previous, requested, answered, opening = orjson.loads(body)
+    trace_id, started_ns, session, responses, previous, requested, answered, opening, *of_part = orjson.loads(
+        body
+    )
     ids = (tuple(responses), tuple(previous), tuple(requested), tuple(answered))
-    return Piece(trace_id, started_ns, session, *ids, opening)
+    tokens = map(tuple, of_part)  # rows of before runs had parts have none
+    return Piece(trace_id, started_ns, session, *ids, opening, *tokens)

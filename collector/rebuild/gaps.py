@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from collector.dialects import SeenAgent, SeenCall
+from collector.dialects import SeenAgent, SeenCall, SeenModel
 from collector.dialects.names import DROPPED_SPANS, SCOPE_NAME
-from collector.dialects.reading import whole
+from collector.dialects.reading import json_value, loaded, whole
 from collector.model import HAS_IS_REMOTE, IS_REMOTE, Span, Unseen
+from collector.rebuild.parts import run_id_of
+from synth.observed import ends_early
 
 _THRESHOLD = re.compile(r"(?:^|[,;])(?:ot=(?:[^,]*;)?)?th:([0-9a-f]{1,14})(?=[;,]|$)")
 
@@ -20,25 +23,45 @@ def is_topped(calls: Sequence[SeenCall], agents: Sequence[SeenAgent]) -> bool:
     return any(agent.span.start_ns <= first and last <= agent.span.end_ns for agent in agents)
 
 
-def own_calls(calls: Sequence[SeenCall], agents: Sequence[SeenAgent]) -> list[int]:
-    """Positions of the calls that belong to the count an agent's span announced: those of its own scope."""
+Numbers = Mapping[str | None, Mapping[int, int]]
+"""Run id -> number of a call -> its position."""
+
+
+def arrived_calls(calls: Iterable[SeenCall], agents: Sequence[SeenAgent]) -> int:
+    """How many calls belong to the counts that agents' spans announced: those of their own scopes."""
     scopes = {agent.span.scope for agent in agents if agent.announced_calls is not None}
-    return [i for i, seen in enumerate(calls) if seen.span.scope in scopes]
+    return sum(seen.span.scope in scopes for seen in calls)
 
 
-def tail(calls: Sequence[SeenCall], own: Sequence[int], expected: int | None) -> Unseen | None:
+def announced_calls(agents: Sequence[SeenAgent]) -> dict[str | None, int]:
+    """Run id -> how many calls of it there were, by what its roots announced."""
+    found: dict[str | None, int] = {}
+    for agent in agents:
+        if agent.announced_calls is not None:
+            run_id = run_id_of(agent.span)
+            found[run_id] = max(found.get(run_id, 0), agent.announced_calls)
+    return found
+
+
+def tail(numbers: Numbers, announced: Mapping[str | None, int]) -> Unseen | None:
     """The announced calls after the last that arrived; None where calls are not numbered."""
-    numbered = {calls[i].number: i for i in own if calls[i].number is not None}
-    last = max((number for number in numbered if number is not None), default=None)
-    if expected is None or last is None:
+    tails = [
+        Unseen(after=own[max(own)], calls=max(0, announced[run_id] - max(own) - 1))
+        for run_id, own in numbers.items()
+        if run_id in announced
+    ]
+    lacking = [one for one in tails if one.calls] or tails[-1:]
+    if not lacking:
         return None
-    return Unseen(after=numbered[last], calls=max(0, expected - last - 1))
+    first = min(lacking, key=lambda one: one.after or 0)
+    return replace(first, calls=sum(one.calls or 0 for one in lacking))
 
 
-def gaps(calls: Sequence[SeenCall], spans: Sequence[Span], *, everything_came: bool) -> Iterator[Unseen]:
+def gaps(
+    calls: Sequence[SeenCall], spans: Sequence[Span], numbers: Numbers, *, everything_came: bool
+) -> Iterator[Unseen]:
     """Everything that is known to be missing; `everything_came`: every announced call is here."""
-    numbered = {seen.number: i for i, seen in enumerate(calls) if seen.number is not None}
-    missing = _holes(numbered)
+    missing = [hole for own in numbers.values() for hole in _holes(own)]
     yield from missing
     dropped = _dropped(spans)
     if dropped and (missing or not everything_came):
@@ -48,7 +71,16 @@ def gaps(calls: Sequence[SeenCall], spans: Sequence[Span], *, everything_came: b
     yield from _sampled(spans)
 
 
-def _holes(numbered: dict[int, int]) -> list[Unseen]:
+def cut_messages(models: Sequence[SeenModel]) -> Iterator[Unseen]:
+    """Model calls with messages that lost their end: requests and answers may have stood there."""
+    for model in models:
+        texts = (said for said in loaded(model.span).values() if isinstance(said, str))
+        if any(isinstance(json_value(said), str) and ends_early(said) for said in texts):
+            yield Unseen("the messages of a model call were cut: calls may be missing from them")
+            return
+
+
+def _holes(numbered: Mapping[int, int]) -> list[Unseen]:
     """One entry for each run of missing numbers; they share the sentence that names them all."""
     there = sorted(numbered)
     edges = list(zip([-1, *there], there, strict=False))

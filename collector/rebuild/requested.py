@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 from collector.dialects.reading import Request, SeenCall, SeenModel
-from collector.model import ToolCall
+from collector.model import LAST_NS, ToolCall
+from synth.observed import ANY_TIME, Interval, is_left_out
 
 HANDOFF = "transfer_to_"
 """The OpenAI Agents SDK offers other agents as tools of such names; no tool runs for them."""
@@ -91,16 +93,29 @@ def _completed(
     call = seen.call
     spelled = isinstance(call.arguments, Mapping)
     untold = call.arguments is None and call.result is None and call.error is None
+    arguments = call.arguments if spelled or request.arguments is None else request.arguments
+    result = answer.answers[request.id] if untold and answer and request.id else call.result
+    kept = (("arguments", arguments is call.arguments), ("result", result is call.result))
+    between = _between(model, answer)
     return seen._replace(
         call=replace(
             call,
             id=call.id or request.id,
-            arguments=call.arguments if spelled or request.arguments is None else request.arguments,
-            result=answer.answers[request.id] if untold and answer and request.id else call.result,
+            arguments=arguments,
+            result=result,
+            start=between if call.start == ANY_TIME else call.start,
+            end=between if call.end == ANY_TIME else call.end,
+            partly={name: call.partly[name] for name, same in kept if same and name in call.partly},
             step=turn if call.step is None else call.step,
             with_text=model.with_text if call.with_text is None else call.with_text,
         ),
     )
+
+
+def _between(model: SeenModel, answer: SeenModel | None) -> Interval:
+    """When a call was made that one message asked for and another had the answer of."""
+    first = model.span.end_ns
+    return first, max(first, answer.span.start_ns) if answer else LAST_NS
 
 
 def _requested(
@@ -125,5 +140,11 @@ def _requested(
         step=turn,
         with_text=model.with_text,
         executed=answer is not None and not refused,
+        partly=dict.fromkeys(_left_out(arguments=request.arguments, result=said), "cut"),
     )
     return SeenCall(call, model.span)
+
+
+def _left_out(**values: Any) -> list[str]:
+    """Which of the values in a message have parts that were hidden or redacted."""
+    return [name for name, value in values.items() if is_left_out(value)]

@@ -9,12 +9,13 @@ calls of one tool are told apart by parentage, then arguments, then how well the
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from collector.dialects.names import RUN_ID, SCOPE_NAME
 from collector.dialects.reading import SeenCall, SeenModel, loaded
-from collector.model import Span
+from collector.model import Span, ToolCall
+from synth.observed import Why
 
 NEAR = 64
 """A second sighting is looked for among so many calls of the tool before and after it."""
@@ -31,16 +32,18 @@ class _Sighted:
 def first_copies(calls: Sequence[SeenCall]) -> list[SeenCall]:
     """The calls without those of our own tracer that came again under another span id.
 
-    Its run id, step index and tool say which call a span is.
+    Its run id, step index and tool say which call a span is; one that knows whether it ran knows more.
     """
-    known: set[object] = set()
+    known: dict[object, int] = {}
     found: list[SeenCall] = []
     for seen in calls:
         own = seen.span.scope == SCOPE_NAME and seen.number is not None
         key: object = (loaded(seen.span).get(RUN_ID), seen.number, seen.call.tool) if own else id(seen)
-        if key not in known:
-            known.add(key)
+        at = known.setdefault(key, len(found))
+        if at == len(found):
             found.append(seen)
+        elif found[at].call.executed is None:
+            found[at] = seen
     return found
 
 
@@ -161,5 +164,15 @@ def _completed(kept: SeenCall, other: SeenCall) -> SeenCall:
             arguments=more.arguments if call.arguments is None else call.arguments,
             result=more.result if call.result is None else call.result,
             error=call.error or more.error,
+            partly=dict(_partly(call, more)),
+            hash_key=call.hash_key or more.hash_key,
         ),
     )
+
+
+def _partly(call: ToolCall, more: ToolCall) -> Iterator[tuple[str, Why]]:
+    """What is partly known of the values that `_completed` takes from the two."""
+    for name in ("arguments", "result"):
+        kept = more if getattr(call, name) is None and getattr(more, name) is not None else call
+        if name in kept.partly:
+            yield name, kept.partly[name]

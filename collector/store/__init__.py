@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from collector.store.engine import Store, open_store
+from collector.store.hung import QUICK, Patience
 
-__all__ = ["Store", "open_store"]
+__all__ = ["QUICK", "Patience", "Store", "open_store"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import orjson
 from sqlalchemy import case, delete, func, insert, select, update
 from sqlalchemy.engine import Connection
 
 from collector.errors import NotFound
 from collector.model import Binding
-from collector.store import schema
+from collector.store import counts, schema
 from collector.store.engine import Store
 
 
@@ -117,7 +118,7 @@ def bind(store: Store, project: int, bindings: Sequence[Binding], *, now: float,
                 "at": new.at,
                 **{
                     name: func.coalesce(new[name], table.c[name])
-                    for name in ("status", "wall_seconds", "iterations")
+                    for name in ("status", "wall_seconds", "iterations", "trouble")
                 },
             },
         )
@@ -127,11 +128,12 @@ def bind(store: Store, project: int, bindings: Sequence[Binding], *, now: float,
                 {
                     "project": project, "trace_id": b.trace_id, "case_id": b.case_id, "status": b.status,
                     "wall_seconds": b.wall_seconds, "iterations": b.iterations, "at": now,
+                    "trouble": orjson.dumps(b.trouble.to_json()).decode() if b.trouble else None,
                 }
                 for b in bindings
             ],
         )  # fmt: skip
-        ended = [b for b in bindings if b.status]
+        ended = sorted({b.trace_id for b in bindings if b.status})
         if ended:
             touch = store.upsert(runs)
             due = case((runs.c.root_seen.is_not(None), now), else_=touch.excluded.due)
@@ -142,12 +144,17 @@ def bind(store: Store, project: int, bindings: Sequence[Binding], *, now: float,
                 touch,
                 [
                     {
-                        "project": project, "key": b.trace_id, "first_seen": now, "last_seen": now,
+                        "project": project, "key": trace, "first_seen": now, "last_seen": now,
                         "version": 1, "due": now + grace,
                     }
-                    for b in sorted(ended, key=lambda b: b.trace_id)
+                    for trace in ended
                 ],
             )  # fmt: skip
+            for at in range(0, len(ended), 500):
+                new = select(runs.c.id).where(
+                    runs.c.project == project, runs.c.version == 1, runs.c.key.in_(ended[at : at + 500])
+                )
+                counts.arrived(connection, (project for _ in connection.execute(new)))
 
 
 def put_policy(store: Store, project: int, name: str, text: str, *, now: float) -> int:
@@ -199,6 +206,16 @@ def policy_versions(connection: Connection, project: int, name: str) -> list[dic
         select(table).where(table.c.project == project, table.c.name == name).order_by(table.c.version.desc())
     )
     return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def policy_text(connection: Connection, project: int, name: str, version: int) -> str | None:
+    """The text of one version of a policy file."""
+    table = schema.policies
+    query = select(table.c.text).where(
+        table.c.project == project, table.c.name == name, table.c.version == version
+    )
+    found: str | None = connection.execute(query).scalar_one_or_none()
+    return found
 
 
 def policy_state(connection: Connection) -> tuple[int, int]:

@@ -30,6 +30,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 
 from collector.errors import BadStore, CollectorError, Overloaded
 from collector.store import schema
+from collector.store.hung import PATIENT, Patience, Watched, watch
 from synth.errors import MissingExtra
 
 try:
@@ -37,7 +38,7 @@ try:
 except ImportError:  # not on Windows: there nothing stops a second collector on one file
     fcntl = None  # type: ignore[assignment]
 
-REVISIONS = ("0001",)
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
 """Every schema revision this code knows, oldest first; the last is `schema.HEAD`."""
 
 
@@ -48,8 +49,8 @@ OF_VALUES = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
 class Store:
     """One open store; connections are taken from it for one transaction each."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, engine: Engine, watched: Watched) -> None:
+        self.engine, self.watched = engine, watched
         self.sqlite = engine.dialect.name == "sqlite"
         self._held: IO[bytes] | None = None
 
@@ -57,8 +58,10 @@ class Store:
     def read(self) -> Iterator[Connection]:
         """A connection for reading one consistent state. Raises Overloaded where the database is away."""
         try:
-            with self.engine.connect() as connection:
-                if not self.sqlite:
+            with self._connected() as connection:
+                if self.sqlite:
+                    connection.exec_driver_sql("BEGIN")
+                else:
                     connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
                 yield connection
         except ProgrammingError:
@@ -73,15 +76,26 @@ class Store:
         Raises Overloaded where the database is away or full, and one of `OF_VALUES` as it is.
         """
         try:
-            with self.engine.connect() as connection:
+            with self._connected() as connection:
                 if self.sqlite:
-                    connection.exec_driver_sql("BEGIN IMMEDIATE")
+                    with self.watched.waiting():
+                        connection.exec_driver_sql("BEGIN IMMEDIATE")
                 yield connection
-                connection.commit()
+                with self.watched.waiting():
+                    connection.commit()
         except OF_VALUES:
             raise
         except (DBAPIError, NoConnection) as failure:
             raise refusal("refuses to write", failure) from failure
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        if self.watched.hung:
+            raise Overloaded("the database does not answer", "check the database", retry_after=5)
+        with self.watched.checking():
+            connection = self.engine.connect()
+        with connection:
+            yield connection
 
     def upsert(self, table: Any) -> Any:
         """`INSERT` with `on_conflict_*` in the dialect of this store."""
@@ -89,36 +103,48 @@ class Store:
 
     @property
     def file(self) -> Path | None:
-        """The database file of SQLite."""
-        return Path(str(self.engine.url.database)) if self.sqlite else None
+        """The database file of SQLite, by the one name that no symbolic link has given it."""
+        return Path(os.path.realpath(str(self.engine.url.database))) if self.sqlite else None
 
     def hold(self) -> None:
         """Be the only collector on an SQLite file until `close`, or the end of this process; raises BadStore.
 
         A second one would take away the runs that the first is judging. PostgreSQL takes any number.
         """
-        if self.file is None or fcntl is None:
+        if self.file is None:
             return
-        held = Path(f"{self.file}-lock").open("ab+")  # noqa: SIM115 (held as long as the store is open)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            held.seek(0)
-            holder = held.read(20).decode("ascii", "replace").strip()
-            held.close()
+        if self.file.stat().st_nlink > 1:
             raise BadStore(
-                f"another collector (process {holder or 'unknown'}) uses {self.file}",
-                "stop it, use another file, or use PostgreSQL for several collectors",
-            ) from None
-        held.truncate(0)
-        held.write(str(os.getpid()).encode())
-        held.flush()
-        self._held = held
+                f"{self.file} has several names (hard links)",
+                "SQLite keeps a log beside each name, which breaks the file: remove the others, or copy it",
+            )
+        self._held = hold_file(self.file)
 
     def close(self) -> None:
         self.engine.dispose()
         if self._held is not None:
             self._held.close()
+
+
+def hold_file(file: Path) -> IO[bytes] | None:
+    """The lock of the one who serves an SQLite file, until closed. Raises BadStore where it is taken."""
+    if fcntl is None:
+        return None
+    held = Path(f"{file}-lock").open("ab+")  # noqa: SIM115 (held as long as the store is open)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        held.seek(0)
+        holder = held.read(20).decode("ascii", "replace").strip()
+        held.close()
+        raise BadStore(
+            f"another collector (process {holder or 'unknown'}) uses {file}",
+            "stop it, use another file, or use PostgreSQL for several collectors",
+        ) from None
+    held.truncate(0)
+    held.write(str(os.getpid()).encode())
+    held.flush()
+    return held
 
 
 def refusal(what: str, failure: DBAPIError | NoConnection) -> Overloaded:
@@ -128,20 +154,24 @@ def refusal(what: str, failure: DBAPIError | NoConnection) -> Overloaded:
     return Overloaded(f"the store {what}: {said}", "free disk space or check the database", retry_after=5)
 
 
-def open_store(url: str, *, durable: bool = True) -> Store:
+def open_store(url: str, *, durable: bool = True, patience: Patience = PATIENT) -> Store:
     """Open (and create or migrate) the store at `url`, `sqlite:///FILE` or `postgresql://...`.
 
     `durable=False` is for writers whose commits can be recomputed (verdicts): on SQLite they do not
     wait for the disk. Raises BadStore.
     """
-    store = Store(_engine(url, durable))
+    watched = Watched(patience)
+    store = Store(_engine(url, durable, watched), watched)
     try:
         _prepare(store, url)
+        watched.unbounded = False
+        if not store.sqlite:
+            store.engine.dispose()  # what was opened until now knows no limits
     except (DBAPIError, sqlite3.Error) as failure:
         store.close()
         said = " ".join(str(failure.orig if isinstance(failure, DBAPIError) else failure).split())
         why = why_not(store.file) or said
-        raise BadStore(f"cannot open the store {_shown(url)}: {why}", "check the address") from failure
+        raise BadStore(f"cannot open the store {shown(url)}: {why}", "check the address") from failure
     except CollectorError:
         store.close()
         raise
@@ -161,28 +191,36 @@ def project_id(store: Store, name: str) -> int:
 
 
 EXPECTED = "use sqlite:///FILE or postgresql://USER@HOST/DB"
-LOST_CONNECTION = {"connect_timeout": 10, "keepalives_idle": 30, "tcp_user_timeout": 30_000}
+LOST_CONNECTION = {"keepalives_idle": 30, "tcp_user_timeout": 30_000}
 """Of libpq: a database that is gone without a word is noticed within half a minute."""
 
 
-def _engine(url: str, durable: bool) -> Engine:
+def address_of(url: str) -> URL:
+    """The address of a store, read; `drivername` is `sqlite` for a file of SQLite. Raises BadStore."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        raise BadStore(f"{_shown(url)} is no store address", EXPECTED) from None
+        raise BadStore(f"{shown(url)} is no store address", EXPECTED) from None
+    if parsed.drivername == "sqlite" and parsed.database and parsed.database != ":memory:":
+        return parsed
     if parsed.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
-        return _postgresql(parsed)
-    if parsed.drivername != "sqlite" or not parsed.database or parsed.database == ":memory:":
-        raise BadStore(f"{_shown(url)} is no store address", EXPECTED)
-    return _sqlite(parsed, durable)
+        return parsed
+    raise BadStore(f"{shown(url)} is no store address", EXPECTED)
 
 
-def _postgresql(parsed: URL) -> Engine:
+def _engine(url: str, durable: bool, watched: Watched) -> Engine:
+    parsed = address_of(url)
+    return _sqlite(parsed, durable) if parsed.drivername == "sqlite" else _postgresql(parsed, watched)
+
+
+def _postgresql(parsed: URL, watched: Watched) -> Engine:
     try:
-        return create_engine(
+        engine = create_engine(
             parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True, connect_args=LOST_CONNECTION,
-            hide_parameters=True,
+            hide_parameters=True, pool_timeout=watched.patience.answer,
         )  # fmt: skip
+        watch(engine, watched)
+        return engine
     except ImportError:
         raise MissingExtra("a PostgreSQL store", "scale") from None
 
@@ -194,7 +232,7 @@ def _sqlite(parsed: URL, durable: bool) -> Engine:
         exists = file.parent.is_dir()
         file.exists()
     except OSError as failure:
-        raise BadStore(f"{_shown(str(parsed))} is no store address: {failure.strerror}", EXPECTED) from None
+        raise BadStore(f"{shown(str(parsed))} is no store address: {failure.strerror}", EXPECTED) from None
     if not exists:
         raise BadStore(f"the folder {file.parent} of the store does not exist", "create it first")
     engine = create_engine(
@@ -246,17 +284,17 @@ def _prepare(store: Store, url: str) -> None:
         missing = sorted(set(schema.metadata.tables) - tables)
         if missing:
             raise BadStore(
-                f"the store {_shown(url)} is damaged: the table {missing[0]} is missing", "restore a backup"
+                f"the store {shown(url)} is damaged: the table {missing[0]} is missing", "restore a backup"
             )
         return
     unknown = [version for version in versions if version not in REVISIONS]
     if unknown:
         raise BadStore(
-            f"the store {_shown(url)} has schema {unknown[0]}, this version knows up to {schema.HEAD}",
+            f"the store {shown(url)} has schema {unknown[0]}, this version knows up to {schema.HEAD}",
             "it was written by a newer pdoctor-trace: upgrade, or use another store",
         )
     if tables and not versions:
-        raise BadStore(f"{_shown(url)} holds other tables", "use a file or database of its own")
+        raise BadStore(f"{shown(url)} holds other tables", "use a file or database of its own")
     if not tables:
         _create(store)
     else:
@@ -269,7 +307,7 @@ def _found(store: Store) -> tuple[set[str], tuple[str, ...]]:
     """(tables, schema versions) of what is there; an SQLite file is not changed by looking."""
     if store.file is not None and not (store.file.exists() and store.file.stat().st_size):
         return set(), ()
-    looking = _read_only(store.file) if store.file is not None else store.engine
+    looking = _looking_at(store.file) if store.file is not None else store.engine
     try:
         with looking.connect() as connection:
             tables = set(inspect(connection).get_table_names())
@@ -281,9 +319,13 @@ def _found(store: Store) -> tuple[set[str], tuple[str, ...]]:
             looking.dispose()
 
 
-def _read_only(file: Path) -> Engine:
-    address = f"file:{quote(str(file))}?mode=ro"
-    return create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True, timeout=15))
+def _looking_at(file: Path) -> Engine:
+    return create_engine("sqlite://", creator=lambda: read_only(file))
+
+
+def read_only(file: Path) -> sqlite3.Connection:
+    """An SQLite file that looking at does not change."""
+    return sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True, timeout=15)
 
 
 def _create(store: Store) -> None:
@@ -303,7 +345,7 @@ def _create(store: Store) -> None:
         connection.commit()
 
 
-def _shown(url: str) -> str:
+def shown(url: str) -> str:
     """The address without its password, also where it is none."""
     try:
         shown = make_url(url).render_as_string(hide_password=True)

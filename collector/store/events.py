@@ -53,7 +53,7 @@ def verdicts_since(store: Store, *, limit: int) -> list[Mapping[str, Any]]:
     newest = _newest(store)
     with store.read() as connection:
         query = (
-            select(verdicts, runs.c.key, runs.c.agent, runs.c.service)
+            select(verdicts, runs.c.key, runs.c.agent, runs.c.service, runs.c.project)
             .join(runs, runs.c.id == verdicts.c.run)
             .where(verdicts.c.id > point, verdicts.c.id <= newest)
             .order_by(verdicts.c.id)

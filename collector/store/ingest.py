@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import bindparam, case, func, null, select
 from sqlalchemy.engine import Connection
 
 from collector.model import SPAN_KEY_BYTES, Segment
-from collector.store import schema
+from collector.store import counts, schema, shared
 from collector.store.packing import pack
 from collector.store.prepared import Prepared, among, insertion, several
 
 LATE_SECONDS = 0.05
 """Spans that follow their root are collected this long before the run is looked at again."""
+
+NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
 
 Without = Callable[[Segment, Collection[bytes]], Segment]
 
@@ -55,8 +58,12 @@ def put(
     *,
     now: float,
     open_check: float,
+    bodies: Mapping[bytes, bytes] = NOTHING,
 ) -> int:
-    """Store (project, segment) pairs and make their runs due; returns how many spans were new."""
+    """Store (project, segment) pairs and make their runs due; returns how many spans were new.
+
+    `bodies` has the resources and scopes that segments only name.
+    """
     by_run: dict[tuple[int, str], list[Segment]] = {}
     for project, segment in arrivals:
         by_run.setdefault((project, segment.run_id), []).append(segment)
@@ -65,6 +72,7 @@ def put(
     stored = _stored_keys(connection, rows, known)
     fresh: list[dict[str, object]] = []
     links: list[dict[str, object]] = []
+    named: dict[shared.Name, set[int]] = {}
     spans = 0
     for run_key, segments in by_run.items():
         run, version = rows[run_key]
@@ -82,10 +90,15 @@ def put(
                         "payload": pack(rest.payload),
                     }
                 )
+                for digest in rest.shared:
+                    named.setdefault((run_key[0], digest.hex()), set()).add(run)
             links += ({"project": run_key[0], "trace_id": t, "run": run} for t in segment.trace_ids)
         known.put(run, version, keys)
     ADD_SEGMENTS.run(connection, fresh)
     ADD_TRACES.run(connection, links)
+    if named:
+        shared.put(connection, named, bodies)
+    counts.arrived(connection, (project for (project, _), (_, version) in rows.items() if version == 1))
     return spans
 
 

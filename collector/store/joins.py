@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ from sqlalchemy import delete, insert, select
 from sqlalchemy.engine import Connection
 
 from collector.model import Piece
-from collector.rebuild.conversations import conversations, links, piece_from_json, piece_to_json
+from collector.rebuild.conversations import links, piece_from_json, piece_to_json
+from collector.rebuild.parts import groups
 from collector.store import schema
 from collector.store.engine import Store
 from collector.store.work import Claim
@@ -17,6 +19,8 @@ from collector.store.work import Claim
 MEMBERS = 500
 """Traces in one conversation at most, the first that came: one that never ends must not be read without
 end, and an id that a whole fleet shares (`session.id=default`) must not cost more with every trace."""
+PARTS = 100
+"""Parts of runs that are looked at on either side of one, in order of arrival."""
 PARAMETERS = 500
 
 
@@ -35,10 +39,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A conversation; its run has the key of the first member."""
+    """A conversation, or a run of several parts; its run has the key of the first member."""
 
     members: tuple[Member, ...]
-    """In order of time."""
+    """The one that the run has its key of, then the others in order of time."""
 
     @property
     def head(self) -> Member:
@@ -73,14 +77,30 @@ def threads(
     left = {claim.run: _others(store, claim) for claim, piece in pieces if piece is None}
     _put(store, pieces)
     found: dict[int, Thread] = {}
+    full: dict[tuple[int, str], Thread] = {}
     with store.read() as connection:
         for claim, piece in pieces:
-            if piece is not None and claim.run not in found:
-                around = _threads_around(connection, claim.project, piece)
-                found.update((member.run, thread) for thread in around for member in thread.members)
-                if around:  # one too many belongs to the run that is full
-                    found.setdefault(claim.run, max(around, key=lambda thread: len(thread.members)))
+            if piece is None or claim.run in found:
+                continue
+            names = () if piece.is_part else ((claim.project, link) for link in links(piece))
+            thread = next((full[name] for name in names if name in full), None)
+            if thread is not None:  # all of it would be read again to find that it is full
+                found[claim.run] = thread
+                continue
+            around = _threads_around(connection, claim.project, claim.run, piece)
+            found.update((member.run, thread) for thread in around for member in thread.members)
+            if around:  # one too many belongs to the run that is full
+                found.setdefault(claim.run, max(around, key=lambda thread: len(thread.members)))
+            full |= {(claim.project, link): thread for thread in around for link in _shared(thread)}
     return found, left
+
+
+def _shared(thread: Thread) -> list[str]:
+    """What most traces of a full conversation have in common: an id that says no more than that."""
+    if not thread.is_full:
+        return []
+    counts = Counter(link for member in thread.members for link in links(member.piece))
+    return [link for link, count in counts.items() if 2 * count > MEMBERS]
 
 
 def _put(store: Store, pieces: Sequence[tuple[Claim, Piece | None]]) -> None:
@@ -117,8 +137,13 @@ def _others(store: Store, claim: Claim) -> tuple[int, ...]:
         return tuple(run for (run,) in connection.execute(query.where(near).limit(MEMBERS)))
 
 
-def _threads_around(connection: Connection, project: int, piece: Piece) -> list[Thread]:
-    """The conversations among all traces that can be reached from one over their links."""
+def _threads_around(connection: Connection, project: int, run: int, piece: Piece) -> list[Thread]:
+    """The conversations among all traces that can be reached from one over their links.
+
+    Of a run in parts, those that came next to it: a thread of a graph may pause for ever.
+    """
+    if piece.is_part:
+        return _threads(connection, _parts_around(connection, project, run, piece))
     known: dict[int, Piece] = {}
     seen: set[str] = set()
     wanted = links(piece)
@@ -127,9 +152,37 @@ def _threads_around(connection: Connection, project: int, piece: Piece) -> list[
         fresh = _linked(connection, project, wanted) - known.keys()
         known.update(_pieces(connection, sorted(fresh)[: MEMBERS - len(known)]))
         wanted = {link for run in fresh & known.keys() for link in links(known[run])} - seen
+    return _threads(connection, known)
+
+
+def _threads(connection: Connection, known: Mapping[int, Piece]) -> list[Thread]:
     members = {member.key: member for member in _members(connection, known)}
-    groups = conversations(piece for piece in known.values() if piece.trace_id in members)
-    return [Thread(tuple(members[piece.trace_id] for piece in group)) for group in groups]
+    found = groups(piece for piece in known.values() if piece.trace_id in members)
+    return [Thread(tuple(members[piece.trace_id] for piece in group)) for group in found]
+
+
+def _parts_around(connection: Connection, project: int, run: int, piece: Piece) -> dict[int, Piece]:
+    known = {run: piece}
+    looked: set[str] = set()
+    fresh = known
+    while fresh and len(known) < MEMBERS:
+        near: set[int] = set()
+        for at, one in fresh.items():
+            for link in links(one) - looked:
+                looked.add(link)
+                near |= _next_to(connection, project, at, link)
+        fresh = _pieces(connection, sorted(near - known.keys())[: MEMBERS - len(known)])
+        known |= fresh
+    return known
+
+
+def _next_to(connection: Connection, project: int, run: int, link: str) -> set[int]:
+    """The runs with a link that came just before or after one."""
+    own = schema.piece_links
+    query = select(own.c.run).where(own.c.project == project, own.c.link == link)
+    before = query.where(own.c.run <= run).order_by(own.c.run.desc()).limit(PARTS)
+    after = query.where(own.c.run > run).order_by(own.c.run).limit(PARTS)
+    return {found for side in (before, after) for (found,) in connection.execute(side)}
 
 
 def _linked(connection: Connection, project: int, wanted: Iterable[str]) -> set[int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import func, insert, or_, select, update
 from sqlalchemy.engine import Connection
 
 from collector.store import schema
@@ -22,30 +22,34 @@ class StoredKey:
     project_name: str
     scopes: frozenset[str]
     digest: bytes
+    expires: float | None = None
+    """Unix seconds; None = never."""
 
 
 def add_key(
-    store: Store, project: int, *, key_id: str, name: str, scopes: Sequence[str], digest: bytes, now: float
-) -> None:
+    store: Store, project: int, *, key_id: str, name: str, scopes: Sequence[str], digest: bytes, now: float,
+    expires: float | None = None,
+) -> None:  # fmt: skip
     with store.write() as connection:
         connection.execute(
             insert(schema.api_keys).values(
-                id=key_id, project=project, name=name, scopes=",".join(sorted(scopes)), digest=digest, at=now
+                id=key_id, project=project, name=name, scopes=",".join(sorted(scopes)), digest=digest, at=now,
+                expires=expires,
             )
-        )
+        )  # fmt: skip
 
 
 def find_key(connection: Connection, key_id: str) -> StoredKey | None:
-    """An active key by its public part."""
+    """A key by its public part, unless it was revoked; it may have expired."""
     keys, projects = schema.api_keys, schema.projects
     row = connection.execute(
-        select(keys.c.id, keys.c.project, projects.c.name, keys.c.scopes, keys.c.digest)
+        select(keys.c.id, keys.c.project, projects.c.name, keys.c.scopes, keys.c.digest, keys.c.expires)
         .join(projects, projects.c.id == keys.c.project)
         .where(keys.c.id == key_id, keys.c.revoked.is_(None))
     ).first()
     if row is None:
         return None
-    return StoredKey(row[0], row[1], row[2], frozenset(row[3].split(",")), bytes(row[4]))
+    return StoredKey(row[0], row[1], row[2], frozenset(row[3].split(",")), bytes(row[4]), row[5])
 
 
 def any_key(connection: Connection) -> bool:
@@ -53,23 +57,26 @@ def any_key(connection: Connection) -> bool:
     return bool(connection.scalar(select(func.count()).select_from(schema.api_keys)))
 
 
-def list_keys(connection: Connection, project: int) -> list[dict[str, Any]]:
-    keys = schema.api_keys
-    query = select(keys.c.id, keys.c.name, keys.c.scopes, keys.c.at, keys.c.revoked).where(
-        keys.c.project == project
-    )
+def list_keys(connection: Connection, only: int | None) -> list[dict[str, Any]]:
+    """Those of one project, or of all; oldest first."""
+    keys, projects = schema.api_keys, schema.projects
+    query = select(
+        keys.c.id, keys.c.name, keys.c.scopes, projects.c.name.label("project"), keys.c.at, keys.c.revoked,
+        keys.c.expires,
+    ).join(projects, projects.c.id == keys.c.project)  # fmt: skip
+    if only is not None:
+        query = query.where(keys.c.project == only)
     return [dict(row) for row in connection.execute(query.order_by(keys.c.at)).mappings()]
 
 
-def revoke_key(store: Store, project: int, key_id: str, *, now: float) -> bool:
+def revoke_key(store: Store, only: int | None, key_id: str, *, now: float) -> bool:
+    """Whether there was such a key, in one project or in any."""
     keys = schema.api_keys
+    statement = update(keys).where(keys.c.id == key_id, keys.c.revoked.is_(None)).values(revoked=now)
+    if only is not None:
+        statement = statement.where(keys.c.project == only)
     with store.write() as connection:
-        changed = connection.execute(
-            update(keys)
-            .where(keys.c.project == project, keys.c.id == key_id, keys.c.revoked.is_(None))
-            .values(revoked=now)
-        )
-        return bool(changed.rowcount)
+        return bool(connection.execute(statement).rowcount)
 
 
 def record(
@@ -90,14 +97,19 @@ def audit_trail(connection: Connection, project: int, *, limit: int, before: int
     return list(connection.execute(query).mappings())
 
 
-def list_projects(connection: Connection, only: int | None) -> list[dict[str, Any]]:
+def list_projects(connection: Connection, only: int | None, *, now: float) -> list[dict[str, Any]]:
     """Name, retention, and how many runs and active keys each has, in order of name."""
-    projects, runs, keys = schema.projects, schema.runs, schema.api_keys
-    counted = select(func.count()).select_from(runs).where(runs.c.project == projects.c.id).scalar_subquery()
+    projects, runs, keys = schema.projects, schema.run_counts, schema.api_keys
+    counted = (
+        select(func.coalesce(func.sum(runs.c.runs), 0))
+        .where(runs.c.project == projects.c.id)
+        .scalar_subquery()
+    )
     held = (
         select(func.count())
         .select_from(keys)
         .where(keys.c.project == projects.c.id, keys.c.revoked.is_(None))
+        .where(or_(keys.c.expires.is_(None), keys.c.expires > now))
         .scalar_subquery()
     )
     query = select(
@@ -105,7 +117,7 @@ def list_projects(connection: Connection, only: int | None) -> list[dict[str, An
     ).order_by(projects.c.name)
     if only is not None:
         query = query.where(projects.c.id == only)
-    return [dict(row) for row in connection.execute(query).mappings()]
+    return [{**row, "runs": int(row["runs"])} for row in connection.execute(query).mappings()]
 
 
 def project_ids(connection: Connection) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ import zstandard
 
 LARGEST = 256 * 1024 * 1024
 """Never unpack more than this, whatever a damaged header says."""
+HEADER_BYTES = 18
+"""Of a packed payload: enough to know its size."""
 _threads = threading.local()  # the compressor objects are not thread-safe
 
 
@@ -15,6 +17,14 @@ def pack(payload: bytes) -> bytes:
     if not hasattr(_threads, "compressor"):
         _threads.compressor = zstandard.ZstdCompressor(level=1, write_checksum=True)
     return bytes(_threads.compressor.compress(payload))
+
+
+def size_of(packed: bytes) -> int:
+    """Bytes that a payload has unpacked, by the first `HEADER_BYTES` of it or more; 0 where it is damaged."""
+    try:
+        return max(0, int(zstandard.frame_content_size(packed)))
+    except zstandard.ZstdError:
+        return 0
 
 
 def unpack(packed: bytes) -> bytes:

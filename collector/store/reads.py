@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, and_, bindparam, func, select, tuple_
+from sqlalchemy import Select, and_, bindparam, func, or_, select, tuple_
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine import RowMapping as Row
 
-from collector.store import schema
+from collector.store import counts, schema
 from collector.store.joins import members_of
-from collector.store.work import Stored, guests, payloads
+from collector.store.stored import RUN_BYTES, Stored, payloads, together
+from collector.store.work import guests
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,33 +178,26 @@ def one_run(connection: Connection, project: int, key: str) -> Row | None:
     )
 
 
-def payloads_of(connection: Connection, run: int) -> list[bytes]:
-    """Readable segments of one run, in order of arrival."""
-    return whole_payloads(connection, run).payloads
-
-
-def whole_payloads(connection: Connection, run: int) -> Stored:
+def stored_spans(connection: Connection, run: int) -> Stored:
     """What is stored of a run, with the traces that it shows."""
-    return together(connection, own_runs(connection, run))
+    return of_several(connection, own_runs(connection, run))
 
 
-def together(connection: Connection, runs: Sequence[int]) -> Stored:
+def of_several(connection: Connection, runs: Sequence[int]) -> Stored:
     """What is stored of several rows as if it were one's."""
-    found = payloads(connection, runs)
-    return Stored(
-        [payload for run in runs for payload in found[run].payloads], sum(found[run].damaged for run in runs)
-    )
+    return together(payloads(connection, runs, in_all=RUN_BYTES), runs)
 
 
-def spans_with_guests(connection: Connection, run: int) -> tuple[list[bytes], list[bytes]]:
-    """Segments of a run, and of the spans without a run id in its traces."""
+def spans_with_guests(connection: Connection, run: int) -> tuple[Stored, Stored]:
+    """What is stored of a run, and of the spans without a run id in its traces."""
     own = own_runs(connection, run)
-    ids = guests(connection, [run]).get(run, [])
-    found = payloads(connection, [*own, *ids])
-    return (
-        [payload for one in own for payload in found[one].payloads],
-        [payload for guest in ids for payload in found[guest].payloads],
-    )
+    ids = sorted({guest for some in guests(connection, own).values() for guest in some} - {*own})
+    return of_several(connection, own), of_several(connection, ids)
+
+
+def key_of(connection: Connection, run: int) -> str:
+    """Of the run of a row."""
+    return str(connection.scalar(select(schema.runs.c.key).where(schema.runs.c.id == run)))
 
 
 def own_runs(connection: Connection, run: int) -> list[int]:
@@ -218,6 +212,14 @@ def history(connection: Connection, run: int) -> list[Row]:
     verdicts = schema.verdicts
     query = select(verdicts).where(verdicts.c.run == run).order_by(verdicts.c.id)
     return list(connection.execute(query).mappings())
+
+
+def newest_bodies(connection: Connection, runs: Sequence[int]) -> dict[int, str]:
+    """Run -> its newest conclusion, as JSON."""
+    verdicts = schema.verdicts
+    newest = select(func.max(verdicts.c.id)).where(verdicts.c.run.in_(runs)).group_by(verdicts.c.run)
+    query = select(verdicts.c.run, verdicts.c.body).where(verdicts.c.id.in_(newest))
+    return {row.run: row.body for row in connection.execute(query)}
 
 
 def list_findings(
@@ -252,62 +254,83 @@ def list_findings(
 
 
 def stats(connection: Connection, project: int) -> dict[str, Any]:
-    """Counts of what is stored, and what waits; read from an index that holds nothing else."""
-    runs = schema.runs
-    groups = connection.execute(
-        select(runs.c.listed, runs.c.outcome, runs.c.error_type, func.count(), func.sum(runs.c.spans))
-        .where(runs.c.project == project)
-        .group_by(runs.c.listed, runs.c.outcome, runs.c.error_type)
-    ).all()
+    """Counts of what is stored, which are kept, and of what waits.
+
+    What waits is read first: where that is nothing, the counts have all that had come.
+    """
+    unchecked = waiting(connection, project).get(project, 0)
     by_outcome: dict[str, int] = {}
     by_error: dict[str, int] = {}
-    for listed, outcome, error_type, count, _ in groups:
-        if listed is not False:
-            by_outcome[outcome or "unbound"] = by_outcome.get(outcome or "unbound", 0) + count
-            if error_type:
-                by_error[error_type] = by_error.get(error_type, 0) + count
-    waiting = connection.scalar(
-        select(func.count()).where(
-            runs.c.due.is_not(None),  # true of every run that waits, and few are due
-            runs.c.project == project,
-            runs.c.checked < runs.c.version,
-        )
-    )
+    kept = counts.kept_of(connection, project)
+    for group, (count, _) in kept.items():
+        if group.listed and count:
+            outcome = group.outcome or "unbound"
+            by_outcome[outcome] = by_outcome.get(outcome, 0) + count
+            if group.error_type:
+                by_error[group.error_type] = by_error.get(group.error_type, 0) + count
     return {
         "runs": sum(by_outcome.values()),
-        "spans": sum(int(spans or 0) for *_, spans in groups),
+        "spans": sum(spans for _, spans in kept.values()),
         "outcomes": by_outcome,
         "error_types": by_error,
-        "unchecked": int(waiting or 0),
+        "unchecked": unchecked,
     }
 
 
 def distinct(connection: Connection, project: int, column: str) -> list[str]:
     """Values that a filter offers, in alphabetical order."""
     field = schema.runs.c[column]
-    query = (
-        select(field).where(schema.runs.c.project == project, field.is_not(None)).distinct().order_by(field)
-    )
-    return [str(value) for (value,) in connection.execute(query.limit(200))]
+    here = (schema.runs.c.project == project, field.is_not(None))
+    return _different(connection, field, *here, limit=200)
 
 
-def backlog(connection: Connection, now: float) -> tuple[int, float]:
-    """(runs that are due, seconds since the first of them became due), over all projects."""
+def _different(connection: Connection, field: Any, *conditions: Any, limit: int) -> list[str]:
+    """Different values of an indexed column, in order: one step in the index for each, however many rows."""
+    first = select(field.label("value")).where(*conditions).order_by(field).limit(1)
+    known = select(first.subquery().c.value).cte("known", recursive=True)
+    behind = first.where(field > known.c.value).scalar_subquery()
+    known = known.union_all(select(behind).where(known.c.value.is_not(None)))
+    query = select(known.c.value).where(known.c.value.is_not(None)).limit(limit)
+    return [str(value) for value in connection.scalars(query)]
+
+
+def backlog(connection: Connection, now: float, only: int | None) -> tuple[int, float]:
+    """(runs that are due, seconds since the first of them became due), over all projects or of one."""
     runs = schema.runs
-    count, first = connection.execute(
-        select(func.count(), func.min(runs.c.due)).where(runs.c.due.is_not(None), runs.c.due <= now)
-    ).one()
+    query = select(func.count(), func.min(runs.c.due)).where(runs.c.due.is_not(None), runs.c.due <= now)
+    if only is not None:
+        query = query.where(runs.c.project + 0 == only)  # not its index, which has all runs
+    count, first = connection.execute(query).one()
     return int(count), 0.0 if first is None else now - first
+
+
+def waiting(connection: Connection, only: int | None) -> dict[int, int]:
+    """Project -> runs that changed since they were judged, where there are any."""
+    runs = schema.runs
+    place = runs.c.project + 0  # not its index, which has all runs
+    query = select(place, func.count()).where(runs.c.due.is_not(None), runs.c.checked < runs.c.version)
+    if only is not None:
+        query = query.where(place == only)
+    return {row[0]: int(row[1]) for row in connection.execute(query.group_by(place))}
+
+
+def lag(connection: Connection, now: float) -> float:
+    """Seconds since the first run that no checker holds became due, over all projects."""
+    runs = schema.runs
+    free = or_(runs.c.lease.is_(None), runs.c.lease < now)
+    query = select(runs.c.due).where(runs.c.due.is_not(None), runs.c.due <= now, free)
+    first = connection.scalar(query.order_by(runs.c.due).limit(1))
+    return 0.0 if first is None else now - float(first)
 
 
 def policy_names(connection: Connection, project: int) -> list[str]:
     """Rules that were ever judged in a project."""
     results, runs = schema.policy_results, schema.runs
-    names = connection.execute(select(results.c.policy).distinct().order_by(results.c.policy).limit(1000))
+    names = _different(connection, results.c.policy, limit=1000)
     used = (
         select(results.c.run)
         .join(runs, runs.c.id == results.c.run)
         .where(results.c.policy == bindparam("name"), runs.c.project == project)
         .limit(1)
     )
-    return [name for (name,) in names.all() if connection.execute(used, {"name": name}).first()][:200]
+    return [name for name in names if connection.execute(used, {"name": name}).first()][:200]

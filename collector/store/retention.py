@@ -4,26 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 
-from collector.store import schema
+from collector.store import counts, schema, turns
 from collector.store.engine import Store
 
 BATCH = 500
 """Runs in one transaction, so that arrivals never wait long."""
-
-
-def set_days(store: Store, project: int, days: float | None) -> None:
-    with store.write() as connection:
-        projects = schema.projects
-        connection.execute(update(projects).where(projects.c.id == project).values(retention_days=days))
-
-
-def get_days(store: Store, project: int) -> float | None:
-    projects = schema.projects
-    with store.read() as connection:
-        found = connection.scalar(select(projects.c.retention_days).where(projects.c.id == project))
-    return None if found is None else float(found)
 
 
 def prune(store: Store, *, now: float) -> int:
@@ -42,12 +29,15 @@ def prune(store: Store, *, now: float) -> int:
     with store.write() as connection:
         held = expired.with_for_update(of=runs, skip_locked=True)  # spans may arrive for a run meanwhile
         ids = [row[0] for row in connection.execute(held)]
+        turns.mark_cut(connection, ids)
         for table in (
             schema.segments, schema.verdicts, schema.findings, schema.run_tools, schema.policy_results,
-            schema.run_traces, schema.deliveries, schema.pieces, schema.piece_links,
+            schema.run_traces, schema.run_shared, schema.deliveries, schema.pieces, schema.piece_links,
+            schema.turns,
         ):  # fmt: skip
             connection.execute(delete(table).where(table.c.run.in_(ids)))
-        connection.execute(delete(runs).where(runs.c.id.in_(ids)))
+        with counts.kept(connection, ids):
+            connection.execute(delete(runs).where(runs.c.id.in_(ids)))
     return len(ids)
 
 

@@ -21,10 +21,11 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 
-HEAD = "0001"
+HEAD = "0009"
 """Revision that this code reads and writes; see `migrations/versions`."""
 
 metadata = MetaData()
@@ -50,6 +51,7 @@ projects = Table(
     Column("id", Big, primary_key=True, autoincrement=True),
     Column("name", String, nullable=False, unique=True),
     Column("retention_days", Float),
+    Column("clock_skew_ms", Float),
 )
 
 api_keys = Table(
@@ -62,6 +64,7 @@ api_keys = Table(
     Column("digest", LargeBinary, nullable=False),
     Column("at", Float, nullable=False),
     Column("revoked", Float),
+    Column("expires", Float),
 )
 
 audit = Table(
@@ -135,8 +138,12 @@ runs = Table(
     Column("ended_ns", BigInteger),
     Column("findings", Integer),
     Column("digest", String),
-    # A trace of a conversation (rebuild.conversations): key of the run that shows it, which may be its own.
+    # A trace of a conversation (rebuild.conversations), or a part of a run (rebuild.parts): key of the run
+    # that shows it, which may be its own.
     Column("joined", String),
+    # When the run counts as heard of last: by any of its parts, and while it waits for somebody, when that
+    # will be over. NULL = last_seen.
+    Column("heard", Float),
     UniqueConstraint("project", "key"),
     partial("runs_due", "due", where="due IS NOT NULL"),
     partial("runs_outcome", "project", "outcome", "first_seen", where="outcome IS NOT NULL"),
@@ -146,11 +153,22 @@ runs = Table(
     partial("runs_case", "project", "case_id", "first_seen", where="case_id IS NOT NULL"),
     partial("runs_session", "project", "session", "id", where="session IS NOT NULL"),
     partial("runs_joined", "project", "joined", where="joined IS NOT NULL"),
-    Index("runs_counts", "project", "listed", "outcome", "error_type", "spans"),
     partial(
         "runs_unbound", "project", "outcome", "first_seen", where="outcome IS NULL AND listed IS NOT FALSE"
     ),
     Index("runs_project", "project", "first_seen"),
+)
+
+run_counts = Table(
+    "run_counts",
+    metadata,
+    Column("project", Big, primary_key=True, autoincrement=False),
+    Column("listed", Integer, primary_key=True),
+    Column("outcome", String, primary_key=True),
+    Column("error_type", String, primary_key=True),
+    Column("runs", Big, nullable=False),
+    Column("spans", Big, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 segments = Table(
@@ -162,6 +180,25 @@ segments = Table(
     Column("span_keys", LargeBinary, nullable=False),
     Column("payload", LargeBinary, nullable=False),
     Index("segments_run", "run"),
+)
+
+# Resources and scopes that are too big to be copied into every segment; `collector.store.shared`.
+shared = Table(
+    "shared",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("digest", String, primary_key=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
+run_shared = Table(
+    "run_shared",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("digest", String, primary_key=True),
+    Column("run", Big, primary_key=True),
+    Index("run_shared_run", "run"),
+    sqlite_with_rowid=False,
 )
 
 run_traces = Table(
@@ -228,6 +265,36 @@ run_tools = Table(
     sqlite_with_rowid=False,
 )
 
+# The names of tools that the runs of a project show; `how` is `called` or `offered`. They outlive the runs.
+seen_tools = Table(
+    "seen_tools",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("tool", String, primary_key=True),
+    Column("how", String, primary_key=True),
+    # Row id of the newest run that must be looked at again because of this name; NULL = none.
+    Column("owed", Big),
+    sqlite_with_rowid=False,
+)
+
+# The runs of conversations as the other runs of them are judged by them; `collector.store.turns`.
+turns = Table(
+    "turns",
+    metadata,
+    Column("run", Big, primary_key=True),
+    Column("needs", String, nullable=False),
+    Column("stamp", String, nullable=False),
+    Column("tells", String, nullable=False),
+    Column("awaits", Boolean, nullable=False),
+    Column("calls", Integer, nullable=False),
+    # Without arguments and results; `whole` has those that policies read, `size` bytes of them.
+    Column("body", LargeBinary, nullable=False),
+    Column("whole", LargeBinary),
+    Column("size", Integer, nullable=False),
+    # Were runs of the same conversation deleted?
+    Column("cut", Boolean, nullable=False, server_default=false()),
+)
+
 policy_results = Table(
     "policy_results",
     metadata,
@@ -235,6 +302,7 @@ policy_results = Table(
     Column("policy", String, primary_key=True),
     Column("verdict", String, nullable=False),
     Index("policy_results_policy", "policy", "run"),
+    partial("policy_results_unsupported", "policy", "run", where="verdict = 'unsupported'"),
     sqlite_with_rowid=False,
 )
 
@@ -267,6 +335,7 @@ bindings = Table(
     Column("wall_seconds", Float),
     Column("iterations", Integer),
     Column("at", Float, nullable=False),
+    Column("trouble", Text),
 )
 
 policies = Table(

@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Float, Integer, bindparam, case, delete, func, null, or_, select, update
+import orjson
+from sqlalchemy import Float, Integer, bindparam, case, delete, null, or_, select, update
 from sqlalchemy.engine import Connection
 
 from collector.model import Binding
-from collector.store import events, schema, webhooks
+from collector.store import counts, events, schema, turns, webhooks
 from collector.store.engine import Store
-from collector.store.packing import unpack
 from collector.store.prepared import Prepared, among, insertion, several
+from synth.formal import Trouble, trouble_from_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +58,36 @@ class Conclusion:
     tools: tuple[str, ...] = ()
     findings: tuple[Mapping[str, Any], ...] = ()
     policies: Mapping[str, str] | None = None
+    awaits: bool | None = None
+    """Of a run of a conversation: may later runs put right what it did not keep?"""
+    broken: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Rule of a finding -> the words of it, for those who are told of the finding."""
 
     @property
     def is_news(self) -> bool:
         return self.digest != self.claim.digest
 
 
+SKEW = 60.0
+"""Seconds beyond the longest lease: one that ends later was given by a clock that was wrong."""
+
+
 def claim(store: Store, worker: str, *, now: float, lease: float, limit: int) -> list[Claim]:
     """Up to `limit` due runs, held by `worker` until `now + lease`."""
     with store.write() as connection:
-        found = CLAIM.ask(connection, now=now, until=now + lease, worker=worker, limit=limit)
+        found = CLAIM.ask(
+            connection, now=now, until=now + lease, longest=now + lease + SKEW, worker=worker, limit=limit
+        )
         return [Claim(*row) for row in found]
 
 
 def _claim(_on_sqlite: bool) -> Any:
     runs = schema.runs
-    now = bindparam("now", type_=Float)
+    now, longest = bindparam("now", type_=Float), bindparam("longest", type_=Float)
+    free = or_(runs.c.lease.is_(None), runs.c.lease < now, runs.c.lease > longest)
     due = (
         select(runs.c.id)
-        .where(runs.c.due <= now, or_(runs.c.lease.is_(None), runs.c.lease < now))
+        .where(runs.c.due <= now, free)
         .order_by(runs.c.due)
         .limit(bindparam("limit", type_=Integer))
         .with_for_update(skip_locked=True)
@@ -102,6 +114,25 @@ def next_due(store: Store) -> float | None:
         query = select(runs.c.due, runs.c.lease).where(runs.c.due.is_not(None)).order_by(runs.c.due).limit(1)
         row = connection.execute(query).first()
     return None if row is None else max(row.due, row.lease or 0.0)
+
+
+def come_back(store: Store, *, now: float) -> int:
+    """Make due what arrived after `now`, by a clock that has been set back since; returns how many runs."""
+    runs, bindings = schema.runs, schema.bindings
+    ahead = runs.c.last_seen > now + SKEW
+    with store.read() as connection:
+        if (
+            connection.execute(select(runs.c.id).where(runs.c.due.is_not(None), ahead).limit(1)).first()
+            is None
+        ):
+            return 0
+    with store.write() as connection:
+        connection.execute(update(bindings).where(bindings.c.at > now).values(at=now))
+        statement = update(runs).where(runs.c.due.is_not(None), or_(ahead, runs.c.due > now))
+        earlier = {
+            name: case((runs.c[name] > now, now), else_=runs.c[name]) for name in ("last_seen", "root_seen")
+        }
+        return int(connection.execute(statement.values(due=now, **earlier)).rowcount)
 
 
 def renew(store: Store, worker: str, *, until: float) -> None:
@@ -133,36 +164,6 @@ def release(
     attempts = fewer if forgive else runs.c.attempts
     with store.write() as connection:
         connection.execute(update(runs).where(held).values(lease=None, worker=None, attempts=attempts))
-
-
-@dataclass(slots=True)
-class Stored:
-    """What is stored of one run."""
-
-    payloads: list[bytes] = field(default_factory=list)
-    """In order of arrival."""
-    damaged: int = 0
-    """Segments that cannot be read any more."""
-
-
-def payloads(connection: Connection, runs: Sequence[int]) -> dict[int, Stored]:
-    """Unpacked segments of each run; a damaged one is counted: the others still tell something."""
-    found = {run: Stored() for run in runs}
-    for run, payload in PAYLOADS.ask(connection, runs=several(connection, runs)):
-        try:
-            found[run].payloads.append(unpack(payload))
-        except ValueError:
-            found[run].damaged += 1
-    return found
-
-
-PAYLOADS = Prepared(
-    lambda on_sqlite: (
-        select(schema.segments.c.run, schema.segments.c.payload)
-        .where(among(on_sqlite, schema.segments.c.run, "runs"))
-        .order_by(schema.segments.c.id)
-    )
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,47 +217,26 @@ def _hosts(on_sqlite: bool) -> Any:
 HOSTS = Prepared(_hosts)
 
 
-def span_counts(connection: Connection, runs_: Sequence[int]) -> dict[int, int]:
-    """Stored spans of each run."""
-    return {run: int(count) for run, count in SPAN_COUNTS.ask(connection, runs=several(connection, runs_))}
-
-
-SPAN_COUNTS = Prepared(
-    lambda on_sqlite: (
-        select(schema.segments.c.run, func.sum(schema.segments.c.spans))
-        .where(among(on_sqlite, schema.segments.c.run, "runs"))
-        .group_by(schema.segments.c.run)
-    )
-)
-
-
-def session_runs(connection: Connection, claim: Claim, session: str, *, limit: int) -> list[tuple[int, str]]:
-    """(row id, key) of the last runs of a conversation before this one, oldest first."""
-    runs = schema.runs
-    query = (
-        select(runs.c.id, runs.c.key)
-        .where(runs.c.project == claim.project, runs.c.session == session, runs.c.id < claim.run)
-        .where(runs.c.listed.is_not(False))
-        .order_by(runs.c.id.desc())
-        .limit(limit)
-    )
-    return [(run, key) for run, key in connection.execute(query)][::-1]
-
-
 def bindings(connection: Connection, traces: Iterable[str]) -> dict[tuple[int, str], Binding]:
     """(project, trace id) -> what a harness registered."""
     wanted = several(connection, sorted(set(traces)))
     return {
-        (project, trace_id): Binding(trace_id, *rest)
-        for project, trace_id, *rest in BINDINGS.ask(connection, traces=wanted)
+        (project, trace): Binding(trace, case_id, status, seconds, iterations, at, trouble_of(trouble))
+        for project, trace, case_id, status, seconds, iterations, at, trouble in BINDINGS.ask(
+            connection, traces=wanted
+        )
     }
+
+
+def trouble_of(text: str | None) -> Trouble | None:
+    return None if text is None else trouble_from_json(orjson.loads(text))
 
 
 def _bindings(on_sqlite: bool) -> Any:
     table, projects = schema.bindings, schema.projects
     return select(
         table.c.project, table.c.trace_id, table.c.case_id, table.c.status, table.c.wall_seconds,
-        table.c.iterations, table.c.at,
+        table.c.iterations, table.c.at, table.c.trouble,
     ).where(
         table.c.project.in_(select(projects.c.id)),  # the key begins with the project
         among(on_sqlite, table.c.trace_id, "traces"),
@@ -278,7 +258,9 @@ def finish(store: Store, conclusions: Sequence[Conclusion], *, now: float) -> No
             _record(connection, news, now)
             webhooks.enqueue(store, connection, _alerts(news), now=now)
             _wake(connection, {run for conclusion in news for run in conclusion.wakes}, now)
-        _close(connection, conclusions)
+        with counts.kept(connection, [conclusion.claim.run for conclusion in conclusions]):
+            _close(connection, conclusions)
+        turns.settle(connection, [(c.claim.run, c.awaits) for c in conclusions if c.awaits is not None])
 
 
 def shelve(store: Store, claim: Claim) -> None:
@@ -302,10 +284,15 @@ def _alerts(news: Sequence[Conclusion]) -> Iterator[tuple[int, int, str, str, st
                 "run_id": conclusion.claim.key,
                 **{name: summary[name] for name in ("outcome", "error_type", "case_id", "agent", "service")},
                 "findings": [
-                    {name: finding[name] for name in ("rule", "type", "code", "tool", "explanation")}
+                    {
+                        **{name: finding[name] for name in ("rule", "type", "code", "tool", "explanation")},
+                        **conclusion.broken.get(finding["rule"], {}),
+                    }
                     for finding in conclusion.findings[:20]
                 ],
             }
+            if summary["outcome"] == "error":
+                said["trouble"] = orjson.loads(conclusion.body)["trouble"]
             body = json.dumps(said)
             yield conclusion.claim.project, conclusion.claim.run, summary["outcome"], conclusion.digest, body
 

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qs, urlencode
 
 import orjson
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
 from collector.api import views
-from collector.api.access import COOKIE, Access, reader
+from collector.api.access import COOKIE, Access, anybody, reader
 from collector.api.bodies import raw_body
 from collector.api.errors import sentence
-from collector.api.runs import find_run, load_run, run_filter
+from collector.api.runs import alone, find_run, load_run, run_filter
 from collector.errors import CollectorError, NotFound
+from collector.judging.names import misspelt_tools
 from collector.otlp.spans import spans_of
 from collector.service import Service
 from collector.store import catalog, reads
 from collector.ui import words
-from collector.ui.run_page import run_page
+from collector.ui.run_page import SHOWN, Window, run_page
 
 HERE = Path(__file__).parent
 PAGE_ROWS = 50
@@ -66,6 +66,7 @@ def runs(request: Request, access: Reader, cursor: str | None = None) -> HTMLRes
             "error_type": reads.distinct(connection, access.project, "error_type"),
             "policy": reads.policy_names(connection, access.project),
         }
+        misspelt = misspelt_tools(connection, access.project)
     filters = {name: value for name, value in chosen.items() if value}
     older = None
     if len(found.rows) == PAGE_ROWS:
@@ -79,42 +80,66 @@ def runs(request: Request, access: Reader, cursor: str | None = None) -> HTMLRes
         offered=offered,
         older=older,
         problem=problem,
+        misspelt=misspelt,
+        behind=access.service.behind,
         first_page=cursor is None,
         endpoint=str(request.base_url).rstrip("/"),
         needs_key=access.service.gate.needs_key,
         project=access.project_name,
-        now=time.time(),
+        now=access.now,
         outcomes=words.OUTCOMES,
         error_types=words.ERROR_TYPES,
     )
 
 
 @router.get("/runs/{run_id}")
-def run(access: Reader, run_id: str) -> HTMLResponse:
+def run(access: Reader, run_id: str, calls: Annotated[int, Query(ge=0)] = 0) -> HTMLResponse:
     """One run: what was called when, what was wrong with it, and what would have been right."""
     try:
-        row, rebuilt, history = load_run(access, run_id)
+        with alone(access, run_id):
+            return _run(access, run_id, calls)
     except NotFound as failure:
         return page("message.html", 404, title="No such run", text=failure.message)
-    detail = views.run_detail(row, rebuilt, history)
+
+
+def _run(access: Access, run_id: str, calls: int) -> HTMLResponse:
+    row, rebuilt, history = load_run(access, run_id)
+    window = Window.of(rebuilt, calls)
+    detail = views.run_detail(row, rebuilt, history, first=window.first, limit=SHOWN)
     with access.service.store.read() as connection:
         case = None
         if detail["case_id"]:
             case = catalog.cases(connection, access.project, [detail["case_id"]]).get(detail["case_id"])
-    shown = run_page(detail, rebuilt, orjson.loads(case) if case else None)
-    return page("run.html", run=detail, page=shown, now=time.time(), seen=row["first_seen"])
+    shown = run_page(detail, rebuilt, orjson.loads(case) if case else None, window)
+    state = state_of(row)
+    return page(
+        "run.html", run=detail, page=shown, shown=SHOWN, state=state, now=access.now, seen=row["first_seen"]
+    )
+
+
+def state_of(row: Any) -> str:
+    """Changes whenever the page of a run would."""
+    return f"{row['version']}.{row['checked']}.{row['complete']}.{row['digest']}"
+
+
+@router.get("/runs/{run_id}/state")
+def state(access: Reader, run_id: str) -> Response:
+    """What an open page asks for, again and again, until it is not what it shows."""
+    with access.service.store.read() as connection:
+        return Response(state_of(find_run(connection, access, run_id)), media_type="text/plain")
 
 
 @router.get("/runs/{run_id}/spans/{span_id}")
 def span(access: Reader, run_id: str, span_id: str) -> HTMLResponse:
     """One span as it was received."""
-    with access.service.store.read() as connection:
-        try:
+    try:
+        with alone(access, run_id), access.service.store.read() as connection:
             row = find_run(connection, access, run_id)
-        except NotFound as failure:
-            return page("message.html", 404, title="No such run", text=failure.message)
-        payloads = reads.payloads_of(connection, row["id"])
-    found = [one for one in spans_of(payloads) if one.span_id == span_id.lower()]
+            stored = reads.stored_spans(connection, row["id"])
+            spans = spans_of(stored.payloads, stored.shared)
+            found = [one for one in spans if one.span_id == span_id.lower()]
+    except NotFound as failure:
+        return page("message.html", 404, title="No such run", text=failure.message)
     if not found:
         return page("message.html", 404, title="No such span", text=f"Run {row['key']} has no such span.")
     items = [orjson.dumps(views.span_item(one), option=orjson.OPT_INDENT_2).decode() for one in found]
@@ -150,8 +175,14 @@ def logout() -> Response:
     return answer
 
 
+@router.get("/openapi.json")
+def openapi(request: Request, _access: Annotated[Access, Depends(anybody)]) -> JSONResponse:
+    """The HTTP API for programs."""
+    return JSONResponse(request.app.openapi())
+
+
 @router.get("/docs")
-def docs(request: Request) -> HTMLResponse:
+def docs(request: Request, _access: Annotated[Access, Depends(anybody)]) -> HTMLResponse:
     """The HTTP API, from its OpenAPI description."""
     return page("docs.html", api=request.app.openapi(), words=words)
 

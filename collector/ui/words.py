@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +13,7 @@ OUTCOMES = {
     "fail": "failed",
     "open": "still open",
     "undecided": "undecided",
+    "error": "not tested",
     "unbound": "not judged",
 }
 ERROR_TYPES = {
@@ -26,8 +27,38 @@ ERROR_TYPES = {
 }
 
 
+TROUBLES = {
+    "endpoint": "the model's endpoint failed",
+    "unreachable": "the agent could not be reached",
+    "crash_before_start": "its program ended before it had asked a model or called a tool",
+    "worker": "the process that drove it failed",
+    "collector": "the collector failed",
+    "no_verdict": "no verdict came in time",
+}
+
+
 def outcome(value: str | None) -> str:
     return OUTCOMES[value or "unbound"]
+
+
+def trouble(said: Mapping[str, Any]) -> str:
+    """Why an agent was not tested, the provider's own words first."""
+    status = "" if said.get("status") is None else f", status {said['status']}"
+    why = f"{TROUBLES[said['kind']]}{status}"
+    return f"{said['message']} ({why})" if said.get("message") else why
+
+
+WAITED_FOR = {"approval": "an approval", "input": "an answer", "timer": "a timer"}
+
+
+def waiting(said: Mapping[str, Any], status: str) -> str:
+    """How the last part of a run ended that did not simply end."""
+    if said["state"] == "unanswered":
+        return "it ended with calls of which it is not known whether they ran; another process may go on"
+    reason = WAITED_FOR.get(said["reason"] or "", "somebody")
+    if status == "abandoned":
+        return f"abandoned: it waited for {reason} since {said['ended_at']}, and nobody went on with it"
+    return f"it waits for {reason} since {said['ended_at']}"
 
 
 def error_type(value: str | None) -> str:
@@ -81,10 +112,12 @@ def pretty(value: Any) -> str:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "outcome": outcome,
+    "trouble": trouble,
     "error_type": error_type,
     "moment": moment,
     "ago": ago,
     "lasting": lasting,
+    "waiting": waiting,
     "short": short,
     "pretty": pretty,
 }

@@ -4,22 +4,28 @@
 so the exception itself is taken from the line that logs it; a tool that yields has not even begun when they
 return, so its generator is traced in their result. Unknown tools and malformed arguments are sorted out
 before, in `Model.get_function_calls_to_run`. `run` and `arun` give a value, a coroutine or a generator.
+
+A run that waits for a person, or for what runs elsewhere, is gone on with by `continue_run` under its own id.
 """
 
 from __future__ import annotations
 
 import inspect
 import time
+from collections.abc import Callable
 from typing import Any
 
 from pdoctor_trace.adapter import (
+    APPROVAL,
     BAD_ARGUMENTS,
+    INPUT,
+    OTHER,
     TOOL_RAISED,
     Call,
     Framework,
     InRun,
-    Limit,
     OpenRun,
+    Reading,
     Request,
     RunVisit,
     Target,
@@ -33,8 +39,10 @@ from pdoctor_trace.adapter import (
     around_async_generator,
     around_generator,
     current,
+    decided,
     enter_frame,
     guarded,
+    is_paused,
     leave,
     not_executed,
     observe,
@@ -74,7 +82,6 @@ class _ToolCall(Call):
 
     def _failed(self, error: BaseException | str) -> None:
         if isinstance(error, BaseException) and _never_reached(error):
-            self.executed = False
             self.fail(error, BAD_ARGUMENTS)
         else:
             self.fail(error, None if isinstance(error, BaseException) else TOOL_RAISED)
@@ -194,11 +201,46 @@ def _enter_reply(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
     return _ReplyVisit(run, message, args[2] if len(args) > 2 else kwargs.get("functions"))
 
 
-def _traced_run() -> Wrapper:
+def _on_paused(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """A run is about to end because somebody has to do something about some of its calls."""
+    run = run_here(SOURCE)
+    output = args[1] if len(args) > 1 else kwargs["run_response"]
+    if run is not None:
+        waiting = [one.tool_execution for one in output.requirements or () if one.tool_execution is not None]
+        approval = any(tool.requires_confirmation for tool in waiting)
+        asked = any(tool.requires_user_input or tool.user_feedback_schema for tool in waiting)
+        run.wait_for(APPROVAL if approval else INPUT if asked else OTHER, _token(output.run_id))
+
+
+def _on_rejected(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    _decide(args[2] if len(args) > 2 else kwargs["tool"], None)
+
+
+def _on_result(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The host brings what came of a tool that ran elsewhere."""
+    tool = args[2] if len(args) > 2 else kwargs["tool"]
+    if tool.result is not None:
+        _decide(tool, Reading(tool.result, str(tool.result) if tool.tool_call_error else None))
+
+
+def _on_input(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """A person has filled in what the model asked for."""
+    tool = args[2] if len(args) > 2 else kwargs["tool"]
+    if tool.user_input_schema:
+        _decide(tool, Reading({field.name: field.value for field in tool.user_input_schema}))
+
+
+def _decide(tool: Any, said: Reading | None) -> None:
+    run = run_here(SOURCE)
+    if run is not None:
+        decided(run, tool.tool_call_id, tool.tool_name, arguments(tool.tool_args or {}), said)
+
+
+def _traced_run(enter: Callable[..., Visit]) -> Wrapper:
     """`run` and `arun` decide by their arguments what they give back; the run ends when that does."""
 
     def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        visit = guarded(_enter_run, instance, args, kwargs) if recording() else None
+        visit = guarded(enter, instance, args, kwargs) if recording() else None
         if visit is None:
             return wrapped(*args, **kwargs)
         token = enter_frame(visit.frame)
@@ -241,6 +283,26 @@ def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     )
 
 
+def _enter_continued(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    before = args[0] if args else kwargs.get("run_response")
+    session = kwargs.get("session_id") or getattr(before, "session_id", None) or agent.session_id
+    token = _token(kwargs.get("run_id") if before is None else before.run_id)
+    waits = kwargs.get("requirements") or kwargs.get("updated_tools") or getattr(before, "is_paused", False)
+    return RunVisit(
+        OpenRun(
+            SOURCE,
+            agent=agent.name if type(agent.name) is str else None,
+            conversation=session if type(session) is str else None,
+            quiet=True,
+            resumes=token if token is not None and (waits or is_paused(token)) else None,
+        )
+    )
+
+
+def _token(run_id: Any) -> str | None:
+    return f"{SOURCE}:{run_id}" if type(run_id) is str else None
+
+
 def _query(given: Any) -> str | None:
     """The input text, or that of the last message of the user."""
     if isinstance(given, str):
@@ -265,6 +327,14 @@ def _never_reached(error: BaseException) -> bool:
     return isinstance(error, TypeError) and module == _TOOLS
 
 
+_RUN, _CONTINUED, _PAUSED = _traced_run(_enter_run), _traced_run(_enter_continued), observe(_on_paused)
+_PAUSES = (
+    "handle_agent_run_paused",
+    "handle_agent_run_paused_stream",
+    "ahandle_agent_run_paused",
+    "ahandle_agent_run_paused_stream",
+)
+_HELD = "agno.agent._tools"
 _TOOLS, _MODEL = "agno.tools.function", "agno.models.base"
 
 AGNO = Framework(
@@ -278,11 +348,23 @@ AGNO = Framework(
         Target(_TOOLS, "log_exception", observe(_on_logged_error), optional=True),
         Target(_MODEL, "Model.get_function_calls_to_run", around(_enter_reply)),
         Target(_MODEL, "Model._format_tools", observe(_on_tools)),
-        Target("agno.agent.agent", "Agent.run", _traced_run()),
-        Target("agno.agent.agent", "Agent.arun", _traced_run()),
-        Target("agno.team.team", "Team.run", _traced_run()),
-        Target("agno.team.team", "Team.arun", _traced_run()),
+        Target("agno.agent.agent", "Agent.run", _RUN),
+        Target("agno.agent.agent", "Agent.arun", _RUN),
+        Target("agno.agent.agent", "Agent.continue_run", _CONTINUED),
+        Target("agno.agent.agent", "Agent.acontinue_run", _CONTINUED),
+        Target("agno.team.team", "Team.run", _RUN),
+        Target("agno.team.team", "Team.arun", _RUN),
+        Target("agno.team.team", "Team.continue_run", _CONTINUED, optional=True),
+        Target("agno.team.team", "Team.acontinue_run", _CONTINUED, optional=True),
+        *(Target("agno.agent._run", name, _PAUSED, optional=True) for name in _PAUSES),
+        *(
+            Target("agno.team._hooks", name.replace("agent", "team"), _PAUSED, optional=True)
+            for name in _PAUSES
+        ),
+        Target(_HELD, "reject_tool_call", observe(_on_rejected), optional=True),
+        Target(_HELD, "handle_external_execution_update", observe(_on_result), optional=True),
+        Target(_HELD, "handle_get_user_input_tool_update", observe(_on_input), optional=True),
     ),
-    covers="agents and teams, run, arun and both streamed, tools that yield, unknown tools, bad arguments",
-    limits=(Limit("waiting tools", "tools that wait for a person are seen as requested only"),),
+    covers="agents and teams, run, arun and both streamed, tools that yield, unknown tools, bad arguments, "
+    "confirmations, user input and tools that run elsewhere",
 )

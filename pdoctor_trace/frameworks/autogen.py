@@ -33,6 +33,7 @@ from pdoctor_trace.adapter import (
     around_async_generator,
     claim,
     current,
+    field,
     observe,
     outcome,
     run_here,
@@ -77,8 +78,6 @@ class _AskedVisit(Visit):
         kind = _RAISED.get(type(error).__name__)
         if kind is None and not call.well_formed and call.error is None:
             kind = BAD_ARGUMENTS
-        if kind is not None:
-            call.executed = False
         if call.error is None:
             call.fail(error, kind)
         call.close()
@@ -86,10 +85,8 @@ class _AskedVisit(Visit):
     def _failed(self, text: str) -> None:
         call = self.asked
         if not call.well_formed:
-            call.executed = False
             call.fail(text, BAD_ARGUMENTS)
         elif text.endswith("not found in any workbench"):
-            call.executed = False
             call.fail(text, UNKNOWN_TOOL)
         elif call.error is None:
             call.fail(text, TOOL_RAISED)
@@ -108,10 +105,6 @@ class _Body(Attempt):
         if result is not None:  # a streaming tool's generator is exhausted: the answer above has the value
             self.call.value = outcome(result)
 
-    def raised(self, error: BaseException) -> None:
-        super().raised(error)
-        self.call.executed = self.call.kind != BAD_ARGUMENTS
-
 
 class _DirectCall(Call):
     """A tool run by another agent than AutoGen's own assistants."""
@@ -120,7 +113,6 @@ class _DirectCall(Call):
 
     def raised(self, error: BaseException) -> None:
         self.fail(error, _kind(error))
-        self.executed = self.kind != BAD_ARGUMENTS
         self.close()
 
 
@@ -170,7 +162,7 @@ def _enter_asked(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
     asked = kwargs["tool_call"] if "tool_call" in kwargs else args[0]
     if waits_for(asked.id, asked.name):
         return None  # of a runtime that knows no run: the model's traffic has the call, the tool claims it
-    return _asked(asked)
+    return _asked(asked, kwargs.get("agent_name"))
 
 
 def _enter_core(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -178,10 +170,11 @@ def _enter_core(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vi
     return _asked(asked)
 
 
-def _asked(asked: Any) -> Visit:
+def _asked(asked: Any, agent: Any = None) -> Visit:
     arguments, well_formed = argument_text(asked.arguments)
     call = _AskedCall(SOURCE, asked.name, arguments, call_id=asked.id)
     call.attempts = 0
+    call.agent = agent if type(agent) is str else call.agent
     call.value, call.well_formed = None, well_formed and bool(asked.arguments.strip())
     if call.run is not None:
         call.description = call.run.tools.get(call.tool)
@@ -228,8 +221,16 @@ def _begin_reply(agent: Any) -> Watcher | None:
 
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     name = getattr(agent, "name", None)
-    query = _query(kwargs.get("task"))
-    return RunVisit(OpenRun(SOURCE, agent=name if type(name) is str else None, query=query, quiet=True))
+    team = field(agent, "_team_id")
+    return RunVisit(
+        OpenRun(
+            SOURCE,
+            agent=name if type(name) is str else None,
+            query=_query(kwargs.get("task")),
+            conversation=team if type(team) is str else None,
+            quiet=True,
+        )
+    )
 
 
 def _query(task: Any) -> str | None:

@@ -73,7 +73,6 @@ class _NativeVisit(Visit):
 
     def close(self, text: Any) -> None:
         call = self.asked
-        call.executed = call.attempts > 0 and call.kind != BAD_ARGUMENTS
         value = call.value if call.value is not None else outcome(text)
         call.close(None if call.error is not None else value)
 

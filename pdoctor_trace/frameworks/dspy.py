@@ -87,7 +87,6 @@ class _ToolCall(Call):
     def raised(self, error: BaseException) -> None:
         kind = BAD_ARGUMENTS if _never_reached(error) else None
         if kind is not None:
-            self.executed = False
             self.arguments = self.written or self.arguments
         self.fail(error, kind)
         self.close()

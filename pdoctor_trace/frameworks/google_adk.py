@@ -4,6 +4,9 @@
 the span. The tool itself is `FunctionTool._invoke_callable`, which is not reached when its arguments are
 refused, or `_call_tool_async` for tools of other kinds. What the model asked for is read where its reply is
 finished; LiteLLM's malformed arguments are dropped before that and are seen only as the message is converted.
+
+Confirmations, credentials and long-running tools end a run; what goes on with it brings a function's response
+to the session. The agents of one runner take turns, some at the same time: each call is told its own.
 """
 
 from __future__ import annotations
@@ -12,7 +15,10 @@ import time
 from typing import Any
 
 from pdoctor_trace.adapter import (
+    APPROVAL,
     BAD_ARGUMENTS,
+    INPUT,
+    OTHER,
     UNKNOWN_TOOL,
     Attempt,
     Call,
@@ -31,6 +37,7 @@ from pdoctor_trace.adapter import (
     around_async,
     around_async_generator,
     current,
+    field,
     not_executed,
     observe,
     outcome,
@@ -41,11 +48,27 @@ SOURCE = "google_adk"
 
 
 class _Run(OpenRun):
-    """A run and the calls that its model wrote with malformed arguments."""
+    """A run, its session, and the calls that its model wrote with malformed arguments."""
 
-    __slots__ = ("malformed",)
+    __slots__ = ("malformed", "runs_on", "token")
 
     malformed: list[Any]
+    runs_on: bool
+    """Whether a tool that runs long was called; what comes of it may be brought when the run has ended."""
+    token: str | None
+
+
+class _RunVisit(RunVisit):
+    """A run, which somebody may go on with even if it did not say that it waits."""
+
+    __slots__ = ()
+
+    run: _Run
+
+    def end(self, error: BaseException | None) -> None:
+        super().end(error)
+        if self.run.runs_on and self.run.root and self.run.token is not None:
+            self.run.leave(self.run.token)
 
 
 class _ToolVisit(Visit):
@@ -61,27 +84,28 @@ class _ToolVisit(Visit):
 
     def returned(self, event: Any) -> None:
         call = self.call
-        call.executed = call.attempts > 0
+        reason = _waits_for(self.prepared)
+        if isinstance(call.run, _Run) and reason is not None:
+            call.run.wait_for(reason, call.run.token)
+            call.run.runs_on |= reason == OTHER
+            if reason != OTHER:
+                call.withdraw()
+                return
         response = _response(event)
         if call.executed:
             call.close(self.result)
             return
         if self.prepared.tool_lookup_error is not None:
             call.fail(self.prepared.tool_lookup_error, UNKNOWN_TOOL)
-        elif _refused(response) and not self._waits_for_a_person():
+        elif _refused(response) and self.prepared.tool_context.tool_confirmation is None:
             call.fail(response["error"], BAD_ARGUMENTS)
         call.close(outcome(response))
 
     def raised(self, error: BaseException) -> None:
         call = self.call
-        call.executed = call.attempts > 0
         if call.error is None:
             call.fail(error)
         call.close()
-
-    def _waits_for_a_person(self) -> bool:
-        context = self.prepared.tool_context
-        return bool(context.actions.requested_tool_confirmations) or context.tool_confirmation is not None
 
 
 class _ToolFrame(CallFrame):
@@ -134,6 +158,7 @@ class _ReplyVisit(InRun[_Run]):
 
 def _enter_tool(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     prepared = args[1] if len(args) > 1 else kwargs["prepared_call"]
+    agent = field(args[2] if len(args) > 2 else kwargs.get("agent"), "name")
     asked = prepared.function_call
     call = Call(
         SOURCE,
@@ -143,6 +168,7 @@ def _enter_tool(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
         description=None if prepared.tool_lookup_error is not None else prepared.tool.description,
     )
     call.take_up()
+    call.agent = agent if type(agent) is str else call.agent
     return _ToolVisit(call, prepared)
 
 
@@ -166,6 +192,7 @@ def _enter_reply(flow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vi
     run = run_here(SOURCE, _Run)
     if run is None:
         return None
+    run.pause = None
     request = args[0] if args else kwargs["llm_request"]
     run.offer((name, tool.description) for name, tool in request.tools_dict.items())
     run.model = request.model if type(request.model) is str else run.model
@@ -191,15 +218,38 @@ def _unusable(text: str) -> bool:
 
 def _enter_run(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     session, name = kwargs.get("session_id"), getattr(runner.agent, "name", None)
+    message, token = kwargs.get("new_message"), _token(runner.app_name, kwargs.get("user_id"), session)
     run = _Run(
         SOURCE,
         agent=name if type(name) is str else None,
-        query=_query(kwargs.get("new_message")),
+        query=_query(message),
         conversation=session if type(session) is str else None,
         quiet=True,
+        resumes=token if _brings_a_response(message) else None,
     )
-    run.malformed = []
-    return RunVisit(run)
+    run.malformed, run.runs_on, run.token = [], False, token
+    return _RunVisit(run)
+
+
+def _token(*names: Any) -> str | None:
+    """What a session service knows a session by."""
+    return ":".join((SOURCE, *names)) if all(type(name) is str for name in names) else None
+
+
+def _brings_a_response(message: Any) -> bool:
+    """Whether what somebody sends to a session is what a run of it waits for."""
+    parts = getattr(message, "parts", None) or ()
+    return any(getattr(part, "function_response", None) is not None for part in parts)
+
+
+def _waits_for(prepared: Any) -> str | None:
+    """Why the run of a call that has returned ends here; None where it need not."""
+    actions, tool = prepared.tool_context.actions, prepared.tool
+    if actions.requested_tool_confirmations:
+        return APPROVAL
+    if getattr(actions, "requested_auth_configs", None):
+        return INPUT
+    return OTHER if getattr(tool, "is_long_running", False) else None
 
 
 def _query(message: Any) -> str | None:
@@ -249,7 +299,8 @@ GOOGLE_ADK = Framework(
         ),
         Target("google.adk.runners", "Runner.run_async", around_async_generator(_enter_run)),
     ),
-    covers="run, run_async, streaming, callbacks, unknown tools, refused arguments, nested agents, transfers",
+    covers="run, run_async, streaming, callbacks, unknown tools, refused arguments, nested agents, "
+    "transfers, confirmations",
     limits=(
         Limit(
             "streamed malformed arguments",

@@ -73,9 +73,7 @@ class _ToolCall(Call):
     def raised(self, error: BaseException) -> None:
         wrapped = type(error).__name__ == "ToolInvocationError" and error.__cause__ is not None
         cause = error.__cause__ if wrapped and error.__cause__ is not None else error
-        kind = BAD_ARGUMENTS if _never_reached(cause) else None
-        self.executed = kind is None
-        self.fail(cause, kind)
+        self.fail(cause, BAD_ARGUMENTS if _never_reached(cause) else None)
         self.close()
 
 

@@ -8,12 +8,14 @@ Where things happen there, and why the hooks stand where they do:
   async run goes through `run` in a worker thread.)
 - `on_chat_model_start` and `on_llm_end` of the callback managers see every model request whichever way
   it streams, without adding a handler that the host would find in its own list.
-- `Pregel.stream/astream` is what invoke, ainvoke, batch and all event streams of a graph come through.
+- `Pregel.stream/astream` is what invoke, ainvoke, batch and all event streams of a graph come through;
+  that a graph was interrupted is known where its loop is left. Its thread says which run goes on.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import Any
 
 from pdoctor_trace.adapter import (
@@ -24,20 +26,27 @@ from pdoctor_trace.adapter import (
     Call,
     CallFrame,
     Framework,
+    HistoryAnswer,
+    InRun,
     Limit,
     OpenRun,
+    Reading,
     Request,
     RunVisit,
     Target,
     Visit,
+    answered,
     argument_text,
     arguments,
     around,
     around_async,
     around_async_generator,
     around_generator,
+    around_of,
+    asked_elsewhere,
     claim,
     current,
+    guarded,
     new_call,
     not_executed,
     observe,
@@ -45,7 +54,35 @@ from pdoctor_trace.adapter import (
     run_here,
 )
 
-SOURCE = "langchain"
+from . import langchain_reply
+from .langgraph_pauses import (
+    SOURCE,
+    break_off,
+    enter_decision,
+    goes_on,
+    is_a,
+    on_graph_begun,
+    on_graph_left,
+    thread_of,
+    token_of,
+)
+
+
+class _NodeCall(Call):
+    """A call that a ToolNode was given; middleware may start the tool with other arguments."""
+
+    __slots__ = ("given", "injected")
+
+    given: dict[str, Any]
+    injected: Collection[str]
+
+    def start_with(self, tool: Any, given: Any) -> None:
+        """The tool starts; what LangGraph puts into the arguments is not said of them."""
+        asked = self.given
+        if type(given) is not dict or (len(given) == len(asked) and _same_values(asked, given)):
+            return
+        hidden = {*self.injected, *getattr(tool, "_injected_args_keys", ())}
+        self.ran_with(arguments({name: value for name, value in given.items() if name not in hidden}))
 
 
 class _NodeVisit(Visit):
@@ -64,18 +101,17 @@ class _NodeVisit(Visit):
         if message is not None and getattr(message, "status", None) == "error":
             self._failed(content)
             return
-        call.executed = call.attempts > 0
         call.error = call.kind = None
         call.close(outcome(content))
 
     def raised(self, error: BaseException) -> None:
         call = self.call
-        if _is(error, "GraphBubbleUp"):
-            # Control flow, not failure: a pause for a person (the call runs again on resume) or a hand-over.
-            call.executed = _is(error, "ParentCommand")
+        if is_a(error, "GraphInterrupt"):
+            call.withdraw()
+            return
+        if is_a(error, "GraphBubbleUp"):  # control flow, not failure: a hand-over
             call.error = call.kind = None
         elif call.error is None:
-            call.executed = call.attempts > 0
             call.fail(error)
         call.close()
 
@@ -86,49 +122,56 @@ class _NodeVisit(Visit):
             call.fail(content if type(content) is str else "unknown tool", UNKNOWN_TOOL)
         elif call.error is None:
             call.fail(content if type(content) is str else "error", TOOL_RAISED)
-        call.executed = call.attempts > 0 and call.kind != BAD_ARGUMENTS
         call.close()
 
 
 class _DirectCall(Call):
-    """A tool invoked directly, without a ToolNode: with a call it gives a message, else its own value."""
+    """A tool invoked directly, without a ToolNode."""
 
     __slots__ = ()
 
     def returned(self, result: Any) -> None:
-        message = result if self.call_id is not None and hasattr(result, "tool_call_id") else None
-        if message is not None and message.status == "error":
-            self.fail(message.content if type(message.content) is str else "error", TOOL_RAISED)
-            self.close()
-            return
-        self.close(outcome(result if message is None else message.content))
+        if self.call_id is None:
+            self.close(outcome(result))
+        else:
+            self.ended(_read(result))
 
     def raised(self, error: BaseException) -> None:
-        kind = _kind(error)
-        self.executed = kind != BAD_ARGUMENTS
-        self.fail(error, kind)
+        if is_a(error, "GraphInterrupt"):
+            self.withdraw()
+            return
+        self.fail(error, _kind(error))
         self.close()
 
 
 class _GraphVisit(RunVisit):
     """One run of a graph; a pause for a person is no failure."""
 
-    __slots__ = ()
+    __slots__ = ("token",)
+
+    unseen = True
+
+    def __init__(self, run: OpenRun, token: str | None) -> None:
+        super().__init__(run)
+        self.token = token
 
     def raised(self, error: BaseException) -> None:
-        super().raised(GeneratorExit() if _is(error, "GraphBubbleUp") else error)
+        if is_a(error, "GraphInterrupt"):
+            break_off(self.run)
+        bubbles = is_a(error, "GraphBubbleUp")
+        super().raised(GeneratorExit() if bubbles else error)
+        if self.token is not None and self.run.root and not bubbles:
+            self.run.leave(self.token)  # from its last checkpoint, if the host calls it again
 
 
 def _enter_node(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     request = args[0] if args else kwargs["call"]
-    tool = node.tools_by_name.get(request["name"])
-    call = Call(
-        SOURCE,
-        request["name"],
-        arguments(request["args"]),
-        call_id=request["id"],
-        description=getattr(tool, "description", None),
-    )
+    name, given = request["name"], request["args"]
+    tool = node.tools_by_name.get(name)
+    call: _NodeCall = new_call(_NodeCall)
+    description = getattr(tool, "description", None)
+    call.begin(SOURCE, name, arguments(given), request["id"], description, None, current())
+    call.given, call.injected = given, _injected(node, name)
     call.attempts = 0
     _match_request(call)
     return _NodeVisit(call, known=tool is not None)
@@ -137,12 +180,14 @@ def _enter_node(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
 def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     frame, call_id = current(), kwargs.get("tool_call_id")
     outer = frame.call if frame is not None else None
-    if outer is not None and frame is not None and not frame.in_body and outer.call_id == call_id:
-        return Attempt(outer, _kind)
-    if outer is not None and outer.source != SOURCE and outer.tool == tool.name and call_id is None:
-        return None  # the tool of another framework's call that is being recorded
     given = args[0] if args else kwargs.get("tool_input")
-    claimed = claim(call_id, tool.name, given)
+    if outer is not None and frame is not None and not frame.in_body and outer.call_id == call_id:
+        if isinstance(outer, _NodeCall):
+            outer.start_with(tool, given)
+        return Attempt(outer, _kind)
+    if call_id is None and outer is not None and outer.source != SOURCE and around_of(frame, tool.name):
+        return None  # the tool of another framework's call that is being recorded
+    claimed = claim(call_id, tool.name, given, _read if call_id is not None else Reading)
     if claimed is not None:
         return claimed
     kept = arguments(given)
@@ -162,7 +207,11 @@ def _enter_graph(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
     given = args[0] if args else kwargs.get("input")
     config = args[1] if len(args) > 1 else kwargs.get("config")
     name = graph.name if type(graph.name) is str else None
-    return _GraphVisit(OpenRun(SOURCE, agent=name, query=_query(given), conversation=_thread(config)))
+    thread = thread_of(config) or thread_of(graph.config)
+    token = None if thread is None else token_of(thread)
+    resumes = token if token is not None and goes_on(given, token) else None
+    run = OpenRun(SOURCE, agent=name, query=_query(given), conversation=thread, resumes=resumes)
+    return _GraphVisit(run, token)
 
 
 def _on_model_start(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -170,11 +219,31 @@ def _on_model_start(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     run = run_here(SOURCE)
     if run is None:
         return
+    is_first = not run.requests.asked
+    if is_first or run.has_requests:
+        messages = args[1] if len(args) > 1 else kwargs["messages"]
+        guarded(_take_answers, run, messages[0], is_first)
     run.models_running += 1
+    run.requests.asked = True
     params = kwargs.get("invocation_params") or {}
     model = params.get("model") or params.get("model_name")
     run.model = model if type(model) is str else run.model
     run.offer(_tool(entry) for entry in params.get("tools") or () if isinstance(entry, dict))
+
+
+class _ModelVisit(InRun[OpenRun]):
+    """A request to a model is about to leave; each has a callback manager of its own."""
+
+    __slots__ = ()
+
+    def returned(self, result: Any) -> None:
+        langchain_reply.begin(result, self.run, self.run.model)
+
+
+def _enter_model(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    _on_model_start(manager, args, kwargs)
+    run = run_here(SOURCE)
+    return None if run is None else _ModelVisit(run)
 
 
 def _on_model_end(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -183,7 +252,9 @@ def _on_model_end(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if run is None:
         return
     run.models_running -= 1
+    run.requests.answered = True
     response = args[0] if args else kwargs["response"]
+    guarded(langchain_reply.end, manager, response)
     message = getattr(response.generations[0][0], "message", None)
     turn, now, has_text = run.state.next_turn(), time.time_ns(), _has_text(message)
     for entry in getattr(message, "tool_calls", None) or ():
@@ -199,6 +270,9 @@ def _on_model_error(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     run = run_here(SOURCE)
     if run is not None:
         run.models_running -= 1
+        error = args[0] if args else kwargs["error"]
+        run.requests.fail(error)
+        guarded(langchain_reply.end, manager, None, error)
 
 
 def _on_structured_output(binding: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -208,10 +282,56 @@ def _on_structured_output(binding: Any, args: tuple[Any, ...], kwargs: dict[str,
         frame.run.pseudo_tools.add(binding.tool.name)
 
 
-def _tool(entry: dict[str, Any]) -> tuple[str, str | None]:
-    """Name and description of a tool in OpenAI's (nested) or Anthropic's (flat) spelling."""
+def _take_answers(run: OpenRun, messages: Any, is_first: bool) -> None:
+    """Answers to what the model asked for last, whoever ran the tools, and in whatever process."""
+    found = _answers(messages)
+    for one in found:
+        answered(run, one)
+    if is_first and hasattr(messages[-1], "tool_call_id"):
+        asked_elsewhere(run, found)
+
+
+def _answers(messages: Any) -> list[HistoryAnswer]:
+    """Those to the latest message that asks for calls."""
+    answers: dict[Any, Any] = {}
+    for message in reversed(messages):
+        if hasattr(message, "tool_call_id"):
+            answers.setdefault(message.tool_call_id, message)
+        asked = getattr(message, "tool_calls", None)
+        if asked:
+            return [
+                HistoryAnswer(one["id"], one["name"], arguments(one["args"]), _read(answers[one["id"]]))
+                for one in asked
+                if one["id"] in answers
+            ]
+    return []
+
+
+def _read(result: Any) -> Reading:
+    """What a tool that was given a call made of it: a message, unless it has a form of its own."""
+    if not hasattr(result, "tool_call_id"):
+        return Reading(result)
+    content = result.content
+    failed = getattr(result, "status", None) == "error"
+    return Reading(content, (content if type(content) is str else "error") if failed else None)
+
+
+def _same_values(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether the dictionaries hold the very same objects under the same names."""
+    return all(other.get(name, _read) is value for name, value in one.items())
+
+
+def _injected(node: Any, tool: str) -> Any:
+    """Names of the arguments that the node itself puts in."""
+    known = getattr(node, "_injected_args", None)
+    return getattr(known.get(tool) if known else None, "all_injected_keys", ())
+
+
+def _tool(entry: dict[str, Any]) -> tuple[str, str | None, Any]:
+    """Name, description and schema of a tool in OpenAI's (nested) or Anthropic's (flat) spelling."""
     described = entry.get("function", entry)
-    return str(described.get("name", entry.get("type"))), described.get("description")
+    schema = described.get("parameters", described.get("input_schema"))
+    return str(described.get("name", entry.get("type"))), described.get("description"), schema
 
 
 def _message_for(call_id: str | None, result: Any) -> Any:
@@ -270,25 +390,14 @@ def _has_text(message: Any) -> bool:
     return bool((_text(getattr(message, "content", None)) or "").strip())
 
 
-def _thread(config: Any) -> str | None:
-    """The conversation a checkpointed graph continues."""
-    configurable = config.get("configurable") if isinstance(config, dict) else None
-    thread = configurable.get("thread_id") if isinstance(configurable, dict) else None
-    return thread if type(thread) is str else None
-
-
 def _kind(error: BaseException) -> str | None:
     """`bad_arguments` where the tool's own code was never reached; None: tell it from the class."""
-    step = error.__traceback__ if _is(error, "ValidationError") else None
+    step = error.__traceback__ if is_a(error, "ValidationError") else None
     while step is not None:
         if step.tb_frame.f_code.co_name == "_parse_input":
             return BAD_ARGUMENTS
         step = step.tb_next
     return None
-
-
-def _is(error: BaseException, class_name: str) -> bool:
-    return any(cls.__name__ == class_name for cls in type(error).__mro__)
 
 
 _MANAGER = "langchain_core.callbacks.manager"
@@ -303,7 +412,7 @@ LANGCHAIN = Framework(
         Target("langgraph.prebuilt.tool_node", "ToolNode._arun_one", around_async(_enter_node)),
         Target("langchain_core.tools.base", "BaseTool.run", around(_enter_tool)),
         Target("langchain_core.tools.base", "BaseTool.arun", around_async(_enter_tool)),
-        Target(_MANAGER, "CallbackManager.on_chat_model_start", observe(_on_model_start)),
+        Target(_MANAGER, "CallbackManager.on_chat_model_start", around(_enter_model)),
         Target(_MANAGER, "AsyncCallbackManager.on_chat_model_start", observe(_on_model_start)),
         Target(_MANAGER, "CallbackManagerForLLMRun.on_llm_end", observe(_on_model_end)),
         Target(_MANAGER, "AsyncCallbackManagerForLLMRun.on_llm_end", observe(_on_model_end)),
@@ -311,6 +420,14 @@ LANGCHAIN = Framework(
         Target(_MANAGER, "AsyncCallbackManagerForLLMRun.on_llm_error", observe(_on_model_error)),
         Target("langgraph.pregel.main", "Pregel.stream", around_generator(_enter_graph)),
         Target("langgraph.pregel.main", "Pregel.astream", around_async_generator(_enter_graph)),
+        Target("langgraph.pregel._loop", "PregelLoop._first", observe(on_graph_begun), optional=True),
+        Target("langgraph.pregel._loop", "PregelLoop._suppress_interrupt", observe(on_graph_left)),
+        Target(
+            "langchain.agents.middleware.human_in_the_loop",
+            "HumanInTheLoopMiddleware._process_decision",
+            around(enter_decision),
+            optional=True,
+        ),
         Target(
             "langchain.agents.structured_output",
             "OutputToolBinding.parse",
@@ -318,7 +435,8 @@ LANGCHAIN = Framework(
             optional=True,
         ),
     ),
-    covers="agents, graphs, tools, parallel calls, retries, streaming, structured output, nested agents",
+    covers="agents, graphs, tools, parallel calls, retries, streaming, structured output, nested agents, "
+    "interrupts and approvals",
     limits=(
         Limit(
             "streamed malformed arguments",

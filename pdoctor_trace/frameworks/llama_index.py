@@ -4,7 +4,8 @@ Single agents and `AgentWorkflow` are workflows whose step `call_tool` runs one 
 tools included; it never raises for a failing tool but hands out the exception in the tool's output.
 `parse_agent_output` has the model's message with all its calls. `run` only starts the workflow: the run
 ends with the task behind the handler it gives. `tools.calling` runs what `predict_and_call` asks for
-outside any agent.
+outside any agent. A tool that waits for an event, a person's answer mostly, is left and begun anew when that
+comes, in the same run; one that is ended meanwhile is paused.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
+    INPUT,
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
@@ -29,6 +31,7 @@ from pdoctor_trace.adapter import (
     around,
     around_async,
     claim,
+    field,
     guarded,
     observe,
     outcome,
@@ -47,10 +50,10 @@ class _StepCall(Call):
         _close(self, result.tool_output)
 
     def raised(self, error: BaseException) -> None:
-        self.fail(error)
         if type(error).__name__ == "WaitingForEvent":
-            # Control flow, not failure: the step waits for a person and runs again.
-            self.executed, self.error, self.kind = False, None, None
+            self.withdraw()
+            return
+        self.fail(error)
         self.close()
 
 
@@ -102,7 +105,12 @@ class _HandlerVisit(RunVisit):
         task.add_done_callback(lambda done: guarded(self._task_done, done))
 
     def _task_done(self, task: Any) -> None:
-        self.end(None if task.cancelled() else task.exception())
+        error = None if task.cancelled() else task.exception()
+        left = error is None or type(error).__name__ == "WorkflowCancelledByUser"
+        if left and self.run.state.withdrawn:
+            self.run.wait_for(INPUT)
+            error = None
+        self.end(error)
 
 
 def _close(call: Call, output: Any) -> None:
@@ -112,10 +120,9 @@ def _close(call: Call, output: Any) -> None:
         return
     error = getattr(output, "exception", None)
     if error is None:
-        call.executed = not output.content.endswith("not found. Please select a tool that is available.")
-        call.fail(output.content, TOOL_RAISED if call.executed else UNKNOWN_TOOL)
+        unknown = output.content.endswith("not found. Please select a tool that is available.")
+        call.fail(output.content, UNKNOWN_TOOL if unknown else TOOL_RAISED)
     elif _refused(error):
-        call.executed = False
         call.fail(error, BAD_ARGUMENTS)
     else:
         call.fail(error)
@@ -135,6 +142,11 @@ def _refused(error: BaseException) -> bool:
 
 def _enter_step(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call:
     asked = kwargs["ev"] if "ev" in kwargs else args[1]
+    run = run_here(SOURCE)
+    waiting = None if run is None else run.withdrawn_call(asked.tool_id, asked.tool_name)
+    if isinstance(waiting, _StepCall):
+        waiting.start_ns = time.time_ns()
+        return waiting
     kept = arguments(asked.tool_kwargs)
     call = _StepCall(SOURCE, asked.tool_name, kept, call_id=asked.tool_id)
     if call.run is not None:
@@ -164,6 +176,8 @@ def _on_reply(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None
     if run is None:
         return
     output = kwargs["ev"] if "ev" in kwargs else args[1]
+    agent_name = getattr(output, "current_agent_name", None)
+    run.turn_of = agent_name if type(agent_name) is str else run.turn_of
     has_text = bool((output.response.content or "").strip())
     turn, now = run.state.next_turn(), time.time_ns()
     for asked in output.tool_calls:
@@ -176,7 +190,14 @@ def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     if context is not None and context.is_running:
         return None  # an answer to a waiting run, which is open already
     name = getattr(agent, "name", None)
-    run = OpenRun(SOURCE, agent=name if type(name) is str else None, query=_query(args, kwargs), quiet=True)
+    session = field(kwargs.get("memory"), "session_id")
+    run = OpenRun(
+        SOURCE,
+        agent=name if type(name) is str else None,
+        query=_query(args, kwargs),
+        conversation=session if type(session) is str else None,
+        quiet=True,
+    )
     return _HandlerVisit(run)
 
 
@@ -216,7 +237,8 @@ LLAMA_INDEX = Framework(
         Target(_CALLING, "call_tool", around(_enter_direct)),
         Target(_CALLING, "acall_tool", around_async(_enter_direct)),
     ),
-    covers="FunctionAgent, ReActAgent, AgentWorkflow, hand-overs, streaming, predict_and_call, nested agents",
+    covers="FunctionAgent, ReActAgent, AgentWorkflow, hand-overs, streaming, predict_and_call, "
+    "nested agents, tools that wait for an event",
     limits=(
         Limit(
             "repaired arguments", "malformed arguments are repaired by LlamaIndex before anyone can see them"

@@ -11,20 +11,21 @@ from __future__ import annotations
 from typing import Any
 
 from pdoctor_trace.adapter import (
-    TOOL_RAISED,
+    MCP_METHOD,
     Call,
     Framework,
     Limit,
+    Reading,
     Target,
     Visit,
     arguments,
     around_async,
+    around_of,
     claim,
     current,
-    outcome,
 )
 
-SOURCE = "mcp"
+SOURCE, CALLED = "mcp", "tools/call"
 
 
 class _McpCall(Call):
@@ -33,12 +34,7 @@ class _McpCall(Call):
     __slots__ = ()
 
     def returned(self, result: Any) -> None:
-        problem = _problem(result)
-        if problem is not None:
-            self.fail(problem, TOOL_RAISED)
-            self.close()
-            return
-        self.close(outcome(_content(result)))
+        self.ended(_read(result))
 
 
 class _Enriching(Visit):
@@ -49,57 +45,47 @@ class _Enriching(Visit):
     def __init__(self, outer: Call) -> None:
         super().__init__(current())
         self.outer = outer
+        outer.tell(MCP_METHOD, CALLED)
 
     def returned(self, result: Any) -> None:
-        self.outer.inner_error = _problem(result)
-
-
-class _Claimed(Visit):
-    """A raw loop's model asked for this call."""
-
-    __slots__ = ("exact",)
-
-    def __init__(self, exact: Any) -> None:
-        super().__init__(exact.frame)
-        self.exact = exact
-
-    def returned(self, result: Any) -> None:
-        problem = _problem(result)
-        if problem is None:
-            self.exact.returned(_content(result))
-        else:
-            self.exact.failed(problem)
-
-    def raised(self, error: BaseException) -> None:
-        self.exact.raised(error)
+        self.outer.inner_error = _read(result).error
 
 
 def _enter(session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     tool = args[0] if args else kwargs["name"]
     given = (args[1] if len(args) > 1 else kwargs.get("arguments")) or {}
-    frame = current()
-    outer = frame.call if frame is not None else None
-    if outer is not None and outer.tool == tool:
+    outer = around_of(current(), tool, lambda: arguments(given))
+    if outer is not None:
         return None if outer.source == SOURCE else _Enriching(outer)
-    claimed = claim(None, tool, given)
+    claimed = claim(None, tool, given, _read, way=True)
     if claimed is not None:
-        return _Claimed(claimed)
-    return _McpCall(SOURCE, tool, arguments(given))
+        if claimed.frame is not None and claimed.frame.call is not None:
+            claimed.frame.call.tell(MCP_METHOD, CALLED)
+        return claimed
+    call = _McpCall(SOURCE, tool, arguments(given))
+    call.tell(MCP_METHOD, CALLED)
+    return call
 
 
-def _problem(result: Any) -> str | None:
-    """Text of a result that is flagged as an error (2.x and 1.x spelling), else None."""
-    if not getattr(result, "is_error", getattr(result, "isError", False)):
-        return None
-    return "\n".join(_texts(result)) or "the tool reported an error"
+def _read(result: Any) -> Reading:
+    """Its content, or its text where it is flagged as an error (2.x and 1.x spelling)."""
+    if getattr(result, "is_error", getattr(result, "isError", False)):
+        return Reading(None, "\n".join(_texts(result)) or "the tool reported an error")
+    return Reading(_content(result))
 
 
 def _content(result: Any) -> Any:
     structured = getattr(result, "structured_content", getattr(result, "structuredContent", None))
     if structured is not None:
         return structured
-    texts = _texts(result)
-    return texts[0] if len(texts) == 1 else texts
+    said = [_said(part) for part in getattr(result, "content", None) or ()]
+    return said[0] if len(said) == 1 else said
+
+
+def _said(part: Any) -> str:
+    """The text of a part of a result; of an image or anything else what it is."""
+    text = getattr(part, "text", None)
+    return text if isinstance(text, str) else f"<{getattr(part, 'type', 'part')}>"
 
 
 def _texts(result: Any) -> list[str]:

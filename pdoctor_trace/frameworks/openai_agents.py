@@ -6,19 +6,26 @@ place where the default error handling still shows the exception. Both are impor
 patched wherever a module holds them. Requests and tools are read where a reply is processed, before an
 unknown tool makes the SDK give up the whole turn. Tracing processors are left alone: they see neither
 the query nor unknown tools, and vanish when the host disables that tracing.
+
+A run that waits for approvals returns like any other; what goes on with it is the state made of its result,
+maybe read from a text in another process. Both hold the model's replies, which say which run it is.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from hashlib import sha256
 from typing import Any
 
 from pdoctor_trace.adapter import (
+    APPROVAL,
     BAD_ARGUMENTS,
     Attempt,
     Call,
     CallFrame,
     Framework,
+    InRun,
     Limit,
     OpenRun,
     Request,
@@ -29,6 +36,7 @@ from pdoctor_trace.adapter import (
     around,
     around_async,
     current,
+    decided,
     field,
     guarded,
     new_call,
@@ -39,6 +47,15 @@ from pdoctor_trace.adapter import (
 )
 
 SOURCE = "openai_agents"
+
+
+class _Run(OpenRun):
+    """A run of the SDK."""
+
+    __slots__ = ("resolving",)
+
+    resolving: bool
+    """Whether the SDK sorts a reply once more that it has processed before the pause."""
 
 
 class _ToolVisit(Visit):
@@ -53,14 +70,15 @@ class _ToolVisit(Visit):
 
     def returned(self, result: Any) -> None:
         call = self.call
-        call.executed = call.attempts > 0 and call.kind != BAD_ARGUMENTS
+        if _waits(result) or call.span_id in call.state.waiting:
+            call.withdraw()
+            return
         if type_name(result).endswith(".FunctionToolResult"):  # instead of a result: what was not approved
             result = field(result, "output", result)
         call.close(None if call.error is not None else outcome(result))
 
     def raised(self, error: BaseException) -> None:
         call = self.call
-        call.executed = call.attempts > 0 and call.kind != BAD_ARGUMENTS
         if call.error is None:
             call.fail(error)
         call.close()
@@ -75,16 +93,76 @@ class _Body(Attempt):
         pass
 
 
-class _StreamedVisit(RunVisit):
+class _RunVisit(RunVisit):
+    """A run, which may end because a person has to approve of calls."""
+
+    __slots__ = ()
+
+    def returned(self, result: Any) -> None:
+        if field(result, "interruptions", None):
+            self.run.wait_for(APPROVAL, _token(result, result.raw_responses, result.input))
+        self.end(None)
+
+
+class _StreamedVisit(_RunVisit):
     """A streamed run returns at once; it ends with its background task."""
 
     __slots__ = ()
 
     def returned(self, result: Any) -> None:
-        result.run_loop_task.add_done_callback(lambda task: guarded(self._task_done, task))
+        result.run_loop_task.add_done_callback(lambda task: guarded(self._task_done, task, result))
 
-    def _task_done(self, task: Any) -> None:
-        self.end(None if task.cancelled() else task.exception())
+    def _task_done(self, task: Any, result: Any) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            super().returned(result)
+        else:
+            self.end(error)
+
+
+class _ResolveVisit(InRun[_Run]):
+    """The turn that was interrupted is gone on with: nothing new is asked for."""
+
+    __slots__ = ()
+
+    def __init__(self, run: _Run) -> None:
+        super().__init__(run)
+        run.resolving = True
+
+    def returned(self, result: Any) -> None:
+        self.run.resolving = False
+
+    def raised(self, error: BaseException) -> None:
+        self.run.resolving = False
+
+
+class _HandoffVisit(Visit):
+    """An agent hands over to another by a call of the model."""
+
+    __slots__ = ("call", "ignored", "run", "to")
+
+    def __init__(self, run: _Run, handoffs: Any) -> None:
+        first, *others = handoffs
+        self.run, self.to = run, first.handoff.agent_name
+        self.call, *self.ignored = [_handoff_call(one) for one in (first, *others)]
+        super().__init__(CallFrame(self.call, in_body=False))
+
+    def returned(self, result: Any) -> None:
+        self._others()
+        self.call.close(outcome({"assistant": self.to}))
+        if type(self.to) is str:
+            self.run.turn_of = self.to
+
+    def raised(self, error: BaseException) -> None:
+        self._others()
+        self.call.fail(error)
+        self.call.close()
+
+    def _others(self) -> None:
+        """One reply hands over once; the SDK ignores the rest."""
+        for call in self.ignored:
+            call.not_started()
+            call.close()
 
 
 def _enter_tool(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -119,12 +197,51 @@ def _on_handled_error(instance: Any, args: tuple[Any, ...], kwargs: dict[str, An
         frame.call.fail(error, _kind(error))
 
 
+def _enter_resolve(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    run = run_here(SOURCE, _Run)
+    if run is None:
+        return None
+    _take_turn(run, field(kwargs.get("bindings"), "public_agent"))
+    return _ResolveVisit(run)
+
+
+def _take_turn(run: _Run, agent: Any) -> None:
+    name = field(agent, "name")
+    run.turn_of = name if type(name) is str else run.turn_of
+
+
+def _enter_handoffs(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    run = run_here(SOURCE, _Run)
+    return None if run is None else _HandoffVisit(run, kwargs["run_handoffs"])
+
+
+def _handoff_call(asked: Any) -> Call:
+    arguments, _ = argument_text(asked.tool_call.arguments)
+    name, call_id = asked.tool_call.name, asked.tool_call.call_id
+    call = Call(SOURCE, name, arguments, call_id=call_id, description=asked.handoff.tool_description)
+    call.take_up()
+    return call
+
+
+def _on_rejection(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """A person has said no to a call, which then never comes to run."""
+    frame, run, asked = current(), run_here(SOURCE), kwargs.get("tool_call")
+    if asked is None or frame is None or frame.call is not None or run is None:
+        return
+    if type(asked).__name__ == "ResponseFunctionToolCall":
+        arguments, _ = argument_text(asked.arguments)
+        decided(run, asked.call_id, asked.name, arguments, None)
+
+
 def _on_reply(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    run = run_here(SOURCE)
+    run = run_here(SOURCE, _Run)
     if run is None:
         return
-    run.offer((tool.name, getattr(tool, "description", None)) for tool in kwargs["all_tools"])
-    run.pseudo_tools.update(handoff.tool_name for handoff in kwargs["handoffs"])
+    run.offer(_offer(tool) for tool in kwargs["all_tools"])
+    run.offer((one.tool_name, one.tool_description, one.input_json_schema) for one in kwargs["handoffs"])
+    _take_turn(run, kwargs.get("agent"))
+    if run.resolving:
+        return
     output = kwargs["response"].output
     has_text = any(getattr(item, "type", None) == "message" for item in output)
     turn, now = run.state.next_turn(), time.time_ns()
@@ -134,8 +251,12 @@ def _on_reply(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
             run.request(Request(item.call_id, item.name, arguments, turn, has_text, now, well_formed))
 
 
+def _offer(tool: Any) -> tuple[str, str | None, Any]:
+    return tool.name, getattr(tool, "description", None), field(tool, "params_json_schema")
+
+
 def _enter_run(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
-    return RunVisit(_open(args, kwargs))
+    return _RunVisit(_open(args, kwargs))
 
 
 def _enter_streamed(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -146,7 +267,55 @@ def _open(args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpenRun:
     agent = args[0] if args else kwargs["starting_agent"]
     given = args[1] if len(args) > 1 else kwargs.get("input")
     name = agent.name if type(agent.name) is str else None
-    return OpenRun(SOURCE, agent=name, query=_query(given), quiet=True)
+    run = _Run(
+        SOURCE,
+        agent=name,
+        query=_query(given),
+        quiet=True,
+        conversation=_conversation(kwargs),
+        resumes=_resumes(given),
+    )
+    run.resolving = False
+    return run
+
+
+def _conversation(options: dict[str, Any]) -> str | None:
+    """The session that the SDK keeps, or the conversation that the provider keeps."""
+    named = field(options.get("session"), "session_id", None) or options.get("conversation_id")
+    return named if type(named) is str else None
+
+
+def _resumes(given: Any) -> str | None:
+    """Token of the run that a state was made of, where it waited for approvals."""
+    if not type_name(given).endswith(".RunState") or not field(
+        field(given, "_current_step"), "interruptions"
+    ):
+        return None
+    return _token(given, given._model_responses, given._original_input)
+
+
+def _token(holder: Any, responses: Any, given: Any) -> str:
+    """Digest of what the models of a run have asked for so far, which is in its result and in its state."""
+    trace = field(field(holder, "_trace_state", None), "trace_id", None)
+    digest = sha256()
+    for text in (trace, _query(given), *_asked(responses)):
+        digest.update(text.encode("utf-8", "replace") if type(text) is str else b"")
+        digest.update(b"\0")
+    return f"{SOURCE}:{digest.hexdigest()[:32]}"
+
+
+def _asked(responses: Any) -> Iterator[Any]:
+    for response in responses:
+        yield response.response_id
+        for item in response.output:
+            if getattr(item, "type", None) == "function_call":
+                yield from (item.call_id, item.name, item.arguments)
+
+
+def _waits(result: Any) -> bool:
+    """Whether what came instead of a tool's result says that a person has to approve of the call."""
+    item = field(result, "run_item") if type_name(result).endswith(".FunctionToolResult") else None
+    return type_name(item).endswith(".ToolApprovalItem")
 
 
 def _query(given: Any) -> str | None:
@@ -169,9 +338,9 @@ def _kind(error: BaseException) -> str | None:
     return BAD_ARGUMENTS if type(error).__name__ == "ModelBehaviorError" else None
 
 
-_EXECUTION = "agents.run_internal.tool_execution"
+_EXECUTION, _TURN = "agents.run_internal.tool_execution", "agents.run_internal.turn_resolution"
 _BODY, _HANDLED = around_async(_enter_body), observe(_on_handled_error)
-_REPLY = observe(_on_reply)
+_REPLY, _RESOLVE = observe(_on_reply), around_async(_enter_resolve)
 
 OPENAI_AGENTS = Framework(
     name=SOURCE,
@@ -184,12 +353,17 @@ OPENAI_AGENTS = Framework(
         Target(_EXECUTION, "_invoke_function_tool_with_metadata", _BODY),
         Target("agents.tool", "maybe_invoke_function_tool_failure_error_function", _HANDLED, optional=True),
         Target(_EXECUTION, "maybe_invoke_function_tool_failure_error_function", _HANDLED),
-        Target("agents.run_internal.turn_resolution", "process_model_response", _REPLY),
+        Target(_TURN, "process_model_response", _REPLY),
         Target("agents.run_internal.run_loop", "process_model_response", _REPLY),
+        Target("agents.run", "resolve_interrupted_turn", _RESOLVE, optional=True),
+        Target("agents.run_internal.run_loop", "resolve_interrupted_turn", _RESOLVE, optional=True),
+        Target(_TURN, "resolve_approval_rejection_message", observe(_on_rejection), optional=True),
+        Target(_TURN, "execute_handoffs", around_async(_enter_handoffs), optional=True),
         Target("agents.run", "AgentRunner.run", around_async(_enter_run)),
         Target("agents.run", "AgentRunner.run_streamed", around(_enter_streamed)),
     ),
-    covers="function tools, run, run_sync, run_streamed, agents as tools, hand-overs, handled errors",
+    covers="function tools, run, run_sync, run_streamed, agents as tools, hand-overs, handled errors, "
+    "approvals, sessions",
     limits=(
         Limit(
             "built-in tools",

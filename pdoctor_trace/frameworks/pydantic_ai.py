@@ -2,7 +2,8 @@
 
 `ToolManager.execute_tool_call` is reached by every requested call, also by unknown tools and by arguments
 that failed validation; only where the retry budget is used up it is not, and the request alone is seen.
-Every entry point opens `Agent.iter`, so that is the run.
+Every entry point opens `Agent.iter`, so that is the run. One that ends with deferred calls is paused; the
+run that brings their results along goes on with it: the messages hold the framework's id of the run before.
 """
 
 from __future__ import annotations
@@ -11,25 +12,34 @@ import time
 from typing import Any
 
 from pdoctor_trace.adapter import (
+    APPROVAL,
     BAD_ARGUMENTS,
+    INPUT,
+    OTHER,
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
     Framework,
+    HistoryAnswer,
     InRun,
     Limit,
     OpenRun,
+    Reading,
     Request,
     RunVisit,
     Target,
     Visit,
     Wrapper,
+    answered,
     argument_text,
     arguments,
     around_async,
+    decided,
     enter_frame,
+    field,
     guarded,
     leave,
+    not_executed,
     observe,
     recording,
     run_here,
@@ -47,7 +57,9 @@ class _ToolCall(Call):
     """Why no tool can run: unknown tool, bad arguments."""
 
     def raised(self, error: BaseException) -> None:
-        self.executed = self.refused is None
+        if type(error).__name__ in ("ApprovalRequired", "CallDeferred"):
+            self.withdraw()
+            return
         cause = error.__cause__ if type(error).__name__ == "ToolRetryError" else None
         self.fail(cause or error, self.refused or (TOOL_RAISED if cause is not None else None))
         self.close()
@@ -60,7 +72,8 @@ class _PrepareVisit(InRun[OpenRun]):
 
     def returned(self, result: Any) -> None:
         parameters = result[0].model_request_parameters
-        self.run.offer((tool.name, tool.description) for tool in parameters.function_tools)
+        tools = parameters.function_tools
+        self.run.offer((tool.name, tool.description, field(tool, "parameters_json_schema")) for tool in tools)
         self.run.pseudo_tools.update(tool.name for tool in parameters.output_tools)
 
 
@@ -69,12 +82,14 @@ class _TracedRun:
 
     def __init__(self, wrapped: Any, visit: RunVisit) -> None:
         self._wrapped, self._visit = wrapped, visit
-        self._token: Any = None
+        self._token = self._run = None
 
     async def __aenter__(self) -> Any:
         self._token = enter_frame(self._visit.frame)
         try:
-            return await self._wrapped.__aenter__()
+            self._run = run = await self._wrapped.__aenter__()
+            guarded(_name_conversation, self._visit.run, run)
+            return run
         except BaseException as error:
             leave(self._token)
             guarded(self._visit.raised, error)
@@ -91,6 +106,7 @@ class _TracedRun:
 
     def _left(self, error: BaseException | None) -> None:
         leave(self._token)
+        guarded(_wait, self._visit.run, self._run)
         guarded(self._visit.end, error)
 
     def __getattr__(self, name: str) -> Any:
@@ -119,7 +135,11 @@ def _enter_tool(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 def _enter_prepare(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     run = run_here(SOURCE)
-    return None if run is None else _PrepareVisit(run)
+    if run is None:
+        return None
+    if run.has_requests:
+        guarded(_take_answers, run, node.request)
+    return _PrepareVisit(run)
 
 
 def _on_reply(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -146,9 +166,83 @@ def _traced_iter() -> Wrapper:
 
 
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> RunVisit:
-    given = args[0] if args else kwargs.get("user_prompt")
+    given, results = args[0] if args else kwargs.get("user_prompt"), kwargs.get("deferred_tool_results")
     name = agent.name if type(agent.name) is str else None
-    return RunVisit(OpenRun(SOURCE, agent=name, query=_query(given), quiet=True))
+    if results is None:
+        return RunVisit(OpenRun(SOURCE, agent=name, query=_query(given), quiet=True))
+    asked = _last_reply(kwargs.get("message_history"))
+    resumes = _token(getattr(asked, "run_id", None))
+    run = OpenRun(SOURCE, agent=name, query=_query(given), quiet=True, resumes=resumes)
+    guarded(_take_results, run, asked, results)
+    return RunVisit(run)
+
+
+def _token(run_id: Any) -> str | None:
+    return f"{SOURCE}:{run_id}" if type(run_id) is str else None
+
+
+def _last_reply(messages: Any) -> Any:
+    """The newest message of a model."""
+    return next((message for message in reversed(messages or ()) if message.kind == "response"), None)
+
+
+def _name_conversation(run: OpenRun, agent_run: Any) -> None:
+    named = agent_run.conversation_id
+    run.conversation = named if type(named) is str else None
+
+
+def _wait(run: OpenRun, agent_run: Any) -> None:
+    """A run that gave deferred calls waits for their results."""
+    result = getattr(agent_run, "result", None)
+    output: Any = getattr(result, "output", None)
+    if type(output).__name__ != "DeferredToolRequests":
+        return
+    questions = "question" in (getattr(output, "_kinds", None) or {}).values()
+    run.wait_for(APPROVAL if output.approvals else INPUT if questions else OTHER, _token(agent_run.run_id))
+
+
+def _take_results(run: OpenRun, asked: Any, results: Any) -> None:
+    """What was decided meanwhile about the calls that the run waited for, and what came of them elsewhere."""
+    for part in asked.parts:
+        if part.part_kind != "tool-call":
+            continue
+        approved = results.approvals.get(part.tool_call_id)
+        if approved is False or type(approved).__name__ == "ToolDenied":
+            said = None
+        elif part.tool_call_id in results.calls:
+            said = _read(results.calls[part.tool_call_id])
+        else:
+            continue
+        kept, _ = argument_text(part.args)
+        decided(run, part.tool_call_id, part.tool_name, kept, said)
+
+
+def _take_answers(run: OpenRun, request: Any) -> None:
+    """What a handler of the host has decided within the run about calls that no tool took up."""
+    for part in request.parts:
+        if part.part_kind not in ("tool-return", "retry-prompt"):
+            continue
+        outcome = getattr(part, "outcome", None)
+        if outcome == "denied":
+            asked = run.take_request(part.tool_call_id, part.tool_name, early=False)
+            if asked is not None:
+                not_executed(asked, SOURCE, run)
+        elif outcome != "interrupted":
+            answered(run, HistoryAnswer(part.tool_call_id, part.tool_name, None, _read(part)))
+
+
+def _read(result: Any) -> Reading:
+    """What the host, or somebody for it, says that a call gave."""
+    kind = type(result).__name__
+    if kind == "ToolReturn":
+        return Reading(result.return_value)
+    if kind == "ToolReturnPart":
+        failed = getattr(result, "outcome", None) in ("failed", "retried")
+        return Reading(result.content, str(result.content) if failed else None)
+    if kind in ("ModelRetry", "ToolFailed", "RetryPromptPart"):
+        said = getattr(result, "message", None) or getattr(result, "content", None)
+        return Reading(said, said if type(said) is str else "error")
+    return Reading(result)
 
 
 def _query(given: Any) -> str | None:
@@ -172,9 +266,9 @@ PYDANTIC_AI = Framework(
         Target(_GRAPH, "ModelRequestNode._finish_handling", observe(_on_reply)),
         Target("pydantic_ai.agent", "Agent.iter", _traced_iter()),
     ),
-    covers="run, run_sync, run_stream, iter, unknown tools, failed validation, output tools, nested agents",
+    covers="run, run_sync, run_stream, iter, unknown tools, failed validation, output tools, nested agents, "
+    "deferred tools and approvals",
     limits=(
-        Limit("deferred tools", "deferred and approval-required tools are seen as requested only"),
         Limit(
             "streamed text",
             "`run_stream` takes text beside calls for the output, and whose text it was is not known",

@@ -28,6 +28,7 @@ from pdoctor_trace.adapter import (
     around_async_generator,
     claim,
     current,
+    field,
     outcome,
     run_here,
 )
@@ -57,15 +58,11 @@ class _CallVisit(Visit):
 
     def returned(self, result: Any) -> None:
         call = self.call
-        if call.attempts == 0:
-            call.executed = False
-            if self.refused is not None:
-                call.fail(*self.refused)
+        if call.attempts == 0 and self.refused is not None:
+            call.fail(*self.refused)
         call.close(self.result)
 
     def raised(self, error: BaseException) -> None:
-        if self.call.attempts == 0:
-            self.call.executed = False
         if self.call.error is None:
             self.call.fail(error)
         self.call.close()
@@ -94,10 +91,6 @@ class _Body(Attempt):
         super().returned(result)
         self.outer.result = outcome(getattr(result, "value", result))
 
-    def raised(self, error: BaseException) -> None:
-        super().raised(error)
-        self.call.executed = self.call.kind != BAD_ARGUMENTS
-
 
 class _DirectCall(Call):
     """A function that the host invokes itself."""
@@ -109,7 +102,6 @@ class _DirectCall(Call):
 
     def raised(self, error: BaseException) -> None:
         self.fail(error, _kind(error))
-        self.executed = self.kind != BAD_ARGUMENTS
         self.close()
 
 
@@ -184,10 +176,22 @@ def _enter_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     return _DirectCall(SOURCE, name, arguments(named), description=function.description)
 
 
+class _ThreadVisit(RunVisit):
+    """A run; where the caller brought no thread, the answer has the one that was made for it."""
+
+    __slots__ = ()
+
+    def returned(self, result: Any) -> None:
+        self.run.conversation = self.run.conversation or _thread(getattr(result, "thread", None))
+        super().returned(result)
+
+
 def _enter_agent(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     given = args[0] if args else kwargs.get("messages")
     name = agent.name if type(agent.name) is str else None
-    return _visit(kwargs.get("kernel") or agent.kernel, _query(given), name)
+    visit = _visit(kwargs.get("kernel") or agent.kernel, _query(given), name)
+    visit.run.conversation = _thread(kwargs.get("thread"))
+    return visit
 
 
 def _enter_service(service: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
@@ -199,12 +203,18 @@ def _enter_service(service: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return _visit(kernel, _query(history.messages), None)
 
 
-def _visit(kernel: Any, query: str | None, agent: str | None) -> Visit:
+def _visit(kernel: Any, query: str | None, agent: str | None) -> RunVisit:
     run = _Run(SOURCE, agent=agent, query=query, quiet=True)
     run.reply, run.turn = None, 0
     functions = kernel.get_full_list_of_function_metadata()
     run.offer((function.fully_qualified_name, function.description) for function in functions)
-    return RunVisit(run)
+    return _ThreadVisit(run)
+
+
+def _thread(thread: Any) -> str | None:
+    """The id of an agent's thread, which it has from its first use on."""
+    named = field(field(thread, "__pydantic_private__"), "_id") or field(thread, "_id")
+    return named if type(named) is str else None
 
 
 def _query(given: Any) -> str | None:

@@ -76,10 +76,8 @@ class _AskedCall(Call):
 
     def raised(self, error: BaseException) -> None:
         if not self.known:
-            self.executed = False
             self.fail(error, UNKNOWN_TOOL)
         elif type(error).__name__ == "AgentToolCallError":
-            self.executed = False
             self.fail(error.__cause__ or error, BAD_ARGUMENTS)
         elif error.__cause__ is not None and type(error).__name__ == "AgentToolExecutionError":
             self.fail(error.__cause__)
@@ -94,8 +92,7 @@ class _CodeCall(Call):
     __slots__ = ()
 
     def raised(self, error: BaseException) -> None:
-        self.executed = not _refused(error)
-        self.fail(error, None if self.executed else BAD_ARGUMENTS)
+        self.fail(error, BAD_ARGUMENTS if _refused(error) else None)
         self.close()
 
 

@@ -4,15 +4,21 @@
 the span. Its last event holds the result and the exception; the span ends with that event, because the
 generator may be left lying about afterwards. What the model asked for is read where a reply's tools are about
 to run, and malformed arguments where the stream of the reply is put together: later they are just empty.
+
+An agent keeps its interrupts, in its session too; their ids say which run goes on. Swarms and graphs are runs
+around those of their agents.
 """
 
 from __future__ import annotations
 
 import time
+from hashlib import sha256
 from typing import Any
 
 from pdoctor_trace.adapter import (
+    APPROVAL,
     BAD_ARGUMENTS,
+    INPUT,
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Call,
@@ -28,6 +34,7 @@ from pdoctor_trace.adapter import (
     argument_text,
     arguments,
     around_async_generator,
+    field,
     observe,
     outcome,
     run_here,
@@ -45,6 +52,23 @@ class _Run(OpenRun):
     malformed: dict[str, str]
 
 
+class _RunVisit(RunVisit):
+    """A run of an agent, a swarm or a graph, which may end because it was interrupted."""
+
+    __slots__ = ("runner",)
+
+    def __init__(self, run: OpenRun, runner: Any) -> None:
+        super().__init__(run)
+        self.runner = runner
+
+    def returned(self, result: Any) -> None:
+        token = _token(self.runner)
+        if token is not None:
+            asked = any(":before" in one for one in self.runner._interrupt_state.interrupts)
+            self.run.wait_for(APPROVAL if asked else INPUT, token)
+        self.end(None)
+
+
 class _ToolVisit(Visit):
     """One requested call from its first to its last event."""
 
@@ -58,15 +82,14 @@ class _ToolVisit(Visit):
     def event(self, event: Any) -> None:
         """Of all events only the result and a cancellation say something about the call."""
         if type(event).__name__ == "ToolCancelEvent":
-            self.call.executed = False
+            self.call.not_started()
         elif hasattr(event, "tool_result") and not self.closed:
             self._finish(event.tool_result, getattr(event, "exception", None))
 
     def returned(self, result: Any) -> None:
         """No result at all: the tool waits for a person."""
         if not self.closed:
-            self.call.executed = False
-            self.call.close()
+            self.call.withdraw()
 
     def raised(self, error: BaseException) -> None:
         if not self.closed:
@@ -78,7 +101,6 @@ class _ToolVisit(Visit):
         call, content = self.call, _content(result["content"])
         if result["status"] == "error" and call.executed:
             refused = error is not None and _refused(error)
-            call.executed = self.known and not refused
             kind = UNKNOWN_TOOL if not self.known else BAD_ARGUMENTS if refused else None
             text = content if type(content) is str else "the tool reported an error"
             call.fail(error or text, kind or (TOOL_RAISED if error is None else None))
@@ -161,9 +183,9 @@ def _on_reply(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Non
     run.offer(_tools(agent))
     content = (args[1] if len(args) > 1 else kwargs["message"])["content"]
     has_text = any(isinstance(part.get("text"), str) and part["text"].strip() for part in content)
-    turn, now = run.state.next_turn(), time.time_ns()
     if agent._interrupt_state.activated:
         return
+    turn, now = run.state.next_turn(), time.time_ns()
     for asked in (part["toolUse"] for part in content if "toolUse" in part):
         if asked["name"] not in run.pseudo_tools:
             kept = arguments(asked["input"])
@@ -173,10 +195,34 @@ def _on_reply(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Non
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     prompt = args[0] if args else kwargs.get("prompt")
     name = agent.name if type(agent.name) is str else None
-    run = _Run(SOURCE, agent=name, query=_query(prompt), quiet=True)
+    session = field(field(agent, "_session_manager"), "session_id")
+    run = _Run(
+        SOURCE,
+        agent=name,
+        query=_query(prompt),
+        conversation=session if type(session) is str else None,
+        quiet=True,
+        resumes=_token(agent),
+    )
     run.malformed = {}
     run.offer(_tools(agent))
-    return RunVisit(run)
+    return _RunVisit(run, agent)
+
+
+def _enter_group(group: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    task, name = args[0] if args else kwargs.get("task"), field(group, "id")
+    run = OpenRun(
+        SOURCE, agent=name if type(name) is str else None, query=_query(task), resumes=_token(group)
+    )
+    return _RunVisit(run, group)
+
+
+def _token(runner: Any) -> str | None:
+    """What an agent, a swarm or a graph is interrupted by; None where it is not."""
+    state = runner._interrupt_state
+    if not state.activated:
+        return None
+    return f"{SOURCE}:{sha256(' '.join(sorted(state.interrupts)).encode()).hexdigest()[:32]}"
 
 
 def _tools(agent: Any) -> list[tuple[str, str | None]]:
@@ -218,6 +264,7 @@ def _refused(error: BaseException) -> bool:
     return False
 
 
+_GROUP = around_async_generator(_enter_group)
 _DECORATOR, _STREAMING = "strands.tools.decorator", "strands.event_loop.streaming"
 
 STRANDS = Framework(
@@ -230,8 +277,11 @@ STRANDS = Framework(
         Target("strands.event_loop.event_loop", "_handle_tool_execution", observe(_on_reply)),
         Target(_STREAMING, "handle_content_block_stop", observe(_on_block), optional=True),
         Target("strands.agent.agent", "Agent.stream_async", around_async_generator(_enter_run)),
+        Target("strands.multiagent.swarm", "Swarm.stream_async", _GROUP),
+        Target("strands.multiagent.graph", "Graph.stream_async", _GROUP),
     ),
-    covers="sync, invoke_async, stream_async, both executors, direct and cancelled calls, nested agents",
+    covers="sync, invoke_async, stream_async, both executors, direct and cancelled calls, nested agents, "
+    "interrupts, swarms and graphs",
     limits=(
         Limit("background tools", "a tool sent to the background is a call until it is dispatched"),
         Limit("unreadable replies", "a reply that Strands cannot read raises before there is a call"),

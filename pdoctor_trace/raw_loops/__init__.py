@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pdoctor_trace.elsewhere import HERE
+
 if TYPE_CHECKING:
     from pdoctor_trace.runs import RunState
     from pdoctor_trace.wrappers import Visit
@@ -45,9 +47,14 @@ def in_use() -> bool:
     return waits
 
 
-def claim(call_id: Any, tool: str, arguments: Any) -> Visit | None:
-    """A visit for a running tool that some raw loop's model asked for; None where none did."""
-    visit: Visit | None = _tracker.visit(call_id, tool, arguments) if _tracker.waits else None
+def claim(call_id: Any, tool: str, arguments: Any, read: Any = None, *, way: bool = False) -> Visit | None:
+    """A visit for a running tool that some raw loop's model asked for; None where none did.
+
+    `read` makes a `Reading` of what the tool's function gives; `way`: it is only the way to a tool.
+    """
+    visit: Visit | None = None
+    if _tracker.waits:
+        visit = _tracker.visit(call_id, tool, arguments, read, way)
     return visit
 
 
@@ -69,3 +76,4 @@ def end_here() -> None:
 def forget_everything() -> None:
     """In a forked child: open conversations are the parent's."""
     _tracker.clear()
+    HERE.clear()

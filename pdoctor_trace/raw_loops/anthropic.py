@@ -5,15 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from pdoctor_trace.adapter import Framework, Limit, Target
-from pdoctor_trace.capture import field
+from pdoctor_trace.calls import Reading
+from pdoctor_trace.reading import field
 from pdoctor_trace.wrappers import Visit, around, around_async
 
 from .conversations import Conversation
 from .messages import Answer, Asked, Outgoing
-from .sdk import Sink, chain, items, name, offered_tools, sdk_targets, text_of
-from .tracker import TRACKER, ExactVisit
+from .reading import answer_of, chain, items, name, offered_tools, text_of
+from .sdk import Sink, sdk_targets
+from .tracker import TRACKER
 
 SOURCE = "anthropic"
+PAUSE = "pause_turn"
+"""Why a message stops whose tools run on the provider's side, to be sent back as it is."""
 
 
 class MessageSink:
@@ -24,14 +28,14 @@ class MessageSink:
         self.message_id: str | None = None
         self.turn: int | None = None
         self.blocks: dict[Any, _Block] = {}
-        self.has_text = self.finished = self.sent = False
+        self.has_text = self.finished = self.pauses = self.sent = False
 
     def whole(self, reply: Any) -> None:
         content = items(field(reply, "content"))
         asked = [_asked(block) for block in content if field(block, "type") == "tool_use"]
         self.has_text = any((name(field(block, "text")) or "").strip() for block in content)
         self.message_id = name(field(reply, "id"))
-        self._reply(asked, final=field(reply, "stop_reason") != "pause_turn")
+        self._reply(asked, final=field(reply, "stop_reason") != PAUSE)
 
     def item(self, event: Any) -> None:
         """A call is known when its content block stops; the host may run it before the message ends."""
@@ -44,13 +48,15 @@ class MessageSink:
             self._delta(index, field(event, "delta"))
         elif kind == "content_block_stop" and index in self.blocks:
             self._send(self.blocks.pop(index))
+        elif kind == "message_delta":
+            self.pauses = field(field(event, "delta"), "stop_reason") == PAUSE
         elif kind == "message_stop":
             self.finished = True
 
     def end(self) -> None:
         for block in self.blocks.values():
             self._send(block)
-        self._reply([], final=self.finished and not self.sent)
+        self._reply([], final=self.finished and not self.sent and not self.pauses)
 
     def _start(self, index: Any, block: Any) -> None:
         if field(block, "type") == "tool_use":
@@ -133,7 +139,7 @@ def _comparable(content: Any) -> Any:
 
 
 def _content(content: Any) -> Any:
-    return text_of(content) if isinstance(content, str | list | tuple) else content
+    return answer_of(content)
 
 
 def _asked(block: Any) -> Asked:
@@ -143,30 +149,14 @@ def _asked(block: Any) -> Asked:
 # -- the SDK's own tool runner
 
 
-class _RunnerVisit(Visit):
-    """The runner executes a call: exact times, and its own word on failure."""
-
-    __slots__ = ("inner",)
-
-    def __init__(self, inner: ExactVisit) -> None:
-        super().__init__(inner.frame)
-        self.inner = inner
-
-    def returned(self, result: Any) -> None:
-        content = _content(field(result, "content"))
-        if field(result, "is_error") is True:
-            self.inner.failed(content if type(content) is str else "the tool reported an error")
-        else:
-            self.inner.returned(content)
-
-    def raised(self, error: BaseException) -> None:
-        self.inner.raised(error)
+def _read(result: Any) -> Reading:
+    """The runner's own word on failure."""
+    return Answer("", _content(field(result, "content")), field(result, "is_error") is True).reading
 
 
 def _enter_runner(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     asked = args[1] if len(args) > 1 else kwargs.get("tool_use")
-    opened = TRACKER.claim(name(field(asked, "id")), name(field(asked, "name")) or "", field(asked, "input"))
-    return None if opened is None else _RunnerVisit(ExactVisit(opened))
+    return TRACKER.visit(field(asked, "id"), name(field(asked, "name")) or "", field(asked, "input"), _read)
 
 
 _RUNNER = "anthropic.lib.tools._beta_runner"

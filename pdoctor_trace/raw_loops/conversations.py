@@ -12,11 +12,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 
-from pdoctor_trace import otel
+from pdoctor_trace import otel, semconv
 from pdoctor_trace.calls import Call
 from pdoctor_trace.runs import OpenRun, RunState, current
+from pdoctor_trace.runtime import ACTIVE
+from pdoctor_trace.same_call import same_json
 
-from .messages import Outgoing
+from .messages import Asked, Outgoing, as_kept
 
 MAX_CONVERSATIONS = 2_000
 MAX_KEYS = 10_000
@@ -28,26 +30,91 @@ Ambient = tuple[int, int]
 class OpenCall:
     """A call that was asked for and not answered yet."""
 
-    __slots__ = ("call", "conversation", "ended_ns", "executions", "result", "started_ns", "well_formed")
+    __slots__ = (
+        "asked",
+        "call",
+        "conversation",
+        "ended_ns",
+        "executions",
+        "guessed",
+        "result",
+        "started_ns",
+        "well_formed",
+    )
 
     def __init__(self, call: Call, conversation: Conversation, well_formed: bool) -> None:
         self.call, self.conversation, self.well_formed = call, conversation, well_formed
+        self.asked = call.arguments
+        """Arguments as the model wrote them."""
         self.executions = 0
+        self.guessed = False
+        """Whether the tool that ran may have been another call of the same message."""
         self.started_ns = self.ended_ns = 0
         self.result: bytes | None = None
+
+    @property
+    def call_id(self) -> str | None:
+        return self.call.call_id
+
+    @property
+    def tool(self) -> str:
+        return self.call.tool
+
+    @property
+    def arguments(self) -> bytes | None:
+        return self.asked
+
+    @property
+    def failure(self) -> str:
+        """What the tool that ran failed with."""
+        return ACTIVE.capture.message(self.call.error)
+
+    @property
+    def outcome(self) -> tuple[bytes | None, str]:
+        """What its execution came to."""
+        return self.result, self.failure
+
+    def is_asked(self, call_id: str, asked: Asked | None) -> int:
+        """How surely a history means this call: 0 = it does not, 2 = by its arguments as well."""
+        if self.call_id != call_id or (asked is not None and asked.tool != self.tool):
+            return 0
+        return 2 if asked is None or same_json(self.asked, as_kept(asked)) else 1
 
 
 class Conversation:
     """One conversation with a model: its open calls and its current run."""
 
-    __slots__ = ("ambient", "answered", "key", "last", "open", "reply_seen", "request_ns", "run", "state")
+    __slots__ = (
+        "ambient",
+        "answered",
+        "asking",
+        "body",
+        "held",
+        "key",
+        "last",
+        "left",
+        "open",
+        "reply_seen",
+        "request_ns",
+        "resumes",
+        "run",
+        "state",
+    )
 
     def __init__(self, ambient: Ambient) -> None:
-        self.ambient = ambient
+        self.ambient, self.body = ambient, body_here()
         self.run: OpenRun | None = None
         self.state: RunState | None = None
         """Of the current or latest run."""
         self.open: list[OpenCall] = []
+        self.asking: tuple[int, list[Asked]] = (-1, [])
+        """Turn and calls of the latest message that asked for any."""
+        self.held = False
+        """Whether the server may hold its history."""
+        self.left = False
+        """Whether another process went on with it, as the latest request shows."""
+        self.resumes: str | None = None
+        """Token of the part that its next run goes on from."""
         self.last: int | None = None
         self.key: str | None = None
         self.reply_seen = True
@@ -125,25 +192,33 @@ class Conversations:
         votes = self._votes(out, belongs)
         if votes:
             position = {digest: index for index, digest in enumerate(out.history)}
-            return self._all.get(max(votes, key=lambda key: self._rank(key, position, here, votes[key])))
+            ranks = {key: self._rank(key, position, here, found) for key, found in votes.items()}
+            best = max(ranks.values())
+            equal = [self._all[key] for key, rank in ranks.items() if rank == best]
+            if len(equal) > 1:
+                _mark_ambiguous(equal, {answer.call_id for answer in out.answers})
+            return equal[0]
         return self._find_by_history(out, here, belongs)
 
-    def _votes(self, out: Outgoing, belongs: Belongs) -> dict[int, int]:
-        """How many of its open calls each conversation finds answered in the request."""
-        votes: dict[int, int] = {}
+    def _votes(self, out: Outgoing, belongs: Belongs) -> dict[int, list[int]]:
+        """Of each conversation, how surely the request answers each of its open calls that it answers."""
+        votes: dict[int, list[int]] = {}
         for answer in out.answers:
-            asked = out.asked.get(answer.call_id)
             if not answer.last:
                 continue
+            asked = out.asked.get(answer.call_id)
             for call in self.waiting.get(answer.call_id, ()):
-                if belongs(call.conversation) and (asked is None or asked.tool == call.call.tool):
-                    votes[id(call.conversation)] = votes.get(id(call.conversation), 0) + 1
+                sure = call.is_asked(answer.call_id, asked) if belongs(call.conversation) else 0
+                if sure:
+                    votes.setdefault(id(call.conversation), []).append(sure)
         return votes
 
-    def _rank(self, key: int, position: dict[int, int], here: Ambient, votes: int) -> tuple[int, bool, int]:
+    def _rank(
+        self, key: int, position: dict[int, int], here: Ambient, votes: list[int]
+    ) -> tuple[int, int, bool, int]:
         conversation = self._all[key]
         shared = -1 if conversation.last is None else position.get(conversation.last, -1)
-        return shared, conversation.ambient == here, votes
+        return shared, min(votes), conversation.ambient == here, len(votes)
 
     def _find_by_history(self, out: Outgoing, here: Ambient, belongs: Belongs) -> Conversation | None:
         """The conversation whose latest request is the longest prefix of this one."""
@@ -160,6 +235,14 @@ class Conversations:
         return None
 
 
+def _mark_ambiguous(conversations: list[Conversation], call_ids: set[str]) -> None:
+    """Nothing tells which of these conversations the answers are for."""
+    for conversation in conversations:
+        for opened in conversation.open:
+            if opened.call_id in call_ids:
+                opened.call.tell(semconv.AMBIGUOUS, True)
+
+
 Belongs = Callable[[Conversation], bool]
 """Whether a conversation may be looked at."""
 
@@ -173,6 +256,21 @@ def belongs_here() -> Belongs:
     if around.case_id is not None:
         return lambda one: one.state is not None and one.state.trace_id == around.trace_id
     return lambda one: one.state is None or one.state.case_id is None
+
+
+def body_here() -> int:
+    """Span id of the call in whose tool the running code stands; 0 = in none."""
+    frame = current()
+    return frame.span_id if frame is not None and frame.in_body else 0
+
+
+def may_start_here() -> Belongs:
+    """Whether a tool that starts here may be what such a conversation's model asked for.
+
+    What another tool calls in its own body is that tool's business, unless the conversation goes on there.
+    """
+    belongs, body = belongs_here(), body_here()
+    return lambda one: belongs(one) and (not body or one.body == body)
 
 
 def ambient() -> Ambient:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pdoctor_trace.calls import Reading
+from pdoctor_trace.definitions import Offer
+from pdoctor_trace.elsewhere import token, token_of_ids
+from pdoctor_trace.runtime import argument_text
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -19,6 +24,12 @@ class Answer:
     last: bool = True
     """Whether nothing of the model's comes after it; older answers do not tell a conversation."""
 
+    @property
+    def reading(self) -> Reading:
+        """What it says of the call."""
+        text = self.content if type(self.content) is str else ""
+        return Reading(self.content, text or "the tool reported an error" if self.failed else None)
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -28,6 +39,11 @@ class Asked:
     tool: str
     arguments: Any
     """The model's text, or an object where the wire format has one."""
+
+
+def as_kept(asked: Asked) -> bytes | None:
+    """Its arguments as JSON text, by content mode."""
+    return argument_text(asked.arguments)[0]
 
 
 @dataclass(slots=True)
@@ -45,15 +61,29 @@ class Outgoing:
     """Text of the latest message of the user."""
     user_last: bool = False
     """Whether the request ends with that message."""
-    tools: list[tuple[str, str | None]] = field(default_factory=list)
+    tools: list[Offer] = field(default_factory=list)
     key: str | None = None
     """Server-held conversation that this request continues."""
     conversation: str | None = None
     """Id of the conversation, where the user gave one."""
     model: str | None = None
     has_model_items: bool = False
+    held: bool = False
+    """Whether the server may hold the history, so that a request need not show it."""
 
     @property
     def answers_last(self) -> bool:
         """Whether the request ends with tool answers: then the run goes on."""
         return any(answer.last for answer in self.answers)
+
+    def last_asked(self) -> list[Asked] | None:
+        """The calls that the answers at its end are for; None where the history does not show all of them."""
+        found = [self.asked.get(answer.call_id) for answer in self.answers if answer.last]
+        return [one for one in found if one is not None] if found and None not in found else None
+
+    def token(self) -> str | None:
+        """What the process that asked for the calls answered last left as a token."""
+        if self.held:
+            return token_of_ids(answer.call_id for answer in self.answers if answer.last)
+        asked = self.last_asked()
+        return None if asked is None else token(self.query, asked)

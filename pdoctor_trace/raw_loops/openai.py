@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from pdoctor_trace.adapter import Framework, Limit
-from pdoctor_trace.capture import field
+from pdoctor_trace.reading import field
 
 from .conversations import Conversation
 from .messages import Answer, Asked, Outgoing
 from .openai_assistants import open_run
 from .openai_responses import open_responses
-from .sdk import Sink, chain, items, name, offered_tools, sdk_targets, text_of
+from .reading import answer_of, chain, items, name, offered_tools, text_of
+from .sdk import Sink, sdk_targets
 from .tracker import TRACKER
 
 SOURCE = "openai"
@@ -121,7 +122,7 @@ def outgoing_chat(body: dict[str, Any], source: str) -> Outgoing:
 
 def _content(content: Any) -> Any:
     """A tool message's content: its text where it is text throughout, else as it stands."""
-    return text_of(content) if isinstance(content, str | list | tuple) else content
+    return answer_of(content)
 
 
 def _asked(message: Any) -> list[Asked]:
@@ -147,5 +148,16 @@ OPENAI = Framework(
         Limit("bounds", "exact times, errors and nesting need @pdoctor_trace.tool or wrap_tools"),
         Limit("unparsable replies", "malformed arguments raise inside `.parse` before there is a call"),
         Limit("sockets", "websocket and realtime sessions are not seen"),
+        Limit("plain HTTP", "nor are requests that are made without the SDK"),
+        Limit(
+            "identical calls",
+            "identical calls of one message that run in another order are told apart by their answers, and "
+            "marked ambiguous where those do not show the results",
+        ),
+        Limit(
+            "held histories",
+            "a step of another process that sends only `previous_response_id` shows no calls: whether those "
+            "of the step before ran stays unknown",
+        ),
     ),
 )

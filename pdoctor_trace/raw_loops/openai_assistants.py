@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdoctor_trace.capture import field
+from pdoctor_trace.reading import field
 
 from .conversations import Conversation
 from .messages import Answer, Asked, Outgoing
-from .sdk import Sink, items, name, offered_tools
+from .reading import items, name, offered_tools
+from .sdk import Sink
 from .tracker import TRACKER
 
 ENDED = ("completed", "failed", "cancelled", "expired", "incomplete")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdoctor_trace.capture import field
+from pdoctor_trace.reading import field
 
 from .conversations import Conversation
 from .messages import Answer, Asked, Outgoing
-from .sdk import Sink, chain, items, name, offered_tools, text_of
+from .reading import answer_of, chain, items, name, offered_tools, text_of
+from .sdk import Sink
 from .tracker import TRACKER
 
 CALLS = ("function_call", "custom_tool_call")
@@ -92,7 +93,7 @@ def open_responses(source: str, body: dict[str, Any]) -> Sink | None:
 def _outgoing(source: str, body: dict[str, Any], held_id: str | None) -> Outgoing:
     out = Outgoing(source, tools=offered_tools(body.get("tools")), model=name(body.get("model")))
     out.key = name(body.get("previous_response_id")) or held_id
-    out.conversation = held_id
+    out.conversation, out.held = held_id, True
     given = body.get("input")
     sent = [{"role": "user", "content": given}] if isinstance(given, str) else items(given)
     asked_in: dict[str, int] = {}
@@ -123,7 +124,7 @@ def _outgoing(source: str, body: dict[str, Any], held_id: str | None) -> Outgoin
 
 
 def _output(output: Any) -> Any:
-    return text_of(output) if isinstance(output, str | list | tuple) else output
+    return answer_of(output)
 
 
 def _asked(item: Any) -> Asked:

@@ -11,9 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from pdoctor_trace import chats
 from pdoctor_trace.adapter import Target
-from pdoctor_trace.capture import field
-from pdoctor_trace.runs import CURRENT, current
+from pdoctor_trace.chats import Chat, InChat, asking, asking_run, is_told
+from pdoctor_trace.harmless import guarded
+from pdoctor_trace.reading import class_names
+from pdoctor_trace.runs import CURRENT, Frame, OpenRun, current
+from pdoctor_trace.trouble import Asking
 from pdoctor_trace.wrappers import (
     Visit,
     Watcher,
@@ -23,9 +27,17 @@ from pdoctor_trace.wrappers import (
     watch_generator,
 )
 
+from .conversations import Conversation
+from .reading import name
+from .replies import reader_for
+
 
 class Sink(Protocol):
     """Follows one request: gets either the whole reply or the items of its stream."""
+
+    @property
+    def conversation(self) -> Conversation | None:
+        """The one it belongs to, where that is known."""
 
     def whole(self, reply: Any) -> None:
         """The parsed reply."""
@@ -41,50 +53,105 @@ Opener = Callable[[str, str, Any], Sink | None]
 """(method, url, body) of a request about to leave; None = of no interest."""
 
 _LINK = "_pdoctor_sink"
+_ELSEWHERE = {"Azure": "azure.ai.openai", "Bedrock": "aws.bedrock", "Vertex": "gcp.vertex_ai"}
+"""Part of the name of a client's class -> the provider behind it."""
+MODELS = ("/completions", "/responses", "/messages")
+"""Ends of the addresses that a model answers at; a thread's runs are others."""
 
 
-class _RequestVisit(Visit):
-    __slots__ = ("sink",)
+class _ReplyVisit(Visit):
+    """A reply is on its way: what it holds is for `chat` and `sink`, and whether it comes for `asking`."""
 
-    def __init__(self, sink: Sink) -> None:
+    __slots__ = ("asking", "chat", "sink")
+
+    def __init__(self, sink: Sink | None, asking: Asking | None, chat: Chat | None) -> None:
         super().__init__(CURRENT.get())
-        self.sink = sink
+        self.sink, self.asking, self.chat = sink, asking, chat
 
     def returned(self, result: Any) -> None:
-        _link(self.sink, result)
+        if _comes_later(result):
+            setattr(result, _LINK, (self.sink, self.asking, self.chat))
+            return
+        if self.chat is not None:  # before the run may end with what the sink reads
+            guarded(self.chat.whole, result)
+        if self.sink is not None:
+            self.sink.whole(result)
 
 
-def _link(sink: Sink, reply: Any) -> None:
+class _RequestVisit(_ReplyVisit):
+    """The request itself."""
+
+    __slots__ = ()
+
+    def __init__(self, sink: Sink | None, asking: Asking | None, chat: Chat | None) -> None:
+        super().__init__(sink, asking, chat)
+        if chat is not None and chat.sdk is not None and chat.run is not None:
+            self.frame = InChat(chat, chat.run, self.frame)
+
+    def returned(self, result: Any) -> None:
+        if self.asking is not None:  # a stream has answered once its first piece is there
+            self.asking.rest() if hasattr(type(result), "__stream__") else self.asking.came()
+        super().returned(result)
+
+    def raised(self, error: BaseException) -> None:
+        if self.chat is not None:
+            guarded(self.chat.end, error)
+        if self.asking is not None:
+            self.asking.failed(error)
+
+
+def _comes_later(reply: Any) -> bool:
     """A stream or raw response is watched later, anything else is the reply itself."""
     kind = type(reply)
-    if hasattr(kind, "__stream__") or (hasattr(kind, "parse") and hasattr(kind, "http_version")):
-        setattr(reply, _LINK, sink)
-    else:
-        sink.whole(reply)
+    return hasattr(kind, "__stream__") or (hasattr(kind, "parse") and hasattr(kind, "http_version"))
 
 
 class _StreamWatcher(Watcher):
-    __slots__ = ("sink",)
+    __slots__ = ("asking", "chat", "error", "has_begun", "sink")
 
-    def __init__(self, sink: Sink) -> None:
-        self.sink = sink
+    def __init__(self, sink: Sink | None, asking: Asking | None, chat: Chat | None) -> None:
+        self.sink, self.asking, self.chat, self.has_begun = sink, asking, chat, False
+        self.error: BaseException | None = None
+
+    def waits(self) -> None:
+        if self.asking is not None:
+            self.asking.wait()
 
     def item(self, item: Any) -> None:
-        self.sink.item(item)
+        self.has_begun = True
+        if self.asking is not None:
+            self.asking.came()
+        if self.chat is not None:
+            guarded(self.chat.item, item)
+        if self.sink is not None:
+            self.sink.item(item)
+
+    def raised(self, error: BaseException) -> None:
+        if issubclass(type(error), GeneratorExit):
+            return
+        self.error = error
+        if self.asking is not None:
+            self.asking.failed(error)
 
     def ended(self) -> None:
-        self.sink.end()
+        if self.chat is not None:
+            guarded(self.chat.end, self.error)
+            self.error = None
+        if self.asking is not None:
+            self.asking.rest()
+        if self.sink is not None and self.has_begun:
+            self.sink.end()
 
 
 def _begin(stream: Any) -> Watcher | None:
-    sink = vars(stream).pop(_LINK, None)
-    return None if sink is None else _StreamWatcher(sink)
+    linked = vars(stream).pop(_LINK, None)
+    return None if linked is None else _StreamWatcher(*linked)
 
 
 def _enter_parse(response: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     """The first parse of a raw response is the reply; later ones give the same again."""
-    sink = vars(response).pop(_LINK, None)
-    return None if sink is None else _RequestVisit(sink)
+    linked = vars(response).pop(_LINK, None)
+    return None if linked is None else _ReplyVisit(*linked)
 
 
 def sdk_targets(package: str, open_sink: Opener) -> tuple[Target, ...]:
@@ -92,11 +159,19 @@ def sdk_targets(package: str, open_sink: Opener) -> tuple[Target, ...]:
 
     def enter(client: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
         frame = current()
-        if frame is not None and frame.sdk_is_silent:
-            return None
         options = args[1] if len(args) > 1 else kwargs["options"]
-        sink = open_sink(options.method.lower(), options.url.split("?")[0].rstrip("/"), _body(options))
-        return None if sink is None else _RequestVisit(sink)
+        url = options.url.split("?")[0].rstrip("/")
+        silent = frame is not None and frame.sdk_is_silent
+        sink = None if silent else open_sink(options.method.lower(), url, _body(options))
+        conversation = None if sink is None else sink.conversation
+        run = None if conversation is None else conversation.run
+        if not _asks_a_model(url):
+            return None if sink is None else _RequestVisit(sink, None, None)
+        watched = asking(run)
+        behalf = run or asking_run()
+        guarded(chats.tell_whose, behalf)
+        chat = guarded(_chat, package, client, url, _body(options), behalf, frame)
+        return None if sink is None and watched is None else _RequestVisit(sink, watched, chat)
 
     client, stream = f"{package}._base_client", f"{package}._streaming"
     return (
@@ -110,60 +185,28 @@ def sdk_targets(package: str, open_sink: Opener) -> tuple[Target, ...]:
     )
 
 
+def _chat(
+    package: str, client: Any, url: str, body: dict[str, Any], run: OpenRun | None, frame: Frame | None
+) -> Chat | None:
+    """The span of this request, unless a framework's adapter or LiteLLM tells of it."""
+    reader = None if run is None or is_told(frame) else reader_for(url, body)
+    if reader is None:
+        return None
+    streamed = body.get("stream") is True
+    return chats.begin(run, _provider(package, client), name(body.get("model")), reader, streamed=streamed)
+
+
+def _provider(package: str, client: Any) -> str:
+    """Who answers, by the class of the client."""
+    names = " ".join(class_names(type(client)))
+    return next((provider for part, provider in _ELSEWHERE.items() if part in names), package)
+
+
+def _asks_a_model(url: str) -> bool:
+    return "/runs" in url if "/threads/" in url else url.endswith(MODELS)
+
+
 def _body(options: Any) -> dict[str, Any]:
     body = options.json_data if isinstance(options.json_data, dict) else {}
     extra = getattr(options, "extra_json", None)
     return {**body, **extra} if isinstance(extra, dict) else body
-
-
-# -- reading bodies and replies: dicts and SDK models alike, without running foreign code
-
-
-def items(value: Any) -> list[Any]:
-    """The elements of a list or tuple; nothing for anything else."""
-    return list(value) if isinstance(value, list | tuple) else []
-
-
-def text_of(content: Any) -> str | None:
-    """Text of a message's content, which is a string or a list of parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list | tuple):
-        texts = [field(part, "text") for part in content]
-        return "".join(text for text in texts if isinstance(text, str))
-    return None
-
-
-def name(value: Any) -> str | None:
-    """The value if it is a string: SDK sentinels for `not given` are not."""
-    return value if type(value) is str else None
-
-
-def offered_tools(tools: Any) -> list[tuple[str, str | None]]:
-    """(name, description) of the tools that a request offers, in any of the SDKs' spellings."""
-    found = []
-    for tool in items(tools):
-        described = field(tool, "function") or field(tool, "custom") or tool
-        tool_name = name(field(described, "name"))
-        if tool_name is not None:
-            found.append((tool_name, name(field(described, "description"))))
-    return found
-
-
-def chain(history: list[int], item: Any) -> None:
-    """Append the hash of the history so far and this item."""
-    history.append(hash((history[-1] if history else 0, fingerprint(item))))
-
-
-def fingerprint(value: Any, depth: int = 0) -> int:
-    """Hash of JSON-like content; strings cache theirs, so a long history costs little each time."""
-    kind = type(value)
-    if kind in (str, int, float, bool, type(None)):
-        return hash(value)
-    if depth > 8:
-        return 0
-    if kind in (list, tuple):
-        return hash(tuple(fingerprint(one, depth + 1) for one in value))
-    if kind is dict:
-        return hash(tuple((hash(key), fingerprint(one, depth + 1)) for key, one in value.items()))
-    return hash(kind)

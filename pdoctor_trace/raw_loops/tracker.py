@@ -17,26 +17,30 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import orjson
-
 from pdoctor_trace import raw_loops, runtime
-from pdoctor_trace.calls import (
-    BAD_ARGUMENTS,
-    CANCELLED,
-    EXACT,
-    INFERRED,
-    TOOL_RAISED,
-    UNKNOWN_TOOL,
-    Call,
-)
-from pdoctor_trace.runs import OpenRun, Request, RunState
+from pdoctor_trace.calls import CANCELLED, EXACT, INFERRED, Call, Reading
+from pdoctor_trace.elsewhere import HERE, token, token_of_ids
+from pdoctor_trace.machine import close_answered, close_unheard, from_history, leave_unanswered
+from pdoctor_trace.runs import OpenRun, RunState, current
+from pdoctor_trace.same_call import Request, asked_for, goes_by, same_json
 from pdoctor_trace.wrappers import Visit
 
-from .conversations import Ambient, Conversation, Conversations, OpenCall, ambient, belongs_here
-from .messages import Answer, Asked, Outgoing
+from .conversations import (
+    Ambient,
+    Conversation,
+    Conversations,
+    OpenCall,
+    ambient,
+    belongs_here,
+    may_start_here,
+)
+from .identical import settled
+from .messages import Answer, Asked, Outgoing, as_kept
+
+Read = Callable[[Any], Reading]
 
 
 class Tracker:
@@ -67,35 +71,79 @@ class Tracker:
             if conversation is None:
                 conversation = self._new()
             self._known.used(conversation)
+            elsewhere = conversation.reply_seen and self._asked_elsewhere(conversation, out)
             self._answered(conversation, out, now)
+            if elsewhere:
+                self._goes_on(conversation, out, now)
             self._turn(conversation, out, now)
+            if elsewhere:
+                self._tell_of_history(conversation, out)
             self._known.mark(conversation, out, now)
             return conversation
+
+    def _asked_elsewhere(self, conversation: Conversation, out: Outgoing) -> bool:
+        """Whether the answers at the end are to calls that another process asked a model for."""
+        last = [(answer, out.asked.get(answer.call_id)) for answer in out.answers if answer.last]
+        return bool(last) and not any(
+            HERE.knows(answer.call_id, asked) or self._open_call(conversation, answer, asked)
+            for answer, asked in last
+        )
+
+    def _goes_on(self, conversation: Conversation, out: Outgoing, now: int) -> None:
+        """A step of another process lies between: the run goes on in parts of its own."""
+        if current() is not None:  # inside a run of the host's own, which says where it begins and ends
+            return
+        if conversation.run is None:
+            conversation.resumes = out.token()
+        else:
+            conversation.resumes = self._token(conversation)
+            self._end_run(conversation, now, left=True)
+
+    def _tell_of_history(self, conversation: Conversation, out: Outgoing) -> None:
+        run = conversation.run
+        if run is None:
+            return
+        turn = run.state.next_turn()
+        for answer in out.answers:
+            asked = out.asked.get(answer.call_id) if answer.last else None
+            if asked is not None:
+                opened = self._open(conversation, asked, turn, None, time.time_ns())
+                HERE.add(asked)
+                self._drop(opened)
+                from_history(opened.call, answer.reading)
 
     def _new(self) -> Conversation:
         conversation, oldest = self._known.new(), self._known.one_too_many()
         if oldest is not None:
-            self._end_run(oldest, time.time_ns())
+            self._end_run(oldest, time.time_ns(), left=bool(oldest.open))
             self._known.forget(oldest)
         return conversation
 
     def _answered(self, conversation: Conversation, out: Outgoing, now: int) -> None:
         repeated, conversation.answered = conversation.answered, set()
+        answered: list[tuple[OpenCall, Answer]] = []
+        conversation.left = False
         for answer in out.answers:
             place = (answer.call_id, answer.asked_in)
             conversation.answered.add(place)
-            call = self._open_call(conversation, answer, out.asked.get(answer.call_id))
+            asked = out.asked.get(answer.call_id)
+            call = self._open_call(conversation, answer, asked)
             if call is None and place not in repeated and not conversation.reply_seen:
                 call = self._unread(conversation, answer, out)
             if call is not None:
-                self._close(call, answer, now)
+                conversation.left = conversation.left or (conversation.reply_seen and not answer.last)
+                if asked is not None and call.well_formed and not call.executions:
+                    call.call.ran_with(as_kept(asked))
+                self._drop(call)
+                answered.append((call, answer))
+        for call, answer in settled(answered):
+            call.call.call_id = answer.call_id
+            self._close(call, answer, now)
 
     @staticmethod
     def _open_call(conversation: Conversation, answer: Answer, asked: Asked | None) -> OpenCall | None:
-        for call in conversation.open:
-            if call.call.call_id == answer.call_id and (asked is None or asked.tool == call.call.tool):
-                return call
-        return None
+        known = [call for call in conversation.open if call.is_asked(answer.call_id, asked)]
+        return max(known, key=lambda call: call.is_asked(answer.call_id, asked), default=None)
 
     def _unread(self, conversation: Conversation, answer: Answer, out: Outgoing) -> OpenCall | None:
         """The reply was read behind the SDK's back (raw bytes): the history still shows what it asked for."""
@@ -109,13 +157,21 @@ class Tracker:
         """Start a run at the user's message; one that was still open ends there."""
         new_turn = out.user_last and not out.answers_last
         repeated = new_turn and not conversation.reply_seen
-        if conversation.run is not None and new_turn and not repeated and conversation.open:
-            self._end_run(conversation, now)
+        begins_anew = new_turn and not repeated and (conversation.open or conversation.left)
+        if conversation.run is not None and begins_anew:
+            self._end_run(conversation, now, left=conversation.left)
         if conversation.run is None and (out.tools or out.answers):
             self._end_other_cases()
             conversation.run = OpenRun(
-                out.source, query=out.query, start_ns=now, conversation=out.conversation
+                out.source,
+                query=out.query,
+                start_ns=now,
+                conversation=out.conversation,
+                resumes=conversation.resumes,
             )
+            conversation.resumes, conversation.held = None, out.held
+            if conversation.run.state.case_id is not None:  # all parts of a case have its run id
+                conversation.run.resumed = None
             conversation.run.model = out.model
             conversation.state = conversation.run.state
         if conversation.run is not None:
@@ -149,10 +205,28 @@ class Tracker:
             calls = 0
             for one in asked:
                 self._open(conversation, one, number, has_text, now)
+                self._note(conversation, one, number)
                 calls += 1
             if final and not calls:
-                self._end_run(conversation, now)
+                self._end_run(conversation, now, answered=True)
             return number
+
+    def _note(self, conversation: Conversation, asked: Asked, turn: int) -> None:
+        """This process asked for it; the calls of the latest message identify the next step."""
+        HERE.add(asked)
+        if conversation.asking[0] != turn:
+            conversation.asking = (turn, [])
+        conversation.asking[1].append(asked)
+
+    @staticmethod
+    def _token(conversation: Conversation) -> str | None:
+        """What identifies the next step, whichever process makes it."""
+        asked = conversation.asking[1]
+        if conversation.run is None or not asked:
+            return None
+        if conversation.held:
+            return token_of_ids(one.call_id for one in asked)
+        return token(conversation.run.query, asked)
 
     def text_came(self, conversation: Conversation, turn: int) -> None:
         """The message of this turn turned out to hold text as well."""
@@ -200,47 +274,52 @@ class Tracker:
 
     # -- the tool itself is seen running
 
-    def claim(self, call_id: str | None, tool: str, arguments: Any) -> OpenCall | None:
-        """The open call that a running tool executes: by id, else by name and arguments."""
+    def claim(self, call_id: str | None, tool: str, arguments: Any, way: bool = False) -> OpenCall | None:
+        """The open call that a running tool executes.
+
+        By `same_call`; else the oldest of that tool that this thread or task asked for, with other arguments.
+        """
         with self._lock:
-            candidates = self._candidates(call_id, tool)
+            candidates = self._candidates(call_id, tool, way)
             if not candidates:
                 return None
             here, given = ambient(), runtime.ACTIVE.capture.arguments(arguments)
             fresh = [call for call in candidates if not call.executions] or candidates[-1:]
-            best = max(
-                fresh,
-                key=lambda call: (_same_json(call.call.arguments, given), call.conversation.ambient == here),
-            )
-            sure = call_id is not None or _same_json(best.call.arguments, given)
-            if not sure and best.conversation.ambient != here:
-                return None
-            best.executions += 1
-            return best
+            near = [call for call in fresh if call.conversation.ambient == here]
+            far = [call for call in fresh if call.conversation.ambient != here]
+            of_the_name = (call for call in near if call.tool == tool)
+            found = asked_for([*near, *far], call_id, given) or next(of_the_name, None)
+            if found is not None:
+                found.guessed = found.guessed or (call_id is None and _has_twin(found, fresh))
+                found.executions += 1
+                found.call.ran_with(given)
+            return found
 
     def waits_for(self, call_id: str, tool: str) -> bool:
         """Whether a call of that id is open."""
         with self._lock:
             return any(one.call.tool == tool for one in self._known.waiting.get(call_id, ()))
 
-    def _candidates(self, call_id: str | None, tool: str) -> list[OpenCall]:
-        belongs = belongs_here()
+    def _candidates(self, call_id: str | None, tool: str, way: bool) -> list[OpenCall]:
+        belongs = may_start_here()
         if call_id is not None:
             calls: Iterable[OpenCall] = self._known.waiting.get(call_id, ())
         else:
             calls = (call for waiting in self._known.waiting.values() for call in waiting)
-        return [call for call in calls if call.call.tool == tool and belongs(call.conversation)]
+        return [call for call in calls if goes_by(call.tool, tool, way) and belongs(call.conversation)]
 
-    def visit(self, call_id: Any, tool: str, arguments: Any) -> Visit | None:
+    def visit(
+        self, call_id: Any, tool: str, arguments: Any, read: Read | None = None, way: bool = False
+    ) -> Visit | None:
         """A visit for a running tool that some raw loop's model asked for; None where none did."""
-        opened = self.claim(call_id if type(call_id) is str else None, tool, arguments)
-        return None if opened is None else ExactVisit(opened)
+        opened = self.claim(call_id if type(call_id) is str else None, tool, arguments, way)
+        return None if opened is None else ExactVisit(opened, read or Reading)
 
     # -- ends
 
-    def _close(self, opened: OpenCall, answer: Answer | None, now: int) -> None:
+    @staticmethod
+    def _close(opened: OpenCall, answer: Answer | None, now: int) -> None:
         call, conversation = opened.call, opened.conversation
-        self._drop(opened)
         if opened.executions:
             if not opened.ended_ns:
                 call.fail("the tool had not finished", CANCELLED)
@@ -248,28 +327,11 @@ class Tracker:
             call.start_ns = opened.started_ns
             call.close(opened.result, end_ns=opened.ended_ns or now)
             return
+        offered = () if conversation.run is None else conversation.run.tools
         if answer is None:
-            call.executed = False
-            if not opened.well_formed:
-                call.fail("the arguments are not a JSON object", BAD_ARGUMENTS)
-            elif _unknown(conversation.run, call.tool):
-                call.fail(f"no tool {call.tool!r} was offered", UNKNOWN_TOOL)
-            call.close(end_ns=now)
-            return
-        self._close_answered(opened, answer, now)
-
-    def _close_answered(self, opened: OpenCall, answer: Answer, now: int) -> None:
-        call, capture = opened.call, runtime.ACTIVE.capture
-        text = answer.content if type(answer.content) is str else ""
-        if not opened.well_formed:
-            call.executed = False
-            call.fail(text or "the arguments are not a JSON object", BAD_ARGUMENTS)
-        elif _unknown(opened.conversation.run, call.tool):
-            call.executed = False
-            call.fail(text or f"no tool {call.tool!r} was offered", UNKNOWN_TOOL)
-        elif answer.failed:
-            call.fail(text or "the tool reported an error", TOOL_RAISED)
-        call.close(None if call.error is not None else capture.result(answer.content), end_ns=now)
+            close_unheard(call, offered, now, well_formed=opened.well_formed)
+        else:
+            close_answered(call, offered, answer.reading, now, well_formed=opened.well_formed)
 
     def _drop(self, opened: OpenCall) -> None:
         opened.conversation.open.remove(opened)
@@ -279,13 +341,19 @@ class Tracker:
         if not same:
             self._known.waiting.pop(opened.call.call_id, None)
 
-    def _end_run(self, conversation: Conversation, now: int) -> None:
+    def _end_run(
+        self, conversation: Conversation, now: int, *, answered: bool = False, left: bool = False
+    ) -> None:
+        """`left`: another process may go on with what was asked for last."""
         run = conversation.run
+        if run is not None and left:
+            leave_unanswered(run, self._token(conversation))
         for call in list(conversation.open):
+            self._drop(call)
             self._close(call, None, now)
-        conversation.run = None
         if run is not None:
-            run.close(end_ns=now)
+            run.close(end_ns=now, cut_short=not answered)
+        conversation.run, conversation.asking = None, (-1, [])
 
     def _end_other_cases(self) -> None:
         """A case that this thread has left behind is over, whatever its last message asked for."""
@@ -304,7 +372,7 @@ class Tracker:
                     continue
                 if where is not None and conversation.ambient != where:
                     continue
-                self._end_run(conversation, time.time_ns())
+                self._end_run(conversation, time.time_ns(), left=bool(conversation.open))
 
     def end_here(self) -> None:
         """End the conversations of the calling thread or task."""
@@ -314,25 +382,23 @@ class Tracker:
 class ExactVisit(Visit):
     """A tool runs that a raw loop's model asked for: its times and its error replace the bounds."""
 
-    __slots__ = ("opened",)
+    __slots__ = ("opened", "read")
 
-    def __init__(self, opened: OpenCall) -> None:
+    def __init__(self, opened: OpenCall, read: Read) -> None:
         super().__init__(opened.call)
-        self.opened = opened
+        self.opened, self.read = opened, read
         if opened.executions == 1:
             opened.started_ns = time.time_ns()
 
     def returned(self, result: Any) -> None:
-        self.opened.call.error = self.opened.call.kind = None
-        self._ended(runtime.ACTIVE.capture.result(result))
+        call, said = self.opened.call, self.read(result)
+        call.error = call.kind = None
+        if said.error is not None:
+            call.fail(said.error)
+        self._ended(None if said.error is not None else runtime.ACTIVE.capture.result(said.content))
 
     def raised(self, error: BaseException) -> None:
         self.opened.call.fail(error)
-        self._ended(None)
-
-    def failed(self, text: str) -> None:
-        """The tool's runner turned its exception into a text."""
-        self.opened.call.fail(text)
         self._ended(None)
 
     def _ended(self, result: bytes | None) -> None:
@@ -344,17 +410,16 @@ TRACKER = Tracker()
 raw_loops.follow(TRACKER)
 
 
-def _unknown(run: OpenRun | None, tool: str) -> bool:
-    return run is not None and bool(run.tools) and tool not in run.tools
+def _has_twin(opened: OpenCall, others: Iterable[OpenCall]) -> bool:
+    """Whether the same message asked for the same twice."""
+    return any(
+        one is not opened and one.call.turn == opened.call.turn and same_json(one.asked, opened.asked)
+        for one in others
+        if one.conversation is opened.conversation
+    )
 
 
 def _may_be_an_object(arguments: Any) -> bool:
     """False for JSON text of a list, a text or a number, which no tool can be called with."""
     text = arguments.strip() if type(arguments) is str else ""
     return not text or text.startswith("{") or text == "null"
-
-
-def _same_json(one: bytes | None, other: bytes | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one == other or bool(orjson.loads(one) == orjson.loads(other))

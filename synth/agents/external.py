@@ -23,7 +23,7 @@ import httpx
 from opentelemetry import baggage, propagate
 
 from synth.agents.mock_tools import as_openai_chat, run_tool
-from synth.agents.model import CASE_ID, EXEC, Job, Outcome, Run
+from synth.agents.model import CASE_ID, EXEC, Job, Outcome, Run, Unreachable
 from synth.errors import BadInput
 
 
@@ -40,7 +40,10 @@ def load_external(agent: str) -> Run:
 def _ask_service(url: str, job: Job) -> Outcome:
     with served_tools(job) as tools_url:
         # The harness has its own limit for the whole run and kills this process then.
-        response = httpx.post(url, json=_request(job, tools_url), headers=_context(), timeout=None)
+        try:
+            response = httpx.post(url, json=_request(job, tools_url), headers=_context(), timeout=None)
+        except (httpx.ConnectError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+            raise Unreachable(f"{error}: no agent answers at {url}") from error
         response.raise_for_status()
         return Outcome(response.text, 0)
 
@@ -48,14 +51,17 @@ def _ask_service(url: str, job: Job) -> Outcome:
 def _run_program(command: list[str], job: Job) -> Outcome:
     with served_tools(job) as tools_url:
         environment = {name.upper(): value for name, value in _context().items()}
-        done = subprocess.run(
-            command,
-            input=json.dumps(_request(job, tools_url)),
-            env={**os.environ, **environment},
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
+        try:
+            done = subprocess.run(
+                command,
+                input=json.dumps(_request(job, tools_url)),
+                env={**os.environ, **environment},
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+        except OSError as error:
+            raise Unreachable(f"{error.strerror}: {command[0]!r} cannot be run") from error
         return Outcome(done.stdout, 0)
 
 

@@ -66,6 +66,10 @@ class OutOfIterations(Exception):
         self.iterations = iterations
 
 
+class Unreachable(Exception):
+    """The agent itself, a service or a program, is not there."""
+
+
 Run = Callable[[Job], Outcome]
 """Builds a new agent, runs it on the job, and returns. Blocking."""
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
@@ -19,7 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from synth.agents.model import EXEC
 from synth.errors import BadInput
+from synth.formal.trouble import Trouble
 
 GRACE = 2.0
 """Seconds that a worker gets to send its spans after SIGTERM."""
@@ -50,12 +53,17 @@ def pdoctor_command() -> Sequence[str]:
     return [found]
 
 
+class AgentRefused(BadInput):
+    """The agent cannot be loaded."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """An agent's run that is over."""
 
     answer: Mapping[str, Any]
-    """As the worker gave it; made here: `timeout` after the limit, `crash` if the process died."""
+    """As the worker gave it; made here: `timeout` after the limit, `crash` if the process died. `trouble` is
+    `Trouble` as JSON where the agent could not be loaded or reached, or our own process failed."""
     flushed: Future[bool]
     """Done when the run's spans were sent; False when the process died before it could tell."""
 
@@ -74,6 +82,8 @@ class Worker:
         self._given: deque[dict[str, Any]] = deque()
         """Jobs that have not ended, the oldest first; it alone may have begun."""
         self._flushing: dict[str, Future[bool]] = {}
+        self._refused: AgentRefused | None = None
+        """Why there is no process although there are jobs."""
         self._stderr: IO[bytes] | None = None
         self._pump: threading.Thread | None = None
 
@@ -83,7 +93,7 @@ class Worker:
         return None if self._process is None else self._process.pid
 
     def start(self) -> None:
-        """Start the process unless it runs; raises BadInput when its agent cannot be loaded."""
+        """Start the process unless it runs; raises AgentRefused when its agent cannot be loaded."""
         if self._process is not None and not self._given and self._process.poll() is not None:
             self.close()  # it died after its last job, by something that job left running
         if self._process is not None:
@@ -116,17 +126,19 @@ class Worker:
 
     def give(self, request: Mapping[str, Any]) -> None:
         """Hand over a job; it runs when those given before it have ended."""
-        self.start()
+        before = self._process
+        self._start_for_jobs()
         for told in [name for name, flushed in self._flushing.items() if flushed.done()]:
             if all(told != waiting["trace_id"] for waiting in self._given):
                 del self._flushing[told]
         self._given.append({"agent": self._agent, **request})
-        self._send(self._given[-1])
+        if self._refused is None:
+            self._send(self._given[-1]) if self._process is before else self._send_all()
 
     def next_end(self, limit: float) -> Ended:
         """The end of the oldest job given, made here where it takes longer than `limit` seconds or dies."""
         if not self._has_begun():
-            return self._ended(_made_here("crash", f"the agent's process died: {self._last_words()}", None))
+            return self._never_begun()
         try:
             answer = self._messages.get(timeout=limit)
         except queue.Empty:
@@ -137,9 +149,20 @@ class Worker:
         self._forget_old_words()
         return Ended(answer, self._flushing[answer["trace_id"]])
 
+    def _never_begun(self) -> Ended:
+        """The end of a job that no process took: its agent cannot be loaded, or our own process fails."""
+        if self._refused is None:
+            died = f"the agent's process died: {self._last_words()}"
+            return self._ended(_made_here("crash", died, None, Trouble("worker", message=died)))
+        self._given.popleft()
+        why = str(self._refused).removeprefix("field agent: ")
+        return _over(_made_here("crash", why, None, Trouble("unreachable", message=why)))
+
     def _has_begun(self) -> bool:
         """Wait for the oldest job to begin; a process that dies before gets a successor, once."""
         for last_try in (False, True):
+            if self._refused is not None:
+                return False
             begun = self._next(START_LIMIT)
             if begun is not None and "refused" in begun:
                 self._refuse(begun["refused"])
@@ -152,16 +175,27 @@ class Worker:
         """The oldest job ended with its process; those given after it go to a new one."""
         self._given.popleft()
         self._again()
-        told: Future[bool] = Future()
-        told.set_result(True)  # no report will follow: what could get out has got out
-        return Ended(answer, told)
+        return _over(answer)
 
     def _again(self) -> None:
         """End the process, and give what it has not begun to a new one."""
         self.close()
         if self._given:
+            self._start_for_jobs()
+            self._send_all()
+
+    def _start_for_jobs(self) -> None:
+        """Start; where the agent of a user cannot be loaded, that is how its jobs end."""
+        self._refused = None
+        try:
             self.start()
-        for request in self._given:
+        except AgentRefused as error:
+            if ":" not in self._agent:
+                raise  # one of ours, or no agent at all
+            self._refused = error
+
+    def _send_all(self) -> None:
+        for request in self._given if self._refused is None else ():
             self._send(request)
 
     def _send(self, request: Mapping[str, Any]) -> None:
@@ -177,14 +211,17 @@ class Worker:
         process, self._process = self._process, None
         if process is None:
             return
-        process.terminate()
+        end = time.monotonic() + GRACE
+        _tell(process.pid, signal.SIGTERM)
         try:
             process.wait(GRACE)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        # An agent that is a program sends its spans itself.
+        while self._agent.startswith(EXEC) and time.monotonic() < end and _tell(process.pid, 0):
+            time.sleep(0.02)
+        _tell(process.pid, signal.SIGKILL)
         if self._pump is not None:
             # A grandchild that left the group may hold the pipe open; then its reader outlives the worker.
             self._pump.join(GRACE)
@@ -205,7 +242,7 @@ class Worker:
     def _refuse(self, why: str) -> None:
         self.close()
         said = why.removeprefix("field agent: ")
-        raise BadInput(f"the agent cannot be started: {said}", field="agent")
+        raise AgentRefused(f"the agent cannot be started: {said}", field="agent")
 
     def _last_words(self) -> str:
         """The end of what the process wrote to standard error."""
@@ -239,19 +276,37 @@ def _pump(
         _settle(flushed, False)
 
 
+def _tell(group: int, what: int) -> bool:
+    """Send a signal to a group of processes; whether there was any."""
+    try:
+        os.killpg(group, what)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
 def _settle(flushed: Future[bool], value: bool) -> None:
     """The first who knows has said it."""
     with contextlib.suppress(InvalidStateError):
         flushed.set_result(value)
 
 
-def _made_here(status: str, error: str, wall: float | None) -> dict[str, Any]:
+def _over(answer: Mapping[str, Any]) -> Ended:
+    """No report will follow: what could get out has got out."""
+    told: Future[bool] = Future()
+    told.set_result(True)
+    return Ended(answer, told)
+
+
+def _made_here(status: str, error: str, wall: float | None, trouble: Trouble | None = None) -> dict[str, Any]:
     return {
         "status": status,
         "error": error,
         "answer": "",
         "iterations": 0,
         "tokens": 0,
+        "trouble": None if trouble is None else trouble.to_json(),
+        "retry_after": None,
         "wall_seconds": wall,
         "cpu_seconds": 0.0,
     }

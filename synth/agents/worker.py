@@ -8,10 +8,12 @@ In: `{"agent", "trace_id", "case_id", "case" | "record", "settings", "tool_log"}
 write their own log into the file `tool_log`, which so survives a killed process.
 
 Out: `{"ready": true}` or `{"ready": false, "error"}` once, when the agent is loaded. Then for each job
-`{"trace_id", "begun": true}` (or `{"trace_id", "refused": why}` where its agent cannot be loaded),
-`{"trace_id", "status", "error", "answer", "iterations", "tokens", "wall_seconds", "cpu_seconds"}` as soon as
-the agent has ended, and `{"trace_id", "flushed": whether}` once its spans are with the collector, while
-the next job may already run.
+`{"trace_id", "begun": true}` (or `{"trace_id", "refused": why}` where its agent cannot be loaded);
+`{"trace_id", "status", "error", "answer", "iterations", "tokens", "trouble", "retry_after", "wall_seconds",
+"cpu_seconds"}` as soon as the agent has ended, `trouble` where it could not be reached, `retry_after` in
+seconds where a server that refused it said so; and `{"trace_id", "flushed": whether}` once its spans are with
+the collector, while the next job may already run.
+
 On SIGTERM the tracer sends the spans so far before the process ends. When stdin ends, whoever started this
 process is gone, so it ends too, in the middle of a job if need be, with all its child processes.
 """
@@ -33,9 +35,11 @@ from typing import Any, TextIO
 
 from synth.agents import is_external, load, load_replay, tracer
 from synth.agents.mock_tools import ToolLog, mock_tools
-from synth.agents.model import CASE_ID, REPLAY, Job, Outcome, OutOfIterations, Settings
+from synth.agents.model import CASE_ID, REPLAY, Job, Outcome, OutOfIterations, Settings, Unreachable
+from synth.agents.retry_after import retry_after
 from synth.cases.case import case_from_json
 from synth.errors import SynthError
+from synth.formal.trouble import Trouble
 
 AGENT_PATH = "PDOCTOR_AGENT_PATH"
 """Environment variable: folders in which agents of the user are looked for, like PYTHONPATH. They come onto
@@ -185,22 +189,27 @@ def run_job(agent: str, run: RunRequest, request: Mapping[str, Any]) -> dict[str
     """Run one case; whatever the agent does, an answer comes back."""
     log = ToolLog(request.get("tool_log"))
     began, cpu = time.perf_counter(), time.process_time()
-    with traced(request["trace_id"], request.get("case_id")), _announced(agent, request):
-        told = _told(run, request, log)
+    with traced(request["trace_id"], request.get("case_id")):
+        told = _told(agent, run, request, log)
     spent = {"wall_seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
     log.close()
     return {**told, **spent}
 
 
-def _told(run: RunRequest, request: Mapping[str, Any], log: ToolLog) -> dict[str, Any]:
-    """Status and outcome of the agent."""
+def _told(agent: str, run: RunRequest, request: Mapping[str, Any], log: ToolLog) -> dict[str, Any]:
+    """Status and outcome of the agent. What it raises ends its run for the tracer too."""
     try:
-        outcome = run(request, log)
+        with _announced(agent, request):
+            outcome = run(request, log)
     except OutOfIterations as error:
         return _answer("timeout", str(error), Outcome("", error.iterations))
+    except Unreachable as error:
+        trouble = Trouble("unreachable", message=str(error)[:LONGEST_ANSWER])
+        return _answer("crash", str(error)[:LONGEST_ANSWER], Outcome("", 0), trouble)
     except BaseException as error:
         # An agent may fail in any way, sys.exit included; that is a result, not our failure.
-        return _answer("crash", _in_words(error), Outcome("", 0))
+        crashed = _answer("crash", _in_words(error), Outcome("", 0))
+        return {**crashed, "retry_after": retry_after(error)}
     return _answer("ok", None, outcome)
 
 
@@ -208,10 +217,13 @@ def _in_words(error: BaseException) -> str:
     return "".join(traceback.format_exception_only(error)).strip()[:LONGEST_ANSWER]
 
 
-def _answer(status: str, error: str | None, outcome: Outcome) -> dict[str, Any]:
+def _answer(
+    status: str, error: str | None, outcome: Outcome, trouble: Trouble | None = None
+) -> dict[str, Any]:
     answer = outcome.answer[:LONGEST_ANSWER]
     said = {"answer": answer, "iterations": outcome.iterations, "tokens": outcome.tokens}
-    return {"status": status, "error": error, **said}
+    known = None if trouble is None else trouble.to_json()
+    return {"status": status, "error": error, **said, "trouble": known, "retry_after": None}
 
 
 @contextmanager

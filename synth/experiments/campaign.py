@@ -2,7 +2,8 @@
 
 The file's first line says what campaign it is; each further line is one record (a `Result`, or a
 `Dissection`), written and synced before it counts as done. Resuming reads the file, drops a half-written
-last line, and runs what is missing: nothing is lost and nothing is repeated.
+last line, and runs what is missing: nothing is lost and nothing is repeated. A record of a run in which the
+agent was not tested is kept until the run was made again, which is always at the next start.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
-from synth.errors import BadInput
+from synth.errors import BadInput, SynthError
+from synth.experiments.tally import in_words
 from synth.experiments.trial import Result, Trial, result_from_json
+from synth.formal.trouble import Trouble
 
 KIND = "pdoctor campaign"
 DONE = "done"
@@ -46,6 +49,11 @@ class Record(Protocol):
 
     @property
     def key(self) -> str: ...
+    @property
+    def is_void(self) -> bool:
+        """It says what went wrong and nothing else: what it is about is to be made again."""
+        ...
+
     def to_json(self) -> dict[str, Any]: ...
 
 
@@ -64,7 +72,7 @@ class Journal(Generic[R]):
     ) -> None:
         """`campaign` describes it; raises BadInput when the file belongs to another one. `remembered` is the
         part of a record that is kept in memory, where whole ones would fill it."""
-        self.records: list[R] = []
+        self._records: dict[str, R] = {}
         self.finished = False
         """Whether the campaign was said to be over."""
         self._from_json, self._remembered = from_json, remembered
@@ -78,17 +86,28 @@ class Journal(Generic[R]):
             self._file.close()
 
     @property
+    def records(self) -> list[R]:
+        """In the order in which their trials were first made."""
+        return list(self._records.values())
+
+    @property
     def done(self) -> frozenset[str]:
-        """Keys of what has a record."""
-        return frozenset(record.key for record in self.records)
+        """Keys of what has a record and is not to be made again."""
+        return frozenset(key for key, record in self._records.items() if not record.is_void)
 
     def add(self, record: R) -> None:
+        """Keep a record, in the place of one that was void."""
         if self._file is not None:
             _write(self._file, record.to_json())
-        self.records.append(self._remembered(record))
+        self._records[record.key] = self._remembered(record)
 
     def finish(self) -> None:
-        """Say that the campaign is over, where only a clock could tell and another start would go on."""
+        """Say that the campaign is over, where only a clock could tell and another start would go on.
+
+        It is not over while a run is to be made again.
+        """
+        if any(record.is_void for record in self._records.values()):
+            return
         if self._file is not None and not self.finished:
             _write(self._file, {"kind": DONE})
         self.finished = True
@@ -98,7 +117,8 @@ class Journal(Generic[R]):
             file = path.open("w", encoding="utf-8")
             _write(file, head)
             return file
-        found, self.records, whole, self.finished = read_journal(path, self._from_json, self._remembered)
+        found, records, whole, self.finished = read_journal(path, self._from_json, self._remembered)
+        self._records = {record.key: record for record in records}
         if found != json.loads(json.dumps(head)):
             differing = sorted(name for name in {*found, *head} if found.get(name) != head.get(name))
             advice = "use another file, or the options it was started with"
@@ -121,6 +141,7 @@ class Contents(NamedTuple, Generic[R]):
     head: dict[str, Any]
     """What campaign it is."""
     records: list[R]
+    """One for each key, the newest."""
     size: int
     """Bytes of whole lines."""
     finished: bool
@@ -133,7 +154,7 @@ def read_journal(
 ) -> Contents[R]:
     """The file's contents; a last line without its end is left out."""
     head: dict[str, Any] = {}
-    records: list[R] = []
+    records: dict[str, R] = {}
     whole, finished = 0, False
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
@@ -145,11 +166,12 @@ def read_journal(
             elif body.get("kind") == DONE:
                 finished = True
             else:
-                records.append(remembered(_made(path, number, from_json, body)))
+                record = remembered(_made(path, number, from_json, body))
+                records[record.key] = record
             whole += len(line)
     if head.get("kind") != KIND:
         raise BadInput("this is not the file of a campaign", file=str(path), line=1)
-    return Contents(head, records, whole, finished)
+    return Contents(head, list(records.values()), whole, finished)
 
 
 def _made(path: Path, number: int, from_json: Callable[[Mapping[str, Any]], R], body: dict[str, Any]) -> R:
@@ -190,34 +212,66 @@ SHORT_CASE = ("id", "topic", "mode", "actions", "statistics")
 
 RunTrials = Callable[[Iterable[Trial]], Iterator[Result]]
 """`Harness.run`, or something like it."""
+MOST_ERRORS = 5
+"""So many runs one after the other in which the agent was not tested end a campaign."""
+
+
+class Stopped(SynthError):
+    """Run after run said nothing about the agent; whatever was made until then is in the journal."""
+
+    def __init__(self, last: Trouble) -> None:
+        said = f"{MOST_ERRORS} runs in a row in which the agent's planning was not tested"
+        super().__init__(f"{in_words(last)}: stopped after {said}")
 
 
 class Meter:
     """What has been used of a budget; one meter may serve several campaigns, one after the other."""
 
-    def __init__(self, budget: Budget | None = None, earlier: Iterable[Result] = ()) -> None:
-        """`earlier` are the results of an earlier part."""
+    def __init__(
+        self,
+        budget: Budget | None = None,
+        earlier: Iterable[Result] = (),
+        goes_on: Callable[[Stopped], bool] = lambda why: False,
+    ) -> None:
+        """`earlier` are the results of an earlier part; `goes_on` is asked where errors would be the end."""
         self._budget = budget or Budget()
+        self._goes_on = goes_on
+        self._errors_in_a_row = 0
+        self._stopped: Stopped | None = None
+        self._cut_off = False
         self._began = time.monotonic()
         self._lock = threading.Lock()
         self._cases = self._tokens = 0
         self.reached: str | None = None
         """The limit that was reached while something was left to do."""
         for result in earlier:
-            self._cases += 1
+            self._cases += not result.is_void
             self._tokens += result.tokens
 
     def count(self, result: Result) -> None:
-        """A run was made."""
+        """A run was made. Where it is asked whether to go on, none begins before the answer."""
         with self._lock:
             self._tokens += result.tokens
+            self._errors_in_a_row = self._errors_in_a_row + 1 if result.is_void else 0
+            if self._stopped is None and result.trouble and self._errors_in_a_row >= MOST_ERRORS:
+                stopped = Stopped(result.trouble)
+                self._errors_in_a_row = 0
+                self._stopped = None if self._goes_on(stopped) else stopped
 
     def allows_one_more(self) -> bool:
         """Whether one more case may begin, which then counts."""
         with self._lock:
+            if self._stopped is not None:
+                self._cut_off = True
+                return False
             self.reached = self._spent()
             self._cases += self.reached is None
             return self.reached is None
+
+    def check(self) -> None:
+        """Raises `Stopped` where errors left something undone."""
+        if self._stopped is not None and self._cut_off:
+            raise self._stopped
 
     def _spent(self) -> str | None:
         budget = self._budget
@@ -237,7 +291,10 @@ def run_campaign(
     budget: Budget | Meter | None = None,
     on_result: Callable[[Result], None] = lambda result: None,
 ) -> str | None:
-    """Run what the journal does not have yet; returns the budget limit that left trials undone, or None."""
+    """Run what the journal does not have yet; returns the budget limit that left trials undone, or None.
+
+    Raises `Stopped` after too many errors in a row, once what was under way has its record.
+    """
     meter = budget if isinstance(budget, Meter) else Meter(budget, journal.records)
     done = journal.done
     left = (trial for trial in trials if trial.key not in done)
@@ -245,4 +302,5 @@ def run_campaign(
         meter.count(result)
         journal.add(result)
         on_result(result)
+    meter.check()
     return meter.reached

@@ -6,9 +6,10 @@ limit is the last size before that.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from math import ceil, comb
 from random import Random
 from typing import Any
@@ -50,11 +51,14 @@ class Point:
     rate: Rate
     """Over decided runs."""
     unsettled: int
+    errors: int = 0
+    """Runs in which the agent was not tested."""
 
     def to_json(self) -> dict[str, Any]:
         low, high = self.rate.interval
         counts = {"runs": self.rate.trials, "passed": self.rate.hits, "unsettled": self.unsettled}
-        return {"actions": self.actions, **counts, "success_rate": self.rate.value, "low": low, "high": high}
+        rate = {"success_rate": self.rate.value, "low": low, "high": high}
+        return {"actions": self.actions, **counts, "errors": self.errors, **rate}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +70,19 @@ class Curve:
     points: tuple[Point, ...]
 
     @property
+    def measured(self) -> tuple[Point, ...]:
+        """The sizes up to the first of which nothing is known."""
+        return tuple(takewhile(lambda point: point.rate.trials, self.points))
+
+    @property
     def limit(self) -> int:
         """The last size with at least 20 % success before the first one below; 1 if there is none."""
-        last = FIRST - 1
-        for point in self.points:
-            if (point.rate.value or 0.0) < SUCCESS_LIMIT:
-                break
-            last = point.actions
-        return last
+        succeeding = takewhile(lambda point: (point.rate.value or 0.0) >= SUCCESS_LIMIT, self.points)
+        return max((point.actions for point in succeeding), default=FIRST - 1)
+
+    @property
+    def errors(self) -> int:
+        return sum(point.errors for point in self.points)
 
     def to_json(self) -> dict[str, Any]:
         points = [point.to_json() for point in self.points]
@@ -135,9 +144,9 @@ def _of(results: Iterable[Result], agent: str, model: str, actions: int) -> list
 
 
 def _point(actions: int, results: Sequence[Result]) -> Point:
-    passed = sum(result.outcome == "pass" for result in results)
-    decided = passed + sum(result.outcome == "fail" for result in results)
-    return Point(actions, Rate(passed, decided), len(results) - decided)
+    outcomes = Counter(result.outcome for result in results)
+    decided, errors = outcomes["pass"] + outcomes["fail"], outcomes["error"]
+    return Point(actions, Rate(outcomes["pass"], decided), len(results) - decided - errors, errors)
 
 
 def errors_within(results: Iterable[Result], limit: int, count: int = 100, seed: int = 0) -> list[Result]:

@@ -17,6 +17,7 @@ from typing import Any, get_args
 
 from synth.cases.case import Case, case_from_json
 from synth.cases.mutate import Layer, mutants
+from synth.errors import SynthError
 from synth.experiments.campaign import Journal, Meter
 from synth.experiments.harness import Harness
 from synth.experiments.trial import Result, Trial
@@ -30,7 +31,15 @@ MUTANTS = 10
 Mutate = Callable[[Case, Layer, int], Sequence[Case]]
 """(case, layer, count) -> mutants of that layer: other texts with the same meaning."""
 Passes = Callable[[Case, int], bool]
-"""(case, number of this run of it) -> whether the agent passed. Blocking."""
+"""(case, number of this run of it) -> whether the agent passed. Blocking; raises `Untested`."""
+
+
+class Untested(SynthError):
+    """The agent was not tested in a run that was to tell whether it passes: no cause can be concluded."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result.trial)
+        self.result = result
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +67,11 @@ class Dissection:
     @property
     def key(self) -> str:
         return f"{self.agent}|{self.model}|{self.case_id}"
+
+    @property
+    def is_void(self) -> bool:
+        """Never: where a run said nothing there is no dissection."""
+        return False
 
     def to_json(self) -> dict[str, Any]:
         head = {"agent": self.agent, "model": self.model, "case_id": self.case_id, "topic": self.topic}
@@ -120,11 +134,13 @@ def dissect(
     count: int = MUTANTS,
     on_dissection: Callable[[Dissection], None] = lambda dissection: None,
     meter: Meter | None = None,
+    on_error: Callable[[Failure, Result], None] = lambda failure, result: None,
 ) -> list[Dissection]:
     """Look into every failure that the journal does not have yet; `passes` runs (agent, model, case, n).
 
     Where a meter says that the budget is spent, failures that nobody has begun to look into are left out;
-    each that is looked into counts as a case.
+    each that is looked into counts as a case. A failure with a run in which the agent was not tested has no
+    dissection: `on_error` is told of it. Raises `Stopped` where the meter stops for errors.
     """
 
     def look_into(failure: Failure) -> Dissection | None:
@@ -134,7 +150,11 @@ def dissect(
         def passes_here(case: Case, number: int) -> bool:
             return passes(failure.agent, failure.model, case, number)
 
-        cause, attempts = find_cause(failure.case, passes_here, mutate, repeats, count)
+        try:
+            cause, attempts = find_cause(failure.case, passes_here, mutate, repeats, count)
+        except Untested as untested:
+            on_error(failure, untested.result)
+            return None
         case = failure.case
         return Dissection(
             failure.agent, failure.model, case.id, case.topic, failure.error_type, cause, attempts
@@ -147,6 +167,8 @@ def dissect(
             if dissection is not None:
                 journal.add(dissection)
                 on_dissection(dissection)
+    if meter is not None:
+        meter.check()
     return journal.records
 
 
@@ -158,11 +180,13 @@ def dissections_journal(path: Path | None, campaign: Mapping[str, Any]) -> Journ
 def passes_with(
     harness: Harness, on_result: Callable[[Result], None] = lambda result: None
 ) -> Callable[[str, str, Case, int], bool]:
-    """Whether an agent passes a case, by running it."""
+    """Whether an agent passes a case, by running it; raises `Untested` where that says nothing."""
 
     def passes(agent: str, model: str, case: Case, number: int) -> bool:
         result = harness.run_one(Trial(agent, model, case=case, repeat=number))
         on_result(result)
+        if result.is_void:
+            raise Untested(result)
         return result.outcome == "pass"
 
     return passes

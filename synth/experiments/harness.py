@@ -3,7 +3,8 @@
 The agent runs in a process of its own, started through `pdoctor run`; this process neither imports the
 tracer nor the collector. For each run it chooses a trace id, tells the collector which case belongs to
 it, lets the worker run the case inside that trace, tells the collector how the run ended, and waits for
-the verdict. The mock tools' own log comes back beside the verdict: `agreement` compares the two.
+the verdict. The mock tools' own log comes back beside the verdict: `agreement` compares the two. A run that
+did not test its agent is made again where that may help; no other run begins meanwhile.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import secrets
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,10 +26,14 @@ from typing import Any, Self
 from synth.agents.model import Settings
 from synth.agents.process import Ended
 from synth.cases.case import Case
-from synth.client import Collector
-from synth.errors import BadInput
+from synth.client import Collector, NoAnswer
+from synth.errors import BadInput, SynthError
+from synth.experiments.agreement import decided_by_log
+from synth.experiments.patience import Patience, may_pass, pause_after
+from synth.experiments.source import Gate, Source
 from synth.experiments.trial import KEPT, Result, Trial
 from synth.experiments.workers import Given, Lane, Workers
+from synth.formal.trouble import Trouble, trouble_from_json
 from synth.simulated_model import Planted, SimulatedModel
 from synth.simulated_model.replay import PREFIX
 
@@ -35,11 +41,16 @@ SIMULATED = ("simulated-", PREFIX)
 """Model names that the simulated model serves."""
 
 
+AHEAD = 4
+"""Trials a worker that may have begun while no result is known: more of them only wait for verdicts."""
+
+
 def settled(run: Mapping[str, Any] | None, status: str) -> bool:
     """Whether the run is judged as one that ended with this status, so that waiting brings nothing new."""
     if run is None or not run["judged"] or run["status"] != status:
         return False
-    return bool(run["outcome"] != "open")
+    verdict = run.get("verdict")  # policies may wait for later runs of a conversation
+    return bool((verdict or run)["outcome"] != "open")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +67,9 @@ class Options:
     """Where models that are not simulated live; None: OPENAI_BASE_URL, else OpenAI itself."""
     api_key: str | None = field(default=None, repr=False)
     verdict_limit: float = 10.0
-    """Seconds to wait for a verdict after the run has ended."""
+    """Seconds to wait for a verdict after the run has ended; longer while the collector is behind."""
+    pauses: tuple[float, ...] = (1.0, 5.0)
+    """Seconds before each further try of a run that did not test its agent."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Added to the environment of the workers."""
 
@@ -69,13 +82,18 @@ class Harness:
         collector_url: str,
         options: Options | None = None,
         model: SimulatedModel | None = None,
+        say: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`model` is a running simulated model, needed for trials whose model is `simulated-...`."""
+        """`model` is a running simulated model, needed for trials whose model is `simulated-...`; `say` is
+        told, once, why it takes longer."""
         self.options = options = options or Options()
         self.collector = Collector(collector_url)
         self._model = model
         self._workers = Workers(collector_url, options.environment)
         self._folder = tempfile.TemporaryDirectory(prefix="pdoctor-harness-")
+        self._gate = Gate()
+        self._trying_again = threading.BoundedSemaphore(max(1, options.parallel))
+        self._say: Callable[[str], None] | None = say
         self._greeted = False
         self._registered: set[str] = set()
         self._lock = threading.Lock()
@@ -94,8 +112,8 @@ class Harness:
         """Results as they come. Trials are taken one by one as workers get free, so the source may stop
         early; closing the iterator takes no further ones."""
         self._greet()
-        source = _Source(trials)
         parallel = max(1, self.options.parallel)
+        source = Source(trials, self._gate, AHEAD * parallel)
         begun: queue.SimpleQueue[Future[Result] | None] = queue.SimpleQueue()
         # The collector is talked to beside the workers, so that no worker idles for it.
         with ThreadPoolExecutor(parallel) as running, ThreadPoolExecutor(2 * parallel) as judging:
@@ -120,16 +138,16 @@ class Harness:
                 self._greeted = True
 
     def _work(
-        self, source: _Source, judging: ThreadPoolExecutor, begun: queue.SimpleQueue[Future[Result] | None]
+        self, source: Source, judging: ThreadPoolExecutor, begun: queue.SimpleQueue[Future[Result] | None]
     ) -> None:
         """One worker's share: runs trials until there are no more, then says so with None."""
         try:
             with Lane(self._workers, self.options.timeout) as lane:
                 for trial in source:
                     for ended in lane.give(self._given(trial, judging)):
-                        begun.put(judging.submit(self._judged_part, *ended))
+                        begun.put(judging.submit(self._settled, source, *ended))
                 for ended in lane.rest():
-                    begun.put(judging.submit(self._judged_part, *ended))
+                    begun.put(judging.submit(self._settled, source, *ended))
         except BaseException as error:
             source.stop()
             failed: Future[Result] = Future()
@@ -144,10 +162,8 @@ class Harness:
         request = self._request(trial, trace_id)
         if trial.case is None:
             return Given(trial, trace_id, request)
-        if beside is None:
-            self._announce(trial.case, trace_id)
-            return Given(trial, trace_id, request)
-        return Given(trial, trace_id, request, beside.submit(self._announce, trial.case, trace_id))
+        announce = partial(self._announce, trial.case, trace_id)
+        return Given(trial, trace_id, request, beside.submit(announce) if beside else _at_once(announce))
 
     def _announce(self, case: Case, trace_id: str) -> None:
         """Tell the collector of the case, once, and that this trace is about it."""
@@ -186,36 +202,80 @@ class Harness:
             )
         return Settings(model, options.base_url, options.api_key, options.temperature, options.max_iterations)
 
-    def _judged_part(self, given: Given, ended: Ended) -> Result:
-        """The result, once the collector has the run's spans and has judged them."""
-        trial, trace_id, answer = given.trial, given.trace_id, ended.answer
-        if given.announced is not None:
-            given.announced.result()
-        if trial.case is not None:
-            ending = {name: answer[name] for name in ("status", "wall_seconds")}
-            self.collector.bind(trace_id, trial.case.id, iterations=answer["iterations"] or None, **ending)
-        began = time.perf_counter()
-        sent = ended.flushed.result()
-        run = self._await(trial, trace_id, answer["status"])
-        if not sent and (run is None or run["outcome"] not in ("pass", "fail")):
-            return self._once_more(trial)
-        return self._result(trial, trace_id, answer, run, time.perf_counter() - began)
+    def _settled(self, source: Source, given: Given, ended: Ended) -> Result:
+        """The result of a trial, of a later try where the first did not test the agent."""
+        try:
+            result = self._judged(given, ended)
+            for usual in self.options.pauses:
+                if not may_pass(result):
+                    break
+                with self._gate.closed():
+                    if not source.pause(pause_after(ended.answer, usual)):
+                        break
+                    with self._trying_again:
+                        given, ended = self._once_more(given.trial)
+                    result = self._judged(given, ended)
+            return result
+        finally:
+            source.done()
 
-    def _once_more(self, trial: Trial) -> Result:
-        """The worker died in the next trial before all spans of this one were out, and they are missed."""
+    def _once_more(self, trial: Trial) -> tuple[Given, Ended]:
         given = self._given(trial)
         with self._workers.borrow(trial.agent) as worker:
-            ended = worker.run(given.request, self.options.timeout)
-        return self._judged_part(given, ended)
+            return given, worker.run(given.request, self.options.timeout)
+
+    def _judged(self, given: Given, ended: Ended) -> Result:
+        """The result, once the collector has the run's spans and has judged them."""
+        answer, trouble = ended.answer, trouble_from_json(ended.answer["trouble"])
+        began = time.perf_counter()
+        try:
+            self._tell_end(given, answer, trouble)
+            if trouble is not None:
+                return self._result(given, answer, None, 0.0, trouble)
+            sent = ended.flushed.result()
+            run, late = self._await(given, answer["status"])
+            if not sent and (run is None or run["outcome"] not in ("pass", "fail", "error")):
+                # The worker died in the next trial before all spans of this one were out: they are missed.
+                return self._judged(*self._once_more(given.trial))
+            waited, trouble = time.perf_counter() - began, late or self._trouble_of(given, answer, run)
+            if run is not None and given.trial.case is not None:
+                run = decided_by_log(run, given.trial.case, _read_log(self._log(given.trace_id)))
+        except NoAnswer as error:
+            return self._result(given, answer, None, 0.0, Trouble("collector", message=str(error)))
+        return self._result(given, answer, run, waited, trouble)
+
+    def _trouble_of(
+        self, given: Given, answer: Mapping[str, Any], run: Mapping[str, Any] | None
+    ) -> Trouble | None:
+        """What kept the agent of a judged run from being tested, by its verdict or by what is not there."""
+        if run is None or not run.get("verdict"):
+            return None
+        unseen = not run["spans"] and not _read_log(self._log(given.trace_id))
+        if answer["status"] != "crash" or not unseen:
+            return trouble_from_json(run["verdict"].get("trouble"))
+        trouble = Trouble("crash_before_start", message=answer["error"])
+        self._tell_end(given, answer, trouble)  # of such a run nobody else can tell the collector
+        return trouble
+
+    def _tell_end(self, given: Given, answer: Mapping[str, Any], trouble: Trouble | None) -> None:
+        """Tell the collector how the run ended."""
+        if given.announced is not None:
+            given.announced.result()
+        if given.trial.case is not None:
+            ending = {name: answer[name] for name in ("status", "wall_seconds")}
+            ending["iterations"] = answer["iterations"] or None
+            ending["trouble"] = None if trouble is None else trouble.to_json()
+            self.collector.bind(given.trace_id, given.trial.case.id, **ending)
 
     def _result(
         self,
-        trial: Trial,
-        trace_id: str,
+        given: Given,
         answer: Mapping[str, Any],
         run: Mapping[str, Any] | None,
         waited: float,
+        trouble: Trouble | None,
     ) -> Result:
+        trial, trace_id = given.trial, given.trace_id
         planted = self._planted(trace_id)
         return Result(
             trial=trial.key,
@@ -235,46 +295,35 @@ class Harness:
             verdict_seconds=waited,
             synthesis_seconds=trial.synthesis_seconds,
             case=None if trial.case is None else trial.case.to_json(),
+            trouble=trouble,
         )
 
-    def _await(self, trial: Trial, trace_id: str, status: str) -> dict[str, Any] | None:
-        """The run with its verdict, or as it stands when the limit has passed."""
-        limit = time.monotonic() + self.options.verdict_limit
+    def _await(self, given: Given, status: str) -> tuple[dict[str, Any] | None, Trouble | None]:
+        """The run with its verdict; or as it stands when nothing can be waited for, and why."""
+        patience = Patience(self.options.verdict_limit, self.collector.backlog, self._say_once)
         pause = 0.002
         while True:
-            if trial.case is not None:
-                run = self.collector.run(trace_id)
+            if given.trial.case is not None:
+                run = self.collector.run(given.trace_id)
             else:
-                run = self.collector.run_of(trial.agent, trace_id)
-            if settled(run, status) or time.monotonic() > limit:
-                return run
+                run = self.collector.run_of(given.trial.agent, given.trace_id)
+            if settled(run, status):
+                return run, None
+            if patience.is_over:
+                return run, Trouble("no_verdict", message=patience.why)
             time.sleep(pause)
             pause = min(pause * 1.5, 0.1)
+
+    def _say_once(self, text: str) -> None:
+        with self._lock:
+            say, self._say = self._say, None
+        if say is not None:
+            say(text)
 
     def _planted(self, trace_id: str) -> Planted | None:
         if self._model is None:
             return None
         return self._model.brain.planted_for(trace_id)
-
-
-class _Source:
-    """Trials for several threads; each is handed out once, until `stop`."""
-
-    def __init__(self, trials: Iterable[Trial]) -> None:
-        self._lock = threading.Lock()
-        self._trials = iter(trials)
-        self._stopped = False
-
-    def stop(self) -> None:
-        self._stopped = True
-
-    def __iter__(self) -> Iterator[Trial]:
-        while True:
-            with self._lock:
-                trial = None if self._stopped else next(self._trials, None)
-            if trial is None:
-                return
-            yield trial
 
 
 def _read_log(path: Path) -> tuple[Mapping[str, Any], ...]:
@@ -283,3 +332,14 @@ def _read_log(path: Path) -> tuple[Mapping[str, Any], ...]:
     lines = path.read_text(encoding="utf-8").splitlines()
     calls = [json.loads(line) for line in lines if line.endswith("}")]
     return tuple(sorted(calls, key=lambda call: call["index"]))
+
+
+def _at_once(work: Callable[[], None]) -> Future[None]:
+    """What a thread would do, done here."""
+    done: Future[None] = Future()
+    try:
+        work()
+        done.set_result(None)
+    except SynthError as error:
+        done.set_exception(error)
+    return done

@@ -10,14 +10,24 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from synth.cases.case import Case
 from synth.cases.generate import Options as CaseOptions
 from synth.cases.generate import generate
-from synth.experiments.campaign import Budget, RunTrials, in_short, results_journal, run_campaign
+from synth.experiments.campaign import (
+    Budget,
+    Meter,
+    RunTrials,
+    Stopped,
+    in_short,
+    results_journal,
+    run_campaign,
+)
 from synth.experiments.capability import FIRST, LARGEST, Curve, Sampling, curve, errors_within, measure
 from synth.experiments.dissect import (
     LAYERS,
@@ -31,6 +41,7 @@ from synth.experiments.dissect import (
 from synth.experiments.tables import Subject
 from synth.experiments.trial import Result, Trial
 
+T = TypeVar("T")
 Mode = Literal["order", "timed"]
 MODES: tuple[Mode, ...] = ("order", "timed")
 
@@ -85,11 +96,20 @@ class Reproduction:
     sizes: Sizes
     rq1: tuple[Result, ...]
     chapters: tuple[Chapter, ...]
+    """Those that were begun."""
+    stopped: Stopped | None = None
+    """Why it ended before everything was measured."""
 
     @property
     def results(self) -> tuple[Result, ...]:
         """Every judged run outside of dissection."""
         return (*self.rq1, *(result for chapter in self.chapters for result in chapter.results))
+
+    @property
+    def errors(self) -> int:
+        """Runs, and failures that were to be looked into, in which an agent was not tested."""
+        causeless = sum(max(0, len(one.errors) - len(one.dissections)) for one in self.chapters)
+        return causeless + sum(result.is_void for result in self.results)
 
 
 Passes = Callable[[str, str, Case, int], bool]
@@ -108,6 +128,10 @@ class Bench:
     on_dissection: Callable[[Dissection], None] = lambda dissection: None
     on_part: Callable[[Part], None] = lambda part: None
     """Told when a part begins, in the order of `parts_of`."""
+    goes_on: Callable[[Stopped], bool] = lambda why: False
+    """Asked after too many errors in a row."""
+    meter: Meter = field(default_factory=Meter)
+    """Has counted what `passes` ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +203,34 @@ class Forecast:
 def reproduce(
     bench: Bench, subjects: Sequence[Subject], sizes: Sizes, folder: Path, modes: Sequence[Mode] = MODES
 ) -> Reproduction:
-    """Run what the folder does not have yet, and give everything."""
+    """Run what the folder does not have yet, and give everything, up to where errors stopped it."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = iter(parts_of(sizes, subjects, modes))
+    end = _End()
     rq1: list[Result] = []
-    for subject in subjects:
+    for subject in end.before(subjects):
         bench.on_part(next(parts))
-        rq1 += _errors_found(bench, subject, sizes, folder)
-    chapters = tuple(_chapter(bench, subjects, sizes, folder, mode, parts) for mode in modes)
-    return Reproduction(sizes, tuple(rq1), chapters)
+        rq1 += _errors_found(bench, subject, sizes, folder, end)
+    chapters = [_chapter(bench, subjects, sizes, folder, mode, parts, end) for mode in end.before(modes)]
+    return Reproduction(sizes, tuple(rq1), tuple(chapters), end.why)
+
+
+class _End:
+    """Where errors in a row end the experiments."""
+
+    def __init__(self) -> None:
+        self.why: Stopped | None = None
+
+    def before(self, steps: Iterable[T]) -> Iterator[T]:
+        """The steps, until they end."""
+        return takewhile(lambda _: self.why is None, steps)
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        try:
+            yield
+        except Stopped as why:
+            self.why = why
 
 
 def timed(cases: Iterable[Case]) -> Iterator[tuple[Case, float]]:
@@ -201,7 +244,7 @@ def timed(cases: Iterable[Case]) -> Iterator[tuple[Case, float]]:
         yield case, time.perf_counter() - began
 
 
-def _errors_found(bench: Bench, subject: Subject, sizes: Sizes, folder: Path) -> list[Result]:
+def _errors_found(bench: Bench, subject: Subject, sizes: Sizes, folder: Path, end: _End) -> list[Result]:
     """RQ1: random cases for as long as allowed."""
     agent, model = subject
     options = CaseOptions(actions=sizes.rq1_actions)
@@ -210,36 +253,44 @@ def _errors_found(bench: Bench, subject: Subject, sizes: Sizes, folder: Path) ->
     path = folder / f"rq1-{_file_name(subject)}.jsonl"
     with results_journal(path, _head(sizes, "rq1"), remembered=in_short) as journal:
         if not journal.finished:
-            used = sum(result.wall_seconds for result in journal.records) / max(1, bench.parallel)
+            tested = (result.wall_seconds for result in journal.records if not result.is_void)
+            used = sum(tested) / max(1, bench.parallel)
             left = None if sizes.rq1_seconds is None else max(0.0, sizes.rq1_seconds - used)
             budget = Budget(cases=sizes.rq1_cases, seconds=left)
-            run_campaign(bench.run, trials, journal, budget, bench.on_result)
-            journal.finish()
+            meter = Meter(budget, journal.records, bench.goes_on)
+            with end.noted():
+                run_campaign(bench.run, trials, journal, meter, bench.on_result)
+                journal.finish()
         return journal.records
 
 
 def _chapter(
-    bench: Bench, subjects: Sequence[Subject], sizes: Sizes, folder: Path, mode: Mode, parts: Iterator[Part]
-) -> Chapter:
+    bench: Bench, subjects: Sequence[Subject], sizes: Sizes, folder: Path, mode: Mode, parts: Iterator[Part],
+    end: _End,
+) -> Chapter:  # fmt: skip
     """RQ2 and RQ3 in one mode."""
     path = folder / f"capability-{mode}.jsonl"
     with results_journal(path, _head(sizes, mode), remembered=_only_failures_whole) as journal:
-        for agent, model in subjects:
+        for agent, model in end.before(subjects):
             bench.on_part(next(parts))
-            measure(
-                bench.run, agent, model, _cases_of(sizes, mode), journal, sizes.sampling,
-                largest=sizes.largest, on_result=bench.on_result,
-            )  # fmt: skip
+            with end.noted():
+                measure(
+                    bench.run, agent, model, _cases_of(sizes, mode), journal, sizes.sampling,
+                    Meter(None, journal.records, bench.goes_on), sizes.largest, bench.on_result,
+                )  # fmt: skip
         results = tuple(journal.records)
     curves = tuple(curve(agent, model, results) for agent, model in subjects)
     errors = tuple(error for one in curves for error in _sampled(results, one, sizes))
+    if end.why is not None:
+        return Chapter(mode, results, curves, errors, ())
     bench.on_part(next(parts))
     with dissections_journal(folder / f"dissections-{mode}.jsonl", _head(sizes, mode)) as causes:
-        found = dissect(
-            failures_of(errors), bench.passes, causes, parallel=bench.parallel, repeats=sizes.repeats,
-            count=sizes.mutants, on_dissection=bench.on_dissection,
-        )  # fmt: skip
-        return Chapter(mode, results, curves, errors, tuple(found))
+        with end.noted():
+            dissect(
+                failures_of(errors), bench.passes, causes, parallel=bench.parallel, repeats=sizes.repeats,
+                count=sizes.mutants, on_dissection=bench.on_dissection, meter=bench.meter,
+            )  # fmt: skip
+        return Chapter(mode, results, curves, errors, tuple(causes.records))
 
 
 def _only_failures_whole(result: Result) -> Result:

@@ -34,7 +34,7 @@ def capability_figure(curves: Sequence[Curve], title: str) -> Figure:
             yerr=[below, above],
             marker=MARKERS[number % len(MARKERS)],
             capsize=3,
-            label=f"{curve.agent} on {curve.model}",
+            label=f"{curve.agent} on {curve.model}{_left_out(curve)}",
         )
     axes.axhline(SUCCESS_LIMIT, color="grey", linestyle="--", linewidth=1)
     axes.set(title=title, xlabel="number of actions", ylabel="success rate", ylim=(-0.02, 1.02))
@@ -42,6 +42,10 @@ def capability_figure(curves: Sequence[Curve], title: str) -> Figure:
     if curves:
         axes.legend(fontsize="small")
     return figure
+
+
+def _left_out(curve: Curve) -> str:
+    return f" ({curve.errors} in error left out)" if curve.errors else ""
 
 
 def png(figure: Figure) -> bytes:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from synth.experiments import tables
 from synth.experiments.capability import Curve
 from synth.experiments.paper import Chapter, Reproduction, Sizes
 from synth.experiments.tables import Table
-from synth.experiments.tally import most_telling
+from synth.experiments.tally import most_telling, untested
 from synth.experiments.trial import Result
 
 STYLE = """
@@ -78,8 +79,16 @@ def report_of(measured: Reproduction, title: str = "Planning errors") -> Report:
         )
     return Report(
         title, findings_of(measured.results), tuple(shown), tuple(pictures), sizes_in_words(measured.sizes),
-        tuple(sentence for chapter in measured.chapters for sentence in summary_of(chapter)),
+        (
+            *_end_in_words(measured), *untested(measured.results),
+            *chain.from_iterable(map(summary_of, measured.chapters)),
+        ),
     )  # fmt: skip
+
+
+def _end_in_words(measured: Reproduction) -> Iterator[str]:
+    if measured.stopped is not None:
+        yield f"Not everything was measured: {measured.stopped}."
 
 
 CAUSES_IN_WORDS = {
@@ -109,12 +118,12 @@ def summary_of(chapter: Chapter) -> Iterator[str]:
 
 
 def _reach(one: Curve) -> str:
-    if not one.points:
+    if not one.measured:
         return "nothing was measured"
-    if one.limit < one.points[0].actions:
+    if one.limit < one.measured[0].actions:
         return "not even the smallest plans succeed 1 time in 5"
     reach = f"plans of up to {one.limit} actions succeed at least 1 time in 5"
-    return reach if one.limit < one.points[-1].actions else f"{reach}, and nothing longer was tried"
+    return reach if one.limit < one.measured[-1].actions else f"{reach}, and nothing longer was tried"
 
 
 def _chapter_tables(chapter: Chapter) -> list[Table]:
@@ -124,8 +133,12 @@ def _chapter_tables(chapter: Chapter) -> list[Table]:
     shown = [
         tables.curve_table(chapter.curves, f"figure{figure}-data", f"Success by number of actions ({kind})"),
         tables.limit_table(chapter.curves, f"limit-{chapter.mode}", f"Capability limit ({kind})"),
-        tables.error_table(chapter.errors, f"table{errors}", f"Table {errors}: error types ({kind})"),
-        tables.cause_table(chapter.dissections, f"table{causes}", f"Table {causes}: root causes ({kind})"),
+        tables.error_table(
+            chapter.errors, chapter.results, f"table{errors}", f"Table {errors}: error types ({kind})"
+        ),
+        tables.cause_table(
+            chapter.dissections, chapter.errors, f"table{causes}", f"Table {causes}: root causes ({kind})"
+        ),
     ]
     if order:
         shown.append(tables.topics_table(chapter.dissections, "table5", "Table 5: topics with most failures"))
@@ -134,18 +147,17 @@ def _chapter_tables(chapter: Chapter) -> list[Table]:
 
 def campaign_report(results: Sequence[Result], title: str, before: Sequence[Result] = ()) -> Report:
     """A report over the results of one campaign, beside an earlier one if given."""
+    failed = [result for result in results if result.outcome == "fail"]
     shown = [
         tables.overview_table(results, "overview", "Queries, time and errors"),
-        tables.error_table(
-            [r for r in results if r.outcome == "fail"], "errors", "Error types", "Each by its primary type."
-        ),
+        tables.error_table(failed, results, "errors", "Error types", "Each by its primary type."),
     ]
     comparisons = tables.compare(before, results)
     if before:
         shown.insert(0, tables.comparison_table(comparisons, "comparison", "Before and after"))
     if any(result.planted is not None for result in results):
         shown.append(tables.detection_table(results, "detection", "Planted faults, and what was found"))
-    summary = tuple(map(tables.comparison_in_words, comparisons))
+    summary = (*untested(results), *map(tables.comparison_in_words, comparisons))
     return Report(title, findings_of(results), tuple(shown), summary=summary)
 
 
@@ -170,6 +182,8 @@ def picture(curves: Sequence[Curve], name: str, title: str) -> Picture:
     """The figure; without matplotlib only its place."""
     from synth.experiments import plots
 
+    errors = sum(one.errors for one in curves)
+    title = f"{title} ({errors} runs in error left out)" if errors else title
     try:
         return Picture(name, title, plots.png(plots.capability_figure(curves, title)))
     except MissingExtra:

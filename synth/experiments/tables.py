@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from synth.agents import AGENTS
 from synth.experiments.capability import Curve
 from synth.experiments.dissect import CAUSES, Dissection, top_topics
 from synth.experiments.rates import Rate, fisher_test, sign_test
-from synth.experiments.tally import detection, tally
+from synth.experiments.tally import detection, errors_of, tally
 from synth.experiments.trial import Result
 from synth.formal.constraints import clock
 from synth.formal.model import ERROR_TYPES
@@ -46,9 +46,13 @@ def agents_table() -> Table:
 
 def overview_table(results: Sequence[Result], name: str, title: str) -> Table:
     """Queries, where the time went, and errors found (paper, Table 2)."""
-    headers = ("agent", "model", "queries", "synthesis s", "Z3 s", "agent s", "errors", "success")
+    headers = ("agent", "model", "queries", "synthesis s", "Z3 s", "agent s", "failures", "success", "error")
     rows = tuple(_overview_row(subject, group) for subject, group in by_subject(results).items())
-    return Table(name, title, headers, rows, "Times are sums over all queries; agents ran in parallel.")
+    note = f"Times are sums over all queries; agents ran in parallel. {NOT_TESTED}"
+    return Table(name, title, headers, rows, note)
+
+
+NOT_TESTED = "Error: runs in which the agent's planning was not tested; they count in no rate."
 
 
 def _overview_row(subject: Subject, group: Sequence[Result]) -> tuple[str, ...]:
@@ -61,33 +65,43 @@ def _overview_row(subject: Subject, group: Sequence[Result]) -> tuple[str, ...]:
         f"{sum(result.wall_seconds for result in group):.2f}",
         str(sum(row.failed.values())),
         _percent(row.success_rate),
+        str(row.errors),
     )
 
 
 WITHIN = "Failures within the capability limit, each by its primary type."
 
 
-def error_table(errors: Iterable[Result], name: str, title: str, note: str = WITHIN) -> Table:
-    """Shares of error types among failures (paper, Tables 3 and 6)."""
-    headers = ("agent", "model", "errors", *ERROR_TYPES)
+def error_table(
+    failures: Iterable[Result], results: Sequence[Result], name: str, title: str, note: str = WITHIN
+) -> Table:
+    """Shares of error types among failures (paper, Tables 3 and 6); `results` are those of all runs."""
+    headers = ("agent", "model", "failures", *ERROR_TYPES, "error")
     rows = []
-    for subject, group in by_subject(errors).items():
+    for subject, group in by_subject(failures).items():
         found = Counter(result.error_type for result in group)
         shares = [_percent(found[type] / len(group)) for type in ERROR_TYPES]
-        rows.append((*subject, str(len(group)), *shares))
-    return Table(name, title, headers, tuple(rows), note)
+        rows.append((*subject, str(len(group)), *shares, str(errors_of(results, *subject))))
+    return Table(name, title, headers, tuple(rows), f"{note} {NOT_TESTED}")
 
 
-def cause_table(dissections: Iterable[Dissection], name: str, title: str) -> Table:
-    """Shares of root causes (paper, Tables 4 and 7)."""
+def cause_table(
+    dissections: Iterable[Dissection], failures: Iterable[Result], name: str, title: str
+) -> Table:
+    """Shares of root causes (paper, Tables 4 and 7) among the failures that were to be looked into."""
+    wanted = Counter((failure.agent, failure.model) for failure in failures)
     groups: dict[Subject, list[Dissection]] = defaultdict(list)
     for dissection in dissections:
         groups[dissection.agent, dissection.model].append(dissection)
     rows = []
-    for subject, group in groups.items():
+    for subject in dict.fromkeys((*groups, *wanted)):
+        group = groups[subject]
         found = Counter(dissection.cause for dissection in group)
-        rows.append((*subject, str(len(group)), *(_percent(found[cause] / len(group)) for cause in CAUSES)))
-    return Table(name, title, ("agent", "model", "dissected", *CAUSES), tuple(rows))
+        shares = (_percent(found[cause] / len(group) if group else None) for cause in CAUSES)
+        left = max(0, wanted[subject] - len(group))
+        rows.append((*subject, str(len(group)), *shares, str(left)))
+    note = "Error: failures with a run in which the agent's planning was not tested; they have no cause."
+    return Table(name, title, ("agent", "model", "dissected", *CAUSES, "error"), tuple(rows), note)
 
 
 def topics_table(dissections: Sequence[Dissection], name: str, title: str, count: int = 5) -> Table:
@@ -98,7 +112,7 @@ def topics_table(dissections: Sequence[Dissection], name: str, title: str, count
 
 def curve_table(curves: Iterable[Curve], name: str, title: str) -> Table:
     """Success over the number of actions, as the figures show it (paper, Fig. 8 and 9)."""
-    headers = ("agent", "model", "actions", "runs", "success", "95 % interval", "undecided")
+    headers = ("agent", "model", "actions", "runs", "success", "95 % interval", "undecided", "error")
     rows = [
         (
             curve.agent,
@@ -108,26 +122,25 @@ def curve_table(curves: Iterable[Curve], name: str, title: str) -> Table:
             _percent(point.rate.value),
             "{:.0%} to {:.0%}".format(*point.rate.interval),
             str(point.unsettled),
+            str(point.errors),
         )
         for curve in curves
         for point in curve.points
     ]
-    return Table(name, title, headers, tuple(rows))
+    return Table(name, title, headers, tuple(rows), NOT_TESTED)
 
 
 def limit_table(curves: Iterable[Curve], name: str, title: str) -> Table:
     """Where planning ability ends."""
-    rows = tuple((curve.agent, curve.model, str(curve.limit)) for curve in curves)
-    return Table(name, title, ("agent", "model", "largest plan with at least 20 % success"), rows)
+    rows = tuple((c.agent, c.model, str(c.limit) if c.measured else "-", str(c.errors)) for c in curves)
+    headers = ("agent", "model", "largest plan with at least 20 % success", "error")
+    return Table(name, title, headers, rows)
 
 
 def detection_table(results: Iterable[Result], name: str, title: str) -> Table:
     """How planted faults were judged; only simulated models have rows."""
-    headers = ("model", "runs", "planted", "found", "missed", "false alarms", "unsettled")
-    rows = tuple(
-        (d.model, *map(str, (d.runs, d.planted, d.found, d.missed, d.false_alarms, d.unsettled)))
-        for d in detection(results)
-    )
+    headers = ("model", "runs", "planted", "found", "missed", "false alarms", "unsettled", "error")
+    rows = tuple(tuple(map(str, astuple(found))) for found in detection(results))
     return Table(name, title, headers, rows, "Found means: judged with the error type that was planted.")
 
 
@@ -148,6 +161,8 @@ class Comparison:
     p_value: float
     """That so large a difference is chance: by the cases both have, or by the rates if they share none."""
     paired: bool
+    errors: tuple[int, int] = (0, 0)
+    """Runs before and after in which the agent was not tested; they are compared with nothing."""
 
     @property
     def significant(self) -> bool:
@@ -169,26 +184,28 @@ def _comparison(subject: Subject, before: Sequence[Result], after: Sequence[Resu
     worse = sum(old[key] and not new[key] for key in shared)
     rates = Rate(sum(old.values()), len(old)), Rate(sum(new.values()), len(new))
     p_value = sign_test(better, worse) if shared else fisher_test(*rates)
-    return Comparison(*subject, *rates, better, worse, p_value, bool(shared))
+    errors = errors_of(before, *subject), errors_of(after, *subject)
+    return Comparison(*subject, *rates, better, worse, p_value, bool(shared), errors)
 
 
 def _settled(results: Iterable[Result]) -> dict[str, bool]:
-    """Passed or not, by trial; undecided runs are left out."""
+    """Passed or not, by trial; undecided runs and errors are left out."""
     return {r.key: r.outcome == "pass" for r in results if r.outcome in ("pass", "fail")}
 
 
 def comparison_table(comparisons: Iterable[Comparison], name: str, title: str) -> Table:
-    headers = ("agent", "model", "before", "after", "now pass", "now fail", "p", "verdict")
+    headers = ("agent", "model", "before", "after", "now pass", "now fail", "error", "p", "verdict")
     rows = tuple(
         (
             c.agent, c.model, _percent(c.before.value), _percent(c.after.value), str(c.better), str(c.worse),
-            f"{c.p_value:.3f}", _change(c),
+            "{} / {}".format(*c.errors), f"{c.p_value:.3f}", _change(c),
         )
         for c in comparisons
     )  # fmt: skip
     return Table(
-        name, title, headers, rows, "p: exact McNemar test over shared cases, else Fisher's exact test."
-    )
+        name, title, headers, rows,
+        "p: exact McNemar test over shared cases, else Fisher's exact test. Error: before / after.",
+    )  # fmt: skip
 
 
 def comparison_in_words(c: Comparison) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from synth.experiments.trial import Result
 from synth.formal.model import ERROR_TYPES
+from synth.formal.trouble import Trouble
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +24,20 @@ class Row:
     """Runs by primary error type."""
     unsettled: int
     """Open or undecided: left out of the success rate."""
+    errors: int = 0
+    """The agent was not tested: left out as well."""
 
     @property
     def success_rate(self) -> float | None:
         """Share of passes among the decided runs, None where nothing was decided."""
-        decided = self.runs - self.unsettled
+        decided = self.runs - self.unsettled - self.errors
         return self.passed / decided if decided else None
 
     def to_json(self) -> dict[str, Any]:
         failed = {type: self.failed[type] for type in ERROR_TYPES if self.failed.get(type)}
         head = {"agent": self.agent, "model": self.model, "runs": self.runs, "pass": self.passed}
-        return {**head, "fail": failed, "unsettled": self.unsettled, "success_rate": self.success_rate}
+        left = {"error": self.errors, "unsettled": self.unsettled}
+        return {**head, "fail": failed, **left, "success_rate": self.success_rate}
 
 
 def tally(results: Iterable[Result]) -> tuple[Row, ...]:
@@ -48,8 +52,37 @@ def row_of(agent: str, model: str, group: Sequence[Result]) -> Row:
     """All these results as one line."""
     outcomes = Counter(result.outcome for result in group)
     failed = Counter(str(result.error_type) for result in group if result.outcome == "fail")
-    unsettled = len(group) - outcomes["pass"] - outcomes["fail"]
-    return Row(agent, model, len(group), outcomes["pass"], dict(failed), unsettled)
+    unsettled = len(group) - outcomes["pass"] - outcomes["fail"] - outcomes["error"]
+    return Row(agent, model, len(group), outcomes["pass"], dict(failed), unsettled, outcomes["error"])
+
+
+def errors_of(results: Iterable[Result], agent: str, model: str) -> int:
+    """Runs in which an agent was not tested on a model."""
+    return sum(r.outcome == "error" for r in results if (r.agent, r.model) == (agent, model))
+
+
+MOST_TOLD = 5
+"""Different troubles that are told."""
+
+
+def untested(results: Iterable[Result]) -> tuple[str, ...]:
+    """What kept agents from being tested, the provider's own words first, each with its number of runs."""
+    found = Counter(in_words(result.trouble) for result in results if result.trouble is not None)
+    told = found.most_common(MOST_TOLD)
+    rest = found.total() - sum(count for _, count in told)
+    said = [f"{words}: planning was not tested in {_runs(count)}" for words, count in told]
+    return (*said, f"other trouble: planning was not tested in {_runs(rest)}") if rest else tuple(said)
+
+
+def in_words(trouble: Trouble) -> str:
+    """`Rate limit reached (endpoint 429)`."""
+    where = trouble.kind.replace("_", " ")
+    where = where if trouble.status is None else f"{where} {trouble.status}"
+    return f"{trouble.message} ({where})" if trouble.message else where
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
 
 
 # ---------------------------------------------------------------- findings
@@ -128,16 +161,17 @@ class Detection:
     false_alarms: int
     """Nothing planted, judged as a failure."""
     unsettled: int
-    """Nothing planted, not judged as a pass either."""
+    """Neither passed nor failed, whatever was planted."""
+    errors: int = 0
+    """Not tested, whatever was to be planted."""
 
     @property
     def exact(self) -> bool:
         """Every planted fault and nothing else was found."""
-        return not (self.missed or self.false_alarms or self.unsettled)
+        return not (self.missed or self.false_alarms or self.unsettled or self.errors)
 
     def to_json(self) -> dict[str, Any]:
-        names = ("model", "runs", "planted", "found", "missed", "false_alarms", "unsettled", "exact")
-        return {name: getattr(self, name) for name in names}
+        return {**asdict(self), "exact": self.exact}
 
 
 def detection(results: Iterable[Result]) -> tuple[Detection, ...]:
@@ -154,17 +188,25 @@ def _detection(model: str, group: Sequence[Result]) -> Detection:
     return Detection(
         model=model,
         runs=len(group),
-        planted=judged["found"] + judged["missed"],
+        planted=sum(fault_of(result) is not None for result in group),
         found=judged["found"],
         missed=judged["missed"],
         false_alarms=judged["false_alarm"],
         unsettled=judged["unsettled"],
+        errors=judged["error"],
     )
 
 
 def judgement(result: Result) -> str:
-    """`found`, `missed`, `right` (nothing planted, passed), `false_alarm` or `unsettled`."""
-    fault = None if result.planted is None else result.planted["fault"]
+    """`found`, `missed`, `right` (nothing planted, passed), `false_alarm`, `unsettled` or `error`."""
+    if result.outcome not in ("pass", "fail"):
+        return "error" if result.outcome == "error" else "unsettled"
+    fault = fault_of(result)
     if fault is not None:
         return "found" if result.error_type == fault["type"] else "missed"
-    return {"pass": "right", "fail": "false_alarm"}.get(result.outcome, "unsettled")
+    return "right" if result.outcome == "pass" else "false_alarm"
+
+
+def fault_of(result: Result) -> Mapping[str, Any] | None:
+    """What was planted, None where nothing was."""
+    return None if result.planted is None else result.planted["fault"]

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from synth.cases.case import Case
+from synth.formal.trouble import Trouble, trouble_from_json
 from synth.simulated_model.replay import Record
 
 
@@ -63,10 +64,17 @@ class Result:
     synthesis_seconds: float = 0.0
     case: Mapping[str, Any] | None = None
     """The case as JSON, so that a record can be read alone; None for recorded runs."""
+    trouble: Trouble | None = None
+    """Why the agent was not tested; None where it was."""
 
     @property
     def key(self) -> str:
         return self.trial
+
+    @property
+    def is_void(self) -> bool:
+        """The agent was not tested: the trial is to be made again."""
+        return self.trouble is not None
 
     @property
     def verdict(self) -> Mapping[str, Any] | None:
@@ -74,12 +82,14 @@ class Result:
 
     @property
     def outcome(self) -> str:
-        """`pass`, `fail`, `open` or `undecided`; `undecided` when no verdict came."""
+        """`pass`, `fail`, `open`, `undecided` or `error`; a recorded run, which has no case, is undecided."""
+        if self.trouble is not None:
+            return "error"
         return "undecided" if self.verdict is None else str(self.verdict["outcome"])
 
     @property
     def error_type(self) -> str | None:
-        return None if self.verdict is None else self.verdict["error_type"]
+        return None if self.verdict is None or self.is_void else self.verdict["error_type"]
 
     @property
     def actions(self) -> int:
@@ -113,4 +123,5 @@ KEPT = (
 
 
 def result_from_json(body: Mapping[str, Any]) -> Result:
-    return Result(**{**body, "tool_log": tuple(body["tool_log"])})
+    read = {"tool_log": tuple(body["tool_log"]), "trouble": trouble_from_json(body.get("trouble"))}
+    return Result(**{**body, **read})

@@ -14,6 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 from synth.errors import BadInput, MissingExtra
+from synth.formal.careful import NOT_KNOWN, functions, marked, rewritten, unmarked
+from synth.formal.partly import Unknown
 
 MAX_INT = 2**63 - 1
 MAX_TEXT = 10_000
@@ -40,23 +42,38 @@ class Condition:
     program: Any
     names: frozenset[str]
     """Identifiers that occur in it (a superset of its variables)."""
+    variables: tuple[str, ...] = ()
+    """What it may speak of."""
 
-    def value(self, variables: Mapping[str, Any], lookup: Lookup | None = None) -> Any:
-        """Its value as plain JSON types; CannotEvaluate where CEL reports an error."""
-        _now.lookup = lookup
+    def value(
+        self, variables: Mapping[str, Any], lookup: Lookup | None = None, *, careful: bool = False
+    ) -> Any:
+        """Its value as plain JSON types; CannotEvaluate where CEL reports an error.
+
+        `careful`: something is missing from a value; what would need it cannot be evaluated.
+        """
+        _now.lookup = _marking(lookup) if careful and lookup is not None else lookup
         try:
-            found = self.program.eval(data=variables)
+            if careful:
+                program = _careful(self.program, self.variables)
+                found = program.eval(data={name: marked(value) for name, value in variables.items()})
+            else:
+                found = self.program.eval(data=variables)
             if found.type().name() in ("ERROR", "UNKNOWN"):
                 raise CannotEvaluate(str(found.value()))
-            return found.plain_value()
+            return unmarked(found.plain_value()) if careful else found.plain_value()
         except (RuntimeError, ValueError, TypeError, RecursionError) as problem:
             raise CannotEvaluate(str(problem).splitlines()[0]) from None
         finally:
             _now.lookup = None
 
-    def holds(self, variables: Mapping[str, Any], lookup: Lookup | None = None) -> bool:
+    def holds(
+        self, variables: Mapping[str, Any], lookup: Lookup | None = None, *, careful: bool = False
+    ) -> bool:
         """Its value, which must be true or false."""
-        value = self.value(variables, lookup)
+        value = self.value(variables, lookup, careful=careful)
+        if isinstance(value, Unknown):
+            raise CannotEvaluate(f"{NOT_KNOWN}{value}")
         if not isinstance(value, bool):
             raise CannotEvaluate(f"expected true or false, got {value!r:.60}")
         return value
@@ -74,7 +91,7 @@ def condition(text: str, variables: tuple[str, ...], *, boolean: bool = True) ->
         raise BadInput(
             f"expected a condition (true or false), got one of type {program.return_type().name()}"
         )
-    return Condition(text, program, frozenset(re.findall(r"[A-Za-z_]\w*", text)))
+    return Condition(text, program, frozenset(re.findall(r"[A-Za-z_]\w*", text)), variables)
 
 
 def _first_line(problem: Exception) -> str:
@@ -83,13 +100,22 @@ def _first_line(problem: Exception) -> str:
 
 
 @lru_cache(maxsize=64)
-def _environment(variables: tuple[str, ...]) -> Any:
+def _environment(variables: tuple[str, ...], *, careful: bool = False) -> Any:
     cel = _library()
-    kinds = cel.Type
+    own = [cel.FunctionDecl(name, _overloads(cel, name)) for name in FUNCTIONS]
     return cel.NewEnv(
-        variables=dict.fromkeys(variables, kinds.DYN),
-        functions=[cel.FunctionDecl(name, _overloads(cel, name)) for name in FUNCTIONS],
+        variables=dict.fromkeys(variables, cel.Type.DYN),
+        functions=[*own, *functions(cel)] if careful else own,
     )
+
+
+@lru_cache(maxsize=256)
+def _careful(program: Any, variables: tuple[str, ...]) -> Any:
+    return _environment(variables, careful=True).deserialize(rewritten(program.serialize()))
+
+
+def _marking(lookup: Lookup) -> Lookup:
+    return lambda *asked: marked(lookup(*map(unmarked, asked)))
 
 
 def _library() -> Any:
@@ -130,7 +156,7 @@ def _answer(name: str) -> Callable[..., Any]:
 
 def normal(value: Any) -> Any:
     """A JSON value as CEL takes it: whole numbers as integers, huge ones as doubles, keys as text."""
-    if isinstance(value, bool) or value is None or isinstance(value, str):
+    if isinstance(value, bool | str | Unknown) or value is None:
         return value
     if isinstance(value, int):
         return value if -MAX_INT <= value <= MAX_INT else float(value)

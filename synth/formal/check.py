@@ -7,11 +7,12 @@ two must name the same claims, or the answer is a disagreement and the verdict u
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from time import perf_counter
 from typing import Any, Literal, TypeVar
 
@@ -36,6 +37,16 @@ class Decision:
     z3_ms: float = 0.0
     disagreement: bool = False
     """Z3 and direct evaluation named different claims: trust neither."""
+    gave_up: tuple[int, ...] = ()
+    """Those of the open claims that Z3 was asked about in vain; about others without witnesses it was not."""
+    limit: float = math.inf
+    """Seconds that Z3 had for all of them."""
+
+    def unshown(self, position: int) -> str:
+        """Why nobody can say that an open claim without witnesses is open for good."""
+        if self.disagreement:
+            return "Z3 and direct evaluation disagree"
+        return f"Z3 gave up after {self.limit:.2g} s" if position in self.gave_up else "Z3 was not asked"
 
     @property
     def failed(self) -> tuple[int, ...]:
@@ -74,7 +85,7 @@ MAX_JUDGED = 2_000
 MAX_OPEN = 200
 """Claims left open by bounds that Z3 is asked about one by one; more than that stay undecided."""
 MAX_TERMS = 20_000
-"""Instants in all formulas together; larger questions about bounds stay undecided."""
+"""Instants in all formulas together; Z3 is asked no larger question."""
 
 
 def decide(
@@ -83,15 +94,28 @@ def decide(
     *,
     z3: bool = False,
     timeout_ms: int = TIMEOUT_MS,
+    total_ms: int | None = None,
     most: int = MAX_JUDGED,
+    known: Sequence[bool | None] | None = None,
 ) -> Decision:
     """Decide every claim at exact or bounded instants; `z3` adds the judge's opinion on `most` claims.
 
-    Without `z3`, claims that the bounds leave open stay undecided and have no witnesses.
+    Without `z3`, claims that the bounds leave open stay undecided and have no witnesses. Z3 has `timeout_ms`
+    for a question and `total_ms` for all; `known` is what direct evaluation says, where that is known.
     """
+    if total_ms is not None:
+        timeout_ms = min(timeout_ms, total_ms)
     if isinstance(times, Fixed):
-        return _decide_exact(claims, times, z3, timeout_ms, most)
-    return _decide_bounded(claims, times, z3, timeout_ms, most)
+        direct = broken_claims(claims, times) if known is None else _false(known)
+        asked = _chosen(claims, direct, most) if z3 and timeout_ms > 0 else []
+        return _judged_exact(claims, times, direct, asked, timeout_ms) if asked else Decision(violated=direct)
+    known = [claim.formula(times) for claim in claims] if known is None else known
+    open_ = [i for i, truth in enumerate(known) if truth is None]
+    if not z3 or len(open_) > min(most, MAX_OPEN) or not _fits([claims[i] for i in open_]):
+        return Decision(violated=_false(known), undecided=dict.fromkeys(open_))
+    if not open_:
+        return Decision(violated=_false(known))
+    return _asked_of_bounds(claims, times, _false(known), open_, timeout_ms, total_ms)
 
 
 def broken_claims(claims: Sequence[Claim], times: Fixed) -> tuple[int, ...]:
@@ -99,19 +123,30 @@ def broken_claims(claims: Sequence[Claim], times: Fixed) -> tuple[int, ...]:
     return tuple(i for i, claim in enumerate(claims) if not claim.formula(times))
 
 
+def _false(known: Sequence[bool | None]) -> tuple[int, ...]:
+    return tuple(i for i, truth in enumerate(known) if truth is False)
+
+
 W = TypeVar("W", Fixed, Bounded)
+
+
+class _TooManyTerms(Exception):
+    """A question is larger than Z3 is asked."""
 
 
 class _Mentions:
     """A world that only notes whose instants a formula asks for; nothing is cut short in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: float = math.inf) -> None:
         self.who: dict[Any, None] = {}
         self.asked = 0
+        self._most = most
 
     def start(self, who: Any) -> int:
         self.who[who] = None
         self.asked += 1
+        if self.asked > self._most:
+            raise _TooManyTerms
         return 0
 
     end = start
@@ -133,30 +168,49 @@ class _Mentions:
         return not part
 
 
-def _mentions(claims: Sequence[Claim]) -> _Mentions:
+def mentioned(claims: Sequence[Claim], times: W) -> W:
+    """The same world with only the instants that the claims speak of: a long run has many more."""
     notes = _Mentions()
     for claim in claims:
         claim.formula(notes)
-    return notes
-
-
-def mentioned(claims: Sequence[Claim], times: W) -> W:
-    """The same world with only the instants that the claims speak of: a long run has many more."""
-    notes = _mentions(claims)
     if len(notes.who) == len(times.starts):
         return times
     starts = {who: times.starts[who] for who in notes.who}
     return type(times)(starts, {who: times.ends[who] for who in notes.who}, times.scale)
 
 
-def _decide_exact(claims: Sequence[Claim], times: Fixed, z3: bool, timeout_ms: int, most: int) -> Decision:
-    direct = broken_claims(claims, times)
-    if not z3:
-        return Decision(violated=direct)
-    chosen = _chosen(claims, direct, most)
+def _fits(claims: Sequence[Claim]) -> bool:
+    """Is this a question that Z3 is asked?"""
+    notes = _Mentions(MAX_TERMS)
+    try:
+        for claim in claims:
+            claim.formula(notes)
+    except _TooManyTerms:
+        return False
+    return True
+
+
+def _chosen(claims: Sequence[Claim], first: Sequence[int], most: int) -> list[int]:
+    """Positions of at most `most` claims that fit into one question, those in `first` before others."""
+    wanted = set(first)
+    rest = (i for i in range(len(claims)) if i not in wanted)
+    found: list[int] = []
+    notes = _Mentions(MAX_TERMS)
+    try:
+        for i in islice(chain(first, rest), most):
+            claims[i].formula(notes)
+            found.append(i)
+    except _TooManyTerms:
+        pass
+    return sorted(found)
+
+
+def _judged_exact(
+    claims: Sequence[Claim], times: Fixed, direct: tuple[int, ...], chosen: Sequence[int], timeout_ms: int
+) -> Decision:
     asked = [claims[i] for i in chosen]
     began = perf_counter()
-    judged = violated(asked, mentioned(asked, times), timeout_ms=timeout_ms) if asked else []
+    judged = violated(asked, mentioned(asked, times), timeout_ms=timeout_ms)
     spent = (perf_counter() - began) * 1e3
     if judged is None:
         return Decision(violated=direct, z3_ms=spent)
@@ -169,30 +223,25 @@ def _decide_exact(claims: Sequence[Claim], times: Fixed, z3: bool, timeout_ms: i
     return Decision(violated=direct, decided_by="both", z3_ms=spent)
 
 
-def _chosen(claims: Sequence[Claim], first: Sequence[int], most: int) -> list[int]:
-    """Positions of at most `most` claims, those in `first` before others; ascending."""
-    if len(claims) <= most:
-        return list(range(len(claims)))
-    wanted = set(first)
-    rest = (i for i in range(len(claims)) if i not in wanted)
-    return sorted([*first, *islice(rest, max(0, most - len(first)))][:most])
-
-
-def _decide_bounded(
-    claims: Sequence[Claim], times: Bounded, z3: bool, timeout_ms: int, most: int
+def _asked_of_bounds(
+    claims: Sequence[Claim],
+    times: Bounded,
+    surely: tuple[int, ...],
+    open_: Sequence[int],
+    timeout_ms: int,
+    total_ms: int | None,
 ) -> Decision:
-    known = [claim.formula(times) for claim in claims]
-    surely = tuple(i for i, truth in enumerate(known) if truth is False)
-    open_ = [i for i, truth in enumerate(known) if truth is None]
-    if not z3 or not open_ or len(open_) > min(most, MAX_OPEN) or _mentions(claims).asked > MAX_TERMS:
-        return Decision(violated=surely, undecided=dict.fromkeys(open_))
+    """What Z3 says about the open claims; `surely` are false."""
+    asked = [claims[i] for i in open_]
     began = perf_counter()
-    found = possibilities(claims, mentioned(claims, times), known, timeout_ms=timeout_ms)
+    found = possibilities(asked, mentioned(asked, times), timeout_ms=timeout_ms, total_ms=total_ms)
     spent = (perf_counter() - began) * 1e3
+    broken = tuple(sorted({*surely, *(open_[k] for k in found.broken)}))
+    core = () if surely else tuple(open_[k] for k in found.core)
+    gave_up = tuple(open_[k] for k in found.gave_up)
     undecided: dict[int, tuple[Assignment, Assignment] | None] = {
-        **dict.fromkeys(found.gave_up),
-        **found.undecided,
+        **dict.fromkeys(gave_up),
+        **{open_[k]: pair for k, pair in found.undecided.items() if open_[k] not in core},
     }
-    if found.core:
-        undecided = {i: pair for i, pair in undecided.items() if i not in found.core}
-    return Decision(found.broken, found.core, undecided, "z3", spent)
+    limit = (timeout_ms * len(asked) if total_ms is None else total_ms) / 1e3
+    return Decision(broken, core, undecided, "z3", spent, gave_up=gave_up, limit=limit)

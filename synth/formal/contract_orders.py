@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from synth.formal.budget import GaveUp
 from synth.formal.cel import CannotEvaluate
 from synth.formal.constraints import Bounded, Fixed, edges_of
 from synth.formal.contracts import (
@@ -156,7 +157,7 @@ class OpenOrders(Terms):
                 deed.takes = self._takes(deed, missing, doubtful)
             goal = self._goal(stopped=bool(bad))
             goal_open = goal is None and self.situation.goal is not None
-        except CannotEvaluate as problem:
+        except (CannotEvaluate, GaveUp) as problem:
             recorded = not isinstance(problem, NotRecorded)
             return Course(tuple(bad), tuple(unmet), None, str(problem), recorded)
         return Course(
@@ -238,7 +239,9 @@ class OpenOrders(Terms):
         return True if deed.action.succeeded and (applies or not doubtful) else None
 
     def _holds(self, wanted: Wanted, at: Span, asking: _Deed | None) -> bool | None:
-        answers = {line.holds(at, asking) for line in self._lines(wanted)}
+        lines = self._lines(wanted)
+        self.budget.spend(sum(len(line.near) + 1 for line in lines) / 4)
+        answers = {line.holds(at, asking) for line in lines}
         return True if True in answers else (None if None in answers else False)
 
     def _goal(self, *, stopped: bool) -> bool | None:

@@ -17,10 +17,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
 from operator import itemgetter
+from types import MappingProxyType
 from typing import Any, Literal, TypeGuard
 
+from synth.formal.budget import Budget, GaveUp
+from synth.formal.careful import NOT_KNOWN
 from synth.formal.cel import CannotEvaluate, Condition
 from synth.formal.constraints import Fixed
+from synth.formal.partly import HIDDEN, REST, Unknown, is_whole, unknowns
 
 Fact = tuple[str, ...]
 """The words of a fact."""
@@ -30,7 +34,7 @@ ILL_FORMED = "<unknown action, object or argument count>"
 MAX_FACTS = 100_000
 MAX_NOTES = 20
 
-_PARAMETER = re.compile(r"\{([^{}]+)\}|^\?([\w-]+)")
+PARAMETER = re.compile(r"\{([^{}]+)\}|^\?([\w-]+)")
 
 
 def fact(text: str) -> Fact:
@@ -71,7 +75,7 @@ class Pattern:
 
 @lru_cache(maxsize=4096)
 def _parameters(words: Fact) -> tuple[str, ...]:
-    return tuple(sorted({a or b for word in words for a, b in _PARAMETER.findall(word)}))
+    return tuple(sorted({a or b for word in words for a, b in PARAMETER.findall(word)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +94,21 @@ def is_wild(word: str) -> bool:
     return word == "*" or (word.startswith("!") and len(word) > 1)
 
 
+def may_equal(a: Pattern, b: Pattern) -> bool:
+    """Can they stand for one fact, whatever their parameters are?"""
+    return len(a.words) == len(b.words) and all(
+        x == y or _is_open(x) or _is_open(y) for x, y in zip(a.words, b.words, strict=True)
+    )
+
+
+def _is_open(word: str) -> bool:
+    return is_wild(word) or "{" in word or word.startswith("?")
+
+
 def _filled(word: str, values: Mapping[str, str]) -> str | Wild:
     if word == "*":
         return Wild()
-    text = _PARAMETER.sub(lambda m: values[m[1] or m[2]], word.removeprefix("!") if is_wild(word) else word)
+    text = PARAMETER.sub(lambda m: values[m[1] or m[2]], word.removeprefix("!") if is_wild(word) else word)
     return Wild(text) if is_wild(word) else text
 
 
@@ -217,12 +232,36 @@ class NotRecorded(CannotEvaluate):
     """A contract speaks of the arguments of a call, and they were not recorded."""
 
 
+class _Words(dict[str, list[str]]):
+    """Arguments as words; to ask for one of which not all is known cannot be answered."""
+
+    missing: Mapping[str, Any] = MappingProxyType({})
+
+    def __missing__(self, name: str) -> list[str]:
+        if name in self.missing or REST in self.missing:
+            raise _unknown(self.missing.get(name, self.missing.get(REST)))
+        raise KeyError(name)
+
+
+def _unknown(value: Any) -> CannotEvaluate:
+    return CannotEvaluate(f"{NOT_KNOWN}{next(unknowns(value))}")
+
+
+def _are_named(arguments: Mapping[str, Any], names: Sequence[str]) -> bool:
+    """Are these the arguments of such names? CannotEvaluate where others may have been left out."""
+    given = {name for name in arguments if not str(name).startswith(HIDDEN)}
+    if REST in arguments and given <= set(names):
+        raise _unknown(arguments[REST])
+    return given == set(names)
+
+
 @dataclass
 class Terms:
     """What a contract asks of single calls, and what they change."""
 
     contract: Contract
     situation: Situation
+    budget: Budget = field(default_factory=Budget)
 
     def needs(self, action: Action) -> list[Need] | None:
         """What the contract asks for; None if the call is none that it knows."""
@@ -247,7 +286,10 @@ class Terms:
         """The further condition of a known call, if it does not hold."""
         contract = self.contract.tools.get(action.tool)
         check = None if contract is None else contract.check
-        return None if check is None or check.holds({"args": action.arguments}) else check.text
+        if check is None:
+            return None
+        careful = not is_whole(action.arguments)
+        return None if check.holds({"args": action.arguments}, careful=careful) else check.text
 
     def effects(self, action: Action) -> tuple[list[Wanted], list[Fact]]:
         """What a call that takes effect clears when it starts, and provides when it ends."""
@@ -265,13 +307,21 @@ class Terms:
         arguments = action.arguments
         if not isinstance(arguments, Mapping):
             arguments = {} if arguments is None else None
-        if arguments is None or (contract.args is not None and set(arguments) != set(contract.args)):
+        if isinstance(action.arguments, Unknown):
+            raise CannotEvaluate(f"{NOT_KNOWN}{action.arguments}")
+        if arguments is None or (contract.args is not None and not _are_named(arguments, contract.args)):
             return None
-        values = {str(name): words_of(value) for name, value in arguments.items()}
+        whole = {str(name): value for name, value in arguments.items() if is_whole(value)}
+        values = _Words({name: words_of(value) for name, value in whole.items()})
+        values.missing = {str(name): arguments[name] for name in arguments if str(name) not in whole}
         objects = self.situation.objects
         if objects is None or contract.args is None:
             return values
-        return values if all(word in objects for words in values.values() for word in words) else None
+        if not all(word in objects for words in values.values() for word in words):
+            return None
+        for value in values.missing.values():
+            raise _unknown(value)
+        return values
 
 
 @dataclass
@@ -308,7 +358,7 @@ class Simulation(Terms):
                     heappush(self.running, (times.end(position), position, required, provided))
             else:
                 self._finish(math.inf)
-        except CannotEvaluate as problem:
+        except (CannotEvaluate, GaveUp) as problem:
             recorded = not isinstance(problem, NotRecorded)
             return Course(tuple(bad), first_unmet, None, str(problem), recorded, tuple(self.notes))
         reached = self._goal_reached(stopped=bool(bad))
@@ -335,6 +385,7 @@ class Simulation(Terms):
     def _matching(self, wanted: Wanted) -> list[Fact]:
         if is_fact(wanted):
             return [wanted] if wanted in self.holding else []
+        self.budget.spend(len(self.holding))
         return [held for held in self.holding if matches(wanted, held)]
 
     def _finish(self, now: float) -> None:
@@ -348,6 +399,7 @@ class Simulation(Terms):
         gone = {held for wanted in clears for held in self._matching(wanted)}
         self.holding -= gone
         if gone and self.running and len(self.notes) < MAX_NOTES:
+            self.budget.spend(len(self.running))
             lost = (
                 Note(call, by, wanted)
                 for _, call, needs, _ in sorted(self.running, key=itemgetter(1))
@@ -373,7 +425,8 @@ def _is_due(effect: Effect, action: Action) -> bool:
     """Does an effect happen? One that needs the result of a call that was never seen to end may."""
     if effect.when is None or (action.succeeded is None and "result" in effect.when.names):
         return True
-    return effect.when.holds({"args": action.arguments, "result": action.result})
+    values = {"args": action.arguments, "result": action.result}
+    return effect.when.holds(values, careful=not is_whole(values))
 
 
 def is_fact(wanted: Wanted) -> TypeGuard[Fact]:

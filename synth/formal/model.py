@@ -20,8 +20,10 @@ from synth.formal.constraints import (
     constraint_from_json,
     constraint_to_json,
 )
+from synth.formal.trouble import Trouble, trouble_from_json
 
-Outcome = Literal["pass", "fail", "open", "undecided"]
+Outcome = Literal["pass", "fail", "open", "undecided", "error"]
+"""`error`: trouble that is not the agent's ended the run, so that its planning was not tested."""
 ErrorType = Literal["timeout", "act_error", "action_lost", "parameter_error", "order_error"]
 ERROR_TYPES: tuple[ErrorType, ...] = ("timeout", "act_error", "action_lost", "parameter_error", "order_error")
 """In order of priority: the first that occurs is a run's primary error type (paper, Tables 3 and 6)."""
@@ -155,6 +157,8 @@ class Verdict:
     repair: Repair | None = None
     decided_by: Literal["direct", "z3", "both"] = "direct"
     z3_ms: float = 0.0
+    trouble: Trouble | None = None
+    """Set where the outcome is `error`; the findings are then those that were certain before it."""
 
     def to_json(self) -> dict[str, Any]:
         """The public spelling, see "Verdict" in `docs/formats.md`."""
@@ -168,6 +172,7 @@ class Verdict:
             "repair": None if self.repair is None else self.repair.to_json(),
             "decided_by": self.decided_by,
             "z3_ms": self.z3_ms,
+            "trouble": None if self.trouble is None else self.trouble.to_json(),
         }
 
 
@@ -184,6 +189,7 @@ def verdict_from_json(said: Any) -> Verdict:
             repair=None if said["repair"] is None else _repair(said["repair"]),
             decided_by=_one_of(said, "decided_by", ("direct", "z3", "both")),
             z3_ms=said["z3_ms"],
+            trouble=trouble_from_json(said.get("trouble")),
         )
     except (KeyError, TypeError, AttributeError) as problem:
         raise BadInput(f"not a verdict: {type(problem).__name__} {problem}") from problem

@@ -6,9 +6,12 @@ precedes. Events of one name that differ in nothing else are taken in one order 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
+from synth.formal.budget import Budget
 from synth.formal.monitor import Monitor
 
 MAX_PAIRS = 10_000
@@ -50,9 +53,15 @@ class Orders:
     """There were too many pairs; nothing else is known then."""
 
 
-def follow_orders(monitor: Monitor, events: Iterable[Event], between: Between | None = None) -> Orders:
-    """Follow every order that the bounds allow."""
+def follow_orders(
+    monitor: Monitor,
+    events: Iterable[Event],
+    between: Between | None = None,
+    budget: Budget | None = None,
+) -> Orders:
+    """Follow every order that the bounds allow; GaveUp where that is too much for the budget."""
     listed = sorted(events, key=lambda event: (event.lo, event.hi))
+    next_ = _Next(listed, merge=between is None, budget=budget or Budget())
     place = {event.key: at for at, event in enumerate(listed)}
     found = Orders()
     strayed: set[int] = set()
@@ -67,7 +76,7 @@ def follow_orders(monitor: Monitor, events: Iterable[Event], between: Between | 
         if (len(listed), frozenset()) in level:
             found.states = level[len(listed), frozenset()]
             break
-        level, last = _next(monitor, level, listed, merge=between is None)
+        level, last = _next(monitor, level, next_)
         strayed |= last
         if not level:
             found.last = _alike(last, listed)
@@ -89,14 +98,14 @@ def _with_unseen(
 
 
 def _next(
-    monitor: Monitor, level: dict[Done, set[int]], events: Sequence[Event], *, merge: bool
+    monitor: Monitor, level: dict[Done, set[int]], next_: _Next
 ) -> tuple[dict[Done, set[int]], set[int]]:
     """One event further: the pairs, and the places of the events at which some order strays."""
     after: dict[Done, set[int]] = {}
     strayed: set[int] = set()
     for done, states in level.items():
-        for at in _possible(done, events, merge=merge):
-            name = events[at].name
+        for at in next_.possible(done):
+            name = next_.events[at].name
             found = states if name is None else {monitor.after(state, name) for state in states}
             if None in found:
                 strayed.add(at)
@@ -105,40 +114,72 @@ def _next(
     return after, strayed
 
 
-def _possible(done: Done, events: Sequence[Event], *, merge: bool) -> list[int]:
-    """The places of the events that can come next (`merge`: of those of one name, the earlier first)."""
-    count, others = done
-    soonest = float("inf")
-    undone: list[int] = []
-    for at in range(count, len(events)):
-        if events[at].lo > soonest:
-            break
-        if at not in others:
-            undone.append(at)
-            soonest = min(soonest, events[at].hi)
-    found: list[int] = []
-    for at in undone:
-        event = events[at]
-        if not (merge and any(events[k].name == event.name and events[k].hi <= event.hi for k in found)):
-            found.append(at)
-    return found
+class _Next:
+    """The events, and which of them can come next."""
+
+    def __init__(self, events: Sequence[Event], *, merge: bool, budget: Budget) -> None:
+        """`merge`: of those of one name, only the earlier first."""
+        self.events, self._merge, self._budget = events, merge, budget
+        self._places: dict[str | None, list[int]] = {}
+        for at, event in enumerate(events):
+            self._places.setdefault(event.name, []).append(at)
+        self._soonest = {
+            name: list(accumulate((events[at].hi for at in reversed(places)), min))[::-1]
+            for name, places in self._places.items()
+        }
+        """By name and place among those of the name: the earliest `hi` from there on."""
+
+    def possible(self, done: Done) -> list[int]:
+        """The places of the events that can come next."""
+        if not self._merge:
+            return self._undone(done)
+        found = [at for name in self._places for at in self._first(name, done)]
+        self._budget.spend(len(found))
+        soonest = min((self.events[at].hi for at in found), default=0)
+        return sorted(at for at in found if self.events[at].lo <= soonest)
+
+    def _first(self, name: str | None, done: Done) -> Iterator[int]:
+        """Those of a name that are not done, each with an earlier `hi` than those before it."""
+        count, others = done
+        places, soonest = self._places[name], self._soonest[name]
+        best = float("inf")
+        for k in range(bisect_left(places, count), len(places)):
+            if soonest[k] >= best:
+                break
+            at = places[k]
+            self._budget.spend(0.2)
+            if at not in others and self.events[at].hi < best:
+                best = self.events[at].hi
+                yield at
+
+    def _undone(self, done: Done) -> list[int]:
+        count, others = done
+        soonest = float("inf")
+        undone: list[int] = []
+        for at in range(count, len(self.events)):
+            if self.events[at].lo > soonest:
+                break
+            if at not in others:
+                undone.append(at)
+                soonest = min(soonest, self.events[at].hi)
+        self._budget.spend(len(undone))
+        return undone
 
 
 def _alike(places: set[int], events: Sequence[Event]) -> set[int]:
     """The keys of these events and of those of the same name that can have stood in their place."""
     found: set[int] = set()
     for name in {events[at].name for at in places}:
-        group: list[int] = []
+        groups: list[list[int]] = []
         until = -float("inf")
         for at, event in enumerate(events):
             if event.name != name:
                 continue
             if event.lo >= until:
-                found.update(events[k].key for k in group if not places.isdisjoint(group))
-                group = []
-            group.append(at)
+                groups.append([])
+            groups[-1].append(at)
             until = max(until, event.hi)
-        found.update(events[k].key for k in group if not places.isdisjoint(group))
+        found.update(events[k].key for group in groups if not places.isdisjoint(group) for k in group)
     return found
 
 

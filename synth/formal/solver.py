@@ -11,11 +11,14 @@ solution; in timed mode its end is `start + duration`, and tasks run one at a ti
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, wraps
-from itertools import combinations
+from functools import lru_cache, partial, wraps
+from itertools import combinations, pairwise
+from operator import itemgetter
+from time import thread_time
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from synth.errors import MissingExtra
@@ -279,30 +282,44 @@ def violated(claims: Sequence[Claim], times: Fixed, *, timeout_ms: int = TIMEOUT
 
 @serial
 def possibilities(
-    claims: Sequence[Claim], times: Bounded, known: Sequence[bool | None], *, timeout_ms: int = TIMEOUT_MS
+    claims: Sequence[Claim], times: Bounded, *, timeout_ms: int = TIMEOUT_MS, total_ms: int | None = None
 ) -> Possibilities:
-    """Decide, over every assignment that the bounds allow, what bounds alone could not (`known` None)."""
+    """Decide, over every assignment that the bounds allow, what bounds alone could not."""
+    left = partial(_left, timeout_ms, math.inf if total_ms is None else thread_time() + total_ms / 1e3)
     symbols, rules = _bounded_terms(times)
     solver = new_solver(timeout_ms)
     solver.add(rules)
     formulas = [claim.formula(symbols) for claim in claims]
-    broken = [i for i, truth in enumerate(known) if truth is False]
+    broken: list[int] = []
     undecided: dict[int, Any] = {}
     gave_up: list[int] = []
-    for i in (i for i, truth in enumerate(known) if truth is None):
-        holds, fails = (_witness(solver, part, symbols) for part in (formulas[i], symbols.no(formulas[i])))
-        if holds is None or fails is None:
-            gave_up.append(i)
-        elif not holds:
+    for i, formula in enumerate(formulas):
+        holds = _witness(solver, formula, symbols, left())
+        fails = _witness(solver, symbols.no(formula), symbols, left()) if holds else None
+        if holds is not None and not holds:
             broken.append(i)
+        elif holds is None or fails is None:
+            gave_up.append(i)
         elif fails:
             undecided[i] = (holds, fails)
-    core = () if broken or gave_up else _joint_conflict(solver, formulas, sorted(undecided))
-    return Possibilities(tuple(sorted(broken)), undecided, core, tuple(gave_up))
+    core = () if broken or gave_up else _joint_conflict(solver, formulas, sorted(undecided), left())
+    return Possibilities(tuple(broken), undecided, core, tuple(gave_up))
+
+
+def _left(timeout_ms: int, deadline: float) -> int:
+    """Milliseconds that the next of several questions may take; 0 = it is not to be asked.
+
+    The deadline is CPU time of this thread. Z3's own limit goes by the wall clock, which is no measure where
+    other programs run: it is twice as wide.
+    """
+    return max(0, int(min(timeout_ms, 2 * (deadline - thread_time()) * 1e3)))
 
 
 def _bounded_terms(times: Bounded) -> tuple[Symbols, list[Truth]]:
-    """An integer per instant inside its bounds, one per clock that is off; nothing ends before it starts."""
+    """An integer per instant inside its bounds, one per clock that is off; nothing ends before it starts.
+
+    Clocks are off by parts of a unit too: of calls at equal readings of two clocks either may be first.
+    """
     scale = times.scale
     rules: list[Truth] = []
     clocks: dict[int, Any] = {}
@@ -310,7 +327,7 @@ def _bounded_terms(times: Bounded) -> tuple[Symbols, list[Truth]]:
     def off(edge: Bounds) -> Any:
         if edge.clock not in clocks:
             amount = clocks[edge.clock] = _int("c", edge.clock)
-            rules.extend((amount >= edge.off[0] // scale, amount <= edge.off[1] // scale))
+            rules.extend((amount >= edge.off[0], amount <= edge.off[1]))
         return clocks[edge.clock]
 
     def terms(bounds: Mapping[Any, Bounds], letter: str) -> dict[Any, Any]:
@@ -318,18 +335,31 @@ def _bounded_terms(times: Bounded) -> tuple[Symbols, list[Truth]]:
         for i, (who, edge) in enumerate(bounds.items()):
             time, tick, own = _int(letter, i), edge.lo % scale, edge.by_its_clock
             rules.extend((time >= own.lo // scale, time <= own.hi // scale))
-            found[who] = ((time + off(edge)) if edge.clock else time) * scale + tick
+            found[who] = time * scale + tick + (off(edge) if edge.clock else 0)
         return found
 
     starts, ends = terms(times.starts, "s"), terms(times.ends, "e")
     rules.extend(starts[who] < ends[who] for who in starts)
+    rules.extend(a < b for a, b in _in_rows([(times.starts, starts), (times.ends, ends)]))
     return Symbols(starts, ends, scale), rules
 
 
-def _witness(solver: Any, part: Truth, symbols: Symbols) -> Mapping[Any, tuple[int, int]] | None:
+def _in_rows(instants: Sequence[tuple[Mapping[Any, Bounds], Mapping[Any, Any]]]) -> Iterator[tuple[Any, Any]]:
+    """Each two terms that follow each other in a row."""
+    placed = [(at.row, terms[who]) for bounds, terms in instants for who, at in bounds.items() if at.row]
+    placed.sort(key=itemgetter(0))
+    return ((a, b) for (row, a), (other, b) in pairwise(placed) if row[0] == other[0])
+
+
+def _witness(
+    solver: Any, part: Truth, symbols: Symbols, timeout_ms: int
+) -> Mapping[Any, tuple[int, int]] | None:
     """An assignment under which `part` holds, {} if there is none, None if Z3 gave up."""
+    if not timeout_ms:
+        return None
     solver.push()
     try:
+        solver.set("timeout", timeout_ms)
         solver.add(part)
         answer = answer_of(solver)
         return None if answer is None else (symbols.values(solver.model()) if answer else {})
@@ -337,14 +367,17 @@ def _witness(solver: Any, part: Truth, symbols: Symbols) -> Mapping[Any, tuple[i
         solver.pop()
 
 
-def _joint_conflict(solver: Any, formulas: Sequence[Truth], positions: Sequence[int]) -> tuple[int, ...]:
+def _joint_conflict(
+    solver: Any, formulas: Sequence[Truth], positions: Sequence[int], timeout_ms: int
+) -> tuple[int, ...]:
     """A minimal set of claims that no assignment satisfies together; empty if there is none."""
-    if len(positions) < 2:
+    if len(positions) < 2 or not timeout_ms:
         return ()
     module = z3()
     literals = {i: _bool("k", i) for i in positions}
     solver.push()
     try:
+        solver.set("timeout", timeout_ms)
         solver.set("core.minimize", True)
         solver.add([module.Implies(literals[i], formulas[i]) for i in positions])
         if answer_of(solver, *literals.values()) is not False:

@@ -14,7 +14,7 @@ from synth.formal.model import ERROR_TYPES, ErrorType, Finding
 from synth.judge.rules import Rules
 from synth.judge.wording import Wording, calls_in_words
 from synth.observed.instants import observed_order
-from synth.observed.run import Run, ToolCall
+from synth.observed.run import Run, ToolCall, Unseen
 
 Places = Mapping[str, list[int]]
 """Name -> positions of its calls, in observed order."""
@@ -31,7 +31,7 @@ class Reading:
     failed: Places
     """Action -> calls that ran into an error or could not be parsed."""
     silent: Places
-    """Action -> calls that never finished, were never answered, or blocked."""
+    """Action -> calls that never finished, were blocked, or of which it is not known whether they ran."""
     strange: Places
     """Tool that is no action of the case -> its calls."""
 
@@ -67,26 +67,31 @@ def read_calls(
 
 def is_blocked(call: ToolCall) -> bool:
     """A guard stopped the call before it ran: a note, not a violation."""
-    return not call.executed and call.extra.get("blocked") is True
+    return call.executed is False and call.extra.get("blocked") is True
 
 
 def is_failure(call: ToolCall) -> bool:
     """The call ended in an error, or its arguments could not be parsed."""
-    if is_blocked(call):
+    if is_blocked(call) or call.executed is None:
         return False
-    return call.error is not None or (not call.executed and isinstance(call.arguments, str))
+    return call.error is not None or (not call.executed and isinstance(call.known_arguments, str))
 
 
 def limits(run: Run, rules: Rules) -> Iterator[Finding]:
-    """Timeouts and crashes."""
+    """Timeouts and crashes; where trouble ended the run, neither its time nor its end are the agent's."""
+    if run.trouble is None:
+        yield from _stopped(run, rules)
+    if run.iterations is not None and run.iterations > rules.iteration_limit:
+        said = f"The agent used {run.iterations} iterations (limit {rules.iteration_limit})."
+        yield Finding("timeout", "iterations", said)
+
+
+def _stopped(run: Run, rules: Rules) -> Iterator[Finding]:
     if run.status == "timeout":
         yield Finding("timeout", "timeout", "The run was stopped by its time limit.")
     seconds = wall_seconds(run)
     if seconds is not None and seconds > rules.wall_limit:
         yield Finding("timeout", "wall_time", f"The run took {seconds:g} s (limit {rules.wall_limit:g} s).")
-    if run.iterations is not None and run.iterations > rules.iteration_limit:
-        said = f"The agent used {run.iterations} iterations (limit {rules.iteration_limit})."
-        yield Finding("timeout", "iterations", said)
     if run.status == "crash":
         yield Finding("act_error", "agent_crash", "The agent crashed before it finished.")
 
@@ -156,6 +161,8 @@ def _troubled(
 def _silence(call: ToolCall, position: int, task: str) -> tuple[str, str]:
     if is_blocked(call):
         return "blocked", f"{task} (call {position}) was blocked before it ran."
+    if call.executed is None:
+        return "not_known", f"{task} (call {position}) was requested; whether it ran is not known."
     if not call.executed:
         return "not_executed", f"{task} (call {position}) was requested but never ran."
     return "unfinished", f"{task} (call {position}) never finished."
@@ -185,9 +192,10 @@ def primary(findings: Iterable[Finding]) -> ErrorType | None:
     return next((name for name in ERROR_TYPES if name in found), None)
 
 
-def gap(problems: Sequence[str]) -> Finding:
+def gap(gaps: Iterable[Unseen]) -> Finding:
     """The evidence has holes."""
-    said = f"The evidence is incomplete ({listed(problems)}): what was not seen may still have happened."
+    problems = listed(dict.fromkeys(unseen.problem for unseen in gaps))
+    said = f"The evidence is incomplete ({problems}): what was not seen may still have happened."
     return Finding("note", "incomplete_evidence", said)
 
 

@@ -46,7 +46,7 @@ def judge_order(subject: Subject, run: Run, rules: Rules) -> Verdict:
     complete = len(first) == len(spec.actions)
     claims = subject.orders if complete else [c for c in subject.orders if first.keys() >= {*c.actions}]
     schedule = schedule_of(
-        first, calls, reading.order, overlap_counts=rules.strict_parallel, skew_ns=rules.skew_ns
+        first, calls, reading.order, overlap_counts=rules.strict_parallel, skew_ns=rules.skew_ns(run)
     )
     decision = decide_with(rules, run.id, claims, schedule.times, failing=primary(findings) is not None)
     findings += _order_findings(claims, decision, schedule, calls, rules, say)
@@ -60,18 +60,21 @@ def judge_order(subject: Subject, run: Run, rules: Rules) -> Verdict:
         findings,
         decision,
         certain=CERTAIN_WHILE_OPEN,
-        mended=partial(_mended, rules),
+        mended=partial(_mended, rules, run),
         dead_at=lambda: _dead_at(subject, first),
         repair=lambda: _repair(subject, reading, findings),
     )
 
 
-def _mended(rules: Rules, finding: Finding) -> bool:
+def _mended(rules: Rules, run: Run, finding: Finding) -> bool:
     """May calls that were not seen have mended this?
 
     A failed call may have succeeded another time. An earlier first success would mend an order error,
     but then the action was done twice, which is wrong too where `once` holds.
     """
+    tools = {run.calls[i].tool for i in finding.calls}
+    if all(unseen.tool is not None and unseen.tool not in tools for unseen in run.gaps):
+        return False
     if finding.code in ("order", "overlap", "joint"):
         return not rules.once
     return finding.code == "tool_error"

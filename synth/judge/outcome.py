@@ -13,7 +13,7 @@ from synth.judge import wording
 from synth.judge.findings import gap, primary, ranked
 from synth.judge.rules import Rules
 from synth.judge.subject import Subject
-from synth.observed.run import Run
+from synth.observed.run import Run, ToolCall, Unseen
 
 
 def decide_with(
@@ -24,7 +24,8 @@ def decide_with(
     open_ = bool(decision.undecided)
     failing = failing or bool(decision.failed)
     if claims and (rules.asks_z3(run_id, failing=failing) or (open_ and rules.may_ask_z3)):
-        return decide(claims, times, z3=True, timeout_ms=rules.z3_timeout_ms)
+        total = round(rules.case_z3_seconds * 1e3)
+        return decide(claims, times, z3=True, timeout_ms=rules.z3_timeout_ms, total_ms=total)
     return decision
 
 
@@ -39,16 +40,22 @@ def concluded(
     mended: Callable[[Finding], bool],
     dead_at: Callable[[], int | None],
     repair: Callable[[], Repair | None],
+    doubts: Sequence[Finding] = (),
 ) -> Verdict:
-    """The verdict; of a run that has not ended only what is `certain` (codes of findings) counts already.
+    """The verdict; of a run that trouble ended, or that goes on, only what is `certain` (codes of findings)
+    counts already.
 
-    Where calls were not seen, an error that they may have `mended` is no more than a note.
+    Where calls were not seen, an error that they may have `mended` is no more than a note. `doubts` are
+    notes on values of which what is missing could make the run right or wrong.
     """
-    if run.status == "running":
+    findings = [*findings, *doubts]
+    if not run.closed:
         findings = [f for f in findings if f.type == "note" or f.code in certain]
-    if run.gaps:
-        findings = [*despite_gaps(findings, run, mended), gap([unseen.problem for unseen in run.gaps])]
-    outcome = outcome_of(run, findings, decision)
+    gaps = gaps_in(run, subject)
+    if gaps:
+        findings = [*despite_gaps(findings, gaps, run.calls, mended), gap(gaps)]
+    outcome = outcome_of(run, findings, decision, gaps)
+    outcome = "undecided" if outcome == "pass" and doubts else outcome
     wrong = outcome in ("fail", "open")
     return Verdict(
         run_id=run.id,
@@ -56,36 +63,54 @@ def concluded(
         outcome=outcome,
         error_type=primary(findings) if wrong else None,
         findings=ranked(findings),
-        dead_at=dead_at() if wrong and not run.gaps else None,
-        repair=repair() if outcome == "fail" else None,
+        dead_at=dead_at() if wrong and not gaps and not doubts else None,
+        repair=repair() if outcome == "fail" and not doubts else None,
         decided_by=decision.decided_by,
         z3_ms=round(decision.z3_ms, 3),
+        trouble=run.trouble if outcome == "error" else None,
     )
 
 
-def outcome_of(run: Run, findings: Sequence[Finding], decision: Decision) -> Outcome:
-    """Open runs are open; a sure error fails; gaps and open claims leave a run undecided."""
+def gaps_in(run: Run, subject: Subject) -> list[Unseen]:
+    """What may have happened beside what was seen, as far as it may matter: whether a call of another tool
+    ran does not.
+    """
+    return [unseen for unseen in run.gaps if unseen.tool is None or unseen.tool in subject.actions]
+
+
+def outcome_of(run: Run, findings: Sequence[Finding], decision: Decision, gaps: Sequence[Unseen]) -> Outcome:
+    """Open runs are open; trouble tests no agent; a sure error fails; what waited for ever, gaps and open
+    claims are undecided."""
     if run.status == "running":
         return "open"
+    if run.trouble is not None:
+        return "error"
     if decision.disagreement:
         return "undecided"
     if any(finding.type != "note" for finding in findings):
         return "fail"
-    return "undecided" if run.gaps or decision.undecided else "pass"
+    open_ = run.status == "abandoned" or gaps or decision.undecided
+    return "undecided" if open_ else "pass"
 
 
 def despite_gaps(
-    findings: Sequence[Finding], run: Run, mended: Callable[[Finding], bool]
+    findings: Sequence[Finding],
+    gaps: Sequence[Unseen],
+    calls: Sequence[ToolCall],
+    mended: Callable[[Finding], bool],
 ) -> Iterator[Finding]:
     """The findings, where calls were not seen: what they may have mended becomes a note.
 
-    Each unseen call can have been one lost action, so that of more lost ones than calls some are lost.
+    Each unseen call can have been one lost action, so that of more lost ones than calls some are lost; one
+    that was asked for can have been what was asked for.
     """
-    unseen = [hole.calls for hole in run.gaps]
-    lost = sum(finding.type == "action_lost" for finding in findings)
-    too_many = None not in unseen and lost > sum(count or 0 for count in unseen)
+    unseen = [hole.calls for hole in gaps if hole.tool is None]
+    asked = {hole.after for hole in gaps if hole.tool is not None}
+    lost = [f for f in findings if f.type == "action_lost" and asked.isdisjoint(f.calls)]
+    too_many = None not in unseen and len(lost) > sum(count or 0 for count in unseen)
     for finding in findings:
-        stays = not mended(finding) and (too_many or finding.type != "action_lost")
+        is_lost = finding.type != "action_lost" or (too_many and finding in lost)
+        stays = is_lost and not mended(finding)
         if finding.type == "note" or stays:
             yield finding
         else:
@@ -99,7 +124,7 @@ def undecided(
     """A claim that the evidence leaves open, with one possible set of times each way."""
     where = tuple(schedule.calls[action] for action in claim.actions)
     pair = decision.undecided[position]
-    why = "Z3 and direct evaluation disagree" if decision.disagreement else "the recorded times allow both"
+    why = decision.unshown(position)
     code = "disagreement" if decision.disagreement else "undecided"
     witness = None
     if pair is not None:
@@ -108,7 +133,7 @@ def undecided(
         holds, fails = (wording.assignment_in_words(times, schedule.unit, names) for times in about)
         witness = {"holds": holds, "fails": fails}
         why = f"the recorded times allow both (kept: {holds}; broken: {fails})"
-    elif not decision.disagreement and decision.decided_by == "z3":
-        why = "Z3 gave up within its limit"
+    elif not decision.disagreement:
+        why = f"the recorded times alone do not decide it, and {why}"
     said = f"{say.rule(claim)}: undecided, {why}."
     return Finding("note", code, said, where, claim.sentence, claim.span, claim, witness)

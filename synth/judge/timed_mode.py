@@ -19,9 +19,12 @@ from synth.judge.findings import failures, limits, primary, read_calls, repeats,
 from synth.judge.outcome import concluded, decide_with
 from synth.judge.rules import Rules
 from synth.judge.subject import Subject
+from synth.observed.clocks import ANY_TIME
 from synth.observed.instants import (
     NEVER,
     declared_start,
+    hidden_duration,
+    hidden_start,
     observed_order,
     reported_duration,
     start_is_missing,
@@ -93,6 +96,11 @@ def judge_timed(subject: Subject, run: Run, rules: Rules) -> Verdict:
     durations = known_durations(subject, run.calls)
     plan = DayPlan(subject.spec, durations, rules.z3_timeout_ms)
     attempts = split_attempts(subject, run.calls, plan)
+    doubts = [*_doubts(subject, run.calls)]
+    untold = [*_untold(subject, run.calls)]
+    if untold or (doubts and _is_any_repeated(subject, run.calls)):
+        doubts += untold
+        return _without_attempts(subject, run, rules, doubts)
     last = attempts[-1]
     reading = read_calls(subject.actions, run.calls, last.order)
     findings = [
@@ -117,6 +125,57 @@ def judge_timed(subject: Subject, run: Run, rules: Rules) -> Verdict:
         mended=lambda finding: finding.code not in CERTAIN_DESPITE_GAPS,
         dead_at=lambda: _dead_at(plan, last),
         repair=lambda: _repair(subject, last, durations, findings, rules),
+        doubts=doubts,
+    )
+
+
+def _doubts(subject: Subject, calls: Sequence[ToolCall]) -> Iterator[Finding]:
+    """Starts and durations that were cut, hashed or left out."""
+    for i, call in enumerate(calls):
+        if call.tool not in subject.actions or not call.succeeded:
+            continue
+        for what, hidden in (("start", hidden_start(call)), ("duration", hidden_duration(call))):
+            if hidden is not None:
+                task = subject.say.phrase(subject.actions[call.tool])
+                said = f"Undecided: the {what} of {task} (call {i}) {hidden.what}."
+                yield Finding("note", f"{what}_hidden", said, (i,))
+
+
+def _untold(subject: Subject, calls: Sequence[ToolCall]) -> Iterator[Finding]:
+    """Calls of which no clock tells when they were made: any of them may have begun a plan."""
+    own = [i for i, call in enumerate(calls) if call.tool in subject.actions]
+    for i in own if len(own) > 1 else ():
+        if calls[i].start == ANY_TIME:
+            task = subject.say.phrase(subject.actions[calls[i].tool])
+            said = f"Undecided: no clock tells when {task} (call {i}) was called."
+            yield Finding("note", "start_unknown", said, (i,))
+
+
+def _is_any_repeated(subject: Subject, calls: Sequence[ToolCall]) -> bool:
+    """Was an action done twice? Then another attempt may have begun, as far as hidden values tell."""
+    done = [call.tool for call in calls if call.tool in subject.actions and call.succeeded]
+    return len(done) > len({subject.actions[tool] for tool in done})
+
+
+def _without_attempts(subject: Subject, run: Run, rules: Rules, doubts: Sequence[Finding]) -> Verdict:
+    """The verdict where it is not known which calls belong to the last attempt: what holds for any."""
+    reading = read_calls(subject.actions, run.calls)
+    findings = [
+        *limits(run, rules),
+        *strange_tools(reading, run, rules),
+        *failures(subject.spec.actions, reading, run.calls, subject.say),
+    ]
+    return concluded(
+        subject,
+        run,
+        rules,
+        findings,
+        decide_with(rules, run.id, (), Fixed({}, {}), failing=primary(findings) is not None),
+        certain=CERTAIN_WHILE_OPEN,
+        mended=lambda finding: finding.code not in CERTAIN_DESPITE_GAPS,
+        dead_at=lambda: None,
+        repair=lambda: None,
+        doubts=doubts,
     )
 
 
@@ -155,7 +214,7 @@ def _place(attempt: Attempt, action: str, position: int, call: ToolCall, plan: D
         duration = reported_duration(call)
         duration = plan.duration(action) if duration is None else duration
         attempt.placed.append((action, start, start + duration))
-    elif attempt.broken_at is None:
+    elif attempt.broken_at is None and hidden_start(call) is None:
         attempt.broken_at = position
 
 
@@ -206,6 +265,8 @@ class _Day:
             action = subject.actions.get(call.tool)
             if action is None or not call.succeeded:
                 continue
+            if hidden_start(call) is not None:
+                continue
             start = declared_start(call)
             if isinstance(start, str):
                 code = "start_missing" if start_is_missing(call) else "start_malformed"
@@ -213,7 +274,8 @@ class _Day:
                 continue
             key = action if attempt.calls[action] == position else position
             reported = reported_duration(call)
-            minutes = durations.get(action) if reported is None else reported
+            known = None if hidden_duration(call) is not None else durations.get(action)
+            minutes = known if reported is None else reported
             keys.append((key, position))
             begins[key], ends[key] = start, None if minutes is None else start + minutes
         return cls(tuple(keys), begins, ends, _world(keys, begins, ends), tuple(bad), dict(keys))
@@ -293,9 +355,10 @@ class _Day:
         what = self._name(claim, subject)
         witness = None
         if decision.disagreement:
-            code, why = "disagreement", "Z3 and direct evaluation disagree"
+            code, why = "disagreement", decision.unshown(position)
         elif pair is None:
-            code, why = "undecided", "the durations that are known allow both"
+            unshown = decision.unshown(position)
+            code, why = "undecided", f"the durations that are known do not decide it alone, and {unshown}"
         else:
             names = {key: self._phrase(key, subject) for key, _ in self.keys}
             holds, fails = (wording.assignment_in_words(times, "minutes", names) for times in pair)

@@ -90,13 +90,14 @@ def moment(ns: int) -> str:
     return f"{ns / 1e9:g} s"
 
 
-def calls_in_words(positions: Iterable[int]) -> str:
-    """`call 3`, `calls 3 and 5`, `calls 1, 2, 3, 4, 5, 6 and 12 more`."""
+def calls_in_words(positions: Iterable[int], count: int | None = None) -> str:
+    """`call 3`, `calls 3 and 5`, `calls 1, 2, 3, 4, 5, 6 and 12 more`; `count` where not all are given."""
     every = list(positions)
-    if len(every) == 1:
+    count = len(every) if count is None else count
+    if count == 1:
         return f"call {every[0]}"
-    if len(every) > MANY:
-        return f"calls {', '.join(map(str, every[:MANY]))} and {len(every) - MANY} more"
+    if count > MANY:
+        return f"calls {', '.join(map(str, every[:MANY]))} and {count - MANY} more"
     return f"calls {', '.join(map(str, every[:-1]))} and {every[-1]}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from typing import Any, Protocol
 
 from lark import Token
@@ -35,6 +35,16 @@ UNKNOWN, BARE_WHICH, BARE_JOINT, BAD_TIME, OPEN_QUOTE = (
 """Token types that no rule accepts; the error message tells why."""
 
 _WORD = re.compile(r"""["“][^"“”]*["”] | \d+:\d+ | \w+(?:['\u2019-]\w+)* | [^\w\s]""", re.VERBOSE)
+_WEIGHTY = frozenset(
+    re.findall(
+        r"\S+",
+        """
+        not no never nor neither or only if unless until without except when whenever must should shall may
+        might can cannot don't dont mustn't every each all any other first last between within
+        most least more than once failed fails will would always then two is implies
+        """,
+    )
+)
 _QUOTES = '"“”'
 _LAST_MINUTE = 24 * 60
 
@@ -94,7 +104,7 @@ class Vocabulary:
         """The known name nearest to a misspelled one."""
         by_words = {" ".join(words): action for words, action in self.quoted.items()}
         found = get_close_matches(" ".join(name_words(text)), by_words, n=1, cutoff=0.6)
-        return self.phrases[by_words[found[0]]] if found else None
+        return self.phrases[by_words[found[0]]] if found and not says_more(text, found[0]) else None
 
 
 def _id_and_phrase(entry: Named | Mapping[str, Any], position: int) -> tuple[str, str]:
@@ -139,11 +149,23 @@ def _phrases() -> Iterable[tuple[str, str, str]]:
     yield ".", "STOP", ""
 
 
+def says_more(text: str, name: str) -> bool:
+    """Has a text words of weight that a name lacks, or many more? Then it is no misspelling of the name."""
+    words, known = name_words(text), name_words(name)
+    return len(words) > len(known) + 1 or not _WEIGHTY.isdisjoint({*words} - {*known})
+
+
 def closest_phrase(text: str) -> str | None:
-    """The phrase of the language nearest to a misspelled one."""
+    """The phrase of the language nearest to a misspelled one, word by word."""
     known = {words for words, _, _ in _phrases() if words[0].isalpha()}
     found = get_close_matches(text.casefold(), sorted(known), n=1, cutoff=0.75)
-    return found[0] if found else None
+    return found[0] if found and _alike(text.casefold().split(), found[0].split()) else None
+
+
+def _alike(words: Sequence[str], others: Sequence[str]) -> bool:
+    return len(words) == len(others) and all(
+        SequenceMatcher(None, *pair).ratio() > 0.65 for pair in zip(words, others, strict=True)
+    )
 
 
 def _phrase_trie() -> dict[str | None, Any]:

@@ -1,7 +1,12 @@
 """What an agent did: runs, and the instants of their calls."""
 
+from synth.formal.partly import Why
+from synth.observed.clocks import ANY_TIME, CLOCKS_DIFFER
+from synth.observed.marks import ends_early, has_marks, is_left_out
 from synth.observed.run import (
+    FIELDS_LOST,
     MAX_DEPTH,
+    SESSION_FIELDS,
     Interval,
     Run,
     Status,
@@ -13,6 +18,7 @@ from synth.observed.run import (
 )
 
 __all__ = [
-    "MAX_DEPTH", "Interval", "Run", "Status", "ToolCall", "Unseen", "deeper_than", "read_runs",
+    "ANY_TIME", "CLOCKS_DIFFER", "FIELDS_LOST", "MAX_DEPTH", "SESSION_FIELDS", "Interval", "Run", "Status",
+    "ToolCall", "Unseen", "Why", "deeper_than", "ends_early", "has_marks", "is_left_out", "read_runs",
     "run_from_json",
 ]  # fmt: skip

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from synth.observed.run import Interval, ToolCall
 
@@ -13,6 +14,14 @@ TIE = 1
 """ns: equal instants of two clocks are those of calls in either order."""
 
 
+CLOCKS_DIFFER = "clocks_differ_ms"
+"""Field of a run record: two clocks of its calls are known to differ by at least so much."""
+UNORDERED = "messages_unordered"
+"""Field of a call: model messages of its run need not follow each other, as runs that were joined overlap."""
+LISTED = "listed_in"
+"""Field of a call: the number of its run, of which only the order of its list is known."""
+ANY_TIME: Interval = (0, (1 << 63) - 1)
+"""When something was of which no clock tells."""
 MOST_CLOCKS = 16
 """Among more clocks model messages order nothing."""
 
@@ -26,6 +35,8 @@ class Clock(NamedTuple):
     """The least and most ns to add to what it shows."""
     turn: int | None = None
     """The call's model message, where messages follow each other whatever the clocks show."""
+    row: int | None = None
+    """The run of which only the order of its calls is known."""
 
 
 FIRST_CLOCK = Clock()
@@ -39,7 +50,11 @@ def clocks_of(calls: Sequence[ToolCall], skew_ns: int) -> list[Clock] | None:
     placed = {name: _of(calls, names, name) for name in dict.fromkeys(names)}
     first, *others = placed
     offs = {name: _off(placed[first], placed[name], skew_ns) for name in others}
-    follow = all(least <= most for least, most in offs.values()) and _follow(list(placed.values()), skew_ns)
+    follow = (
+        not any(UNORDERED in call.extra for call in calls)
+        and all(least <= most for least, most in offs.values())
+        and _follow(list(placed.values()), skew_ns)
+    )
     allowed = (-skew_ns - TIE, skew_ns + TIE)
     known = {name: Clock(at, offs[name] if follow else allowed) for at, name in enumerate(others, 1)}
     known[first] = FIRST_CLOCK
@@ -47,6 +62,24 @@ def clocks_of(calls: Sequence[ToolCall], skew_ns: int) -> list[Clock] | None:
         known[name]._replace(turn=call.step if follow else None)
         for name, call in zip(names, calls, strict=True)
     ]
+
+
+def by_any_clock(calls: Sequence[ToolCall], skew_ns: int) -> Sequence[ToolCall]:
+    """The calls with the times that they may have had by whichever of their clocks is right."""
+    if clocks_of(calls, skew_ns) is None:
+        return calls
+    return [
+        replace(call, start=_wider(call.start, skew_ns), end=_wider(call.end, skew_ns), extra=_no_clock(call))
+        for call in calls
+    ]
+
+
+def _wider(at: Interval | None, by: int) -> Interval | None:
+    return None if at is None else (at[0] - by, at[1] + by)
+
+
+def _no_clock(call: ToolCall) -> dict[str, Any]:
+    return {name: value for name, value in call.extra.items() if name != "clock"}
 
 
 def _follow(placed: Sequence[Sequence[_Placed]], skew_ns: int) -> bool:

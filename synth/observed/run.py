@@ -18,17 +18,27 @@ from typing import IO, Any, Literal, get_args
 import orjson
 
 from synth.errors import BadInput
+from synth.formal.partly import WHYS, Why
+from synth.formal.trouble import Trouble, trouble_from_json
+from synth.observed.fields import count_in, flag_in, kind_of, object_in, path_of, text_in, texts_in
+from synth.observed.marks import ends_early, known
 
 Interval = tuple[int, int]
 """Bounds of one instant, wall-clock nanoseconds, both inclusive; equal when the instant is exact."""
 
-Status = Literal["ok", "running", "timeout", "crash"]
+Status = Literal["ok", "running", "timeout", "crash", "abandoned"]
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 MAX_LINE_BYTES = 64 << 20
 MAX_CALLS = 100_000
 MAX_DEPTH = 200
 """Nesting of one record; deeper JSON is refused before anything walks through it."""
+FIELDS_LOST = "fields_lost"
+"""Field of a run record: it may have had others, and objects in them more entries, that are not known."""
+UNKNOWN = "unknown"
+"""Field `execution` of a call that may have run or not; readers that do not know it take `executed`."""
+SESSION_FIELDS = ("session", "session_id", "conversation_id", "thread_id")
+"""Fields of a run record that may name its conversation, the best first."""
 MAX_SECONDS = 10**11
 """About the year 5000: a larger time is a mistake in the unit."""
 
@@ -41,7 +51,7 @@ class ToolCall:
     """The model's call id, or None; not unique within a run."""
     tool: str
     arguments: Any = None
-    """JSON value; usually an object. Malformed arguments are the raw text."""
+    """JSON value; usually an object. Malformed arguments are the raw text. What ran, where it ran."""
     result: Any = None
     error: str | None = None
     """None = no error was seen."""
@@ -53,29 +63,54 @@ class ToolCall:
     step: int | None = None
     """The same for calls of one model message (the span attribute `pdoctor.turn.index`)."""
     with_text: bool | None = None
-    executed: bool = True
-    """False: requested, but no tool ran (unknown tool, malformed arguments, blocked, never answered)."""
+    executed: bool | None = True
+    """False: requested, but no tool ran (unknown tool, malformed arguments, blocked). None: not known."""
     attempts: int = 1
+    asked_arguments: Any = None
+    """What the model wrote, where it was run with something else. Rules do not read it."""
+    partly: Mapping[str, Why] = field(default_factory=dict)
+    """`arguments` or `result` -> why not all of it is known; as they stand above they have marks in them."""
+    hash_key: str | None = None
+    """Which key hashed values were made with: equal hashes of one key are of equal values."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the record that we do not know; policies may use them."""
 
     @property
     def succeeded(self) -> bool:
         """A call succeeds iff it ran and finished without error."""
-        return self.executed and self.finished and self.error is None
+        return self.executed is True and self.finished and self.error is None
+
+    @property
+    def known_arguments(self) -> Any:
+        """The arguments with an `Unknown` wherever something is missing."""
+        why = self.partly.get("arguments") if self.partly else None
+        return self.arguments if why is None else known(self.arguments, why, self.hash_key)
+
+    @property
+    def known_result(self) -> Any:
+        """The result with an `Unknown` wherever something is missing."""
+        why = self.partly.get("result") if self.partly else None
+        return self.result if why is None else known(self.result, why, self.hash_key)
 
     def to_json(self) -> dict[str, Any]:
         """The call as in a run record; what has its default value is left out."""
         said: dict[str, Any] = {**self.extra, "id": self.id, "name": self.tool, "arguments": self.arguments}
-        said |= {k: v for k, v in (("result", self.result), ("error", self.error)) if v is not None}
+        more = (("asked_arguments", self.asked_arguments), ("result", self.result), ("error", self.error))
+        said |= {k: v for k, v in more if v is not None}
         said |= _instant_to_json("start", self.start) | _instant_to_json("end", self.end)
         said |= {k: v for k, v in (("step", self.step), ("with_text", self.with_text)) if v is not None}
         if not self.executed:
             said["executed"] = False
+        if self.executed is None:
+            said["execution"] = UNKNOWN
         if self.finished is _seems_unfinished(said):
             said["finished"] = self.finished
         if self.attempts != 1:
             said["attempts"] = self.attempts
+        if self.partly or _ending_early(said):
+            said["partly"] = dict(self.partly)
+        if self.hash_key is not None:
+            said["hash_key"] = self.hash_key
         return said
 
 
@@ -91,6 +126,8 @@ class Unseen:
     """Position of a call that began after each of them; None = not known."""
     calls: int | None = None
     """How many; None = not known."""
+    tool: str | None = None
+    """Of what was asked for, if that is known; such a gap follows from the call, and no record has it."""
 
     def to_json(self) -> dict[str, Any]:
         places = (("after", self.after), ("before", self.before), ("calls", self.calls))
@@ -112,7 +149,9 @@ class Run:
     source: str | None = None
     model: str | None = None
     status: Status = "ok"
-    """`running` = not ended, the verdict may stay open."""
+    """`running` = not ended, the verdict may stay open; `abandoned` = nobody went on with what waited."""
+    trouble: Trouble | None = None
+    """What ended the run, where that was not the agent: then what it left undone proves nothing."""
     wall_seconds: float | None = None
     iterations: int | None = None
     problems: tuple[str, ...] = ()
@@ -127,8 +166,26 @@ class Run:
         return self.status != "running"
 
     @property
+    def closed(self) -> bool:
+        """Did the agent have its time? What it still owes then is owed for good."""
+        return self.ended and self.trouble is None and self.status != "abandoned"
+
+    @property
     def gaps(self) -> tuple[Unseen, ...]:
-        """Everything that may not have been seen, one entry for each reason to think so."""
+        """What may have happened beside what was seen, one entry for each reason to think so."""
+        return *self.lost, *self.possible
+
+    @property
+    def possible(self) -> tuple[Unseen, ...]:
+        """The calls that may have run at any time after they were asked for, or not at all."""
+        at = [i for i, call in enumerate(self.calls) if call.executed is None]
+        some = ", ".join(f"{i} ({self.calls[i].tool})" for i in at[:3]) + (", ..." if len(at) > 3 else "")
+        said = f"it is not known whether these calls ran: {some}"
+        return tuple(Unseen(said, after=i, calls=1, tool=self.calls[i].tool) for i in at)
+
+    @property
+    def lost(self) -> tuple[Unseen, ...]:
+        """What was not seen at all."""
         located = {gap.problem for gap in self.unseen}
         return *self.unseen, *(Unseen(problem) for problem in self.problems if problem not in located)
 
@@ -143,6 +200,8 @@ class Run:
         said["calls"] = [call.to_json() for call in self.calls]
         if self.status != "ok":
             said["status"] = self.status
+        if self.trouble is not None:
+            said["trouble"] = self.trouble.to_json()
         for name in ("wall_seconds", "iterations"):
             if getattr(self, name) is not None:
                 said[name] = getattr(self, name)
@@ -235,41 +294,42 @@ def deeper_than(value: Any, limit: int) -> bool:
 
 
 _RUN_FIELDS = {
-    "run_id", "source", "model", "case_id", "agent", "query", "tools", "calls", "status", "wall_seconds",
-    "iterations", "problems", "unseen", "labels",
+    "run_id", "source", "model", "case_id", "agent", "query", "tools", "calls", "status", "trouble",
+    "wall_seconds", "iterations", "problems", "unseen", "labels",
 }  # fmt: skip
 _CALL_FIELDS = {
-    "id", "name", "arguments", "result", "error", "start", "end", "start_ns", "end_ns", "step", "with_text",
-    "executed", "attempts", "finished",
+    "id", "name", "arguments", "asked_arguments", "result", "error", "start", "end", "start_ns", "end_ns",
+    "step", "with_text", "executed", "execution", "attempts", "finished", "partly", "hash_key",
 }  # fmt: skip
 
 
 def _run(said: Any) -> Run:
     if not isinstance(said, dict):
-        raise BadInput(f"a run record must be a JSON object, got {_kind(said)}")
-    run_id = _text(said, "run_id")
+        raise BadInput(f"a run record must be a JSON object, got {kind_of(said)}")
+    run_id = text_in(said, "run_id")
     if not run_id:
         raise BadInput("a run needs a run_id that is not empty", field="run_id")
     calls = said.get("calls")
     if not isinstance(calls, list):
-        raise BadInput(f"expected a list of calls, got {_kind(calls)}", field="calls")
+        raise BadInput(f"expected a list of calls, got {kind_of(calls)}", field="calls")
     if len(calls) > MAX_CALLS:
         raise BadInput(f"{len(calls)} calls in one run (at most {MAX_CALLS})", field="calls")
     return Run(
         id=run_id,
         calls=tuple(_call(call, f"calls[{i}]") for i, call in enumerate(calls)),
-        case_id=_text(said, "case_id"),
-        query=_text(said, "query"),
-        tools=_texts(said, "tools"),
-        agent=_text(said, "agent"),
-        source=_text(said, "source"),
-        model=_text(said, "model"),
+        case_id=text_in(said, "case_id"),
+        query=text_in(said, "query"),
+        tools=texts_in(said, "tools"),
+        agent=text_in(said, "agent"),
+        source=text_in(said, "source"),
+        model=text_in(said, "model"),
         status=_status(said),
+        trouble=trouble_from_json(said.get("trouble")),
         wall_seconds=_seconds(said),
-        iterations=_count(said, "iterations"),
-        problems=_texts(said, "problems") or (),
+        iterations=count_in(said, "iterations"),
+        problems=texts_in(said, "problems") or (),
         unseen=_gaps(said, len(calls)),
-        labels=_object(said, "labels"),
+        labels=object_in(said, "labels"),
         extra={name: value for name, value in said.items() if name not in _RUN_FIELDS},
     )
 
@@ -279,24 +339,25 @@ def _gaps(said: Mapping[str, Any], calls: int) -> tuple[Unseen, ...]:
     if listed is None:
         return ()
     if not isinstance(listed, list):
-        raise BadInput(f"expected a list of objects, got {_kind(listed)}", field="unseen")
+        raise BadInput(f"expected a list of objects, got {kind_of(listed)}", field="unseen")
     return tuple(_gap(gap, calls, f"unseen[{i}]") for i, gap in enumerate(listed))
 
 
 def _gap(said: Any, calls: int, where: str) -> Unseen:
     if not isinstance(said, dict):
-        raise BadInput(f"expected an object, got {_kind(said)}", field=where)
-    places = {name: _count(said, name, where) for name in ("after", "before")}
+        raise BadInput(f"expected an object, got {kind_of(said)}", field=where)
+    places = {name: count_in(said, name, where) for name in ("after", "before")}
     for name, place in places.items():
         if place is not None and place >= calls:
             raise BadInput(f"there is no call {place}", field=f"{where}.{name}")
-    return Unseen(_text(said, "problem", where) or "", **places, calls=_count(said, "calls", where))
+    after, before = places["after"], places["before"]
+    return Unseen(text_in(said, "problem", where) or "", after, before, count_in(said, "calls", where))
 
 
 def _call(said: Any, where: str) -> ToolCall:
     if not isinstance(said, dict):
-        raise BadInput(f"a call must be an object, got {_kind(said)}", field=where)
-    name = _text(said, "name", where)
+        raise BadInput(f"a call must be an object, got {kind_of(said)}", field=where)
+    name = text_in(said, "name", where)
     if not name:
         raise BadInput("a call needs the name of its tool", field=f"{where}.name")
     start, end = _instant(said, "start", where), _instant(said, "end", where)
@@ -304,22 +365,24 @@ def _call(said: Any, where: str) -> ToolCall:
         raise BadInput(
             f"ends before it starts (start {said['start']}, end {said['end']})", field=f"{where}.end"
         )
-    finished = _flag(said, "finished", where)
-    executed = _flag(said, "executed", where)
-    attempts = _count(said, "attempts", where)
+    finished = flag_in(said, "finished", where)
+    attempts = count_in(said, "attempts", where)
     return ToolCall(
-        id=_text(said, "id", where),
+        id=text_in(said, "id", where),
         tool=name,
         arguments=_arguments(said.get("arguments")),
+        asked_arguments=_arguments(said.get("asked_arguments")),
         result=said.get("result"),
-        error=_text(said, "error", where),
+        error=text_in(said, "error", where),
         start=start,
         end=end,
         finished=not _seems_unfinished(said) if finished is None else finished,
-        step=_count(said, "step", where),
-        with_text=_flag(said, "with_text", where),
-        executed=executed is not False,
+        step=count_in(said, "step", where),
+        with_text=flag_in(said, "with_text", where),
+        executed=_executed(said, where),
         attempts=1 if attempts is None else attempts,
+        partly=_partly(said, where),
+        hash_key=text_in(said, "hash_key", where),
         extra={name: value for name, value in said.items() if name not in _CALL_FIELDS},
     )
 
@@ -335,6 +398,39 @@ def _arguments(said: Any) -> Any:
     return value
 
 
+def _executed(said: Mapping[str, Any], where: str) -> bool | None:
+    executed, execution = flag_in(said, "executed", where), text_in(said, "execution", where)
+    if execution not in (None, UNKNOWN):
+        raise BadInput(f"expected {UNKNOWN!r}, got {execution!r}", field=path_of(where, "execution"))
+    return None if execution else executed is not False
+
+
+def _partly(said: Mapping[str, Any], where: str) -> Mapping[str, Why]:
+    found = said.get("partly")
+    if found is None:
+        return _ending_early(said)
+    if not isinstance(found, dict) or not found.keys() <= {"arguments", "result"}:
+        raise BadInput("expected an object with arguments and result", field=path_of(where, "partly"))
+    for name, why in found.items():
+        if why not in WHYS:
+            wrong = f"expected one of {', '.join(WHYS)}, got {kind_of(why)}"
+            raise BadInput(wrong, field=path_of(where, f"partly.{name}"))
+    return dict(found)
+
+
+def _ending_early(said: Mapping[str, Any]) -> Mapping[str, Why]:
+    """JSON that ends in the middle, of a call that ran without an error, has lost its end on the way."""
+    if said.get("executed") is False or said.get("error") is not None:
+        return {}
+    texts = {name: said.get(name) for name in ("arguments", "result")}
+    cut = [name for name, text in texts.items() if isinstance(text, str) and _is_json_cut(text)]
+    return dict.fromkeys(cut, "cut")
+
+
+def _is_json_cut(text: str) -> bool:
+    return text.lstrip()[:1] in ("{", "[") and ends_early(text)
+
+
 def _seems_unfinished(said: Mapping[str, Any]) -> bool:
     """A record with a start but neither end, result nor error is of a call that never came back."""
     return (
@@ -344,47 +440,6 @@ def _seems_unfinished(said: Mapping[str, Any]) -> bool:
         and said.get("error") is None
         and said.get("executed") is not False
     )
-
-
-def _path(where: str, name: str) -> str:
-    return f"{where}.{name}" if where else name
-
-
-def _text(said: Mapping[str, Any], name: str, where: str = "") -> str | None:
-    value = said.get(name)
-    if value is not None and not isinstance(value, str):
-        raise BadInput(f"expected text, got {_kind(value)}", field=_path(where, name))
-    return value
-
-
-def _texts(said: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
-    value = said.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise BadInput(f"expected a list of texts, got {_kind(value)}", field=name)
-    return tuple(value)
-
-
-def _flag(said: Mapping[str, Any], name: str, where: str) -> bool | None:
-    value = said.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise BadInput(f"expected true or false, got {_kind(value)}", field=_path(where, name))
-    return value
-
-
-def _count(said: Mapping[str, Any], name: str, where: str = "") -> int | None:
-    value = said.get(name)
-    if value is not None and (type(value) is not int or value < 0):
-        raise BadInput(f"expected a number from 0 on, got {_kind(value)}", field=_path(where, name))
-    return value
-
-
-def _object(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = said.get(name)
-    if value is not None and not isinstance(value, dict):
-        raise BadInput(f"expected an object, got {_kind(value)}", field=name)
-    return value or {}
 
 
 def _status(said: Mapping[str, Any]) -> Status:
@@ -402,7 +457,7 @@ def _seconds(said: Mapping[str, Any]) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise BadInput(f"expected seconds from 0 on, got {_kind(value)}", field="wall_seconds")
+        raise BadInput(f"expected seconds from 0 on, got {kind_of(value)}", field="wall_seconds")
     return float(value)
 
 
@@ -411,12 +466,12 @@ def _instant(said: Mapping[str, Any], name: str, where: str) -> Interval | None:
     value, exact = said.get(name), said.get(f"{name}_ns")
     if value is None and exact is None:
         return None
-    field_name = _path(where, name if exact is None else f"{name}_ns")
+    field_name = path_of(where, name if exact is None else f"{name}_ns")
     edges = exact if exact is not None else value
     lo, hi = edges if isinstance(edges, list) and len(edges) == 2 else (edges, edges)
     if exact is not None:
         if type(lo) is not int or type(hi) is not int:
-            raise BadInput(f"expected nanoseconds as an integer, got {_kind(exact)}", field=field_name)
+            raise BadInput(f"expected nanoseconds as an integer, got {kind_of(exact)}", field=field_name)
     else:
         lo, hi = _nanoseconds(lo, field_name), _nanoseconds(hi, field_name)
     if lo > hi:
@@ -426,7 +481,7 @@ def _instant(said: Mapping[str, Any], name: str, where: str) -> Interval | None:
 
 def _nanoseconds(value: Any, where: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadInput(f"expected seconds as a number, or [lo, hi], got {_kind(value)}", field=where)
+        raise BadInput(f"expected seconds as a number, or [lo, hi], got {kind_of(value)}", field=where)
     if not abs(value) <= MAX_SECONDS:
         raise BadInput(
             f"{value:g} is no time in seconds (at most {MAX_SECONDS:g}, about the year 5000); "
@@ -445,10 +500,3 @@ def _instant_to_json(name: str, instant: Interval | None) -> dict[str, Any]:
     if any(round(Decimal(repr(s)) * 10**9) != edge for s, edge in zip(seconds, instant, strict=True)):
         said[f"{name}_ns"] = list(instant)
     return said
-
-
-def _kind(value: Any) -> str:
-    """A value in a message: its JSON type, and the value itself where it is short."""
-    names = {dict: "an object", list: "a list", type(None): "nothing"}
-    text = repr(value)
-    return names.get(type(value), text if len(text) <= 60 else f"{text[:57]}...")

@@ -1,48 +1,92 @@
 """Policies for production runs: read from YAML, judged run by run, checked for contradictions.
 
-`load_policies` reads a file, `judge_policies` judges one run (`judge_session` the runs of one
-conversation), `lint` looks for contradictions and rules that can never apply.
+`load_policies` reads a file, `judge_policies` judges one run, `judge_session` the runs of one conversation
+(`judge_turn` what one of them contributes), `lint` looks for contradictions and rules that can never apply.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from synth.formal.budget import GaveUp
 from synth.judge.rules import Rules
 from synth.observed.run import Run
-from synth.policies.evidence import Evidence
-from synth.policies.kinds.duty import Judged
+from synth.policies.budgets import REPAIR_SECONDS, REPAIRS, RunBudget, cheap_first
+from synth.policies.chance import ByChance
+from synth.policies.evidence import Evidence, Part
+from synth.policies.kinds.duty import STOPPED, Judged, given_up
 from synth.policies.lint import Problem, lint
 from synth.policies.load import load_policies, read_yaml
-from synth.policies.model import Applies, Policy, PolicyResult, PolicySet, policy_result_from_json
+from synth.policies.model import (
+    RULE_FIELDS,
+    Applies,
+    Policy,
+    PolicyResult,
+    PolicySet,
+    Repair,
+    policy_result_from_json,
+)
 from synth.policies.names import PolicyVerdict, Tools
+from synth.policies.needs import Needs, needs_of, reduced, size_of_values, telling, without_values
 from synth.policies.plugins import judged
-from synth.policies.seen_names import Doubt, SeenNames, all_tools_in, doubts, names_of_runs
-from synth.policies.session import MOST_EARLIER, join_runs, last_runs
+from synth.policies.repair import repairs
+from synth.policies.seen_names import (
+    Doubt,
+    SeenNames,
+    all_tools_in,
+    doubtful,
+    doubts,
+    names_of_runs,
+    tools_in,
+)
+from synth.policies.session import join_runs, judge_turn
 from synth.policies.source import Node
-from synth.policies.stated import stated_policies
+from synth.policies.stated import stated_policies, suggested_rules
+from synth.policies.told import Step, steps_of
 
 __all__ = [
-    "MOST_EARLIER", "Applies", "Node", "Policy", "PolicyResult", "PolicySet", "PolicyVerdict", "Problem",
-    "Rules", "SeenNames", "Tools", "all_tools_in", "doubts", "join_runs", "judge_policies", "judge_session",
-    "last_runs", "lint", "load_policies", "names_of_runs", "policy_result_from_json", "read_yaml",
-    "stated_policies",
+    "RULE_FIELDS", "Applies", "ByChance", "Needs", "Node", "Part", "Policy", "PolicyResult", "PolicySet",
+    "PolicyVerdict", "Problem", "Rules", "RunBudget", "SeenNames", "Step", "Tools", "all_tools_in",
+    "doubtful", "doubts", "join_runs", "judge_policies", "judge_session", "judge_turn", "lint",
+    "load_policies", "names_of_runs", "needs_of", "policy_result_from_json", "read_yaml", "reduced",
+    "size_of_values", "stated_policies", "steps_of", "suggested_rules", "telling", "tools_in",
+    "without_values",
 ]  # fmt: skip
 
 
 def judge_policies(
-    policies: PolicySet, run: Run, *, rules: Rules | None = None, names: SeenNames | None = None
+    policies: PolicySet,
+    run: Run,
+    *,
+    rules: Rules | None = None,
+    names: SeenNames | None = None,
+    part: Part | None = None,
+    until: int | None = None,
+    budget: RunBudget | None = None,
 ) -> tuple[PolicyResult, ...]:
     """One result per policy, in the order of the file; one that is not for this run is not applicable.
 
     `names` are the tools that the runs of the project show: by them a misspelt tool is known, and its
-    policies are unsupported. Without them every name is taken as it stands.
+    policies are unsupported. Without them every name is taken as it stands. `part` asks for some calls of
+    the run only; of a run that goes on, calls that began by `until` (wall-clock ns) have been seen.
+    Each policy has a budget of its own (see `Rules`); `budget` is given where files share that of a run.
     """
     rules = rules or Rules()
-    seen = Evidence(run, policies.timezone, policies.aliases, rules.skew_ns)
+    budget = budget or RunBudget(rules)
+    seen = Evidence(run, policies.timezone, policies.aliases, rules.skew_ns(run), part, until)
     unseen = doubts(policies, names) if names is not None else {}
-    return tuple(_result(policy, seen, rules, unseen.get(policy.id, ())) for policy in policies.policies)
+    judged_: dict[int, Judged] = {}
+    for place in cheap_first(policies.policies):
+        policy = policies.policies[place]
+        judged_[place] = _in_budget(policy, seen, rules, unseen.get(policy.id, ()), budget)
+    found = [judged_[place] for place in range(len(policies))]
+    mended = _repairs(policies, found, seen, rules, budget)
+    return tuple(
+        policies.result(run, policy, one, mended.get(policy.id))
+        for policy, one in zip(policies.policies, found, strict=True)
+    )
 
 
 def judge_session(
@@ -56,27 +100,50 @@ def judge_session(
     return judge_policies(policies, join_runs(runs, policies.aliases), rules=rules, names=names)
 
 
-def _result(policy: Policy, seen: Evidence, rules: Rules, unseen: Sequence[Doubt]) -> PolicyResult:
+def _in_budget(
+    policy: Policy, seen: Evidence, rules: Rules, unseen: Sequence[Doubt], budget: RunBudget
+) -> Judged:
+    """The answer of one policy, undecided where it costs too much."""
+    if budget.skips(policy.id):
+        return STOPPED
+    try:
+        with budget.spent_on(policy.id, seen):
+            return _found(policy, seen, rules, unseen)
+    except GaveUp as spent:
+        return given_up(spent)
+
+
+def _repairs(
+    policies: PolicySet, found: Sequence[Judged], seen: Evidence, rules: Rules, budget: RunBudget
+) -> Mapping[str, Repair]:
+    """Policy -> the repair of its violation, where one was found at a bearable cost."""
+    broken = any(one.verdict == "violated" for one in found)
+    if not broken or not rules.repair or budget.skips(REPAIRS):
+        return {}
+    direct = replace(rules, z3="off")
+    try:
+        with budget.spent_on(REPAIRS, seen, REPAIR_SECONDS):
+            return repairs(
+                policies.policies, found, seen, partial(_judged, rules=direct), partial(_judged, rules=rules)
+            )
+    except GaveUp:
+        return {}
+
+
+def _found(policy: Policy, seen: Evidence, rules: Rules, unseen: Sequence[Doubt]) -> Judged:
     misspelt = [doubt for doubt in unseen if doubt.misspelt]
-    if misspelt and policy.applies.fields_fit(seen):
-        found = Judged("unsupported", (), " ".join(map(str, misspelt)))
-    else:
-        found = _judged(policy, seen, rules)
-        found = replace(found, explanation=" ".join(filter(None, [found.explanation, *map(str, unseen)])))
-    return PolicyResult(
-        seen.run.id,
-        policy.id,
-        found.verdict,
-        found.violations,
-        found.explanation,
-        policy.severity,
-        found.details,
-    )
+    if misspelt and policy.applies.fields_fit(seen) is not False:
+        return Judged("unsupported", (), " ".join(map(str, misspelt)))
+    found = _judged(policy, seen, rules)
+    if not unseen:
+        return found
+    return replace(found, explanation=" ".join(filter(None, [found.explanation, *map(str, unseen)])))
 
 
 def _judged(policy: Policy, seen: Evidence, rules: Rules) -> Judged:
     if policy.applies.to(seen):
         return judged(policy.rule, seen, rules)
-    if seen.gaps and policy.applies.may_be_for(seen):
-        return Judged("undecided", (), "A call that was not seen may make the policy one for this run.")
+    if why := policy.applies.why_open(seen):
+        found = judged(policy.rule, seen, rules)
+        return found if found.verdict == "not_applicable" else Judged("undecided", (), why)
     return Judged("not_applicable", (), "The policy is not for this run.")

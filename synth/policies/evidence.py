@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, takewhile
 from typing import Any
 
-import orjson
-
-from synth.formal.constraints import Bounded, Fixed
-from synth.observed.instants import has_times, instants, observed_order
-from synth.observed.run import Run, ToolCall
+from synth.formal.budget import Budget
+from synth.formal.constraints import Bounded, Fixed, edges_of
+from synth.formal.partly import REST, Unknown, Why, key_of
+from synth.observed.clocks import by_any_clock
+from synth.observed.instants import instants, observed_order, tell_times
+from synth.observed.marks import has_marks, known
+from synth.observed.run import FIELDS_LOST, Run, ToolCall
 from synth.policies.gaps import Gaps
 from synth.policies.names import Tools
+
+__all__ = ["MISSING", "NO_GAPS", "Evidence", "key_of", "made_by", "value_at"]
 
 NO_GAPS = Gaps(Run("", ()), Fixed({}, {}), ())
 _RUN_FIELDS = {"id", "agent", "source", "model", "query", "status", "case_id", "labels", "iterations"}
 
 MISSING = object()
 """Stands for a value that is not there; JSON has no such value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of the runs that were joined: what is found is asked of its calls alone."""
+
+    calls: range
+    """Their positions."""
+    last: bool = True
+    """Is it also asked what all calls together owe, such as a minimum of calls?"""
 
 
 @dataclass(slots=True)
@@ -29,12 +45,19 @@ class Evidence:
     timezone: str = "UTC"
     aliases: Mapping[str, str] = field(default_factory=dict)
     skew_ns: int = 0
+    part: Part | None = None
+    until: int | None = None
+    """Wall-clock ns: every call that began by then has been seen. None = not known of an open run."""
     _by_tool: dict[str, list[int]] | None = None
     _by_action: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
     _times: Fixed | Bounded | None = None
     _rank: list[int] | None = None
     _order: list[int] | None = None
+    _unplaced: set[int] | None = None
     _gaps: Gaps | None = None
+    _known: dict[int, Any] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
+    """What the policy in hand may still cost; `judge_policies` gives each its own."""
     cache: dict[str, Any] = field(default_factory=dict)
     """What single kinds keep about this run, by their own key."""
 
@@ -59,6 +82,13 @@ class Evidence:
         return self._rank
 
     @property
+    def unplaced(self) -> set[int]:
+        """Calls of which it is open which call of the run they are: their place among the others."""
+        if self._unplaced is None:
+            self._unplaced = set(_in_doubt(self.rank, self.times))
+        return self._unplaced
+
+    @property
     def times(self) -> Fixed | Bounded:
         """Instants of every call by position: wall-clock ns, or places in the order where times miss."""
         if self._times is None:
@@ -66,8 +96,25 @@ class Evidence:
         return self._times
 
     @property
+    def latest_start(self) -> float:
+        """The latest instant at which a call is known to have started already."""
+        if "latest start" not in self.cache:
+            starts = self.times.starts.values()
+            self.cache["latest start"] = max((edges_of(start)[0] for start in starts), default=-math.inf)
+        latest: float = self.cache["latest start"]
+        return latest
+
+    @property
     def has_times(self) -> bool:
-        return has_times(self.calls)
+        return tell_times(self.calls)
+
+    def by_the_time_of_day(self) -> Evidence:
+        """The same calls, for who asks what time it was: of several clocks nobody knows which is right."""
+        calls = by_any_clock(self.calls, self.skew_ns)
+        if calls is self.calls:
+            return self
+        run = replace(self.run, calls=tuple(calls))
+        return Evidence(run, self.timezone, self.aliases, part=self.part, budget=self.budget)
 
     @property
     def gaps(self) -> Gaps:
@@ -75,6 +122,21 @@ class Evidence:
         if self._gaps is None:
             self._gaps = Gaps(self.run, self.times, self.rank) if self.run.gaps else NO_GAPS
         return self._gaps
+
+    def owns(self, call: int) -> bool:
+        """Is what is found asked of this call?"""
+        return self.part is None or call in self.part.calls
+
+    @property
+    def tells_end(self) -> bool:
+        """Is what all calls together owe asked here?"""
+        return self.part is None or self.part.last
+
+    def passed(self, instant: int) -> bool:
+        """Can no call begin by this instant (on the scale of `times`) any more, as far as was seen?"""
+        if self.until is not None and instant < self.until * self.times.scale:
+            return True
+        return self.latest_start > instant
 
     def attempts(self, tools: Tools) -> list[int]:
         """Calls of these tools that ran, in observed order; what never ran did nothing."""
@@ -110,6 +172,16 @@ class Evidence:
         value = MISSING if value is None else value
         return value_at(value, rest.split(".")) if rest and value is not MISSING else value
 
+    def known_field(self, name: str) -> Any:
+        """As `run_field`, with an `Unknown` for what was lost, cut or hashed."""
+        value, where = self.run_field(name), f"run.{name}"
+        if value is MISSING:
+            return Unknown("absent", where=where) if self.lost_fields else MISSING
+        return known(value, "cut" if has_marks(value) else self._why_hidden(name), where=where)
+
+    def _why_hidden(self, name: str) -> Why | None:
+        return self.hides_texts if name == "query" else None
+
     def call_field(self, position: int, name: str) -> Any:
         """A field of a call (`step`, `with_text`, ...), through the aliases, or MISSING."""
         call = self.calls[position]
@@ -121,33 +193,68 @@ class Evidence:
 
     def argument(self, position: int, path: Sequence[str]) -> Any:
         """A value in the arguments of a call, or MISSING."""
-        return value_at(self.calls[position].arguments, path)
+        return value_at(self.arguments(position), path)
+
+    @property
+    def is_partly_known(self) -> bool:
+        """Is something missing from an argument or a result?"""
+        if "partly known" not in self.cache:
+            self.cache["partly known"] = any(call.partly for call in self.calls)
+        return bool(self.cache["partly known"])
+
+    @property
+    def hides_texts(self) -> Why | None:
+        """How the tracer of the run hides all texts, where it does."""
+        whys = (call.partly.get("arguments") for call in self.calls) if self.is_partly_known else ()
+        return next((why for why in whys if why is not None and why != "cut"), None)
+
+    @property
+    def lost_fields(self) -> bool:
+        """May the run have fields that are not known?"""
+        return self.run.extra.get(FIELDS_LOST) is True
+
+    def arguments(self, position: int) -> Any:
+        """The arguments of a call with an `Unknown` wherever something is missing."""
+        call = self.calls[position]
+        if not call.partly:
+            return call.arguments
+        if position not in self._known:
+            self._known[position] = known(call.arguments, call.partly.get("arguments"), call.hash_key, "args")
+        return self._known[position]
+
+
+def _in_doubt(rank: Sequence[int], times: Fixed | Bounded) -> Iterator[int]:
+    """Each call that may have begun on the other side of another than `rank` says."""
+    if isinstance(times, Fixed):
+        return
+    order = sorted(range(len(rank)), key=lambda i: edges_of(times.start(i)))
+    starts, ranks = [times.start(i) for i in order], [rank[i] for i in order]
+    highest, lowest = [*accumulate(ranks, max)], [*accumulate(reversed(ranks), min)][::-1]
+    latest = [*accumulate((edges_of(start)[1] for start in starts), max)]
+    for k, own in enumerate(ranks):
+        placed = lowest[k] == own == highest[k] and all(
+            (starts[k] <= starts[at]) is (own < ranks[at]) for at in _overlapping(k, starts, latest)
+        )
+        if not placed:
+            yield order[k]
+
+
+def _overlapping(k: int, starts: Sequence[Any], latest: Sequence[int]) -> Iterator[int]:
+    """Places of the instants whose bounds meet those of the k-th; `latest` is the latest edge until each."""
+    first, last = edges_of(starts[k])
+    yield from takewhile(lambda at: edges_of(starts[at])[0] <= last, range(k + 1, len(starts)))
+    yield from takewhile(lambda at: latest[at] >= first, range(k - 1, -1, -1))
 
 
 def value_at(value: Any, path: Sequence[str]) -> Any:
-    """The value inside objects at a path of keys, or MISSING."""
+    """The value inside objects at a path of keys, or MISSING; an `Unknown` where it may be missing."""
     for key in path:
-        if not isinstance(value, Mapping) or key not in value:
+        if isinstance(value, Unknown):
+            return value
+        if not isinstance(value, Mapping) or (key not in value and REST not in value):
             return MISSING
-        value = value[key]
+        value = value[key] if key in value else value[REST]
     return value
-
-
-def key_of(value: Any) -> Any:
-    """Something hashable that is equal exactly for equal JSON values; 4 and 4.0 are the same number."""
-    if isinstance(value, str | bool) or value is None:
-        return (type(value).__name__, value)
-    if isinstance(value, int | float):
-        return ("number", value)
-    return ("json", orjson.dumps(_plain_numbers(value), option=orjson.OPT_SORT_KEYS))
-
-
-def _plain_numbers(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain_numbers(child) for key, child in value.items()}
-    if isinstance(value, list):
-        return [_plain_numbers(child) for child in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def made_by(call: int, seen: Evidence) -> str:

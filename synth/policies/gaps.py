@@ -1,14 +1,16 @@
-"""Calls that nobody saw: where they may have begun, and what they may have been.
+"""Calls that nobody saw run: where they may have begun, and what they may have been.
 
 A rule's answer on incomplete evidence stands only where no unseen call can change it. What is known of
-such a call is which seen calls began before and after it, and the tools that the run offered; whatever
-it was, it may have succeeded, failed, or still be running, with any arguments.
+such a call is which seen calls began before and after it, and the tools that the run offered, or the tool
+of a call that was asked for and never heard of again; whatever it was, it may have succeeded, failed, or
+still be running, with any arguments.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from synth.formal.constraints import Bounded, Fixed, edges_of
@@ -22,9 +24,17 @@ MOST_APART = 200
 class Gaps:
     """The unseen calls of one run; true answers mean `possibly`, for at least one of them."""
 
-    def __init__(self, run: Run, times: Fixed | Bounded, rank: Sequence[int]) -> None:
-        self._times, self._rank, self._offered = times, rank, run.tools
-        self.known = self._apart(run.gaps)
+    def __init__(
+        self,
+        run: Run,
+        times: Fixed | Bounded,
+        rank: Sequence[int],
+        known: Iterable[Unseen] | None = None,
+    ) -> None:
+        """Those of the run, or these of them."""
+        self._run, self._times, self._rank = run, times, rank
+        self.known = tuple(self._apart(run.gaps) if known is None else known)
+        self._parts: dict[object, Gaps] = {}
 
     def __bool__(self) -> bool:
         return bool(self.known)
@@ -34,14 +44,40 @@ class Gaps:
         """How many calls there are at most."""
         return sum(math.inf if gap.calls is None else gap.calls for gap in self.known)
 
+    def of(self, tools: Tools, but: Tools | None = None) -> Gaps:
+        """Those that may be of these tools (and, if asked, of none of others)."""
+        key = (tools.names, but and but.names)
+        if key not in self._parts:
+            fitting = [gap for gap in self.known if gap.calls != 0 and self._fits(gap, tools, but)]
+            whole = len(fitting) == len(self.known)
+            self._parts[key] = self if whole else Gaps(self._run, self._times, self._rank, fitting)
+        return self._parts[key]
+
     def can_be(self, tools: Tools, but: Tools | None = None) -> bool:
         """May one of them be of these tools (and, if asked, none of others)?"""
-        offered = self._offered
-        if not self or self.most < 1:
-            return False
-        if offered is None:
+        return bool(self.of(tools, but))
+
+    @property
+    def unasked(self) -> Gaps:
+        """Those that not even a request was seen of."""
+        known = [gap for gap in self.known if gap.tool is None]
+        return Gaps(self._run, self._times, self._rank, known)
+
+    def _fits(self, gap: Unseen, tools: Tools, but: Tools | None) -> bool:
+        names = self._run.tools if gap.tool is None else (gap.tool,)
+        if names is None:
             return but is None or any(name not in but for name in tools.names)
-        return any(name in tools and (but is None or name not in but) for name in offered)
+        return any(name in tools and (but is None or name not in but) for name in names)
+
+    def tools(self, gaps: Iterable[Unseen] | None = None) -> frozenset[str] | None:
+        """What they (all, or these of them) may be of; None = any tool."""
+        found: set[str] = set()
+        for gap in self.known if gaps is None else gaps:
+            names = self._run.tools if gap.tool is None else (gap.tool,)
+            if names is None:
+                return None
+            found.update(names)
+        return frozenset(found)
 
     def can_precede(self, call: int) -> bool:
         """May one have begun, and even ended, before this call began?"""
@@ -106,18 +142,23 @@ class Gaps:
     def _ended(self, call: int) -> tuple[int, int]:
         return edges_of(self._times.end(call))
 
-    def _apart(self, gaps: Sequence[Unseen]) -> tuple[Unseen, ...]:
+    def _apart(self, gaps: Sequence[Unseen]) -> Iterable[Unseen]:
+        """The gaps; of too many, those of one tool as one."""
         if len(gaps) <= MOST_APART:
-            return tuple(gaps)
+            return gaps
+        by_tool: dict[str | None, list[Unseen]] = {}
+        for gap in gaps:
+            by_tool.setdefault(gap.tool, []).append(gap)
+        return map(self._as_one, by_tool.values())
+
+    def _as_one(self, gaps: Sequence[Unseen]) -> Unseen:
         rank = self._rank.__getitem__
         after = [gap.after for gap in gaps if gap.after is not None]
         before = [gap.before for gap in gaps if gap.before is not None]
         counts = [gap.calls for gap in gaps if gap.calls is not None]
-        return (
-            Unseen(
-                gaps[0].problem,
-                min(after, key=rank) if len(after) == len(gaps) else None,
-                max(before, key=rank) if len(before) == len(gaps) else None,
-                sum(counts) if len(counts) == len(gaps) else None,
-            ),
+        return replace(
+            gaps[0],
+            after=min(after, key=rank) if len(after) == len(gaps) else None,
+            before=max(before, key=rank) if len(before) == len(gaps) else None,
+            calls=sum(counts) if len(counts) == len(gaps) else None,
         )

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from synth.formal.constraints import listed
 from synth.formal.order import shortest_cycle
 from synth.formal.solver import PlanRule, plan_conflict
+from synth.policies.chance import ByChance
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.kinds.plans import slots_for
 from synth.policies.kinds.precedence import Precedence
@@ -23,7 +24,9 @@ from synth.policies.names import Tools
 from synth.policies.plugins import flaws, planned
 from synth.policies.seen_names import SeenNames, doubts
 
-Code = Literal["contradiction", "unknown_tool", "never_seen", "never_applies", "duplicate", "unproved"]
+Code = Literal[
+    "contradiction", "unknown_tool", "never_seen", "never_applies", "duplicate", "unproved", "by_chance"
+]  # fmt: skip
 TIMEOUT_MS = 5_000
 
 
@@ -41,7 +44,7 @@ class Problem:
     @property
     def is_warning(self) -> bool:
         """May the file be right all the same? An agent may rightly never be given a tool."""
-        return self.code == "never_seen"
+        return self.code in ("never_seen", "by_chance")
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -57,11 +60,13 @@ def lint(
     *,
     tools: Sequence[str] | None = None,
     names: SeenNames | None = None,
+    chance: ByChance | None = None,
     timeout_ms: int = TIMEOUT_MS,
 ) -> tuple[Problem, ...]:
     """Problems of a policy file; none means that it is proved consistent.
 
     `tools` are the names of all tools that exist, `names` those that some runs show, where they are known.
+    `chance` has looked at such runs for values that provenance may find anywhere.
     """
     return (
         *contradictions(policies.policies, timeout_ms),
@@ -69,6 +74,7 @@ def lint(
         *(unseen_tools(policies, names) if names is not None else ()),
         *never_applies(policies.policies),
         *duplicates(policies.policies),
+        *(by_chance(policies, chance) if chance is not None else ()),
     )
 
 
@@ -219,6 +225,13 @@ def unseen_tools(policies: PolicySet, names: SeenNames) -> Iterator[Problem]:
     for policy in policies.policies:
         for doubt in found.get(policy.id, ()):
             yield _problem("unknown_tool" if doubt.misspelt else "never_seen", [policy], str(doubt))
+
+
+def by_chance(policies: PolicySet, chance: ByChance) -> Iterator[Problem]:
+    """Provenance without `in:` of values that are short or numbers."""
+    for policy in policies.policies:
+        if (advice := chance.advice(policy)) is not None:
+            yield _problem("by_chance", [policy], advice)
 
 
 def _exists(name: str, tools: Sequence[str]) -> bool:

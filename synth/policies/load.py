@@ -18,13 +18,14 @@ from synth.policies.model import Applies, Policy, PolicySet
 from synth.policies.names import SCOPES, SEVERITIES, Names, Tools, some_of
 from synth.policies.plugins import all_forms
 from synth.policies.refused import read_rule
+from synth.policies.sentences import whole
 from synth.policies.source import Node, read_actions
 
 MAX_BYTES = 8 << 20
 MAX_POLICIES = 10_000
 MAX_DEPTH = 200
 
-FILE_FIELDS = ("version", "timezone", "scope", "aliases", "actions", "applies", "policies")
+FILE_FIELDS = ("version", "timezone", "scope", "aliases", "known_tools", "actions", "applies", "policies")
 POLICY_FIELDS = ("id", "text", "severity", "applies")
 
 Reader = Callable[[Node, Names], PolicyKind]
@@ -120,7 +121,7 @@ def _policy_set(top: Node, file: str | None, text: str) -> PolicySet:
         raise top.need("policies").bad(f"{len(entries)} policies in one file (at most {MAX_POLICIES})")
     policies = tuple(_policy(entry, names, default) for entry in entries)
     _distinct(policies, entries)
-    scope = top.get("scope")
+    scope, known = top.get("scope"), top.get("known_tools")
     return PolicySet(
         policies,
         actions,
@@ -129,6 +130,7 @@ def _policy_set(top: Node, file: str | None, text: str) -> PolicySet:
         _aliases(top.get("aliases")),
         file,
         text,
+        known_tools=() if known is None else tuple(item.text() for item in known.items()),
     )
 
 
@@ -153,18 +155,17 @@ def _policy(node: Node, names: Names, default: Applies) -> Policy:
     with body.blamed():
         rule = fields[stated[0]](body, names)
     text, severity, applies = node.get("text"), node.get("severity"), node.get("applies")
+    sentence = " ".join(body.text().split()) if stated[0] == "rule" else rule.traits.words or None
     return Policy(
         id=node.need("id").text(),
-        text=text.text() if text is not None else _own_words(stated[0], body),
+        text=text.text() if text is not None else sentence or f"a {stated[0]} without words",
         rule=rule,
         severity="error" if severity is None else severity.one_of(SEVERITIES),
         applies=default if applies is None else _applies(applies, names),
         line=node.line,
+        sentence=sentence,
+        clause=whole(sentence) if sentence and stated[0] == "rule" else None,
     )
-
-
-def _own_words(kind: str, body: Node) -> str:
-    return body.text() if kind == "rule" else f"a {kind} without words"
 
 
 def _actions(node: Node | None) -> dict[str, Tools]:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from pathlib import PurePath
 from typing import Any
 
 from synth.errors import BadInput
+from synth.formal.partly import Unknown
+from synth.observed.run import Run
 from synth.policies.evidence import Evidence
+from synth.policies.kinds.duty import Judged
 from synth.policies.kinds.kind import PolicyKind
-from synth.policies.names import VERDICTS, PolicyVerdict, Scope, Severity, Tools
+from synth.policies.names import VERDICTS, PolicyVerdict, Scope, Severity, Span, Tools
+
+_WILD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +33,48 @@ class Applies:
 
     def to(self, seen: Evidence) -> bool:
         """Is the policy for this run?"""
-        if self.tools and not any(seen.offers(tool) for tool in self.tools):
-            return False
-        if self.calls and not any(seen.attempts(action) for action in self.calls):
-            return False
-        return self.fields_fit(seen)
+        return self._is_offered(seen) and self._is_called(seen) and self.fields_fit(seen) is True
 
-    def may_be_for(self, seen: Evidence) -> bool:
-        """Would an unseen call make the policy one for this run?"""
-        offered = self.tools and not any(seen.offers(tool) for tool in self.tools)
-        if offered and not any(seen.gaps.can_be(Tools(tool, (tool,))) for tool in self.tools):
-            return False
-        called = self.calls and not any(seen.attempts(action) for action in self.calls)
-        if called and not any(map(seen.gaps.can_be, self.calls)):
-            return False
-        return self.fields_fit(seen)
+    def why_open(self, seen: Evidence) -> str | None:
+        """Why the policy, which is not for this run as it was seen, may be for it; None: it is not."""
+        if self.fields_fit(seen) is False:
+            return None
+        if not self._is_offered(seen) and not self._may_be_offered(seen):
+            return None
+        if not self._is_called(seen) and not any(map(seen.gaps.can_be, self.calls)):
+            return None
+        lost = [
+            name for name, patterns in self.fields.items() if _fits(seen.known_field(name), patterns) is None
+        ]
+        if lost:
+            return f"The policy may be one for this run: {seen.known_field(lost[0])}."
+        if not seen.gaps:
+            return "The policy may be one for this run: what it said of its tools was lost."
+        return "A call that was not seen may make the policy one for this run."
 
-    def fields_fit(self, seen: Evidence) -> bool:
-        """Do the run's fields leave it one that the policy is for, whatever its tools?"""
-        return all(
-            any(isinstance(value, str) and fnmatchcase(value, pattern) for pattern in patterns)
-            for name, patterns in self.fields.items()
-            for value in (seen.run_field(name),)
-        )
+    def fields_fit(self, seen: Evidence) -> bool | None:
+        """Do the run's fields leave it one that the policy is for? None where what is missing decides."""
+        answers = {_fits(seen.known_field(name), patterns) for name, patterns in self.fields.items()}
+        return False if False in answers else (None if None in answers else True)
+
+    def _is_offered(self, seen: Evidence) -> bool:
+        return not self.tools or any(seen.offers(tool) for tool in self.tools)
+
+    def _may_be_offered(self, seen: Evidence) -> bool:
+        unsaid = seen.run.tools is None and seen.lost_fields
+        return unsaid or any(seen.gaps.can_be(Tools(tool, (tool,))) for tool in self.tools)
+
+    def _is_called(self, seen: Evidence) -> bool:
+        return not self.calls or any(seen.attempts(action) for action in self.calls)
+
+
+def _fits(value: Any, patterns: Iterable[str]) -> bool | None:
+    """Has a field one of these values? None where what is missing of it decides."""
+    if not isinstance(value, Unknown):
+        return isinstance(value, str) and any(fnmatchcase(value, pattern) for pattern in patterns)
+    begins = value.begins or ""
+    starts = [_WILD.split(pattern)[0][: len(begins)] for pattern in patterns]
+    return None if any(map(begins.startswith, starts)) else False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +89,20 @@ class Policy:
     applies: Applies = Applies()
     line: int | None = None
     """1-based, in the policy file."""
+    sentence: str | None = None
+    """All of what states the rule: a sentence, the condition of a guard, the specification of a behaviour."""
+    clause: Span | None = None
+    """The words of a sentence that states one thing, without its full stop."""
+
+    def broken_words(self, found: Judged) -> Span | None:
+        """The words of the sentence that were broken; None where they are not of one clause."""
+        if found.verdict != "violated":
+            return None
+        if not found.clauses:
+            return self.clause
+        violations = set(found.violations)
+        broken = {span for call, span in found.clauses if call is None or call in violations}
+        return broken.pop() if len(broken) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +119,87 @@ class PolicySet:
     file: str | None = None
     source: str = ""
     """The text it was read from. Compiled conditions do not pickle: another process reads this again."""
+    version: int | None = None
+    """Of a file that a collector keeps; `file` is then its name there."""
+    known_tools: tuple[str, ...] = ()
+    """Names that are meant as they stand, though no run may show them yet."""
 
     def __len__(self) -> int:
         return len(self.policies)
+
+    @property
+    def name(self) -> str | None:
+        """What results call the file."""
+        return PurePath(self.file).name if self.file is not None and self.version is None else self.file
+
+    def result(self, run: Run, policy: Policy, found: Judged, repair: Repair | None = None) -> PolicyResult:
+        """What was found about a run and one of these policies, with the rule itself."""
+        return PolicyResult(
+            run.id,
+            policy.id,
+            found.verdict,
+            found.violations,
+            found.explanation,
+            policy.severity,
+            found.details,
+            pending=found.awaits and found.verdict == "undecided" and not run.ended,
+            awaits=found.awaits,
+            until=found.until,
+            text=policy.text,
+            file=self.name,
+            version=self.version,
+            sentence=policy.sentence,
+            span=policy.broken_words(found),
+            repair=repair,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What would have kept a rule, as near as possible to what was done."""
+
+    order: tuple[str, ...]
+    """Tools of the calls, in the order in which they would have begun: those that the rule speaks of."""
+    calls: tuple[int | None, ...]
+    """Position of each in the run; None = it was not made."""
+    moved: tuple[int, ...] = ()
+    """Positions of the calls that were taken out and put elsewhere."""
+    added: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """(tool, arguments that the rule asks for) of the calls that were not made, in their order."""
+    dropped: tuple[int, ...] = ()
+    """Positions of the calls that would have been left out."""
+    proved: tuple[str, ...] = ()
+    """The policies of the file that the repaired run was judged to keep."""
+
+    def within(self, own: range) -> Repair:
+        """As a repair of the last of several runs, whose calls these are; it changes nothing before them."""
+        steps = [(t, c) for t, c in zip(self.order, self.calls, strict=True) if c is None or c in own]
+        return replace(
+            self,
+            order=tuple(tool for tool, _ in steps),
+            calls=tuple(None if call is None else call - own.start for _, call in steps),
+            moved=tuple(call - own.start for call in self.moved),
+            dropped=tuple(call - own.start for call in self.dropped),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "order": list(self.order),
+            "calls": list(self.calls),
+            "moved": list(self.moved),
+            "added": [{"name": tool, "arguments": arguments} for tool, arguments in self.added],
+            "dropped": list(self.dropped),
+            "proved": list(self.proved),
+        }
+
+    @classmethod
+    def from_json(cls, said: Any) -> Repair:
+        """The reverse of `to_json`."""
+        added = tuple((call["name"], call["arguments"]) for call in said["added"])
+        order, calls, moved, dropped, proved = (
+            tuple(said[name]) for name in ("order", "calls", "moved", "dropped", "proved")
+        )
+        return cls(order, calls, moved, added, dropped, proved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +215,51 @@ class PolicyResult:
     severity: Severity = "error"
     details: Mapping[str, Any] = field(default_factory=dict)
     """More fields of the result: `valid`, `first_bad`, `unmet`, `goal_reached` of a contract."""
+    pending: bool = False
+    """Undecided only as long as the run, or its conversation, goes on."""
+    awaits: bool = field(default=False, compare=False)
+    """Could calls that have not come yet put right what is not kept?"""
+    until: int | None = field(default=None, compare=False)
+    """Wall-clock ns: the first of what they could put right is past then. None = it stays possible."""
+    text: str | None = None
+    """The rule as shown to people; None in results that are older than this field."""
+    file: str | None = None
+    """Name of the policy file; None for rules of a request."""
+    version: int | None = None
+    """Of the file in a collector."""
+    sentence: str | None = None
+    """All of what states the rule, see `Policy.sentence`."""
+    span: Span | None = None
+    """The words of `sentence` that were broken; None where they are not of one clause."""
+    repair: Repair | None = None
+    """Of a violation; None where none was found and proved."""
 
     def to_json(self) -> dict[str, Any]:
         """The public spelling, see "PolicyResult" in `docs/formats.md`."""
         return {
             "run_id": self.run_id,
             "policy": self.policy,
+            "text": self.text,
+            "file": self.file,
+            "version": self.version,
+            "sentence": self.sentence,
+            "span": None if self.span is None else list(self.span),
             "verdict": self.verdict,
             "violations": list(self.violations),
             "explanation": self.explanation,
             "severity": self.severity,
+            "repair": None if self.repair is None else self.repair.to_json(),
+            **({"pending": True} if self.pending else {}),
             **self.details,
         }
+
+
+RULE_FIELDS = ("text", "file", "version", "sentence", "span", "repair")
+"""Of every result: which rule it is, what of it was broken and what would have kept it."""
+RESULT_FIELDS = (
+    *RULE_FIELDS, "run_id", "policy", "verdict", "violations", "explanation", "severity", "pending",
+)  # fmt: skip
+"""Of every result; what else it has are details of the kind."""
 
 
 def policy_result_from_json(said: Any) -> PolicyResult:
@@ -116,7 +267,7 @@ def policy_result_from_json(said: Any) -> PolicyResult:
     try:
         if said["verdict"] not in VERDICTS:
             raise BadInput(f"expected one of {', '.join(VERDICTS)}, got {said['verdict']!r}", field="verdict")
-        known = ("run_id", "policy", "verdict", "violations", "explanation", "severity")
+        span, repair = said.get("span"), said.get("repair")
         return PolicyResult(
             said["run_id"],
             said["policy"],
@@ -124,7 +275,11 @@ def policy_result_from_json(said: Any) -> PolicyResult:
             tuple(said["violations"]),
             said["explanation"],
             said.get("severity", "error"),
-            {name: value for name, value in said.items() if name not in known},
+            {name: value for name, value in said.items() if name not in RESULT_FIELDS},
+            said.get("pending", False),
+            **{name: said.get(name) for name in ("text", "file", "version", "sentence")},
+            span=None if span is None else (span[0], span[1]),
+            repair=None if repair is None else Repair.from_json(repair),
         )
-    except (KeyError, TypeError) as problem:
+    except (KeyError, TypeError, IndexError) as problem:
         raise BadInput(f"not a policy result: {type(problem).__name__} {problem}") from problem

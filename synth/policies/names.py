@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 PolicyVerdict = Literal["ok", "violated", "not_applicable", "undecided", "unsupported"]
 Severity = Literal["error", "warning", "info"]
 Scope = Literal["run", "session"]
+Span = tuple[int, int]
+"""Half-open range of code points in the sentence of a policy."""
 
 VERDICTS: tuple[PolicyVerdict, ...] = get_args(PolicyVerdict)
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -85,7 +87,11 @@ class Names:
         return self._plain.get(name) or self._plain.get(_plain(name.removeprefix("call ")))
 
     def _unknown(self, name: str) -> str:
-        close = get_close_matches(_plain(name), list(self._plain), n=1)
+        from synth.language.lexer import says_more
+
+        close = [
+            near for near in get_close_matches(_plain(name), [*self._plain], n=1) if not says_more(name, near)
+        ]
         hint = f"; did you mean {close[0]!r}?" if close else ""
         return f"no action is called {name.strip()!r} (expected one of {some_of(list(self.actions))}){hint}"
 

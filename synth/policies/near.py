@@ -8,6 +8,27 @@ from collections.abc import Iterable
 SHORT = 5
 """Names with fewer letters may differ by one only, longer ones by two."""
 
+VERBS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    accept activate add allow append approve archive assign attach ban begin bill block book buy call
+    cancel change charge check claim clear clone close commit confirm connect copy count create credit
+    cut deactivate debit delete deny deploy detach disable dispatch download drop edit enable end evict
+    exit export extend fetch file fill find finish fix flag forward free freeze get give go grant hide
+    hold import include insert install invite issue join kill leave list load lock log login logout mail
+    make mark merge mount move mute notify open order pause pay pin place plan play poll pop post print
+    pull push put quit quote raise read rebook receive refund reject release remove rename reopen
+    reorder repay replace reply report request resend reserve reset restart restore resume return revoke
+    run save schedule search sell send serve set settle share ship show shut sign skip sort split start
+    stop store submit swap sync tag take tell test top track transfer trash unban unblock undo unfreeze
+    unlink unlock unmount unmute unpin untag update upgrade upload use validate verify view void vote
+    wait wake withdraw write zip
+        """,
+    )
+)
+"""Words that one name has in the place of another's, and that change what it means."""
+
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W_A-Z]+")
 _SEPARATORS = re.compile(r"[_\-.\s]+")
 
@@ -20,6 +41,15 @@ def near(name: str, others: Iterable[str]) -> str | None:
     """
     found = [(far, other) for other in set(others) - {name} if (far := _far(name, other)) is not None]
     return min(found)[1] if found else None
+
+
+def is_another(name: str, other: str) -> bool:
+    """Do two names differ in whole words that say what is done? Then neither is a slip of the other."""
+    words, others = _words(name), _words(other)
+    if len(words) != len(others) or sorted(words) == sorted(others):
+        return False
+    differ = {word for pair in zip(words, others, strict=True) if pair[0] != pair[1] for word in pair}
+    return differ <= VERBS
 
 
 def _far(a: str, b: str) -> int | None:

@@ -28,6 +28,7 @@ from synth.policies.kinds import KINDS
 from synth.policies.kinds.duty import Judged
 from synth.policies.kinds.kind import Field, Form, PolicyKind, Relation, Sentence, Traits, answer
 from synth.policies.kinds.plans import Slot
+from synth.policies.model import RESULT_FIELDS
 from synth.policies.names import VERDICTS
 
 GROUP = "pdoctor.policies"
@@ -36,7 +37,6 @@ LOG = logging.getLogger(__name__)
 _OURS = frozenset(KINDS)
 _PARTS = sorted(name for name in {**PolicyKind.__annotations__, **vars(PolicyKind)} if name[0] != "_")
 _TAKEN_FIELDS = ("id", "text", "severity", "applies", "rule")
-_TAKEN_DETAILS = {"run_id", "policy", "verdict", "violations", "explanation", "severity"}
 
 
 @functools.cache
@@ -73,7 +73,8 @@ def judged(rule: PolicyKind, seen: Evidence, rules: Rules) -> Judged:
     except Exception as error:
         _tell_once(rule.kind, type(error).__name__, "its policies are unsupported")
         return Judged("unsupported", (), f"The policy kind {rule.kind!r} failed: {error!r:.200}")
-    return found
+    open_ = found.verdict == "undecided" and not seen.run.ended
+    return replace(found, awaits=True) if open_ else found  # it need not say what it waits for
 
 
 def _check(found: Any, calls: int) -> None:
@@ -86,7 +87,7 @@ def _check(found: Any, calls: int) -> None:
         raise ValueError(f"expected positions of its {calls} calls, got {found.violations!r:.60}")
     if not isinstance(found.explanation, str):
         raise TypeError(f"expected an explanation in words, got {found.explanation!r:.60}")
-    if taken := sorted(_TAKEN_DETAILS & set(found.details)):
+    if taken := sorted(set(RESULT_FIELDS) & set(found.details)):
         raise ValueError(f"the detail {taken[0]!r} is a field of every result")
     orjson.dumps([found.violations, found.explanation, found.details], option=orjson.OPT_NON_STR_KEYS)
 

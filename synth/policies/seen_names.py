@@ -2,8 +2,9 @@
 
 A tool of a policy is *unknown* where no call had its name and every run that states its tools lacks it. A
 name that is near to one that was seen, and that the policies do not use, is a slip of the pen: what the
-policy says about runs would not be about the tool that was meant. Any other name is taken as it stands,
-so that an agent that always forgets a tool is convicted.
+policy says about runs would not be about the tool that was meant. It is none where the two differ in a whole
+word (`import_data`, `export_data`) or the file says that the name is meant (`known_tools`). Any other name is
+taken as it stands, so that an agent that always forgets a tool is convicted.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from synth.observed.run import Run
 from synth.policies.model import Policy, PolicySet
-from synth.policies.near import near
+from synth.policies.near import is_another, near
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,15 @@ class Doubt:
     @property
     def misspelt(self) -> bool:
         """Is it so sure to be the wrong name that the policy says nothing about any run?"""
-        return self.unknown and self.meant is not None
+        return self.unknown and self.meant is not None and not is_another(self.tool, self.meant)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "code": "unknown_tool" if self.misspelt else "never_seen",
+            "tool": self.tool,
+            "meant": self.meant,
+            "explanation": str(self),
+        }
 
     def __str__(self) -> str:
         hint = "" if self.meant is None else f"; did you mean {self.meant!r}?"
@@ -90,16 +100,28 @@ def all_tools_in(policies: PolicySet) -> frozenset[str]:
 
 def doubts(policies: PolicySet, names: SeenNames) -> Mapping[str, tuple[Doubt, ...]]:
     """Policy id -> its tools that were never seen, for the policies that have some."""
-    return _doubts(tuple((policy.id, tools_in(policy)) for policy in policies.policies), names)
+    spoken = tuple((policy.id, tools_in(policy)) for policy in policies.policies)
+    return _doubts(spoken, names, policies.known_tools)
+
+
+def doubtful(policies: PolicySet, names: SeenNames | None) -> list[tuple[Doubt, tuple[str, ...]]]:
+    """Every tool that was never seen, once, with the ids of the policies that speak of it."""
+    told: dict[Doubt, list[str]] = {}
+    for policy, unseen in (doubts(policies, names) if names is not None else {}).items():
+        for doubt in unseen:
+            told.setdefault(doubt, []).append(policy)
+    return [(doubt, tuple(about)) for doubt, about in told.items()]
 
 
 @lru_cache(maxsize=32)
 def _doubts(
-    spoken: tuple[tuple[str, tuple[str, ...]], ...], names: SeenNames
+    spoken: tuple[tuple[str, tuple[str, ...]], ...], names: SeenNames, known: tuple[str, ...]
 ) -> Mapping[str, tuple[Doubt, ...]]:
     used = {tool for _, tools in spoken for tool in tools}
     unseen = {
-        tool: Doubt(tool, names.near(tool, used), names.states_tools) for tool in used if tool not in names
+        tool: Doubt(tool, names.near(tool, used), names.states_tools)
+        for tool in used.difference(known)
+        if tool not in names
     }
     return {
         policy: tuple(unseen[tool] for tool in tools if tool in unseen)

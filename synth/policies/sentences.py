@@ -15,7 +15,7 @@ from synth.errors import BadInput
 from synth.formal.constraints import Constraint
 from synth.policies.kinds import KINDS
 from synth.policies.kinds.kind import Form, Paths, PolicyKind, Relation, Sentence
-from synth.policies.names import Names
+from synth.policies.names import Names, Span
 
 _SAME = re.compile(r"^(?P<rest>.+?),? with the same (?P<fields>[^\s,;]+(?: and [^\s,;]+)*)$", re.I)
 
@@ -43,6 +43,11 @@ def read_sentence(sentence: str, names: Names, forms: Sequence[Form] = OURS) -> 
         if rule is None:
             raise
         return rule
+
+
+def whole(sentence: str) -> Span:
+    """The words of a sentence without its full stop."""
+    return 0, len(sentence.removesuffix(".").rstrip())
 
 
 def _by_form(body: str, names: Names, same: Paths, forms: Sequence[Form]) -> PolicyKind | None:

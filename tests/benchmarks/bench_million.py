@@ -89,7 +89,7 @@ def store_times(folder: Path, keys: Sequence[str]) -> dict[str, float]:
         with store.read() as connection:
             row = reads.one_run(connection, 1, dice.choice(keys))
             assert row is not None
-            assert list(spans_of(reads.payloads_of(connection, row["id"])))
+            assert list(spans_of(reads.stored_spans(connection, row["id"]).payloads))
             assert reads.history(connection, row["id"])
 
     def newest(chosen: dict[str, Any]) -> None:

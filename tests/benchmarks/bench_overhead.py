@@ -23,6 +23,7 @@ import time
 import venv
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from overhead_loads import ANCHOR, DISABLED, OPENINFERENCE, OPENLLMETRY, OURS, PLAIN, TRACED
@@ -54,7 +55,7 @@ import sys
 loaded = set(sys.modules)
 from pdoctor_trace.frameworks import FRAMEWORKS
 print(len(loaded & {package for entry in FRAMEWORKS for package in entry.packages}))
-print("pdoctor_trace.install" in loaded)
+print("pdoctor_trace.boot" in loaded)
 """
 SPAN, MILLISECONDS, MIB, COUNT = "x one SDK span", "CPU ms", "MiB", ""
 
@@ -151,6 +152,7 @@ def tight_loop(processes: int) -> list[Figure]:
     found = [measured("tight", OURS) for _ in range(processes)]
     cpus = [one["cpu"] for one in found]
     beside = [measured("with sdk spans", OURS)["cpu"] for _ in range(processes)]
+    through = [measured("through the sdk", OURS)["cpu"] for _ in range(processes)]
     kept = [one["kept"][TRACED] / one["kept"][ANCHOR] for one in found]
     return [
         over_processes("tight loop", (ratio(cpu, TRACED, added=False) for cpu in cpus), SPAN, 0.30),
@@ -161,6 +163,9 @@ def tight_loop(processes: int) -> list[Figure]:
             "tight loop, beside a span in the host's provider",
             (ratio(cpu, TRACED, added=False) for cpu in beside),
             SPAN,
+        ),
+        over_processes(
+            "tight loop, PDOCTOR_EXPORT=otel", (ratio(cpu, TRACED, added=False) for cpu in through), SPAN
         ),
         over_processes("memory kept per pending span", kept, SPAN, 0.50),
         over_processes("one SDK span itself", (statistics.median(cpu[ANCHOR]) for cpu in cpus), "CPU us"),
@@ -190,22 +195,66 @@ def growth() -> list[Figure]:
 
 
 def start_up() -> list[Figure]:
-    """What the start-up hook of `pdoctor run` adds to a program that does nothing, and what it imports."""
+    """What importing us costs beside `opentelemetry.trace`, and what the hook of `pdoctor run` imports.
+
+    Both less an empty program, in turns; nobody's code is compiled meanwhile, as after any first start.
+    """
     hook = {"PYTHONPATH": f"{ROOT / 'pdoctor_trace' / 'startup'}{os.pathsep}{ROOT}"}
-    added = [start_cost(hook) - start_cost({}) for _ in range(STARTS)]
     imported, started = said_by(OURS, IMPORTED, **hook).split()
     if started != "True":
         raise SystemExit("bench_overhead: the start-up hook did not start the tracer")
+    with TemporaryDirectory() as compiled:
+        cache = {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
+        rounds = [[start_cost(code, cache) for code in STARTED] for _ in range(STARTS + 1)][1:]
+    added = [(ours - empty, api - empty) for empty, ours, api in rounds]
+    least, most = sorted(ours / api for ours, api in added)[:: len(added) - 1]
+    ours, api = (statistics.median(figures) for figures in zip(*added, strict=True))
     return [
-        over_processes("zero-code start, added to `python -c pass`", added, MILLISECONDS, 100.0),
-        Figure("frameworks imported by it", float(imported), COUNT, 0),
+        Figure("import pdoctor_trace", ours / api, "x import opentelemetry.trace", 1.8, (least, most)),
+        Figure("the same, added to `python -c pass`", ours, MILLISECONDS),
+        Figure("frameworks imported by zero-code start", float(imported), COUNT, 0),
     ]
 
 
-def start_cost(environment: dict[str, str]) -> float:
-    """CPU milliseconds of one process that does nothing."""
+def large() -> list[Figure]:
+    """What a result costs of which most is left out, of what it costs to encode all of it."""
+    found = json.loads(said_by(OURS, LARGE, PYTHONPATH=str(ROOT), PDOCTOR_ENDPOINT="http://127.0.0.1:9"))
+    return [
+        figure
+        for name, (ours, whole) in found.items()
+        for figure in (
+            Figure(f"{name}, what is kept of it", ours / whole, "x all of it", 0.1),
+            Figure(f"{name}, in the host's thread", ours, MILLISECONDS, 2.0),
+        )
+    ]
+
+
+LARGE = """
+import json, time
+from pdoctor_trace.values import json_writer
+values = {
+    "50 MB of text": "x" * 50_000_000,
+    "2,000,000 numbers": list(range(2_000_000)),
+    "20,000 rows": [{"id": n, "name": f"row {n}", "price": n / 4, "tags": ["a", "b"]} for n in range(20_000)],
+}
+def least(action, times):
+    spent = []
+    for _ in range(times):
+        began = time.process_time()
+        action()
+        spent.append(time.process_time() - began)
+    return min(spent) * 1e3
+write = json_writer(65_536)
+found = {n: (least(lambda: write(v), 9), least(lambda: json.dumps(v), 2)) for n, v in values.items()}
+print(json.dumps(found))
+"""
+STARTED = ("pass", "import pdoctor_trace", "import opentelemetry.trace")
+
+
+def start_cost(code: str, environment: dict[str, str]) -> float:
+    """CPU milliseconds of one short program."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([interpreter(OURS), "-c", "pass"], env={**os.environ, **environment}, check=True)
+    subprocess.run([interpreter(OURS), "-c", code], env={**os.environ, **environment}, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e3
 
@@ -216,6 +265,7 @@ SECTIONS = {
     "openai_agents": lambda processes: inside("openai_agents", "openai-agents", 1.0, processes),
     "growth": lambda processes: growth(),
     "start": lambda processes: start_up(),
+    "large": lambda processes: large(),
 }
 
 

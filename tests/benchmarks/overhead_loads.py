@@ -127,7 +127,7 @@ def install_without_http() -> Any:
         def forget(self) -> None:
             pass
 
-    pdoctor_trace.install(queue_size=1 << 16)
+    pdoctor_trace.install(endpoint="http://127.0.0.1:9", queue_size=1 << 16)
     runtime.ACTIVE.exporter = Exporter(runtime.ACTIVE.settings, Nowhere())  # type: ignore[arg-type]
     return pdoctor_trace
 
@@ -206,6 +206,13 @@ def with_sdk_spans(tracer: str) -> Load:
     return load
 
 
+def through_the_sdk(tracer: str) -> Load:
+    """The same with `PDOCTOR_EXPORT=otel`: the real span alone."""
+    load = with_sdk_spans(tracer)
+    sys.modules["pdoctor_trace"].install(export="otel")
+    return load
+
+
 def langchain(tracer: str) -> Load:
     load = load_with_anchor(10)
     if tracer == OURS:
@@ -269,7 +276,7 @@ def openai_agents(tracer: str) -> Load:
 
 def our_patches(framework: str) -> tuple[Action, Action]:
     """(take our wrappers of a framework off, put them on again)."""
-    rows: Any = sys.modules["pdoctor_trace.install"].HERE.hooks.rows
+    rows: Any = sys.modules["pdoctor_trace.installation"].HERE.hooks.rows
 
     places = []
     for row in rows:
@@ -503,6 +510,7 @@ def resident() -> float:
 LOADS: dict[str, tuple[Callable[[str], Load], int]] = {
     "tight": (tight, 5),
     "with sdk spans": (with_sdk_spans, 5),
+    "through the sdk": (through_the_sdk, 5),
     "langchain": (langchain, 15),
     "openai_agents": (openai_agents, 2),
 }

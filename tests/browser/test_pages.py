@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.support.chromium import Page
-from tests.support.traces import Client, agent_request, case_json, new_id
+from tests.support.traces import Client, agent_request, agent_spans, case_json, new_id, request
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
@@ -64,6 +64,49 @@ def test_the_list_shows_outcomes_and_filters_by_address(page: Page, collector: C
     assert "No run matches" in page.text("#main")
     page.open(f"{collector.url}/?since=yesterday")
     assert "expected a time" in page.text(".warn")
+
+
+NEVER = "actions: {pay: pay, search: search}\npolicies:\n  - {id: no, rule: Pay must never happen.}\n"
+RULES = """\
+actions: {search: do_a, book: do_b, pay: do_c}
+policies:
+  - id: order
+    text: Search, book, pay.
+    rule: Search must happen before book, and book must happen before pay.
+  - {id: found, rule: Search must happen at least once.}
+  - {id: small, guard: {calls: pay, check: args.sum <= 10}}
+  - {id: once, rule: Pay must happen at most once.}
+"""
+
+
+def test_a_broken_policy_is_shown_with_its_words_marked_and_a_plan(page: Page, collector: Client) -> None:
+    collector.post("/policies", {"name": "shop", "text": RULES})
+    run, pay = new_id(), {"name": "do_c", "arguments": {"sum": 99}}
+    collector.send(agent_request(run, ["do_b", "do_a", pay, pay]))
+    collector.judged(run)
+    page.open(f"{collector.url}/runs/{run}")
+    assert page.texts(".findings .kind") == [
+        f"Policy violated: {name}" for name in ("order", "small", "once")
+    ]
+    assert page.texts(".findings mark") == [
+        "Search must happen before book", "args.sum <= 10", "Pay must happen at most once",
+    ]  # fmt: skip
+    order, small, _ = page.texts(".findings .rule")
+    assert order.startswith("Search, book, pay. ")
+    assert "Search must happen before book, and book must happen before pay." in order
+    assert order.endswith("shop, version 1")
+    assert small.endswith("shop, version 1")
+    assert page.texts("h2[id^=plan-]") == ["A plan that would have worked for order, once"]
+    observed, repaired = (page.texts(f".plans div:nth-child({side}) li") for side in (1, 2))
+    assert [" ".join(line.split()) for line in observed] == [
+        "do_b (call 0)", "do_a (call 1) moved", "do_c (call 2)", "do_c (call 3) left out",
+    ]  # fmt: skip
+    assert [" ".join(line.split()) for line in repaired] == [
+        "do_a (call 1) moved", "do_b (call 0)", "do_c (call 2)",
+    ]  # fmt: skip
+    assert page.text("section[aria-labelledby=plan-1] .hint") == "It also keeps found."
+    assert "Search, book, pay." in page.text(".policies")
+    assert page.problems == []
 
 
 def test_a_run_shows_its_findings_words_calls_and_repair(page: Page, collector: Client) -> None:
@@ -181,4 +224,39 @@ def test_the_description_of_the_api_works_without_a_network(page: Page, collecto
     bodies = page.texts("details summary")
     assert sum(text.startswith("Body") for text in bodies) >= 10
     assert '"case-1"' in page.text("main")
+    assert page.problems == []
+
+
+def test_a_run_of_very_many_calls_opens_with_a_part_of_them(page: Page, collector: Client) -> None:
+    """The rest is summed up; links lead from part to part, and from a finding to its call."""
+    run = new_id()
+    collector.http.put("/api/v1/policies/rules", content=NEVER)
+    collector.send(agent_request(run, ["pay" if at == 720 else "search" for at in range(1000)]))
+    collector.judged(run)
+    page.open(f"{collector.url}/runs/{run}")
+    assert len(page.texts("tr[id^=call-]")) == 200
+    assert page.text(".rest") == "The 800 others: search 799, pay 1."
+    page.click(".findings .where a")
+    page.wait_for("location.search === '?calls=600' && document.readyState === 'complete'")
+    assert page.evaluate("document.querySelector('#call-720').getBoundingClientRect().top < innerHeight")
+    assert page.texts(".window a") == ["Earlier calls", "Later calls"]
+    page.click(".window a:last-child")
+    page.wait_for("location.search === '?calls=800' && document.readyState === 'complete'")
+    assert page.problems == []
+
+
+def test_an_open_page_of_a_live_run_asks_for_little_until_there_is_news(
+    page: Page, collector: Client
+) -> None:
+    run = new_id()
+    first, second, end = agent_spans(run, ["search", "pay"])
+    collector.send(request(first).SerializeToString())
+    collector.judged(run, complete=False)
+    address = f"{collector.url}/runs/{run}"
+    page.open(address)
+    page.requests.clear()
+    page.wait_for("performance.getEntriesByName(location.href + '/state').length >= 2", seconds=15)
+    assert address not in page.requests
+    collector.send(request(second, end).SerializeToString())
+    page.wait_for("document.querySelectorAll('tr[id^=call-]').length === 2", seconds=15)
     assert page.problems == []

@@ -1,6 +1,7 @@
 """Running collectors for tests.
 
-A test runs on both kinds of store when it is marked `both_engines`, or its module is (`pytestmark`).
+A test runs on both kinds of store when it is marked `both_engines`, or its module is (`pytestmark`); with
+`both_engines(heavy="postgresql")` the second is one of the heavy tests.
 """
 
 from __future__ import annotations
@@ -19,10 +20,15 @@ ENGINES = ("sqlite", "postgresql")
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A marked test, once with each kind of store behind its collector or its address."""
-    if metafunc.definition.get_closest_marker("both_engines"):
+    marker = metafunc.definition.get_closest_marker("both_engines")
+    if marker is not None:
+        engines = [
+            pytest.param(engine, marks=pytest.mark.heavy if marker.kwargs.get("heavy") == engine else ())
+            for engine in ENGINES
+        ]
         for fixture in ("shared", "store_url"):
             if fixture in metafunc.fixturenames:
-                metafunc.parametrize(fixture, ENGINES, indirect=True, scope=None)
+                metafunc.parametrize(fixture, engines, indirect=True, scope=None)
 
 
 @pytest.fixture(scope="session")

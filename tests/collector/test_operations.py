@@ -19,12 +19,11 @@ import grpc
 import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
-from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import text
 
 from collector.errors import BadStore
 from collector.server import READY, running
-from collector.store import open_store, retention, schema
+from collector.store import open_store, projects, retention, schema
 from tests.support.traces import (
     Client,
     agent_request,
@@ -168,7 +167,7 @@ def test_a_file_that_is_refused_is_not_touched(tmp_path: Path, kind: str) -> Non
         connection = sqlite3.connect(file)
         connection.execute(
             {"newer": "UPDATE alembic_version SET version_num = '9999'", "half": "DROP TABLE findings",
-             "two versions": "INSERT INTO alembic_version VALUES ('0002')"}[kind]
+             "two versions": "INSERT INTO alembic_version VALUES ('9999')"}[kind]
         )  # fmt: skip
         connection.commit()
         connection.execute("PRAGMA journal_mode = DELETE")
@@ -188,14 +187,39 @@ def test_a_newer_version_may_migrate_while_an_older_one_reads_but_not_in_the_mid
     newer = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
     newer.execute("BEGIN IMMEDIATE")
     newer.execute("ALTER TABLE runs ADD COLUMN novelty TEXT")
-    newer.execute("UPDATE alembic_version SET version_num = '0002'")
+    newer.execute("UPDATE alembic_version SET version_num = '9999'")
     with old.read() as connection:
         assert connection.scalar(text("SELECT version_num FROM alembic_version")) == schema.HEAD
     newer.execute("COMMIT")
-    with pytest.raises(BadStore, match="0002"):
+    with pytest.raises(BadStore, match="9999"):
         open_store(address)
     newer.close()
     old.close()
+
+
+def test_one_file_has_one_collector_whatever_its_name(tmp_path: Path) -> None:
+    """By a link to the file, by one that is there first, and by a second name of the same file."""
+    first = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    first.hold()
+    (tmp_path / "link.db").symlink_to(tmp_path / "store.db")
+    second = open_store(f"sqlite:///{tmp_path / 'link.db'}")
+    with pytest.raises(BadStore, match="another collector"):
+        second.hold()
+    second.close()
+    first.close()
+    (tmp_path / "early.db").symlink_to(tmp_path / "late.db")
+    early = open_store(f"sqlite:///{tmp_path / 'early.db'}")
+    early.hold()
+    late = open_store(f"sqlite:///{tmp_path / 'late.db'}")
+    with pytest.raises(BadStore, match="another collector"):
+        late.hold()
+    late.close()
+    early.close()
+    (tmp_path / "other.db").hardlink_to(tmp_path / "store.db")
+    other = open_store(f"sqlite:///{tmp_path / 'other.db'}")
+    with pytest.raises(BadStore, match="several names"):
+        other.hold()
+    other.close()
 
 
 def grpc_export(port: int, body: Any) -> tuple[grpc.StatusCode, bool]:
@@ -439,7 +463,7 @@ def test_the_space_of_expired_runs_is_given_back_in_small_steps(
             return int(connection.scalar(text("PRAGMA page_count")) or 0)
 
     full = pages()
-    retention.set_days(store, 1, 1)
+    projects.change(store, 1, {"retention_days": 1})
     assert retention.prune(store, now=86_400 + 30) == 30
     given = retention.shrink(store)
     assert given > 150
@@ -453,7 +477,7 @@ def test_the_space_of_expired_runs_is_given_back_in_small_steps(
 def test_a_run_that_grows_while_others_expire_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spans that arrive between looking and deleting make the run young again."""
     store = open_store(f"sqlite:///{tmp_path / 's.db'}")
-    retention.set_days(store, 1, 1)
+    projects.change(store, 1, {"retention_days": 1})
     with store.write() as connection:
         row = {"project": 1, "key": "k", "first_seen": 0, "last_seen": 0, "version": 1}
         connection.execute(schema.runs.insert(), [row])
@@ -471,19 +495,3 @@ def test_a_run_that_grows_while_others_expire_stays(tmp_path: Path, monkeypatch:
     with store.read() as connection:
         assert connection.scalar(text("SELECT count(*) FROM runs")) == 1
     store.close()
-
-
-def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
-    with running(settings(tmp_path)) as url, Client(url) as client:
-        run = new_id()
-        client.send(agent_request(run, ["a", "b"]))
-        client.judged(run)
-        answer = client.http.get("/metrics")
-    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    families = {family.name: family for family in text_string_to_metric_families(answer.text)}
-    assert all(name.startswith("pdoctor_") and family.documentation for name, family in families.items())
-    values = {sample.name: sample.value for family in families.values() for sample in family.samples}
-    assert (values["pdoctor_spans_stored_total"], values["pdoctor_batches_stored_total"]) == (3, 1)
-    assert values["pdoctor_runs_judged_total"] >= 1
-    assert families["pdoctor_queue_bytes"].type == "gauge"
-    assert len(families) >= 10

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from collector.cli.serve import command_of
-from collector.pipeline.protocol import settings_from_json, settings_to_json
+from collector.pipeline.protocol import Order, from_json, to_json
 from collector.settings import Settings, setting
 from pdoctor_trace.command import _name_variables
 
@@ -34,14 +34,15 @@ def test_a_new_field_is_an_option_a_row_of_the_readme_and_known_to_the_checkers(
     row = "| `--nap` | `PDOCTOR_SERVE_NAP` | `1.5` | To nap. |"
     assert row in collector_settings_table(More).splitlines()
     assert row not in collector_settings_table().splitlines()
-    line = settings_to_json(More(nap_seconds=2.5, bed=Path("/bed")), "worker", 3)
-    assert settings_from_json(line, More) == (More(nap_seconds=2.5), "worker", 3)
+    line = to_json(Order(More(nap_seconds=2.5, bed=Path("/bed")), "worker", 3, 0.5))
+    assert from_json(line, More) == Order(More(nap_seconds=2.5), "worker", 3, 0.5)
 
 
 def test_a_checker_is_told_what_judging_needs_and_nothing_else() -> None:
     given = Settings(store_url="sqlite:///x.db", z3_check="off", insecure=True, redact=Path("r.yaml"))
-    line = settings_to_json(given, "worker", 3)
-    assert settings_from_json(line) == (Settings(store_url="sqlite:///x.db", z3_check="off"), "worker", 3)
+    line = to_json(Order(given, "worker", 3, 0.5, {"run": ["P0", "P1"]}))
+    passed = Settings(store_url="sqlite:///x.db", z3_check="off")
+    assert from_json(line) == Order(passed, "worker", 3, 0.5, {"run": ["P0", "P1"]})
 
 
 def made(*arguments: str) -> Settings:
@@ -66,12 +67,20 @@ VALUES: dict[str, tuple[str, Any]] = {
     "--redact": ("r.yaml", Path("r.yaml")),
     "--checkers": ("0", 0),
     "--idle-seconds": ("1", 1.0),
+    "--session-idle": ("5", 5.0),
+    "--paused-idle": ("6", 6.0),
     "--grace-seconds": ("0", 0.0),
     "--check-seconds": ("0.1", 0.1),
     "--z3": ("failing", "failing"),
+    "--query-rules": ("judge", "judge"),
     "--z3-policies": ("1/7", "1/7"),
     "--webhook-host": ("hooks.example", ("hooks.example",)),
     "--events-endpoint": ("http://127.0.0.1:9", "http://127.0.0.1:9"),
+    "--max-connections": ("10", 10),
+    "--checker-memory": ("300", 300),
+    "--in-flight": ("8", 8),
+    "--max-lag": ("60", 60.0),
+    "--host-name": ("traces.example", ("traces.example",)),
     "--log-format": ("json", "json"),
     "--log-level": ("debug", "debug"),
 }
@@ -84,6 +93,11 @@ def test_an_option_and_its_variable_set_the_same_field(option: str, monkeypatch:
     by_option = made(option, said)
     monkeypatch.setenv(f"PDOCTOR_SERVE_{option[2:].upper().replace('-', '_')}", said)
     assert made() == by_option == Settings(**{name: value})
+
+
+def test_a_setting_may_be_read_from_a_second_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PDOCTOR_PAUSED_IDLE", "6")
+    assert made().paused_idle_seconds == 6.0
 
 
 @pytest.mark.parametrize(

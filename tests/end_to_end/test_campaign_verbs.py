@@ -79,6 +79,7 @@ def test_a_report_is_one_file_that_loads_nothing(campaign: Path) -> None:
     assert [mark for mark in ("<script", "http://", "https://", "<link") if mark in text] == []
 
 
+@pytest.mark.heavy
 def test_worse_than_the_baseline_fails(campaign: Path, tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps({"pass_rate": 1.0}))
     common = ("test", "raw-loop", "--cases", "1", "--model", "simulated-forgets", "--min-pass-rate", "0")
@@ -86,12 +87,14 @@ def test_worse_than_the_baseline_fails(campaign: Path, tmp_path: Path) -> None:
     assert pdoctor(*common, "--baseline", campaign / "output.json").returncode == 0
 
 
+@pytest.mark.heavy
 def test_dissect_names_the_planted_cause() -> None:
     arguments = ("--cases", "1", "--model", "simulated-constraints", "--repeats", "1")
     found = json_lines(pdoctor("dissect", "raw-loop", *arguments, "--mutants", "1", "--json").stdout)
     assert [dissection["cause"] for dissection in found] == ["constraint"]
 
 
+@pytest.mark.heavy
 def test_capability_stops_where_nothing_succeeds() -> None:
     arguments = ("--model", "simulated-forgets", "--per-pair", "2", "--largest", "4", "--json")
     (curve,) = json.loads(pdoctor("capability", "raw-loop", *arguments).stdout)["curves"]

@@ -169,6 +169,7 @@ def crash_loop(folder: Path, *, kills: int, seed: int) -> None:
             current.kill()
 
 
+@pytest.mark.heavy
 def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None:
     crash_loop(tmp_path, kills=3, seed=1)
 

@@ -21,7 +21,7 @@ from synth.cases.generate import generate
 from synth.errors import BadInput
 from synth.experiments.agreement import calls_agree
 from synth.experiments.harness import Harness, Options
-from synth.experiments.tally import detection, judgement, most_telling, tally
+from synth.experiments.tally import detection, fault_of, judgement, most_telling, tally
 from synth.experiments.trial import Result, Trial
 from synth.simulated_model import AIRLINE, SimulatedModel, read_records
 from synth.simulated_model import PROFILES as PROFILES_OF_THE_BENCH
@@ -94,13 +94,15 @@ def test_a_planted_swap_names_the_sentence_and_both_calls(collector: str, model:
     assert len(telling.finding["calls"]) == 2
 
 
-def test_an_agent_that_hangs_is_a_timeout_and_the_next_case_runs(
+@pytest.mark.heavy
+def test_a_model_that_answers_too_late_is_an_error_and_the_next_case_runs(
     collector: str, model: SimulatedModel
 ) -> None:
     with Harness(collector, Options(timeout=4.0), model) as harness:
         hung = harness.run_one(Trial("raw-loop", "simulated-slow", case=CASES[0]))
         fine = harness.run_one(Trial("raw-loop", "simulated-perfect", case=CASES[0]))
-    assert (hung.status, hung.error_type) == ("timeout", "timeout")
+    assert (hung.status, hung.outcome, judgement(hung)) == ("timeout", "error", "error")
+    assert fault_of(hung) is None
     assert (fine.status, fine.outcome) == ("ok", "pass")
 
 
@@ -131,7 +133,7 @@ def test_an_agent_that_crashes_is_an_act_error(
     name: str, collector: str, model: SimulatedModel, tmp_path: Path
 ) -> None:
     (tmp_path / "crashing_agents.py").write_text(CRASHING)
-    options = Options(environment={"PYTHONPATH": str(tmp_path)})
+    options = Options(environment={"PDOCTOR_AGENT_PATH": str(tmp_path)})
     trial = Trial(f"crashing_agents:{name}", "simulated-perfect", case=CASES[0])
     (result,) = results_of(collector, model, [trial], options)
     assert (result.status, result.error_type) == ("crash", "act_error")
@@ -153,7 +155,7 @@ def test_a_run_whose_spans_were_on_their_way_when_the_next_one_died_is_not_lost(
     collector: str, model: SimulatedModel, tmp_path: Path
 ) -> None:
     (tmp_path / "dying_agents.py").write_text(DIES_ON_ONE_MODEL)
-    options = Options(environment={"PYTHONPATH": str(tmp_path)}, verdict_limit=30.0)
+    options = Options(environment={"PDOCTOR_AGENT_PATH": str(tmp_path)}, verdict_limit=30.0)
     models = ("simulated-perfect", "simulated-swaps")
     wanted = [Trial("dying_agents:run", m, case=CASES[0], repeat=r) for r in range(3) for m in models]
     results = {r.key: r for r in results_of(collector, model, wanted, options)}
@@ -194,6 +196,7 @@ def test_recorded_runs_are_traced_as_recorded(collector: str) -> None:
         assert seen == made, record["run_id"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("agent", ["openai-tools", "raw-loop"])
 def test_timed_faults_are_found_too(agent: str, collector: str, model: SimulatedModel) -> None:
     cases = tuple(generate(1, 3, CaseOptions(actions=(4, 4), mode="timed")))
@@ -218,7 +221,7 @@ def test_the_calls_of_a_user_s_callable_arrive_in_either_form(
     name: str, collector: str, model: SimulatedModel, tmp_path: Path
 ) -> None:
     (tmp_path / "plain_agents.py").write_text(PLAIN_AGENT)
-    options = Options(environment={"PYTHONPATH": str(tmp_path)})
+    options = Options(environment={"PDOCTOR_AGENT_PATH": str(tmp_path)})
     trial = Trial(f"plain_agents:{name}", "simulated-perfect", case=CASES[0])
     (result,) = results_of(collector, model, [trial], options)
     assert result.run is not None
@@ -293,6 +296,7 @@ class ScriptedEndpoint(BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(answer).encode())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("agent", ["openai-tools", "raw-loop"])
 def test_another_openai_compatible_endpoint_serves_the_same_trials(agent: str, collector: str) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), ScriptedEndpoint) as server:

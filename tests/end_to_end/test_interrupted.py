@@ -40,6 +40,7 @@ def running(pids: set[int]) -> set[int]:
     return {pid for pid in pids if Path(f"/proc/{pid}").exists()}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("signals", [(signal.SIGINT,), (signal.SIGKILL, signal.SIGKILL)])
 def test_a_campaign_that_was_stopped_goes_on_where_it_was(
     signals: tuple[signal.Signals, ...], tmp_path: Path

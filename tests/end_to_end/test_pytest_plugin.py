@@ -7,6 +7,8 @@ from importlib import metadata
 
 import pytest
 
+from tests.support.provider import Provider, Refusal
+
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.processes  # pytester starts another pytest
 
@@ -48,6 +50,7 @@ def run_project(pytester: pytest.Pytester, tests: str, *options: str) -> pytest.
     return pytester.runpytest_subprocess(*plugin_arguments(), *options)
 
 
+@pytest.mark.heavy
 def test_a_right_agent_passes_one_test_per_case(pytester: pytest.Pytester) -> None:
     done = run_project(
         pytester,
@@ -125,16 +128,39 @@ def test_agents_that_hang_exit_or_cannot_be_called_fail_in_plain_words(pytester:
         "--pdoctor-timeout=3",
         "-n2",
     )
-    done.assert_outcomes(failed=3, passed=1)
+    done.assert_outcomes(failed=1, errors=2, passed=1)
     said = done.stdout.str()
     assert "fail (timeout)" in said
     assert "the agent ended with: stopped after 3 s" in said
     assert "the agent ended with: SystemExit: 3" in said
-    assert "pdoctor: field agent: the agent cannot be started: " in said
-    assert "cannot fill parameter 'a'" in said
+    assert "the agent cannot be started: cannot fill parameter 'a'" in said
+    assert "(unreachable): planning was not tested" in said
     failures = said.partition("short test summary info")[0]  # which in a CI repeats them whole
-    assert failures.count("Shrunk from") == 1, "a run that hangs is not tried again and again"
+    assert "Shrunk from" not in failures, "a run that hangs is not tried again and again"
     assert "Traceback" not in said
+
+
+@pytest.mark.heavy
+def test_a_model_that_refuses_is_an_error_in_its_own_words(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = """
+        import pytest
+
+        @pytest.mark.pdoctor(cases=1, actions=(3, 3), seed=3)
+        def test_refused(pdoctor):
+            pdoctor.check("raw-loop")
+    """
+    with Provider(lambda body: Refusal(401, "Incorrect API key provided: any.")) as provider:
+        monkeypatch.setenv("OPENAI_API_KEY", "any")
+        done = run_project(pytester, tests, "--pdoctor-base-url", provider.base_url, "-rE")
+    done.assert_outcomes(errors=1)
+    assert done.ret == 1
+    words = "Incorrect API key provided: any. (endpoint 401): planning was not tested"
+    done.stdout.fnmatch_lines(
+        ["*ERROR at call of test_refused*", words, "ERROR test_planning.py::* - Failed: *"]
+    )
+    assert len(provider.asked) == 1
 
 
 @pytest.mark.heavy

@@ -35,6 +35,7 @@ from pdoctor_trace.harmless import FAILURES
 from tests.support.hostile import ARGUMENTS, HOSTILE, OUTLAWS, TOUCHED
 from tests.support.models import FINAL, STEPS, FakeModels
 from tests.support.sink import OtlpSink, Span
+from tests.support.unchanged import patched, problems
 
 CELLS: dict[str, tuple[str, ...]] = {
     "sync": ("test_each_call_is_one_span_and_agrees_with_the_tools_own_log",),
@@ -62,6 +63,7 @@ CELLS: dict[str, tuple[str, ...]] = {
     "uninstall": (
         "test_uninstall_records_nothing_and_the_agent_works",
         "test_the_host_gets_the_same_with_and_without_us",
+        "test_the_hosts_functions_stay_what_they_were",
     ),
     "hostile results": ("test_a_hostile_result_harms_nobody",),
     "hostile exceptions": ("test_a_hostile_exception_leaves_as_it_came",),
@@ -621,6 +623,12 @@ class Conformance:
     ) -> None:
         with_us, without_us = self._both(models, script, mode, ToolLog.functions)
         assert with_us.alike() == without_us.alike()
+
+    def test_the_hosts_functions_stay_what_they_were(self) -> None:
+        """All that any adapter has patched in this environment: copies, pickles, kinds, types, equality."""
+        rows = patched()
+        assert rows
+        assert problems(rows) == []
 
     @pytest.mark.parametrize("name", some_of(HOSTILE))
     def test_a_hostile_result_harms_nobody(self, models: FakeModels, sink: OtlpSink, name: str) -> None:

@@ -10,7 +10,8 @@ Without `--previous` each framework is taken at the newest release that installs
 that its adapter supports; with it, at the release before (`Environment.previous`). A run fails where an
 environment cannot be built, a test fails, a test file holds no test, or anything was skipped: a limit of a
 framework is a test that shows it, not a test left out. `--record` writes what was found to `results.json`,
-which the README's tables are made from.
+which the README's tables are made from. `NAME+otel` is the environment NAME with every span going through the
+SDK of OpenTelemetry, its standard exporter included (`PDOCTOR_EXPORT=otel`).
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 import venv
 import xml.etree.ElementTree as ET
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +73,13 @@ class Environment:
     """Version specifier, where the environment is for an older line of releases."""
     framework: str = ""
     """Name in FRAMEWORKS, where it is not that of the environment."""
+    export: str = "records"
+    """PDOCTOR_EXPORT there."""
+
+    @property
+    def base(self) -> str:
+        """Name of the environment whose packages these are."""
+        return self.name.partition("+")[0]
 
     @property
     def distribution(self) -> str:
@@ -81,20 +90,26 @@ class Environment:
         first, *others = self.packages
         adapter = self.adapter()
         within = f"{adapter.distribution}{adapter.versions}"
-        return [f"{first}=={self.previous}" if previous else first + self.newest, *others, within]
+        exporter = ["opentelemetry-exporter-otlp-proto-http"] if self.export == "otel" else []
+        return [f"{first}=={self.previous}" if previous else first + self.newest, *others, within, *exporter]
 
     def adapter(self) -> Framework:
         """The row of FRAMEWORKS that the environment is for."""
         from pdoctor_trace.frameworks import FRAMEWORKS
 
-        (entry,) = (entry for entry in FRAMEWORKS if entry.name == (self.framework or self.name))
+        (entry,) = (entry for entry in FRAMEWORKS if entry.name == (self.framework or self.base))
         return entry.load()
 
 
 # The slowest first, so that none of them is left for the end.
 ENVIRONMENTS = (
     Environment("crewai", ("crewai",), ("test_crewai.py",), "1.15.29"),
-    Environment("google_adk", ("google-adk", "litellm", "mcp"), ("test_google_adk.py",), "2.12.0"),
+    Environment(
+        "google_adk",
+        ("google-adk", "litellm", "mcp"),
+        ("test_google_adk.py", "test_google_adk_pauses.py"),
+        "2.12.0",
+    ),
     Environment("dspy", ("dspy", "langchain-core"), ("test_dspy.py",), "3.4.0"),
     Environment(
         "llama_index",
@@ -102,23 +117,57 @@ ENVIRONMENTS = (
         ("test_llama_index.py",),
         "0.14.24",
     ),
-    Environment("langchain", ("langchain", "langchain-openai"), ("test_langchain.py",), "1.4.6"),
     Environment(
-        "openai", ("openai", "websockets"), ("test_openai_chat.py", "test_openai_responses.py"), "3.51.0"
+        "langchain",
+        ("langchain", "langchain-openai"),
+        ("test_langchain.py", "test_langgraph.py", "test_langgraph_pauses.py"),
+        "1.4.6",
+    ),
+    Environment(
+        "openai",
+        ("openai", "websockets"),
+        ("test_openai_chat.py", "test_openai_responses.py", "test_openai_steps.py"),
+        "3.51.0",
     ),
     Environment("litellm", ("litellm", "mcp"), ("test_litellm.py",), "1.105.3"),
     Environment("semantic_kernel", ("semantic-kernel",), ("test_semantic_kernel.py",), "1.44.1"),
     Environment("autogen", ("autogen-agentchat", "autogen-ext[openai]"), ("test_autogen.py",), "0.7.4"),
-    Environment("strands", ("strands-agents[openai]",), ("test_strands.py",), "1.61.1"),
-    Environment("openai_agents", ("openai-agents",), ("test_openai_agents.py", "test_mcp.py"), "0.23.1"),
-    Environment("pydantic_ai", ("pydantic-ai-slim[openai]",), ("test_pydantic_ai.py",), "2.66.0"),
+    Environment(
+        "strands", ("strands-agents[openai]",), ("test_strands.py", "test_strands_pauses.py"), "1.61.1"
+    ),
+    Environment(
+        "openai_agents",
+        ("openai-agents",),
+        ("test_openai_agents.py", "test_openai_agents_pauses.py", "test_mcp.py"),
+        "0.23.1",
+    ),
+    Environment(
+        "pydantic_ai",
+        ("pydantic-ai-slim[openai]",),
+        ("test_pydantic_ai.py", "test_pydantic_ai_pauses.py"),
+        "2.66.0",
+    ),
     Environment("haystack", ("haystack-ai",), ("test_haystack.py",), "3.3.0"),
     Environment("haystack2", ("haystack-ai",), ("test_haystack.py",), "2.30.2", "<3", "haystack"),
-    Environment("agno", ("agno", "openai"), ("test_agno.py",), "3.1.9"),
-    Environment("smolagents", ("smolagents[openai]",), ("test_smolagents.py",), "1.25.0"),
+    Environment("agno", ("agno", "openai"), ("test_agno.py", "test_agno_pauses.py"), "3.1.9"),
+    Environment(
+        "smolagents",
+        ("smolagents[openai]", "pandas"),
+        ("test_smolagents.py", "test_pandas.py"),
+        "1.25.0",
+    ),
     Environment("anthropic", ("anthropic",), ("test_anthropic.py",), "2.10.0"),
     Environment("mcp", ("mcp",), ("test_mcp.py",), "2.2.0"),
 )
+
+THROUGH_THE_SDK = tuple(
+    replace(one, name=f"{one.name}+otel", export="otel")
+    for one in ENVIRONMENTS
+    if one.name in ("langchain", "openai", "pydantic_ai")
+)
+"""A framework, raw loops, and a framework that is asynchronous throughout, on the second path."""
+_HELD: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+"""One user at a time of an environment's packages."""
 
 
 def tests_here() -> set[str]:
@@ -164,8 +213,13 @@ class Result:
 
 def run(environment: Environment, previous: bool) -> Result:
     """Build the environment and run its tests there."""
+    with _HELD[environment.base]:
+        return _run(environment, previous)
+
+
+def _run(environment: Environment, previous: bool) -> Result:
     result = Result(environment)
-    home = HOME / f"{environment.name}{'-previous' if previous else ''}"
+    home = HOME / f"{environment.base}{'-previous' if previous else ''}"
     python = home / "bin" / "python"
     start = time.monotonic()
     code, result.output = prepared(python, environment.requirements(previous))
@@ -191,7 +245,12 @@ def run(environment: Environment, previous: bool) -> Result:
             *tests,
         ],
         TEST_SECONDS,
-        {**os.environ, "PYTHONPATH": str(ROOT), CHOICE: environment.name},
+        {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            CHOICE: environment.base,
+            "PDOCTOR_EXPORT": environment.export,
+        },
     )
     result.test_seconds = time.monotonic() - start
     if code:
@@ -323,10 +382,11 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="keep the results for the README's tables")
     parser.add_argument("--parallel", type=int, default=2)
     options = parser.parse_args()
-    unknown = set(options.names) - {one.name for one in ENVIRONMENTS}
+    every = (*ENVIRONMENTS, *THROUGH_THE_SDK)
+    unknown = set(options.names) - {one.name for one in every}
     if unknown:
         parser.error(f"no environment {', '.join(sorted(unknown))} (--list names them)")
-    chosen = [one for one in ENVIRONMENTS if not options.names or one.name in options.names]
+    chosen = [one for one in every if not options.names or one.name in options.names]
     if options.list:
         for one in chosen:
             wanted = " ".join(one.requirements(options.previous))
@@ -338,7 +398,7 @@ def main() -> int:
         for job in as_completed([pool.submit(run, one, options.previous) for one in chosen]):
             result = job.result()
             results.append(result)
-            if options.record and result.tests:
+            if options.record and result.tests and result.environment.export == "records":
                 record(result, options.previous)
             if result.problems:
                 sys.stdout.write(f"== {result.environment.name}\n{result.output[-20_000:]}\n")
@@ -346,7 +406,8 @@ def main() -> int:
             sys.stdout.flush()
     results.sort(key=lambda result: [one.name for one in chosen].index(result.environment.name))
     sys.stdout.write(f"\n{table(result.row for result in results)}\n\n")
-    for result in results if not options.previous else []:
+    newest = [result for result in results if not options.previous and result.environment in ENVIRONMENTS]
+    for result in newest:
         listed = newest_listed(result.environment.distribution)
         if listed and not result.environment.newest and listed != result.version:
             sys.stdout.write(f"{result.environment.name}: {listed} is listed but does not install here\n")

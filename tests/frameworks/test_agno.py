@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import pdoctor_trace
-from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog
 from tests.support.models import FINAL, STEPS, FakeModels
 from tests.support.sink import OtlpSink
 
@@ -20,7 +20,6 @@ from agno.agent import Agent
 from agno.models.message import Message
 from agno.models.openai.like import OpenAILike
 from agno.team import Team
-from agno.tools import tool
 from agno.tools.function import Function
 
 # Agno never closes its clients.
@@ -126,13 +125,3 @@ def test_a_team_delegates_by_a_call_with_the_members_run_inside(models: FakeMode
     assert (delegate.tool, delegate.parent_id) == ("delegate_task_to_member", outer.span_id)
     assert (inner.parent_id, add.tool, add.parent_id) == (delegate.span_id, "add", inner.span_id)
     assert delegate.start <= inner.start <= inner.end <= delegate.end
-
-
-@limit("agno", "waiting tools")
-def test_a_tool_that_waits_for_a_person_is_a_request(models: FakeModels, sink: OtlpSink) -> None:
-    log = ToolLog()
-    waiting = tool(requires_confirmation=True)(log.functions()[0])
-    assert agent(models, "fake.one", [waiting]).run(QUERY).is_paused
-    pdoctor_trace.flush()
-    assert [(call.tool, call.executed) for call in sink.calls] == [("add", False)]
-    assert log.entries == []

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import anthropic
 import pytest
 
 import pdoctor_trace
+from pdoctor_trace import pauses, raw_loops
 from tests.frameworks.conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
 from tests.support.hostile import ARGUMENTS
 from tests.support.models import FINAL, FakeModels
+from tests.support.sick_models import ANTHROPIC_TOOLS, SickModels, sick_models, words
 from tests.support.sink import OtlpSink
 
 
@@ -241,3 +244,100 @@ def test_the_async_tool_runner_gives_exact_times_and_errors(
         assert call.arguments == entry.arguments
         assert call.start <= entry.start <= entry.end <= call.end
     assert len(sink.runs) == 1
+
+
+@pytest.mark.parametrize("mode", ["create", "helper", "ahelper"])
+def test_a_message_that_pauses_for_the_providers_own_tools_does_not_end_the_run(
+    models: FakeModels, sink: OtlpSink, mode: str
+) -> None:
+    """The loop sends the message back as it is, and the model goes on, streamed or not."""
+
+    class Patient(Talk):
+        def take(self, reply: Any) -> str | None:
+            if reply.stop_reason != "pause_turn":
+                return super().take(reply)
+            self.messages.append({"role": "assistant", "content": reply.content})
+            return None
+
+        async def atake(self, reply: Any) -> str | None:
+            return self.take(reply)
+
+    talk = Patient("fake.pause.one", ToolLog().functions())
+    if mode in SYNC:
+        with anthropic.Anthropic(base_url=models.anthropic, api_key="x", max_retries=0) as sdk:
+            while talk.take(SYNC[mode](sdk, talk.request())) is None:
+                pass
+    else:
+        asyncio.run(pausing(models, talk, ASYNC[mode]))
+    pdoctor_trace.flush()
+    (run,), (call,) = sink.runs, sink.calls
+    assert (call.executed, call["pdoctor.turn.index"], call.run_id) == (True, 1, run.run_id)
+
+
+async def pausing(models: FakeModels, talk: Any, ask: Any) -> None:
+    async with anthropic.AsyncAnthropic(base_url=models.anthropic, api_key="x", max_retries=0) as sdk:
+        while await talk.atake(await ask(sdk, talk.request())) is None:
+            pass
+
+
+def test_steps_in_several_processes(models: FakeModels, sink: OtlpSink) -> None:
+    talk = Talk("fake.one", ToolLog().functions())
+    with anthropic.Anthropic(base_url=models.anthropic, api_key="x", max_retries=0) as sdk:
+        while talk.take(create(sdk, talk.request())) is None:
+            raw_loops.end()
+            raw_loops.forget_everything()
+            pauses.PAUSED.forget_all()
+    pdoctor_trace.flush()
+    before, after = sorted(sink.runs, key=lambda run: run.start)
+    assert before["pdoctor.run.token"] == after["pdoctor.run.resumed"] != None  # noqa: E711
+    asked, told = sorted(sink.calls, key=lambda call: call.start)
+    assert (asked.executed, told.executed, told["pdoctor.tool.source_of_result"]) == (False, True, "history")
+
+
+def trouble_of(sink: OtlpSink) -> tuple[Any, ...]:
+    pdoctor_trace.flush()
+    (root,) = [span for span in sink.runs if span["pdoctor.run.calls"] is not None]
+    return tuple(root[f"pdoctor.run.trouble.{name}"] for name in ("kind", "status", "message"))
+
+
+def ask_twice(server: SickModels, **more: Any) -> None:
+    """A loop that answers the call of the first reply and asks again."""
+    with anthropic.Anthropic(api_key="k", base_url=server.url, max_retries=0) as client:
+        request: dict[str, Any] = {"model": "m", "max_tokens": 9, "tools": ANTHROPIC_TOOLS, **more}
+        messages: list[Any] = [{"role": "user", "content": "add"}]
+        made = client.messages.create(messages=messages, **request)
+        if more:
+            for _ in made:
+                pass
+            return
+        answer = {"type": "tool_result", "tool_use_id": made.content[0].id, "content": "3"}
+        messages.append({"role": "assistant", "content": [block.model_dump() for block in made.content]})
+        client.messages.create(messages=[*messages, {"role": "user", "content": [answer]}], **request)
+
+
+@pytest.mark.parametrize("scope", ["announced", "bare"])
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ((401,), ("endpoint", 401, words(401))),
+        ((400,), ("endpoint", 400, words(400))),
+        (("ask", 429), ("endpoint", 429, words(429))),
+        (("ask", 529), ("endpoint", 529, words(529))),
+        (("ask", "close"), ("endpoint", None, "Connection error.")),
+        (("ask", 400), (None, None, None)),
+    ],
+    ids=str,
+)
+def test_an_endpoint_that_ends_the_run_is_trouble(
+    sink: OtlpSink, script: tuple[Any, ...], told: tuple[Any, ...], scope: str
+) -> None:
+    around = nullcontext() if scope == "bare" else pdoctor_trace.run(agent="me")
+    with sick_models(*script) as server, pytest.raises(anthropic.APIError), around:
+        ask_twice(server)
+    assert trouble_of(sink) == told
+
+
+def test_a_refused_stream_is_trouble(sink: OtlpSink) -> None:
+    with sick_models(429) as server, pytest.raises(anthropic.RateLimitError):
+        ask_twice(server, stream=True)
+    assert trouble_of(sink) == ("endpoint", 429, words(429))

@@ -9,7 +9,7 @@ import pytest
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.conditions import TextMentionTermination
 from autogen_agentchat.messages import TextMessage
-from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
 from autogen_agentchat.tools import AgentTool
 from autogen_core import AgentId, CancellationToken, FunctionCall, SingleThreadedAgentRuntime
 from autogen_core.models import ModelInfo
@@ -105,6 +105,21 @@ def test_a_hand_over_is_an_offered_tool(models: FakeModels, sink: OtlpSink) -> N
     (call,) = sink.calls
     assert (call.tool, call.executed, call.failed) == ("transfer_to_bob", True, False)
     assert '"transfer_to_bob"' in sink.runs[0]["gen_ai.tool.definitions"]
+
+
+def test_calls_of_a_team_are_those_of_the_agent_whose_turn_it_is(models: FakeModels, sink: OtlpSink) -> None:
+    STEPS["to_bob"] = [("transfer_to_bob", "{}")]
+    tools = ToolLog().functions()
+    alice = assistant(models, "fake.one.to_bob", tools, name="alice", handoffs=["bob"])
+    bob = assistant(models, "fake.one.to_bob.one", tools, name="bob")
+    team = Swarm([alice, bob], termination_condition=TextMentionTermination("all done"))
+    asyncio.run(team.run(task=QUERY))
+    pdoctor_trace.flush()
+    told = [(call.tool, call["gen_ai.agent.name"]) for call in sink.calls]
+    assert [tool for tool, _ in told][:2] == ["add", "transfer_to_bob"]
+    assert {agent for tool, agent in told[:2]} == {"alice"}
+    assert {agent for tool, agent in told[2:]} == {"bob"}
+    assert {run["gen_ai.conversation.id"] for run in sink.runs if run["pdoctor.run.calls"]} == {team._team_id}
 
 
 @limit("autogen", "core alone")

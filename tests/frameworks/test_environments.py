@@ -12,7 +12,15 @@ import pytest
 
 from pdoctor_trace.frameworks import FRAMEWORKS
 from tests.frameworks.conformance import CELLS, Conformance, cells_of, plain
-from tests.frameworks.environments import ENVIRONMENTS, Environment, Result, bounded, judge, recorded_results
+from tests.frameworks.environments import (
+    ENVIRONMENTS,
+    THROUGH_THE_SDK,
+    Environment,
+    Result,
+    bounded,
+    judge,
+    recorded_results,
+)
 
 HERE = Path(__file__).parent
 TESTS = sorted(path for path in HERE.glob("test_*.py") if path.name != Path(__file__).name)
@@ -37,6 +45,17 @@ def test_every_conformance_test_runs_somewhere() -> None:
 def test_every_framework_has_an_environment_of_its_own() -> None:
     named = {environment.adapter().name for environment in ENVIRONMENTS}
     assert {entry.load().name for entry in FRAMEWORKS} == named
+
+
+def test_some_environments_are_run_again_through_the_sdk_of_opentelemetry() -> None:
+    assert {one.name for one in THROUGH_THE_SDK} == {"langchain+otel", "openai+otel", "pydantic_ai+otel"}
+    for one in THROUGH_THE_SDK:
+        (base,) = (other for other in ENVIRONMENTS if other.name == one.base)
+        assert (one.tests, one.export) == (base.tests, "otel")
+        assert one.adapter() is base.adapter()
+        assert set(one.requirements(False)) - set(base.requirements(False)) == {
+            "opentelemetry-exporter-otlp-proto-http"
+        }
 
 
 def marked(source: str) -> Iterator[tuple[str, str]]:

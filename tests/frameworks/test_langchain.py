@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import ToolRetryMiddleware
 from langchain.agents.structured_output import ToolStrategy
-from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_openai import ChatOpenAI
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
@@ -20,6 +23,7 @@ from pydantic import BaseModel
 import pdoctor_trace
 from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
 from tests.support.models import FakeModels
+from tests.support.sick_models import sick_models
 from tests.support.sink import OtlpSink
 
 INPUT: Any = {"messages": [{"role": "user", "content": QUERY}]}
@@ -259,3 +263,85 @@ def test_arguments_that_are_no_object_end_the_run_before_there_is_a_call(
     pdoctor_trace.flush()
     assert (outcome.error is None, log.entries, sink.calls) == (False, [], [])
     assert [run.failed for run in sink.runs] == [True]
+
+
+class Weather(Exception):
+    """What an SDK that is not watched raises; it carries a status code."""
+
+    def __init__(self, status_code: int) -> None:
+        super().__init__(f"status {status_code}")
+        self.status_code = status_code
+
+
+class OtherProvider(BaseChatModel):
+    """A chat model on an SDK of its own: its requests are seen through LangChain alone."""
+
+    script: list[Any]
+
+    @property
+    def _llm_type(self) -> str:
+        return "other"
+
+    def bind_tools(self, tools: Any, **more: Any) -> Any:
+        return self
+
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **more: Any) -> ChatResult:
+        step = self.script.pop(0)
+        if isinstance(step, int):
+            raise Weather(step)
+        if step == "unreadable":
+            raise ValueError("no reply that can be read")
+        calls = [{"name": "add", "args": {}, "id": "c1"}] if step == "ask" else []
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(step, tool_calls=calls))])
+
+
+def sick_agent(tool: Callable[..., Any], *script: Any, other: bool = False) -> None:
+    """An agent with one tool, whose model goes by the script; however it ends."""
+    tools = [StructuredTool.from_function(tool, name="add", description="adds")]
+    with sick_models(*script) as server, contextlib.suppress(Exception), DefaultHttpxClient() as client:
+        url = f"{server.url}/v1"
+        watched: Any = ChatOpenAI(model="m", base_url=url, http_client=client, **QUIET)
+        create_agent(OtherProvider(script=[*script]) if other else watched, tools).invoke(INPUT)
+
+
+def add() -> str:
+    return "3"
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["openai", "another SDK"])
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ((429,), ("endpoint", 429)),
+        ((400,), ("endpoint", 400)),
+        (("ask", 503), ("endpoint", 503)),
+        (("ask", 400), (None, None)),
+        (("ask", "done"), (None, None)),
+    ],
+    ids=str,
+)
+def test_an_endpoint_that_ends_the_run_is_trouble(
+    sink: OtlpSink, script: tuple[Any, ...], told: tuple[Any, ...], other: bool
+) -> None:
+    sick_agent(add, *script, other=other)
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert (run["pdoctor.run.trouble.kind"], run["pdoctor.run.trouble.status"]) == told
+
+
+def test_a_reply_that_cannot_be_read_is_no_crash_before_the_start(sink: OtlpSink) -> None:
+    sick_agent(add, "unreadable", other=True)
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert (run["pdoctor.run.trouble.kind"], run.failed) == (None, True)
+
+
+@pytest.mark.parametrize("other", [False, True], ids=["openai", "another SDK"])
+def test_the_same_exception_out_of_a_tool_is_the_tools(sink: OtlpSink, other: bool) -> None:
+    def limited() -> str:
+        raise Weather(429)
+
+    sick_agent(limited, "ask", other=other)
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert (run["pdoctor.run.trouble.kind"], run.failed) == (None, True)

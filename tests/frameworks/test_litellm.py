@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import Callable, Coroutine, Sequence
@@ -15,6 +16,7 @@ import pdoctor_trace
 from tests.frameworks.conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
 from tests.support.hostile import ARGUMENTS
 from tests.support.models import FakeModels
+from tests.support.sick_models import TOOLS, SickModels, sick_models, words
 from tests.support.sink import OtlpSink
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # or it is fetched from the network
@@ -181,3 +183,45 @@ def test_replies_that_cannot_be_read_raise_before_there_is_a_call(models: FakeMo
         assert (outcome.error is None, log.entries) == (False, []), name
     pdoctor_trace.flush()
     assert sink.calls == []
+
+
+def litellm_twice(server: SickModels) -> None:
+    """A loop that answers the call of the first reply and asks again."""
+    messages: list[Any] = [{"role": "user", "content": QUERY}]
+    common = {"model": "openai/m", "api_key": "k", "api_base": f"{server.url}/v1", "tools": TOOLS}
+    made = litellm.completion(messages=messages, max_retries=0, **common)
+    call = made.choices[0].message.tool_calls[0]
+    messages.append(made.choices[0].message.model_dump(exclude_none=True))
+    messages.append({"role": "tool", "tool_call_id": call.id, "content": "3"})
+    litellm.completion(messages=messages, max_retries=0, **common)
+
+
+@pytest.mark.parametrize("scope", ["announced", "bare"])
+@pytest.mark.parametrize(
+    ("script", "kind"),
+    [
+        ((401,), "endpoint"),
+        ((400,), "endpoint"),
+        (("ask", 429), "endpoint"),
+        (("ask", 500), "endpoint"),
+        (("ask", "close"), "endpoint"),
+        (("ask", 400), None),
+        (("ask", "done"), None),
+    ],
+    ids=str,
+)
+def test_an_endpoint_that_ends_the_run_is_trouble(
+    sink: OtlpSink, script: tuple[Any, ...], kind: str | None, scope: str
+) -> None:
+    with sick_models(*script) as server, contextlib.suppress(Exception):
+        if scope == "bare":
+            litellm_twice(server)
+        else:
+            with pdoctor_trace.run(agent="me"):
+                litellm_twice(server)
+    pdoctor_trace.flush()
+    (root,) = [span for span in sink.runs if span["pdoctor.run.calls"] is not None]
+    assert root["pdoctor.run.trouble.kind"] == kind
+    if kind is not None and isinstance(script[-1], int):
+        assert root["pdoctor.run.trouble.status"] == script[-1]
+        assert words(script[-1]) in root["pdoctor.run.trouble.message"]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
 from llama_index.core.agent.workflow import AgentWorkflow, CodeActAgent, FunctionAgent, ReActAgent
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+from llama_index.core.memory import Memory
 from llama_index.core.tools import FunctionTool
+from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent
 from llama_index.llms.openai_like import OpenAILike
 
 import pdoctor_trace
@@ -22,7 +25,7 @@ from tests.frameworks.conformance import (
     limit,
 )
 from tests.support.hostile import OUTLAWS
-from tests.support.models import FakeModels
+from tests.support.models import STEPS, FakeModels
 from tests.support.sink import OtlpSink
 
 # LlamaIndex itself looks at every attribute of its pydantic models, and never closes its clients.
@@ -110,8 +113,6 @@ class TestLlamaIndex(Conformance):
 
 
 def test_a_hand_over_is_a_call_of_the_same_run(models: FakeModels, sink: OtlpSink) -> None:
-    from tests.support.models import STEPS
-
     STEPS["over"] = [("handoff", '{"to_agent": "beta", "reason": "r"}')]
     tools = [FunctionTool.from_defaults(tool) for tool in ToolLog().functions()]
     alpha = FunctionAgent(
@@ -124,12 +125,65 @@ def test_a_hand_over_is_a_call_of_the_same_run(models: FakeModels, sink: OtlpSin
 
     asyncio.run(main())
     pdoctor_trace.flush()
-    assert [(call.tool, call.executed, call.failed) for call in sink.calls] == [
-        ("handoff", True, False),
-        ("add", True, False),
+    assert [(call.tool, call["gen_ai.agent.name"], call.executed, call.failed) for call in sink.calls] == [
+        ("handoff", "alpha", True, False),
+        ("add", "beta", True, False),
     ]
     (run,) = sink.runs
     assert run["pdoctor.run.calls"] == 2
+
+
+async def ask_a_person(ctx: Context, text: str) -> str:
+    """Echo what a person says."""
+    answer = await ctx.wait_for_event(HumanResponseEvent, waiter_event=InputRequiredEvent(prefix=text))
+    return str(answer.response)
+
+
+ask_a_person.__annotations__["ctx"] = Context  # LlamaIndex does not read the names of types
+
+
+def asking(models: FakeModels) -> FunctionAgent:
+    STEPS["person"] = [("ask_a_person", '{"text": "sure?"}')]
+    made = [FunctionTool.from_defaults(async_fn=ask_a_person)]
+    return FunctionAgent(name="asker", description="a", llm=model(models, "fake.person"), tools=made)
+
+
+def test_a_tool_that_waits_for_a_person_is_one_call(models: FakeModels, sink: OtlpSink) -> None:
+    async def main() -> None:
+        memory = Memory.from_defaults(session_id="s1", token_limit=40_000)
+        handler = asking(models).run(user_msg=QUERY, memory=memory)
+        async for event in handler.stream_events():
+            if isinstance(event, InputRequiredEvent):
+                handler.ctx.send_event(HumanResponseEvent(response="yes"))
+        await handler
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.call_id, call.result, call.executed) == ("call_0_0", "yes", True)
+    (run,) = sink.runs
+    assert (run["pdoctor.run.calls"], run["pdoctor.run.state"]) == (1, None)
+    assert run["gen_ai.conversation.id"] == "s1"
+
+
+def test_a_run_that_is_ended_while_a_person_is_waited_for_is_paused(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    async def main() -> None:
+        handler = asking(models).run(user_msg=QUERY)
+        async for event in handler.stream_events():
+            if isinstance(event, InputRequiredEvent):
+                break
+        await asyncio.sleep(0.05)
+        await handler.cancel_run()
+        with contextlib.suppress(BaseException):
+            await handler
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert (run["pdoctor.run.state"], run["pdoctor.run.pause_reason"]) == ("paused", "input")
+    assert (run["pdoctor.run.calls"], sink.calls) == (0, [])
 
 
 class Scripted(CustomLLM):

@@ -19,6 +19,7 @@ from mcp_server import server
 import pdoctor_trace
 from tests.frameworks.conformance import limit
 from tests.support.sink import OtlpSink
+from tests.support.unchanged import patched, problems
 
 SERVER = [str(Path(__file__).with_name("mcp_server.py"))]
 
@@ -65,6 +66,7 @@ def test_each_call_is_one_span(sink: OtlpSink, way: str) -> None:
     assert "3" in str(add.result)
     assert echo.end - echo.start > 25e6
     assert {call["pdoctor.source"] for call in sink.calls} == {"mcp"}
+    assert {call["mcp.method.name"] for call in sink.calls} == {"tools/call"}
     assert {call.parent_id for call in sink.calls} == {sink.runs[0].span_id}
 
 
@@ -95,6 +97,31 @@ def test_a_framework_above_has_the_span_and_learns_of_the_error(sink: OtlpSink) 
     pdoctor_trace.flush()
     (call,) = sink.calls
     assert (call.failed, "boom kaput" in call.message or bool(call.message)) == (True, True)
+    assert call["mcp.method.name"] == "tools/call"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "tools"),
+    [
+        ("math_add", {"a": 1, "b": 2}, ["math_add"]),
+        ("add.remote", {"a": 1, "b": 2}, ["add.remote"]),
+        ("sum", {"a": 1, "b": 2}, ["add", "sum"]),  # a tool that calls another one
+        ("math_add", {"a": 2, "b": 2}, ["add", "math_add"]),  # and with other arguments
+    ],
+)
+def test_a_renamed_tool_is_one_call_with_the_servers(
+    sink: OtlpSink, name: str, given: dict[str, Any], tools: list[str]
+) -> None:
+    """Adapters and gateways put a server's name before or behind the tool's own."""
+
+    @pdoctor_trace.tool(name=name)
+    def gateway(a: int, b: int) -> str:
+        call_all("in memory", [("add", {"a": 1, "b": 2})])
+        return "fine"
+
+    gateway(**given)
+    pdoctor_trace.flush()
+    assert sorted(call.tool for call in sink.calls) == tools
 
 
 @limit("mcp", "no model")
@@ -104,3 +131,8 @@ def test_a_call_alone_has_no_id_and_nobody_asked_for_it(sink: OtlpSink) -> None:
     (call,) = sink.calls
     assert (call.call_id, call["pdoctor.turn.index"]) == (None, None)
     assert [run for run in sink.runs if run["gen_ai.input.messages"] is not None] == []
+
+
+def test_the_hosts_functions_stay_what_they_were() -> None:
+    assert "mcp" in {row.framework for row in patched()}
+    assert problems(patched()) == []

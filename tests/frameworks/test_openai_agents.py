@@ -157,6 +157,27 @@ def test_a_tool_that_never_ends_for_the_framework_has_no_span() -> None:
     assert told["traced"]["ending"] == told["untraced"]["ending"] == "stuck"
 
 
+def test_tools_that_are_offered_under_their_servers_name_are_one_span_each(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    command, *arguments = MCP_SERVER
+
+    async def main() -> None:
+        async with (
+            MCPServerStdio(params={"command": command, "args": arguments}, name="math") as tools,
+            AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client,
+        ):
+            model = OpenAIChatCompletionsModel(model="fake.served", openai_client=client)
+            named: Any = {"include_server_in_tool_names": True}
+            agent = Agent(name="over mcp", model=model, mcp_servers=[tools], mcp_config=named)
+            await Runner.run(agent, QUERY, run_config=config())
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.tool, call.call_id, call.arguments) == ("mcp_math__add", "call_0_0", {"a": 40, "b": 2})
+
+
 def test_tools_of_an_mcp_server_are_one_span_each_with_the_servers_error(
     models: FakeModels, sink: OtlpSink
 ) -> None:

@@ -15,6 +15,7 @@ from test_openai_chat import client, execute, execute_async, offered
 from websockets.sync.server import ServerConnection, serve
 
 import pdoctor_trace
+from pdoctor_trace import pauses, raw_loops
 from tests.frameworks.conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
 from tests.support.models import FakeModels
 from tests.support.sink import OtlpSink
@@ -247,3 +248,31 @@ def test_a_realtime_session_is_not_seen(sink: OtlpSink) -> None:
     assert event.response.output[0].name == "add"
     pdoctor_trace.flush()
     assert sink.spans == []
+
+
+@limit("openai", "held histories")
+@pytest.mark.parametrize("held", [True, False], ids=["held by the server", "sent again"])
+def test_steps_in_several_processes(models: FakeModels, sink: OtlpSink, held: bool) -> None:
+    """Both ways to go on give the same token; only a history that is sent again shows what was asked for."""
+    with client(models) as sdk:
+        given: Any = [{"role": "user", "content": QUERY}]
+        tools: Any = [{"type": "function", **tool["function"]} for tool in offered(ToolLog().functions())]
+        first = sdk.responses.create(model="fake.one", input=given, tools=tools)
+        raw_loops.end()
+        raw_loops.forget_everything()
+        pauses.PAUSED.forget_all()
+        said = [{"type": "function_call_output", "call_id": "call_0_0", "output": "42"}]
+        asked = [item.model_dump(exclude_none=True) for item in first.output]
+        more: Any = (
+            {"previous_response_id": first.id, "input": said} if held else {"input": [*given, *asked, *said]}
+        )
+        sdk.responses.create(model="fake.one", tools=tools, **more)
+    pdoctor_trace.flush()
+    before, after = sorted(sink.runs, key=lambda run: run.start)
+    assert before["pdoctor.run.state"] == "unanswered"
+    assert after["pdoctor.run.resumed"] == before["pdoctor.run.token"]
+    asked_for, *told = sorted(sink.calls, key=lambda call: call.start)
+    assert asked_for["pdoctor.tool.execution"] == "unknown"
+    assert [(call.call_id, call["pdoctor.tool.source_of_result"]) for call in told] == (
+        [] if held else [("call_0_0", "history")]
+    )

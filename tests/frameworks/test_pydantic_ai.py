@@ -7,7 +7,7 @@ from typing import Any
 
 from openai import AsyncOpenAI
 from pydantic import BaseModel
-from pydantic_ai import Agent, DeferredToolRequests, Tool
+from pydantic_ai import Agent, Tool
 from pydantic_ai.direct import model_request
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.models import ModelRequestParameters
@@ -109,15 +109,3 @@ def test_an_output_tool_is_no_tool_call(models: FakeModels, sink: OtlpSink) -> N
     pdoctor_trace.flush()
     assert [call.tool for call in sink.calls] == ["add"]
     assert sink.runs[0]["pdoctor.run.calls"] == 1
-
-
-@limit("pydantic_ai", "deferred tools")
-def test_a_tool_that_waits_for_approval_is_a_request(models: FakeModels, sink: OtlpSink) -> None:
-    log = ToolLog()
-    tools = [Tool(log.functions()[0], requires_approval=True)]
-    kinds: Any = [str, DeferredToolRequests]
-    done = asyncio.run(with_agent(models, "fake.one", tools, "chat", output_type=kinds))
-    assert isinstance(done, DeferredToolRequests)
-    pdoctor_trace.flush()
-    assert [(call.tool, call.call_id, call.executed) for call in sink.calls] == [("add", "call_0_0", False)]
-    assert log.entries == []

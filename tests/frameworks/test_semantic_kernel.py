@@ -158,3 +158,17 @@ def test_a_call_that_a_provider_asks_for_has_no_run_above(sink: OtlpSink) -> Non
         ("P-add", {"a": 1, "b": 2}, 3)
     ]
     assert [run for run in sink.runs if run["gen_ai.input.messages"] is not None] == []
+
+
+def test_a_thread_is_the_conversation(models: FakeModels, sink: OtlpSink) -> None:
+    async def main() -> Any:
+        async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
+            made = kernel(ToolLog().functions())
+            agent = ChatCompletionAgent(service=service(client, "fake"), name="tester", kernel=made)
+            first = await agent.get_response(QUERY)
+            return [await agent.get_response(QUERY, thread=first.thread) for _ in range(2)]
+
+    answers = asyncio.run(main())
+    pdoctor_trace.flush()
+    named = [run["gen_ai.conversation.id"] for run in sink.runs]
+    assert named == [answers[0].thread.id] * 3

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdoctor_trace.capture import Capture, Truncated, error_text, field, json_text
+from pdoctor_trace.capture import Capture
 from pdoctor_trace.harmless import FAILURES
+from pdoctor_trace.reading import error_text, field
+from pdoctor_trace.values import Truncated, json_text
 from tests.support.hostile import HOSTILE, OUTLAWS
 
 plain = st.recursive(
@@ -50,7 +52,7 @@ def test_hostile_values_become_bounded_json(name: str, limit: int) -> None:
         ("rude str", "rude"),
         ("tuple keys", {"[1,2]": "three", "null": 1, "2.5": "x", "[1]": 2}),
         ("generator", "<generator>"),
-        ("not a number", [None, None, None]),
+        ("not a number", ["NaN", "Infinity", "-Infinity"]),
         ("big int", str(2**70)),
         ("bytes", "<bytes of length 8>"),
         ("memoryview", "<memoryview of 3 bytes>"),
@@ -174,8 +176,8 @@ def test_malformed_argument_text_is_kept_as_text() -> None:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ('{"a": NaN}', b'{"a":null}'),
-        ('{"a": 1e999}', b'{"a":null}'),
+        ('{"a": NaN}', b'{"a":"NaN"}'),
+        ('{"a": 1e999}', b'{"a":"Infinity"}'),
         (r'{"a": "half \ud800"}', None),
         ('{"a": ' + "9" * 30 + "}", None),
     ],
@@ -197,3 +199,23 @@ def test_fields_are_read_without_running_properties() -> None:
     assert field(Sly(), "id", "nothing") == "nothing"
     assert field({"id": 1}, "id") == 1
     assert field(HOSTILE["rude dict"](), "a") == 1
+
+
+def test_mode_shape_never_hashes_what_it_cut() -> None:
+    capture = Capture("shape", 20, hash_key="k")
+    one, two = (orjson.loads(capture.result("x" * 30 + tail) or b"") for tail in ("a", "b"))
+    assert one == two == "str:31:cut"
+    rows = orjson.loads(capture.result([f"row {number}" for number in range(9)]) or b"")
+    assert rows[-1].startswith("… (+")
+    fields = orjson.loads(capture.arguments({f"key {number}": number for number in range(9)}) or b"")
+    assert fields["…"].startswith("+")
+
+
+def test_hashes_come_with_an_id_of_their_key_and_never_the_key() -> None:
+    one, same, other = (Capture("shape", hash_key=key).pairs for key in ("secret", "secret", "else"))
+    assert one == same
+    assert one != other
+    assert "secret" not in one
+    assert Capture("shape").pairs != Capture("shape").pairs, "without a key each process draws its own"
+    assert Capture("none").pairs == ("pdoctor.content", "none", "pdoctor.hash.key", None)
+    assert Capture("full").pairs == ()

@@ -255,6 +255,7 @@ def test_both_paths_have_the_same_spans_and_say_the_same_of_the_sender(
         "OTEL_EXPORTER_OTLP_HEADERS": "x-key=secret-of-the-backend",
         "OTEL_RESOURCE_ATTRIBUTES": "team=a%20b%2Cc,service.name=other,empty=",
         "OTEL_SERVICE_NAME": "svc",
+        "PDOCTOR_SDK_CONTENT": "true",
     }
     outcome = instrumented(programs, ours(tmp_path), tmp_path, records, **environment)
     assert (outcome.code, outcome.errors) == (7, "")
@@ -339,7 +340,7 @@ def test_we_add_little_to_the_start_and_import_no_framework(programs: Path, tmp_
     cpu(PYTHONPATH=path)
     without, with_us = [cpu() for _ in range(5)], [cpu(PYTHONPATH=path) for _ in range(5)]
     added = min(seconds for seconds, _ in with_us) - min(seconds for seconds, _ in without)
-    assert "pdoctor_trace.install" in with_us[0][1]
+    assert "pdoctor_trace.boot" in with_us[0][1]
     assert {name.partition(".")[0] for name in with_us[0][1] - without[0][1]} & {
         "langchain_core",
         "pydantic",

@@ -141,6 +141,7 @@ def test_a_short_outage_within_the_queue_loses_nothing() -> None:
     assert exit_seconds < 3
 
 
+@pytest.mark.heavy
 def test_beyond_the_queue_the_loss_is_counted_and_the_collector_told() -> None:
     sink = OtlpSink()
     with Host(sink.url, 0.02, PDOCTOR_QUEUE_SIZE="200") as host:

@@ -63,9 +63,67 @@ def test_importing_loads_no_framework_no_opentelemetry_and_no_network() -> None:
         "asyncio",
         "http.client",
         "ssl",
+        "orjson",
+        "wrapt",
+        "pdoctor_trace.runs",
     }
     assert loaded & heavy == set()
-    assert "pdoctor_trace.install" in loaded
+    assert "pdoctor_trace.boot" in loaded
+
+
+FORKED = (
+    "if os.fork() == 0:\n    pdoctor_trace.run\nelse:\n    assert os.wait()[1] == 0\n    pdoctor_trace.case"
+)
+THREAD = """
+thread = threading.Thread(target=lambda: __import__("smolagents"))
+thread.start()
+thread.join()
+assert pdoctor_trace.status()["frameworks"]["smolagents"] == "awake"
+"""
+
+
+@pytest.fixture
+def framework(tmp_path: Path) -> str:
+    """PYTHONPATH with an empty package of a framework's name."""
+    (tmp_path / "smolagents.py").write_text("")
+    return f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+
+
+@pytest.mark.parametrize(
+    ("use", "on"),
+    [("pdoctor_trace.tool", True), (THREAD, True), (FORKED, True), ("pdoctor_trace.uninstall()", False)],
+)
+def test_what_is_loaded_late_is_there_when_it_is_needed(framework: str, use: str, on: bool) -> None:
+    """By any public name, by an import of a framework in a thread, and in a child of a fork."""
+    code = f"""
+import os, sys, threading, pdoctor_trace, types
+assert "pdoctor_trace.installation" not in sys.modules
+{use}
+assert "pdoctor_trace.installation" in sys.modules
+assert pdoctor_trace.status()["installed"] is {on}
+"""
+    done = python(code, PYTHONPATH=framework)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_instrumentor_that_is_turned_off_waits_for_nothing(framework: str) -> None:
+    code = """
+import pdoctor_trace.instrumentor as ours, sys
+ours.PDoctorInstrumentor().uninstrument()
+import smolagents
+print("pdoctor_trace.installation" in sys.modules)
+"""
+    done = python(code, PYTHONPATH=framework)
+    assert (done.stdout.strip(), done.stderr) == ("False", "")
+
+
+def test_what_cannot_be_loaded_is_told_and_the_program_goes_on(framework: str, tmp_path: Path) -> None:
+    (tmp_path / "orjson.py").write_text("raise ImportError('built for another Python')")
+    code = "import pdoctor_trace, smolagents; print(hasattr(pdoctor_trace, 'run'))"
+    done = python(code, PYTHONPATH=framework)
+    assert (done.returncode, done.stdout.strip()) == (0, "False")
+    assert "this program is not traced" in done.stderr
+    assert "built for another Python" in done.stderr
 
 
 def test_disabling_by_variable_installs_nothing() -> None:
@@ -409,7 +467,7 @@ for size in range(100, 106):
     add(size, 0)
 start = time.monotonic()
 import sys
-sys.modules["pdoctor_trace.install"].HERE.deliver_what_is_left()
+sys.modules["pdoctor_trace.installation"].HERE.deliver_what_is_left()
 print(time.monotonic() - start < 3)
 """
     )

@@ -65,6 +65,36 @@ def test_arguments_are_named(sink: OtlpSink) -> None:
     assert (second.tool, second.arguments, second.result) == ("book", {"room": "red"}, "booked red")
 
 
+class Shop:
+    @pdoctor_trace.tool
+    @classmethod
+    def named(cls, x: int) -> str:
+        """Of the class."""
+        return f"{cls.__name__} {x}"
+
+    @pdoctor_trace.tool(name="priced")
+    @staticmethod
+    def price(x: int) -> int:
+        return x + 1
+
+
+def test_class_and_static_methods(sink: OtlpSink) -> None:
+    """Our decorator may stand above the class's own or below it."""
+    corner = type("Corner", (Shop,), {})
+    assert (Shop.named(1), corner().named(x=2)) == ("Shop 1", "Corner 2")
+    assert (Shop.price(3), Shop().price(4)) == (4, 5)
+    assert inspect.ismethod(Shop.named)
+    assert Shop.named.__doc__ == "Of the class."
+    pdoctor_trace.flush()
+    calls = sorted(sink.calls, key=lambda call: str(call.arguments))
+    assert [(call.tool, call.arguments["x"]) for call in calls] == [
+        ("named", 1),
+        ("named", 2),
+        ("priced", 3),
+        ("priced", 4),
+    ]
+
+
 def test_coroutines_and_generators(sink: OtlpSink) -> None:
     async def main() -> list[int]:
         assert await speak("hello") == "hello"

@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from pdoctor_trace.capture import Truncated
+from pdoctor_trace.values import Truncated
 from pdoctor_trace.wire import (
     CallRecord,
     Head,
@@ -46,7 +46,9 @@ def decoded(attributes: Any) -> dict[str, object]:
 
 
 def official(spans: list[bytes], resource: dict[str, Any] | None = None) -> Any:
-    return ExportTraceServiceRequest.FromString(request_bytes(spans, resource or {}, "scope", "1.2"))
+    return ExportTraceServiceRequest.FromString(
+        request_bytes(spans, resource or {}, "scope", "1.2", "schema")
+    )
 
 
 def only(span: bytes) -> Any:
@@ -124,6 +126,7 @@ def test_a_decoded_span_holds_what_was_encoded(
         result=maybe_json,
         turn=st.none() | st.integers(0, 2**20),
         has_text=st.none() | st.booleans(),
+        rare=st.none() | st.dictionaries(st.sampled_from(["rare.one", "rare.two"]), texts | st.booleans()),
     )
 )
 def test_a_decoded_call_holds_what_was_recorded(record: CallRecord) -> None:
@@ -148,6 +151,7 @@ def test_a_decoded_call_holds_what_was_recorded(record: CallRecord) -> None:
         "pdoctor.turn.has_text": None if record.turn is None else record.has_text,
         "pdoctor.truncated": cut or None,
         "error.type": None if record.error is None else record.error_type or "_OTHER",
+        **(record.rare or {}),
     }
     found = decoded(span.attributes)
     assert {key: found.get(key) for key in expected} == expected
@@ -162,6 +166,7 @@ def test_the_resource_and_the_scope(resource: list[tuple[str, object]]) -> None:
     (scope_spans,) = resource_spans.scope_spans
     assert decoded(resource_spans.resource.attributes) == {k: as_python(v) for k, v in kept.items()}
     assert (scope_spans.scope.name, scope_spans.scope.version) == ("scope", "1.2")
+    assert scope_spans.schema_url == "schema"
 
 
 def test_values_of_every_length_are_encoded() -> None:

@@ -119,6 +119,7 @@ def tally(kind: str, runs: list[Run], r: random.Random, rules: list[PolicyKind])
     return agreed, decided, differed
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("kind", ["contract", "behaviour"])
 def test_the_answer_is_that_of_every_order_that_the_bounds_allow(kind: str) -> None:
     r = random.Random(f"orders {kind}")
@@ -128,6 +129,7 @@ def test_the_answer_is_that_of_every_order_that_the_bounds_allow(kind: str) -> N
     assert decided / agreed >= 0.8, (decided, agreed)
 
 
+@pytest.mark.heavy
 def test_calls_that_were_never_seen_to_end_may_have_cleared_what_they_clear() -> None:
     r = random.Random("hanging")
     rules = [rule for rule in rules_of("contract") if rule.goal is None]  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from synth.formal.model import Verdict
 from synth.judge import Rules, judge
 from synth.observed.run import Run
 from tests.support.building import task
-from tests.support.gapped_runs import without
+from tests.support.gapped_runs import ran_only, unanswered, without
 from tests.support.random_runs import random_case, random_day, random_run
 
 Trial = tuple[Case, Run]
@@ -72,6 +72,24 @@ def test_with_calls_missing_the_outcome_is_that_of_the_whole_run_or_none(mode: s
     assert failed > 100
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_calls_that_may_have_run_leave_the_outcome_or_take_it_away(mode: str) -> None:
+    r = random.Random(f"unknown {mode}")
+    failed = 0
+    for _ in range(1000):
+        the_case, run = MODES[mode](r)
+        if not run.calls:
+            continue
+        rules = Rules(z3="off", once=r.random() < 0.7, closed=r.random() < 0.3)
+        marked = r.sample(range(len(run.calls)), r.randint(1, len(run.calls)))
+        never = ran_only(run, lambda i, marked=marked: i not in marked)  # type: ignore[misc]
+        for truth in (run, never):
+            asked = judge(the_case, unanswered(truth, marked, r), rules=rules)
+            assert says_no_more(judge(the_case, truth, rules=rules), asked), (truth, marked)
+            failed += asked.outcome == "fail"
+    assert failed > 100
+
+
 def test_a_passing_day_whose_first_call_was_not_seen_is_no_failure() -> None:
     """The lost call decides where an attempt begins."""
     r = random.Random(4)
@@ -98,6 +116,23 @@ def test_without_its_mark_a_missing_call_makes_a_verdict_another_one() -> None:
     assert wrong > 30
 
 
+def test_a_call_that_may_have_run_can_only_have_been_what_was_asked_for() -> None:
+    r = random.Random(2)
+    the_case = next(one for one in iter(lambda: random_case(r), None) if len(one.actions) == 3)
+    done = [task(action.id, None, None) for action in the_case.actions]
+    rules = Rules(z3="off")
+    look = replace(done[0], tool="look", executed=None)
+    offered = tuple(action.tool for action in the_case.actions)
+    lost = Run("r", (*done[:2], look), tools=(*offered, "look"))
+    found = judge(the_case, lost, rules=rules)
+    assert found.error_type == "action_lost" or found.outcome == "fail"
+    asked = Run("r", (*done[:2], replace(done[2], executed=None)), tools=offered)
+    assert judge(the_case, asked, rules=rules).outcome in ("undecided", "fail")
+    kinds = {f.type for f in judge(the_case, asked, rules=rules).findings}
+    assert "action_lost" not in kinds
+    assert "action_lost" in {f.type for f in found.findings}
+
+
 def test_more_lost_actions_than_unseen_calls_are_lost() -> None:
     r = random.Random(2)
     the_case = next(one for one in iter(lambda: random_case(r), None) if len(one.actions) == 4)
@@ -107,3 +142,17 @@ def test_more_lost_actions_than_unseen_calls_are_lost() -> None:
     assert judge(the_case, rest, rules=Rules(z3="off")).outcome == "undecided"
     found = judge(the_case, hidden, rules=Rules(z3="off"))
     assert (found.outcome, found.error_type, found.dead_at) == ("fail", "action_lost", None)
+
+
+def test_whether_a_call_of_another_tool_ran_changes_no_outcome() -> None:
+    r = random.Random(5)
+    rules = Rules(z3="off")
+    passing = 0
+    while passing < 10:
+        day, run = random_day(r)
+        if judge(day, run, rules=rules).outcome != "pass":
+            continue
+        passing += 1
+        tools = (*(action.tool for action in day.actions), "look")
+        look = replace(run.calls[0], tool="look", executed=None)
+        assert judge(day, replace(run, calls=(*run.calls, look), tools=tools), rules=rules).outcome == "pass"

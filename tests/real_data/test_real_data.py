@@ -14,7 +14,7 @@ from synth.observed.run import Run, read_runs
 from synth.policies import PolicyResult, Rules, judge_policies, lint, load_policies
 
 HERE = Path(__file__).parent
-RULES = Rules(z3="all")
+RULES = Rules(z3="all", repair=False)
 
 
 def results(name: str, run: Run) -> dict[str, PolicyResult]:

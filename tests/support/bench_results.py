@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from synth.experiments.trial import Result, Trial
+from synth.formal import Trouble
 from tests.support.bench_cases import order_case
 
 
@@ -33,14 +34,23 @@ def result(
     planted: bool = False,
     findings: Iterable[Mapping[str, Any]] = (),
     case: Mapping[str, Any] | None = None,
+    trouble: Trouble | None = None,
 ) -> Result:
     """A judged result; `planted` says that it comes from the simulated model."""
     verdict = {"outcome": outcome, "error_type": error_type, "findings": list(findings), "z3_ms": 2.0}
     return Result(
         trial=key, agent=agent, model=model, case_id=key, trace_id=f"trace-{key}", status="ok", error=None,
         answer="", iterations=1, tokens=tokens, wall_seconds=0.5, run={"verdict": verdict, "calls": []},
-        tool_log=(), planted={"fault": fault} if planted or fault else None, case=case,
+        tool_log=(), planted={"fault": fault} if planted or fault else None, case=case, trouble=trouble,
     )  # fmt: skip
+
+
+REFUSED = Trouble("endpoint", 401, "Incorrect API key provided: k.")
+
+
+def untested(key: str = "k", trouble: Trouble = REFUSED, **more: Any) -> Result:
+    """A run in which the agent was not tested."""
+    return result("error", key=key, trouble=trouble, **more)
 
 
 def trials(count: int, agent: str = "raw-loop", model: str = "m") -> list[Trial]:

@@ -22,6 +22,10 @@ FLAGS = (
 )  # fmt: skip
 
 
+class Navigated(AssertionError):
+    """The page went elsewhere while an expression was being evaluated in it."""
+
+
 class Page:
     """One tab; remembers every request, script error and blocked resource."""
 
@@ -39,6 +43,8 @@ class Page:
         while True:
             message = json.loads(self._socket.recv(timeout=20))
             if message.get("id") == self._sent:
+                if "navigated" in message.get("error", {}).get("message", ""):
+                    raise Navigated(message)
                 assert "error" not in message, message
                 return message["result"]
             self._event(message)
@@ -66,11 +72,17 @@ class Page:
         return answer["result"].get("value")
 
     def wait_for(self, expression: str, seconds: float = 10) -> None:
-        """Until a JavaScript expression is true."""
+        """Until a JavaScript expression is true, on this page or on the one that it is leaving for."""
         end = time.monotonic() + seconds
-        while not self.evaluate(expression):
+        while not self._holds(expression):
             assert time.monotonic() < end, f"not true within {seconds} s: {expression}"
             time.sleep(0.03)
+
+    def _holds(self, expression: str) -> bool:
+        try:
+            return bool(self.evaluate(expression))
+        except Navigated:
+            return False
 
     def text(self, selector: str) -> str:
         return str(self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText"))

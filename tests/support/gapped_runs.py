@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from synth.observed.run import Interval, Run, ToolCall, Unseen
@@ -81,6 +81,19 @@ RULES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
+def policy_file(kind: str) -> str:
+    """All rules of a kind; their ids are `KIND_0`, `KIND_1`, ..."""
+    lines = [
+        f"  - {{id: {kind}_{at}, {kind if text.startswith(('{', '(')) else 'rule'}: {_quoted(text)}}}\n"
+        for at, text in enumerate(RULES[kind])
+    ]
+    return f"{ACTIONS}policies:\n{''.join(lines)}"
+
+
+def _quoted(text: str) -> str:
+    return text if text.startswith(("{", "(")) else repr(text)
+
+
 def complete_run(r: random.Random) -> Run:
     """One run of which everything is known."""
     timed = r.random() < 0.8
@@ -143,6 +156,28 @@ def without(run: Run, gone: Sequence[int]) -> Run:
     return replace(
         run, calls=tuple(run.calls[i] for i in kept), problems=("a hole",) if gone else (), unseen=tuple(gaps)
     )
+
+
+def unanswered(run: Run, marked: Sequence[int], r: random.Random | None = None) -> Run:
+    """The run where nobody knows whether these calls ran; with `r`, some were asked for before they began."""
+    calls = [_asked(call, r) if i in marked else call for i, call in enumerate(run.calls)]
+    if r is not None and not all(call.start for call in calls):
+        for i in marked:
+            calls.insert(r.randint(max(0, i - 2), i), calls.pop(i))
+    return replace(run, calls=tuple(calls))
+
+
+def ran_only(run: Run, ran: Callable[[int], bool]) -> Run:
+    """The run where only these calls ran."""
+    return replace(run, calls=tuple(replace(call, executed=ran(i)) for i, call in enumerate(run.calls)))
+
+
+def _asked(call: ToolCall, r: random.Random | None) -> ToolCall:
+    start = call.start
+    if start is not None and r is not None:
+        sooner = r.choice((0, 0, SECOND, 3 * SECOND))
+        start = (start[0] - sooner, start[0] - sooner)
+    return replace(call, executed=None, result=None, error=None, start=start, end=start, finished=True)
 
 
 def worlds(run: Run, r: random.Random, number: int) -> Iterator[Run]:

@@ -31,8 +31,10 @@ STEPS: dict[str, list[tuple[str, str]]] = {
     "structured": [("Answer", '{"text": "ok"}')],
     "nest": [("ask_sub", '{"text": "go"}')],
     "hostile": [("hostile", "{}")],
+    "served": [("mcp_math__add", '{"a": 40, "b": 2}')],
+    "pause": [],
 }
-"""Step -> (tool, argument text) of the calls in one model message."""
+"""Step -> (tool, argument text) of the calls in one model message; without any, Anthropic's pauses."""
 
 TALKING = "talk"
 """A step of this name makes the following message hold text beside its calls."""
@@ -138,11 +140,13 @@ class FakeModels:
         self.turns[message_id] = _chat_turn(body["messages"]) + 1
         if thread.get("type") == "continue":
             self.turns[message_id] = self.turns[thread["previous_message_id"]] + 1
+        paused = not calls and text is None
+        text = "searching" if paused else text
         blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text is not None else []
         blocks += [{"type": "tool_use", "id": i, "name": n, "input": _object(a)} for i, n, a in calls]
         head = {"id": message_id, "type": "message", "role": "assistant", "model": body["model"]}
         usage = {"input_tokens": 5, "output_tokens": 5}
-        reason = "tool_use" if calls else "end_turn"
+        reason = "tool_use" if calls else "pause_turn" if paused else "end_turn"
         message = {**head, "content": blocks, "stop_reason": reason, "stop_sequence": None, "usage": usage}
         raw = {i: a for i, _, a in calls}
         return _message_events(message, raw) if body.get("stream") else message

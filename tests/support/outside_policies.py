@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -9,15 +10,31 @@ from synth.policies.load import policies_from_text, rule_fields
 from synth.policies.plugins import all_forms
 from tests.support.distribution import Install, distribution, shown
 
-__all__ = ["MODULE", "SHOWN", "Install", "forget", "installed"]
+__all__ = ["HANGING", "MODULE", "SHOWN", "Install", "for_children", "forget", "installed"]
 
 SHOWN = shown("policy")
 MODULE = "pd_acme_policies"
+HANGING = f"""{SHOWN}
+
+class Hangs(Pairs):
+    kind = "hangs"
+    forms = (Field("hangs", lambda node, names: Hangs(read_actions(node, names))),)
+
+    def judge(self, seen, rules):
+        while True:
+            pass
+"""
+"""The same, with a kind that never comes to an end."""
 
 
 def installed(folder: Path, source: str = SHOWN) -> AbstractContextManager[Install]:
     """Gives a function that puts entry points into a distribution on the path."""
     return distribution(folder, MODULE, source, "pdoctor.policies", forget)
+
+
+def for_children(folder: Path) -> str:
+    """The `PYTHONPATH` under which child processes find what is installed in a folder."""
+    return os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
 
 
 def forget() -> None:

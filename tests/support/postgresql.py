@@ -102,6 +102,20 @@ class Cluster:
         """kill -9, then recovery."""
         self.end(signal.SIGKILL)
 
+    @contextlib.contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Every process of the server stands still: it keeps its connections and answers nothing."""
+        assert self._process is not None
+        parent = self._process.pid
+        every = [parent, *map(int, Path(f"/proc/{parent}/task/{parent}/children").read_text().split())]
+        for process in every:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in every:
+                os.kill(process, signal.SIGCONT)
+
     def address(self, database: str) -> str:
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{database}"
 

@@ -31,6 +31,10 @@ class Span:
     attributes: dict[str, Any]
     resource: dict[str, Any]
     scope: str
+    kind_of_span: int
+    """1 = internal, 3 = client."""
+    links: tuple[tuple[str, str], ...]
+    """(trace id, span id)."""
 
     def __getitem__(self, key: str) -> Any:
         return self.attributes.get(key)
@@ -88,11 +92,19 @@ def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
         _attributes(span.attributes),
         resource,
         scope,
+        span.kind,
+        tuple((link.trace_id.hex(), link.span_id.hex()) for link in span.links),
     )
 
 
 def _attributes(pairs: Any) -> dict[str, Any]:
-    return {pair.key: getattr(pair.value, pair.value.WhichOneof("value")) for pair in pairs}
+    return {pair.key: _value(pair.value) for pair in pairs}
+
+
+def _value(value: Any) -> Any:
+    if value.HasField("array_value"):
+        return tuple(_value(one) for one in value.array_value.values)
+    return getattr(value, value.WhichOneof("value"))
 
 
 class OtlpSink:
@@ -103,6 +115,10 @@ class OtlpSink:
         self.headers: list[dict[str, str]] = []
         self.answers: list[Any] = []
         self.rejected = 0
+        self.health: tuple[int, bytes] = 200, b'{"status":"ok","service":"pdoctor"}'
+        """Status and body of the answer to the question who listens here."""
+        self.asked = 0
+        """How often that was asked."""
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", port), _handler(self))
         self._server.daemon_threads = True
@@ -142,6 +158,11 @@ class OtlpSink:
         """Tool-call spans in the order of their runs' steps."""
         calls = [span for span in self.spans if span["gen_ai.operation.name"] == "execute_tool"]
         return sorted(calls, key=lambda span: (span.run_id, span["pdoctor.step.index"]))
+
+    @property
+    def chats(self) -> list[Span]:
+        chats = [span for span in self.spans if span["gen_ai.operation.name"] == "chat"]
+        return sorted(chats, key=lambda span: span.start)
 
     @property
     def runs(self) -> list[Span]:
@@ -202,6 +223,14 @@ def _handler(sink: OtlpSink) -> type[BaseHTTPRequestHandler]:
             self.send_response(status)
             for key, value in extra.items():
                 self.send_header(key, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_GET(self) -> None:
+            sink.asked += 1
+            status, content = sink.health
+            self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)

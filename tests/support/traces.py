@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +214,27 @@ class Client:
                 if found["judged"] and (found["complete"] or not complete):
                     return found
         raise AssertionError(f"run {run_id} was not judged within {seconds} s: {answer.text[:2000]}")
+
+
+def eventually(condition: Callable[[], object], seconds: float = 15.0) -> None:
+    """Wait until something is so; AssertionError where it never is."""
+    for _ in until(seconds):
+        if condition():
+            return
+    raise AssertionError("it never was so")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def metrics_of(client: Client) -> dict[str, float]:
+    """The collector's own metrics, without the beginning that all of them have."""
+    lines = client.http.get("/metrics").text.splitlines()
+    rows = (line.split() for line in lines if not line.startswith("#"))
+    return {name.removeprefix("pdoctor_"): float(value) for name, value in rows}
 
 
 def until(seconds: float, pause: float = 0.02) -> Iterator[None]:

@@ -16,9 +16,10 @@ import pytest
 from synth.errors import BadInput
 from synth.formal.constraints import constraint_from_json
 from synth.judge import judge
-from synth.judge_process import JudgeFailed, SolverProcess
-from synth.policies import judge_policies, load_policies
+from synth.judge_process import STOPS, JudgeFailed, SolverProcess
+from synth.policies import PolicySet, judge_policies, load_policies
 from tests.support.building import case, run
+from tests.support.outside_policies import HANGING, MODULE, for_children, installed
 
 POLICIES = load_policies("""
 policies:
@@ -109,3 +110,38 @@ def _alive(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
+
+
+@pytest.fixture
+def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("PYTHONPATH", for_children(tmp_path))
+    with installed(tmp_path, HANGING) as put:
+        put(f"pairs = {MODULE}:Pairs", f"hangs = {MODULE}:Hangs")
+        yield
+
+
+def hostile(*kinds: str) -> PolicySet:
+    lines = "".join(f"  - {{id: P{k}, {kind}: do_a}}\n" for k, kind in enumerate(kinds))
+    return load_policies(
+        f"actions: {{C: do_c}}\npolicies:\n{lines}  - {{id: never, rule: C must never happen.}}\n"
+    )
+
+
+@pytest.mark.usefixtures("hanging")
+def test_a_policy_that_stops_the_judge_is_undecided_and_the_others_keep_their_answers() -> None:
+    with SolverProcess(limit_seconds=5) as process:
+        hangs, pairs, never = process.judge_policies(hostile("hangs", "pairs"), run("a c"))
+        assert process.kills == 1
+    assert (hangs.verdict, pairs.verdict, never.verdict) == ("undecided", "violated", "violated")
+    assert "had to be stopped while it was at this policy" in hangs.explanation
+
+
+@pytest.mark.heavy
+@pytest.mark.slow
+@pytest.mark.usefixtures("hanging")
+def test_many_such_policies_stop_so_many_judges_and_no_more() -> None:
+    with SolverProcess(limit_seconds=3) as process:
+        *hang, never = process.judge_policies(hostile(*["hangs"] * 6), run("a c"))
+        assert process.kills == STOPS
+    assert {result.verdict for result in hang} == {"undecided"}
+    assert never.verdict == "violated"

@@ -15,6 +15,10 @@
     if (!part || !part.hasAttribute("data-live")) return;
     if (!busy(part)) {
       try {
+        if (part.dataset.state) {  // a page may be big: it is asked for again only when it has changed
+          const said = await fetch(location.pathname + "/state");
+          if (said.ok && await said.text() === part.dataset.state) { setTimeout(refresh, period); return; }
+        }
         const answer = await fetch(location.href, { headers: { accept: "text/html" } });
         if (answer.ok) {
           const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");

@@ -101,6 +101,8 @@ class Bounds:
     """The least and the most by which that clock is off, which `lo` and `hi` contain."""
     turn: int | None = None
     """Between two clocks, what belongs to an earlier turn comes first, whatever they show."""
+    row: tuple[int, int] | None = None
+    """(which row, place in it): instants of one row follow each other in the order of their places."""
 
     @property
     def by_its_clock(self) -> Bounds:
@@ -108,6 +110,8 @@ class Bounds:
 
     def __le__(self, other: Bounds | int) -> bool | None:
         other = other if isinstance(other, Bounds) else Bounds(other, other)
+        if self.row is not None and other.row is not None and self.row[0] == other.row[0]:
+            return self.row <= other.row
         if self.clock and self.clock == other.clock:
             return self.by_its_clock <= other.by_its_clock
         if self.clock != other.clock and self.turn is not None and other.turn not in (None, self.turn):
@@ -149,12 +153,20 @@ class Bounded:
         return Bounds(lo, hi, instant.clock, instant.off)
 
     def all(self, parts: Iterable[bool | None]) -> bool | None:
-        answers = set(parts)
-        return False if False in answers else (None if None in answers else True)
+        answer: bool | None = True
+        for part in parts:
+            if part is False:
+                return False
+            answer = None if part is None else answer
+        return answer
 
     def any(self, parts: Iterable[bool | None]) -> bool | None:
-        answers = set(parts)
-        return True if True in answers else (None if None in answers else False)
+        answer: bool | None = False
+        for part in parts:
+            if part is True:
+                return True
+            answer = None if part is None else answer
+        return answer
 
     def no(self, part: bool | None) -> bool | None:
         return None if part is None else not part

@@ -15,7 +15,7 @@ from synth.policies.kinds.count import Count
 from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, judge_duties
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.guard import Guard
-from synth.policies.kinds.kind import Field, PolicyKind, Relation, Sentence, Traits
+from synth.policies.kinds.kind import Field, PolicyKind, Reads, Relation, Sentence, Traits
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.provenance import Provenance
@@ -27,7 +27,7 @@ from synth.policies.source import Node, read_actions
 
 __all__ = [
     "KINDS", "NOT_APPLICABLE", "Duty", "Evidence", "Field", "Judged", "Names", "Node", "PolicyKind",
-    "Relation", "Rules", "Sentence", "Tools", "Traits", "judge_duties", "read_actions",
+    "Reads", "Relation", "Rules", "Sentence", "Tools", "Traits", "judge_duties", "read_actions",
 ]  # fmt: skip
 
 KINDS: tuple[type[PolicyKind], ...] = (

@@ -10,13 +10,14 @@ from typing import ClassVar
 
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
-from synth.judge.wording import calls_in_words
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import Ended
+from synth.policies.kinds.candidates import Ended, owned
 from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
-from synth.policies.kinds.formulas import NoneEndedBefore
-from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
+from synth.policies.kinds.edits import Drop, Edit, Move, blamed
+from synth.policies.kinds.formulas import Late, NoneEndedBefore
+from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, never_both, slots_of
+from synth.policies.kinds.sweeps import none_ended_before
 from synth.policies.names import Names, Tools
 
 
@@ -41,7 +42,7 @@ class AbsenceAfter:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=tuple(trigger for trigger, _ in self.pairs))
+        return Traits(subjects=tuple(trigger for trigger, _ in self.pairs), reads=Reads())
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         triggered = [(trigger, what) for trigger, what in self.pairs if seen.successes(trigger)]
@@ -58,16 +59,24 @@ class AbsenceAfter:
     def _opens(self, seen: Evidence) -> bool:
         gaps = seen.gaps
         for trigger, what in self.pairs:
-            started, followed = gaps.can_be(trigger), gaps.can_be(what)
+            started, followed = gaps.of(trigger), gaps.of(what)
             if started and followed and gaps.most > 1:
                 return True
-            if started and any(map(gaps.can_precede, seen.attempts(what))):
+            if started and any(map(started.can_precede, seen.attempts(what))):
                 return True
-            if followed and any(map(gaps.can_follow, seen.successes(trigger))):
+            if followed and any(map(followed.can_follow, seen.successes(trigger))):
                 return True
             if started and not any(seen.successes(one) for one, _ in self.pairs):
                 return True  # it would be ok instead of not applicable
         return False
+
+    def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
+        """It comes before what forbids it, or that after it; or it is left out."""
+        for call, trigger in blamed(judged, seen, self.pairs, 1):
+            for i in seen.successes(trigger)[:1]:
+                yield Move(call, i)
+                yield Move(i, call + 1)
+            yield Drop(call)
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for trigger, what in self.pairs:
@@ -81,9 +90,9 @@ class AbsenceAfter:
 
     def _duties(self, trigger: Tools, what: Tools, seen: Evidence) -> Iterator[Duty]:
         ended = Ended(seen.successes(trigger), seen)
-        for j in seen.attempts(what):
-            others = ended.before(j)
+        sweep = none_ended_before(seen.successes(trigger), seen)
+        for j in owned(seen.attempts(what), seen):
             name = what.phrase if "*" not in what.names else seen.calls[j].tool
-            said = f"{name} (call {j}) came after {trigger.phrase}"
-            said += f" ({calls_in_words(others)})." if others else "."
-            yield Duty(j, NoneEndedBefore(j, others), said)
+            others = ended.named(j)
+            said = f"{name} (call {j}) came after {trigger.phrase}" + (f" ({others})." if others else ".")
+            yield Duty(j, Late(NoneEndedBefore, j, ended.before), said, sweep=sweep)

@@ -12,11 +12,13 @@ from synth.formal.constraints import Truth
 from synth.formal.solver import PlanRule, Slots
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import Started, besides, unseen_besides
+from synth.policies.kinds.candidates import Started, besides, owned, ran, unseen_besides
 from synth.policies.kinds.duty import Duty, Judged, despite_gaps, judge_duties
-from synth.policies.kinds.formulas import DirectlyBefore
-from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
+from synth.policies.kinds.edits import Edit, Move, blamed, call_of
+from synth.policies.kinds.formulas import DirectlyBefore, Late
+from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
+from synth.policies.kinds.sweeps import directly_before
 from synth.policies.names import Names, Tools
 
 
@@ -41,7 +43,12 @@ class Adjacency:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=tuple(then for _, then in self.pairs), needs=self.pairs, apart=True)
+        return Traits(
+            subjects=tuple(then for _, then in self.pairs),
+            needs=self.pairs,
+            apart=True,
+            reads=Reads(others=True),
+        )
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         return judge_duties(
@@ -52,20 +59,32 @@ class Adjacency:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
 
     def _opens(self, seen: Evidence) -> bool:
-        started = Started(seen)
+        started = Started.of(seen)
         for first, then in self.pairs:
             if unseen_besides(then, first, seen):
                 return True
             for j in besides(seen.attempts(then), then, first, seen):
-                if seen.gaps.directly_before(j, started.last_before(j)):
+                if seen.gaps.directly_before(j, started.nearest(j)):
                     return True
         return False
 
     def _mends(self, seen: Evidence, call: int) -> bool:
-        near = Started(seen).last_before(call)
-        return seen.gaps.directly_before(call, near) and any(
-            seen.gaps.can_be(first) for first, then in self.pairs if seen.calls[call].tool in then
+        near = Started.of(seen).nearest(call)
+        return any(
+            seen.gaps.of(first).directly_before(call, near)
+            for first, then in self.pairs
+            if seen.calls[call].tool in then
         )
+
+    def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
+        """The nearest success before and after it is brought near, or it to them; or there is one more."""
+        for call, first in blamed(judged, seen, self.pairs, 1):
+            good = [i for i in seen.successes(first) if i != call]
+            before = [i for i in good if seen.rank[i] < seen.rank[call]]
+            for i in (*before[-1:], *good[len(before) :][:1]):
+                yield Move(i, call)
+                yield Move(call, i + 1)
+            yield from call_of(first, call, seen)
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for first, then in self.pairs:
@@ -76,12 +95,18 @@ class Adjacency:
         return ()
 
     def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Duty]:
-        good, started = set(seen.successes(first)), Started(seen)
-        for j in besides(seen.attempts(then), then, first, seen):
-            near = started.last_before(j)
-            options = tuple(i for i in near if i in good)
+        good = seen.successes(first)
+        sweep, find = directly_before(good, ran(seen), seen), partial(_one_of, frozenset(good), seen)
+        for j in owned(besides(seen.attempts(then), then, first, seen), seen):
             said = f"{then.phrase} (call {j}) was not directly preceded by a success of {first.phrase}."
-            yield Duty(j, DirectlyBefore(j, options, near), said)
+            yield Duty(j, Late(find, j, Started.of(seen).last_before), said, sweep=sweep)
+
+
+def _one_of(good: frozenset[int], seen: Evidence, call: int, near: tuple[int, ...]) -> DirectlyBefore:
+    """The formula for a call, given those that can have been the last to start before it."""
+    options = tuple(i for i in near if i in good)
+    seen.budget.spend(len(options) * len(near))
+    return DirectlyBefore(call, options, near)
 
 
 def _directly(j: Slot, slots: Sequence[Slot], w: Slots, i: Slot) -> Truth:

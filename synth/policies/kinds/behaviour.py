@@ -14,9 +14,16 @@ from synth.formal.monitor import Monitor, monitor_of
 from synth.formal.monitor_orders import MAX_PAIRS, Event, follow_orders
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
+from synth.observed.run import Unseen
 from synth.policies.evidence import Evidence, made_by
-from synth.policies.kinds.duty import NOT_APPLICABLE, Judged
-from synth.policies.kinds.kind import Field, Form, Traits
+from synth.policies.kinds.duty import (
+    NOT_APPLICABLE,
+    NOT_ITS_OWN,
+    Judged,
+    broken_in_the_end,
+    first_to_break,
+)
+from synth.policies.kinds.kind import Field, Form, Reads, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.names import Names, Tools
 from synth.policies.source import Node
@@ -49,7 +56,8 @@ class Behaviour:
     @property
     def traits(self) -> Traits:
         named = {tool for state in self.monitor.transitions for tool in state}
-        return Traits(subjects=(), named=tuple(sorted(named)))
+        words = self.monitor.text
+        return Traits(subjects=(), named=tuple(sorted(named)), words=words, reads=Reads(others=True))
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         ran = [i for i in seen.order if seen.calls[i].executed]
@@ -66,39 +74,47 @@ class Behaviour:
         if course.complete:
             return Judged("ok", (), "The run follows the specification.")
         said = f"The run is incomplete; next could come {', '.join(course.allowed)}."
-        return Judged("violated" if seen.run.ended else "undecided", (), said)
+        return _incomplete(said, seen)
 
     def _judge_orders(self, ran: Sequence[int], seen: Evidence) -> Judged:
         """The answer, if every order in which the calls can have started has it."""
-        found = follow_orders(self.monitor, _events(ran, seen))
+        found = follow_orders(self.monitor, _events(ran, seen), budget=seen.budget)
         if found.too_many:
             return TOO_MANY
         if not found.states:
             named = tuple(found.strayed) if len(found.strayed) == 1 else ()
             who = made_by(named[0], seen) if named else "A call"
-            return Judged("violated", named, f"{who} is not allowed where it stands, in whatever order.")
+            said = f"{who} is not allowed where it stands, in whatever order."
+            return first_to_break(Judged("violated", named, said), found.strayed, seen)
         whole = {self.monitor.accepting[state] for state in found.states}
         if whole == {True} and not found.strayed:
             return Judged("ok", (), "The run follows the specification.")
-        if True in whole or not seen.run.ended:
-            return Judged(
-                "undecided", (), "The recorded times allow orders that keep it and orders that do not."
-            )
-        return Judged("violated", (), "The run is incomplete, in whatever order its calls started.")
+        if True in whole or not seen.run.closed:
+            said = "The recorded times allow orders that keep it and orders that do not."
+            return Judged("undecided", (), said, awaits=True)
+        incomplete = Judged(
+            "violated", (), "The run is incomplete, in whatever order its calls started.", awaits=True
+        )
+        return broken_in_the_end(incomplete, found.strayed, seen)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         """The answer, if every word that the run may have been has it."""
-        found = follow_orders(self.monitor, _events(seen.order, seen), partial(self._between, seen))
+        found = follow_orders(
+            self.monitor, _events(seen.order, seen), partial(self._between, seen), seen.budget
+        )
         if found.too_many:
             return TOO_MANY
         if not found.states:
             strayed = found.last if _is_one_order(seen.order, seen) else found.strayed
-            return _whatever_was_not_seen(judged, strayed, seen)
+            whatever = _whatever_was_not_seen(judged, strayed, seen)
+            return first_to_break(whatever, found.strayed | strayed, seen, unseen=found.astray)
         whole = [self.monitor.accepting[state] for state in found.states]
-        if all(whole) and not found.strayed and not found.astray and judged.verdict == "ok":
+        kept = not found.strayed and not found.astray
+        if kept and judged.verdict == "ok" and (all(whole) or not seen.tells_end):
             return judged
-        if not any(whole) and judged.verdict == "violated":
-            return Judged("violated", (), "The run is incomplete, whatever was not seen.")
+        if not any(whole) and judged.verdict == "violated" and seen.run.closed:
+            incomplete = Judged("violated", (), "The run is incomplete, whatever was not seen.")
+            return broken_in_the_end(incomplete, found.strayed, seen, unseen=found.astray)
         if judged.verdict == "not_applicable" and seen.gaps.most < 1:
             return judged
         return Judged("undecided", (), "The evidence is incomplete: a call may not have been seen.")
@@ -107,14 +123,16 @@ class Behaviour:
         self, seen: Evidence, states: set[int], done: Callable[[int], bool]
     ) -> tuple[set[int], bool]:
         """The states that unseen calls may lead to after these calls, and whether they may break the rule."""
-        counts = [
-            math.inf if gap.calls is None else gap.calls
+        here = [
+            gap
             for gap in seen.gaps.known
             if (gap.after is None or done(gap.after)) and (gap.before is None or not done(gap.before))
         ]
+        most = sum(math.inf if gap.calls is None else gap.calls for gap in here)
+        tools = self._possible(here, seen)
         found, edge, broken = set(states), set(states), False
-        for _ in range(int(min(sum(counts), len(self.monitor.transitions)))):
-            next_ = {self.monitor.after(state, tool) for state in edge for tool in self._possible(seen)}
+        for _ in range(int(min(most, len(self.monitor.transitions)))):
+            next_ = {self.monitor.after(state, tool) for state in edge for tool in tools}
             broken |= None in next_
             edge = {state for state in next_ if state is not None} - found
             if not edge:
@@ -122,17 +140,24 @@ class Behaviour:
             found |= edge
         return found, broken
 
-    def _possible(self, seen: Evidence) -> Iterable[str]:
-        """Tools that an unseen call may have had; "" stands for all that the specification does not name."""
-        if seen.run.tools is not None:
-            return seen.run.tools
-        return {"", *(tool for state in self.monitor.transitions for tool in state)}
+    def _possible(self, gaps: Iterable[Unseen], seen: Evidence) -> Iterable[str]:
+        """Tools that unseen calls may have had; "" stands for all that the specification does not name."""
+        tools = seen.gaps.tools(gaps)
+        return (
+            {"", *(tool for state in self.monitor.transitions for tool in state)} if tools is None else tools
+        )
 
     def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
         return ()
 
     def flaws(self) -> tuple[str, ...]:
         return ()
+
+
+def _incomplete(said: str, seen: Evidence) -> Judged:
+    if not seen.tells_end:
+        return NOT_ITS_OWN
+    return Judged("violated" if seen.run.closed else "undecided", (), said, awaits=True)
 
 
 def _is_one_order(ran: Sequence[int], seen: Evidence) -> bool:

@@ -1,29 +1,38 @@
 """The calls of a run that a rule about order and time must look at.
 
 Every list of candidates is cut to those that can matter, so that a run of 10,000 calls stays linear:
-at exact instants "some earlier success" is decided by the success that ended first.
+at exact instants "some earlier success" is decided by the success that ended first. Where instants are
+bounds, they may be many: `sweeps` then answers without them, and only Z3 is given the formula itself.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from synth.formal.constraints import Fixed, edges_of
+from synth.formal.constraints import Fixed, Times, edges_of
+from synth.judge.wording import MANY, calls_in_words
 from synth.policies.evidence import Evidence
+from synth.policies.gaps import Gaps
 from synth.policies.names import Tools
+
+Finder = Callable[[int], tuple[int, ...]]
+"""Call -> the calls that can matter to it."""
 
 
 class Ended:
     """Calls by the instant they ended, to find those that can have ended before another call."""
 
-    __slots__ = ("_calls", "_first", "_his", "_los", "_seen")
+    __slots__ = ("_calls", "_first", "_los", "_own", "_reach", "_seen")
 
     def __init__(self, calls: Sequence[int], seen: Evidence) -> None:
-        self._seen = seen
+        self._seen, self._own = seen, frozenset(calls)
         self._calls = sorted(calls, key=lambda i: edges_of(seen.times.end(i)))
-        self._los = [edges_of(seen.times.end(i))[0] for i in self._calls]
+        edges = [edges_of(seen.times.end(i)) for i in self._calls]
+        self._los = [lo for lo, _ in edges]
+        self._reach = list(accumulate((hi for _, hi in edges), max))
+        """The latest end that is possible up to each place."""
         self._first = min(self._calls, key=lambda i: edges_of(seen.times.end(i))[1], default=None)
 
     def before(self, call: int) -> tuple[int, ...]:
@@ -32,7 +41,18 @@ class Ended:
         first = self._first
         if first is not None and first != call and edges_of(self._seen.times.end(first))[1] <= lo:
             return (first,)
-        return tuple(i for i in self._calls[: bisect_right(self._los, hi)] if i != call)
+        return _charged(tuple(i for i in self._calls[: bisect_right(self._los, hi)] if i != call), self._seen)
+
+    def named(self, call: int) -> str:
+        """Those of `before` in words; empty if there are none."""
+        lo, hi = edges_of(self._seen.times.start(call))
+        first = self._first
+        if first is not None and first != call and edges_of(self._seen.times.end(first))[1] <= lo:
+            return calls_in_words((first,))
+        count = bisect_right(self._los, hi)
+        own = call in self._own and edges_of(self._seen.times.end(call))[0] <= hi
+        some = [i for i in self._calls[: min(count, MANY + 1)] if i != call]
+        return calls_in_words(some, count - own) if some else ""
 
     def last_before(self, call: int) -> tuple[int, ...]:
         """Those that can have been the last to end before `call` started (at exact instants, one)."""
@@ -40,38 +60,55 @@ class Ended:
         lo, hi = edges_of(times.start(call))
         found: list[int] = []
         best: int | None = None
-        for i in reversed(self._calls[: bisect_right(self._los, hi)]):
-            earliest, latest = edges_of(times.end(i))
-            if best is not None and earliest < best and isinstance(times, Fixed):
+        for place in range(bisect_right(self._los, hi) - 1, -1, -1):
+            if best is not None and self._reach[place] < best:
                 break
+            i = self._calls[place]
+            earliest, latest = edges_of(times.end(i))
             if i != call and (best is None or latest >= best):
                 found.append(i)
                 if latest <= lo:
                     best = max(best or earliest, earliest)
-        return tuple(found)
+        return _charged(tuple(found), self._seen)
 
 
 class Around:
     """Calls by the instant they started, to find those that began soon after another call, or before it."""
 
-    __slots__ = ("_calls", "_latest", "_los", "_seen")
+    __slots__ = ("_after", "_calls", "_latest", "_los", "_reach", "_seen", "_within")
 
-    def __init__(self, calls: Sequence[int], seen: Evidence) -> None:
-        self._seen = seen
+    def __init__(self, calls: Sequence[int], within: int, after: bool, seen: Evidence) -> None:
+        """`within` ns before the start of one, or `after` its end as well."""
+        self._seen, self._within, self._after = seen, within, after
         self._calls = sorted(calls, key=lambda i: edges_of(seen.times.start(i))[0])
         self._los = [edges_of(seen.times.start(i))[0] for i in self._calls]
         ends = [(edges_of(seen.times.end(i))[1], i) for i in self._calls]
         self._latest = [call for _, call in accumulate(ends, max)]
         """Of the calls up to each place, the one that ended last."""
+        self._reach = list(accumulate(map(self._until, self._calls), max))
+        """Up to each place: the latest start of another call that can be near enough."""
 
     def near(self, call: int) -> tuple[int, ...]:
         """Enough of them to decide how near one is (at exact instants, one before `call` and one after)."""
-        if not isinstance(self._seen.times, Fixed):
-            return tuple(i for i in self._calls if i != call)
-        place = bisect_left(self._los, self._seen.times.start(call))
-        later = next((i for i in self._calls[place:] if i != call), None)
-        found = [*self._latest[place - 1 : place], *([] if later is None else [later])]
-        return tuple(i for i in found if i != call)
+        times = self._seen.times
+        lo, _ = edges_of(times.start(call))
+        if isinstance(times, Fixed):
+            place = bisect_left(self._los, lo)
+            found = [*self._latest[max(0, place - 1) : place], *self._calls[place : place + 2]]
+            return tuple(i for i in found if i != call)
+        latest = edges_of(times.later(times.start(call), self._within))[1]
+        near: list[int] = []
+        for place in range(bisect_right(self._los, latest) - 1, -1, -1):
+            if self._reach[place] < lo:
+                break
+            i = self._calls[place]
+            if i != call and self._until(i) >= lo:
+                near.append(i)
+        return _charged(tuple(near), self._seen)
+
+    def _until(self, i: int) -> int:
+        times: Times = self._seen.times
+        return edges_of(times.later(times.end(i), self._within) if self._after else times.start(i))[1]
 
 
 class Started:
@@ -81,12 +118,25 @@ class Started:
 
     def __init__(self, seen: Evidence) -> None:
         self._seen = seen
-        ran = [i for i in seen.order if seen.calls[i].executed]
-        self._calls = sorted(ran, key=lambda i: edges_of(seen.times.start(i))[0])
+        self._calls = sorted(ran(seen), key=lambda i: edges_of(seen.times.start(i))[0])
         edges = [edges_of(seen.times.start(i)) for i in self._calls]
         self._los = [lo for lo, _ in edges]
         self._reach = list(accumulate((hi for _, hi in edges), max))
         """The latest start that is possible up to each place."""
+
+    @classmethod
+    def of(cls, seen: Evidence) -> Started:
+        """Those of a run, sorted once."""
+        if "started" not in seen.cache:
+            seen.cache["started"] = cls(seen)
+        started: Started = seen.cache["started"]
+        return started
+
+    def nearest(self, call: int) -> tuple[int, ...]:
+        """The one of `last_before` that can have started last."""
+        _, hi = edges_of(self._seen.times.start(call))
+        place = bisect_left(self._los, hi)
+        return tuple(k for k in self._calls[max(0, place - 2) : place] if k != call)[-1:]
 
     def last_before(self, call: int) -> tuple[int, ...]:
         """Those that can have been the last to start before `call` did (at exact instants, one)."""
@@ -103,26 +153,56 @@ class Started:
                 found.append(k)
                 if last <= lo:
                     latest = max(latest or earliest, earliest)
-        return tuple(found)
+        return _charged(tuple(found), self._seen)
 
 
-def followers(calls: Sequence[int], seen: Evidence, after: int) -> tuple[int, ...]:
-    """Those of `calls` (by earliest start) that can be the first to start after the call `after` ended."""
-    lo, hi = edges_of(seen.times.end(after))
-    if isinstance(seen.times, Fixed):
-        surely = bisect_left(calls, hi, key=seen.times.start)
-        return tuple(calls[surely : surely + 1])
-    found: list[int] = []
-    latest: int | None = None
-    for j in calls:
-        earliest, last = edges_of(seen.times.start(j))
-        if latest is not None and earliest > latest:
-            break  # one that surely came after started before this one
-        if last >= lo and j != after:
-            found.append(j)
-            if earliest >= hi:
-                latest = last if latest is None else min(latest, last)
-    return tuple(found)
+class Following:
+    """Calls by the instant they started, to find the first to start after another call."""
+
+    __slots__ = ("_calls", "_los", "_reach", "_seen")
+
+    def __init__(self, calls: Sequence[int], seen: Evidence) -> None:
+        self._seen = seen
+        self._calls = sorted(calls, key=lambda j: edges_of(seen.times.start(j))[0])
+        edges = [edges_of(seen.times.start(j)) for j in self._calls]
+        self._los = [lo for lo, _ in edges]
+        self._reach = list(accumulate((hi for _, hi in edges), max))
+        """The latest start that is possible up to each place."""
+
+    def after(self, call: int) -> tuple[int, ...]:
+        """Those that can have been the first to start after `call` ended (at exact instants, one)."""
+        lo, hi = edges_of(self._seen.times.end(call))
+        if isinstance(self._seen.times, Fixed):
+            surely = bisect_left(self._los, hi)
+            return tuple(self._calls[surely : surely + 1])
+        found: list[int] = []
+        latest: int | None = None
+        for place in range(bisect_left(self._reach, lo), len(self._calls)):
+            if latest is not None and self._los[place] > latest:
+                break  # one that surely came after started before this one
+            j = self._calls[place]
+            earliest, last = edges_of(self._seen.times.start(j))
+            if last >= lo and j != call:
+                found.append(j)
+                if earliest >= hi:
+                    latest = last if latest is None else min(latest, last)
+        return _charged(tuple(found), self._seen)
+
+
+def together(*finders: Finder) -> Finder:
+    """What all of them find."""
+    return lambda call: tuple(i for find in finders for i in find(call))
+
+
+def _charged(found: tuple[int, ...], seen: Evidence) -> tuple[int, ...]:
+    """The candidates, once the budget has paid for going through them."""
+    seen.budget.spend(len(found))
+    return found
+
+
+def ran(seen: Evidence) -> list[int]:
+    """All calls that ran, in observed order."""
+    return [i for i in seen.order if seen.calls[i].executed]
 
 
 def is_besides(tools: Tools, other: Tools) -> bool:
@@ -137,9 +217,14 @@ def besides(calls: list[int], tools: Tools, other: Tools, seen: Evidence) -> lis
     return [i for i in calls if i not in own]
 
 
-def unseen_besides(tools: Tools, other: Tools, seen: Evidence) -> bool:
-    """May a call that was not seen be one of `tools`, as `besides` means them?"""
-    return seen.gaps.can_be(tools, other if is_besides(tools, other) else None)
+def owned(calls: list[int], seen: Evidence) -> list[int]:
+    """Those that are asked about; where none is, one of others, so that the rule is seen to apply."""
+    return calls if seen.part is None else [i for i in calls if seen.owns(i)] or calls[:1]
+
+
+def unseen_besides(tools: Tools, other: Tools, seen: Evidence) -> Gaps:
+    """The calls that were not seen and may be of `tools`, as `besides` means them."""
+    return seen.gaps.of(tools, other if is_besides(tools, other) else None)
 
 
 def any_calls(seen: Evidence, pairs: Sequence[tuple[Tools, Tools]]) -> bool:
@@ -147,4 +232,4 @@ def any_calls(seen: Evidence, pairs: Sequence[tuple[Tools, Tools]]) -> bool:
 
 
 def without_arguments(seen: Evidence, tools: Sequence[Tools]) -> bool:
-    return any(seen.calls[i].arguments is None for group in tools for i in seen.attempts(group))
+    return any(seen.arguments(i) is None for group in tools for i in seen.attempts(group))

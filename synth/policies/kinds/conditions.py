@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from synth.formal.careful import NOT_KNOWN
+
 _CEL_SAYS = (
     (
         r"NOT_FOUND: |INVALID_ARGUMENT: (Applying SELECT|Invalid container)|UNKNOWN: Index error",
@@ -19,6 +21,8 @@ _CEL_SAYS = (
 
 def in_plain_words(problem: str) -> str:
     """What CEL could not do, for someone who does not know CEL; its own words follow in brackets."""
+    if NOT_KNOWN in problem:
+        return problem.partition(NOT_KNOWN)[2]
     for pattern, words in _CEL_SAYS:
         if re.match(pattern, problem):
             return f"{words} (CEL: {problem.split(': ', 1)[1]})"

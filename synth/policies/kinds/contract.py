@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -24,18 +24,29 @@ from synth.formal.contracts import (
     fact,
     facts_in,
     is_wild,
+    may_equal,
     words_of,
 )
 from synth.formal.solver import PlanRule
 from synth.judge.findings import is_blocked
 from synth.judge.rules import Rules
-from synth.policies.evidence import MISSING, Evidence, made_by
+from synth.policies.evidence import Evidence, made_by
 from synth.policies.history import History
 from synth.policies.kinds.conditions import in_plain_words
-from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
-from synth.policies.kinds.kind import Field, Form, Traits
+from synth.policies.kinds.contract_edits import Mending
+from synth.policies.kinds.contract_words import Words
+from synth.policies.kinds.duty import (
+    NOT_APPLICABLE,
+    NOT_ITS_OWN,
+    Judged,
+    despite_gaps,
+    first_to_break,
+    without_fields,
+)
+from synth.policies.kinds.edits import Edit, begin_of, first_broken
+from synth.policies.kinds.kind import Field, Form, Reads, Traits
 from synth.policies.kinds.plans import Slot
-from synth.policies.names import Names, PolicyVerdict, Tools
+from synth.policies.names import Names, PolicyVerdict, Span, Tools
 from synth.policies.source import Node
 
 FIELDS = ("initial", "goal", "objects", "on_violation", "closed", "tools")
@@ -58,15 +69,18 @@ def read_contract(node: Node, names: Names) -> ContractRule:
     tools = {name: _tool(entry) for name, entry in node.need("tools").pairs()}
     if not tools:
         raise node.bad("a contract names at least one tool")
+    contract = Contract(
+        tools,
+        "stop" if violation is None else violation.one_of(("stop", "skip", "apply")),
+        closed is not None and bool(closed.value),
+    )
+    goal = _source(node.get("goal"))
     return ContractRule(
-        Contract(
-            tools,
-            "stop" if violation is None else violation.one_of(("stop", "skip", "apply")),
-            closed is not None and bool(closed.value),
-        ),
+        contract,
         initial=_source(node.get("initial")),
-        goal=_source(node.get("goal")),
+        goal=goal,
         objects=_source(node.get("objects")),
+        words=Words.of(contract, goal if isinstance(goal, tuple) else ()),
     )
 
 
@@ -146,6 +160,8 @@ class ContractRule:
     initial: Source = None
     goal: Source = None
     objects: Source = None
+    words: Words = field(default_factory=Words, compare=False)
+    """The contract on one line."""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -153,22 +169,40 @@ class ContractRule:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=(), named=tuple(self.contract.tools))
+        tools = tuple(Tools(name, (name,)) for name in self.contract.tools)
+        asks = any(e.when is not None and "result" in e.when.names for e in self._effects)
+        reads = Reads(tools, tools if asks else (), others=True)
+        return Traits(subjects=(), named=tuple(self.contract.tools), words=self.words.text, reads=reads)
+
+    @property
+    def _effects(self) -> Iterator[Effect]:
+        return (effect for tool in self.contract.tools.values() for effect in tool.effects)
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
-        for source in (self.initial, self.goal, self.objects):
-            if isinstance(source, str) and seen.run_field(source) is MISSING:
-                return Judged("unsupported", (), f"The run has no field {source!r}.")
+        named = [source for source in (self.initial, self.goal, self.objects) if isinstance(source, str)]
+        if without := without_fields(named, seen):
+            return without
         actions = list(self._actions(seen))
         if self.goal is None and not actions:
             return NOT_APPLICABLE
-        return _judged(self._course(actions, seen), seen)
+        course = self._course(actions, seen)
+        judged = _judged(course, seen, stops=self.contract.on_violation == "stop")
+        if judged.verdict != "violated":
+            return judged
+        return replace(judged, clauses=self._broken(course, seen) if judged.violations else self._goal())
+
+    def _goal(self) -> tuple[tuple[None, Span | None]]:
+        return ((None, self.words.goal),)
+
+    def _broken(self, course: Course, seen: Evidence) -> tuple[tuple[int, Span | None], ...]:
+        first = self.words.broken(seen.calls[course.bad[0]].tool, course.unmet)
+        return ((course.bad[0], first), *((call, None) for call in course.bad[1:]))
 
     def _course(self, actions: Sequence[tuple[int, Action]], seen: Evidence) -> Course:
         times, situation = seen.times, self._situation(seen)
         if isinstance(times, Fixed) and all(action.succeeded is not None for _, action in actions):
-            return Simulation(self.contract, situation).run(actions, times)
-        return OpenOrders(self.contract, situation).run(actions, times)
+            return Simulation(self.contract, situation, seen.budget).run(actions, times)
+        return OpenOrders(self.contract, situation, seen.budget).run(actions, times)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         """An unseen call of a tool with a contract may break it, and may provide what others miss."""
@@ -177,24 +211,27 @@ class ContractRule:
         left = despite_gaps(
             judged, opens=partial(self._opens, judged, seen), mends=partial(self._mends, judged, seen)
         )
+        if left.violations and self.contract.on_violation == "stop":
+            hidden = seen.gaps.can_precede(left.violations[0]) and self._opens(left, seen)
+            left = first_to_break(left, left.violations, seen, unseen=hidden)
         return (
             left if left.verdict != "undecided" else replace(left, details={**judged.details, "valid": None})
         )
 
     def _concerns_unseen(self, seen: Evidence) -> bool:
-        offered = seen.run.tools
-        if offered is None or seen.gaps.most < 1:
+        possible = seen.gaps.tools()
+        if possible is None or seen.gaps.most < 1:
             return seen.gaps.most > 0
-        return any((name in self.contract.tools) or self.contract.closed for name in offered)
+        return any((name in self.contract.tools) or self.contract.closed for name in possible)
 
     def _opens(self, judged: Judged, seen: Evidence) -> bool:
         """May an unseen call be wrong, or change what others need?"""
         tools = self.contract.tools
-        offered = seen.run.tools
-        if judged.verdict == "not_applicable" or offered is None:
+        possible = seen.gaps.tools()
+        if judged.verdict == "not_applicable" or possible is None:
             return True
         negated = any(need.negated for tool in tools.values() for need in tool.requires)
-        return not all(name in tools and _harmless(tools[name], negated=negated) for name in offered)
+        return not all(name in tools and _harmless(tools[name], negated=negated) for name in possible)
 
     def _mends(self, judged: Judged, seen: Evidence, call: int) -> bool:
         if not seen.gaps.can_precede(call):
@@ -210,14 +247,24 @@ class ContractRule:
         if unmet == ILL_FORMED:
             return False
         need = Pattern.of(unmet)
-        offered = seen.run.tools
+        possible = seen.gaps.tools()
         return need.negated or any(
-            _may_equal(need, fact)
+            may_equal(need, fact)
             for name, tool in self.contract.tools.items()
-            if offered is None or name in offered
+            if possible is None or name in possible
             for effect in tool.effects
             for fact in effect.provides
         )
+
+    def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
+        actions, times = list(self._actions(seen)), seen.times
+        if not isinstance(times, Fixed):
+            return
+        mending = Mending(self.contract, self._situation(seen), actions, times)
+        if not judged.violations:
+            yield from mending.of_goal(len(seen.calls), begin_of(seen))
+        elif judged.details["first_bad"] == first_broken(judged, seen):
+            yield from mending.of_call(judged.details["first_bad"], judged.details["unmet"])
 
     def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
         return ()
@@ -235,9 +282,10 @@ class ContractRule:
         history = History.of(seen)
         for i in seen.order:
             call = seen.calls[i]
-            if call.executed or (call.error is not None and not is_blocked(call)):
+            refused = call.executed is False and call.error is not None and not is_blocked(call)
+            if call.executed or refused:
                 result = history.result(i) if call.tool in self.contract.tools else None
-                hangs = call.executed and not call.finished and call.error is None
+                hangs = call.executed is True and not call.finished and call.error is None
                 yield i, Action(call.tool, history.arguments(i), result, None if hangs else call.succeeded)
 
     def _situation(self, seen: Evidence) -> Situation:
@@ -263,37 +311,46 @@ def _names(value: Any) -> list[Any]:
     return list(value)
 
 
-def _judged(course: Course, seen: Evidence) -> Judged:
+def _judged(course: Course, seen: Evidence, *, stops: bool) -> Judged:
+    own = tuple(filter(seen.owns, course.bad))
+    first = own[:1] == course.bad[:1]
+    missed = course.goal_reached is False and seen.tells_end
     notes = [
         f"{made_by(note.by, seen)} cleared {' '.join(note.fact)} while {made_by(note.call, seen)} ran."
         for note in course.notes
     ]
     details: dict[str, Any] = {
-        "valid": course.valid,
-        "first_bad": course.first_bad,
-        "unmet": list(course.unmet),
+        "valid": not own and not missed,
+        "first_bad": own[0] if own else None,
+        "unmet": list(course.unmet) if first else [],
         "goal_reached": course.goal_reached,
         **({"notes": notes} if notes else {}),
     }
-    if course.bad:
-        call = course.bad[0]
-        said = f"{made_by(call, seen)} needs {', '.join(course.unmet)}."
-        return Judged("violated", course.bad, said, details)
+    if own:
+        why = f"needs {', '.join(course.unmet)}" if first else "is not allowed by the contract"
+        return Judged("violated", own, f"{made_by(own[0], seen)} {why}.", details)
+    if course.bad and stops:
+        return NOT_ITS_OWN
     if course.unclear is not None:
         verdict: PolicyVerdict = "undecided" if course.recorded else "unsupported"
         return Judged(verdict, (), f"{in_plain_words(course.unclear)}.", {**details, "valid": None})
-    if course.goal_reached is False and seen.run.ended:
-        return Judged("violated", (), "The run ended without reaching its goal.", details)
+    if missed and seen.run.closed:
+        said = "The run ended without reaching its goal."
+        return Judged("violated", (), said, details, awaits=True)
     if said := _open(course, seen):
-        return Judged("undecided", (), said, {**details, "valid": None})
+        awaits = seen.tells_end and (missed or course.goal_open)
+        return Judged("undecided", (), said, {**details, "valid": None}, awaits=awaits)
     return Judged("ok", (), " ".join(["Every call was allowed.", *notes[:1]]), details)
 
 
 def _open(course: Course, seen: Evidence) -> str:
     """Why the evidence does not decide; empty where it does."""
-    if course.open:
-        needs = f"{made_by(course.open[0], seen)} needs {', '.join(course.lacking)}"
-        return f"{needs}; what was seen of the order of calls allows both."
+    own = [call for call in course.open if seen.owns(call)]
+    if own:
+        needs = f" needs {', '.join(course.lacking)}" if own[0] == course.open[0] else ""
+        return f"{made_by(own[0], seen)}{needs}; what was seen of the order of calls allows both."
+    if not seen.tells_end:
+        return ""
     if course.goal_reached is False:
         return "The goal is not reached yet."
     if course.goal_open:
@@ -330,14 +387,4 @@ def unreachable(contract: Contract, initial: Sequence[Pattern]) -> dict[str, Pat
 
 
 def _provided(need: Pattern, available: Sequence[Pattern]) -> bool:
-    return need.negated or any(_may_equal(need, fact) for fact in available)
-
-
-def _may_equal(a: Pattern, b: Pattern) -> bool:
-    return len(a.words) == len(b.words) and all(
-        x == y or _is_open(x) or _is_open(y) for x, y in zip(a.words, b.words, strict=True)
-    )
-
-
-def _is_open(word: str) -> bool:
-    return is_wild(word) or "{" in word or word.startswith("?")
+    return need.negated or any(may_equal(need, fact) for fact in available)

@@ -13,11 +13,13 @@ from synth.judge.rules import Rules
 from synth.judge.wording import calls_in_words
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
-from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
+from synth.policies.kinds.edits import Drop, Edit, begin_of, call_of
+from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import COPIES, Slot, never_both, slots_of
 from synth.policies.names import Names, Tools
 
-NUMBERS = {"once": 1, "twice": 2, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10}
+_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBERS = {"once": 1, "twice": 2, **{word: count for count, word in enumerate(_WORDS, 1)}}
 
 
 def _read(m: re.Match[str], names: Names, same: Paths) -> Count:
@@ -61,19 +63,19 @@ class Count:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=(), forbids=self.what if self.most == 0 else ())
+        return Traits(subjects=(), forbids=self.what if self.most == 0 else (), reads=Reads())
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
-        too_many = [i for tools in self.what for i in self._surplus(tools, seen)]
+        too_many = [i for tools in self.what for i in self._surplus(tools, seen) if seen.owns(i)]
         if too_many:
-            phrase = next(t.phrase for t in self.what if self._surplus(t, seen))
+            phrase = next(t.phrase for t in self.what if not set(too_many).isdisjoint(self._surplus(t, seen)))
             said = f"{phrase} {self._limit()}; {calls_in_words(sorted(too_many))} went beyond that."
             return Judged("violated", tuple(sorted(too_many)), said)
-        for tools in self.what:
+        for tools in self.what if seen.tells_end else ():
             done = len(seen.successes(tools))
             if self.least is not None and done < self.least:
                 said = f"{tools.phrase} succeeded {times_in_words(done)}, at least {self.least} are needed."
-                return Judged("violated" if seen.run.ended else "undecided", (), said)
+                return Judged("violated" if seen.run.closed else "undecided", (), said, awaits=True)
         if self.least is None and not any(seen.attempts(tools) for tools in self.what):
             return NOT_APPLICABLE
         return Judged("ok", (), "The count is kept.")
@@ -82,7 +84,7 @@ class Count:
         if judged.verdict == "violated" and not judged.violations:
             lacking = [tools for tools in self.what if len(seen.successes(tools)) < (self.least or 0)]
             mended = all(
-                seen.gaps.can_be(tools) and len(seen.successes(tools)) + seen.gaps.most >= (self.least or 0)
+                len(seen.successes(tools)) + seen.gaps.of(tools).most >= (self.least or 0)
                 for tools in lacking
             )
             return Judged("undecided", (), judged.explanation) if mended else judged
@@ -93,8 +95,18 @@ class Count:
         if judged.verdict == "not_applicable":
             return bool(possible)
         return self.most is not None and any(
-            len(self._counted(tools, seen)) + seen.gaps.most > self.most for tools in possible
+            len(self._counted(tools, seen)) + seen.gaps.of(tools).most > self.most for tools in possible
         )
+
+    def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
+        """What goes beyond is left out; what is lacking is added at the end, or before everything else."""
+        if judged.violations:
+            yield Drop(judged.violations[-1])
+            return
+        for tools in self.what:
+            if len(seen.successes(tools)) < (self.least or 0):
+                yield from call_of(tools, len(seen.calls), seen)
+                yield from call_of(tools, begin_of(seen), seen)
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for tools in self.what:

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from synth.formal.constraints import Times, Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A formula whose candidates are looked for when it is read: many calls are decided without it."""
+
+    kind: Callable[..., Any]
+    call: int
+    options: Callable[[int], tuple[int, ...]]
+    more: tuple[Any, ...] = ()
+    """What else the formula is made of."""
+
+    def formula(self, t: Times) -> Truth:
+        made: Truth = self.kind(self.call, self.options(self.call), *self.more).formula(t)
+        return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,27 @@ from synth.formal.constraints import Times, Truth, edges_of
 from synth.formal.solver import PlanRule, Slots
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import Around, Ended, besides, unseen_besides
-from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
-from synth.policies.kinds.formulas import StartsAtLeast, StartsNear, StartsWithin
-from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Sentence, Traits
+from synth.policies.kinds.candidates import Around, Ended, besides, owned, unseen_besides
+from synth.policies.kinds.duty import (
+    NO_TIMES,
+    NOT_APPLICABLE,
+    Duty,
+    Judged,
+    despite_gaps,
+    judge_duties,
+    unless_later,
+)
+from synth.policies.kinds.formulas import Late, StartsAtLeast, StartsNear, StartsWithin
+from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, needs_one, never_both, slots_besides, slots_of
+from synth.policies.kinds.sweeps import (
+    Some,
+    start_of,
+    starting_soon,
+    starts_at_least,
+    starts_near,
+    starts_within,
+)
 from synth.policies.kinds.times import MINUTE, TIME, duration_in_words, nanoseconds
 from synth.policies.names import Names, Tools
 
@@ -66,7 +82,7 @@ class Gap:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=tuple(then for _, then in self.pairs))
+        return Traits(subjects=tuple(then for _, then in self.pairs), reads=Reads())
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         if not any(seen.attempts(then) for _, then in self.pairs):
@@ -75,53 +91,32 @@ class Gap:
             return NO_TIMES
         duties = [d for first, then in self.pairs for d in self._duties(first, then, seen)]
         judged = judge_duties(duties, seen, rules)
-        if judged.verdict != "violated" or self.side == "after" or seen.run.ended:
-            return judged
-        expired = tuple(i for i in judged.violations if self._expired(i, seen))
-        if not expired:
-            return Judged("undecided", (), f"Pending: {judged.explanation}")
-        reasons = tuple((i, said) for i, said in judged.reasons if i in expired)
-        return Judged("violated", expired, reasons[0][1], reasons=reasons)
+        return judged if self.side == "after" else unless_later(judged, seen, partial(self._last_start, seen))
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
+        near = [starting_soon(seen.successes(first), (self.least or 1) - 1, seen) for first, _ in self.pairs]
+        return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen, near))
 
     def _opens(self, seen: Evidence) -> bool:
         return any(
-            unseen_besides(then, first, seen)
-            or (
-                self.least is not None
-                and seen.gaps.can_be(first)
-                and any(map(seen.gaps.can_precede, seen.attempts(then)))
-            )
+            bool(unseen_besides(then, first, seen))
+            or (self.least is not None and any(map(seen.gaps.of(first).can_precede, seen.attempts(then))))
             for first, then in self.pairs
         )
 
-    def _mends(self, seen: Evidence, call: int) -> bool:
-        pairs = [(first, then) for first, then in self.pairs if seen.calls[call].tool in then]
+    def _mends(self, seen: Evidence, near: Sequence[Some], call: int) -> bool:
+        """`near`: of each pair, the successes and how long after them is too early."""
+        at = [k for k, (_, then) in enumerate(self.pairs) if seen.calls[call].tool in then]
+        firsts = [seen.gaps.of(self.pairs[k][0]) for k in at]
         if self.side != "after":
-            soon = seen.gaps.can_begin_by(self._last_start(call, seen))
-            return soon and any(seen.gaps.can_be(first) for first, _ in pairs)
-        if not seen.gaps.can_precede(call) or not any(seen.gaps.can_be(first) for first, _ in pairs):
+            latest = self._last_start(seen, call)
+            return any(gaps.can_begin_by(latest) for gaps in firsts)
+        if not any(gaps.can_precede(call) for gaps in firsts):
             return False
-        return not any(self._too_near(i, call, seen) for first, _ in pairs for i in seen.successes(first))
+        start = start_of(call, seen)
+        return self.least is None or not any(near[k].holds(call, start, start) for k in at)
 
-    def _too_near(self, first: int, then: int, seen: Evidence) -> bool:
-        """Did `then` surely start too early after `first` had surely ended?"""
-        times: Times = seen.times
-        ended, start = times.end(first), times.start(then)
-        return (
-            self.least is not None
-            and edges_of(ended)[1] <= edges_of(start)[0]
-            and edges_of(start)[1] <= edges_of(times.later(ended, self.least - 1))[0]
-        )
-
-    def _expired(self, call: int, seen: Evidence) -> bool:
-        """Has the time for what must come soon run out, as later calls of the open run show?"""
-        limit = self._last_start(call, seen)
-        return any(edges_of(start)[0] > limit for start in seen.times.starts.values())
-
-    def _last_start(self, call: int, seen: Evidence) -> int:
+    def _last_start(self, seen: Evidence, call: int) -> int:
         """The last instant at which a success that `call` needs may have started."""
         times: Times = seen.times
         return edges_of(times.later(times.start(call), self.within or 0))[1]
@@ -151,23 +146,25 @@ class Gap:
         if self.side != "after":
             yield from self._near(first, then, seen)
             return
-        ended = Ended(seen.successes(first), seen)
-        for j in besides(seen.attempts(then), then, first, seen):
-            options = ended.last_before(j)
-            if self.within is not None:
-                said = (
-                    f"{then.phrase} (call {j}) did not start within {duration_in_words(self.within)} after "
-                )
-                yield Duty(j, StartsWithin(j, options, self.within), f"{said}{first.phrase}.")
-            else:
-                least = self.least or 0
-                said = f"{then.phrase} (call {j}) did not start at least {duration_in_words(least)} after "
-                yield Duty(j, StartsAtLeast(j, options, least), f"{said}{first.phrase}.")
+        options = seen.successes(first)
+        ended = Ended(options, seen)
+        if self.within is not None:
+            kind: type[StartsWithin | StartsAtLeast] = StartsWithin
+            time, word = self.within, "within"
+            sweep = starts_within(options, time, seen)
+        else:
+            kind, time, word = StartsAtLeast, self.least or 0, "at least"
+            sweep = starts_at_least(options, time, seen)
+        limit = f"{word} {duration_in_words(time)} after {first.phrase}."
+        for j in owned(besides(seen.attempts(then), then, first, seen), seen):
+            kept = Late(kind, j, ended.last_before, (time,))
+            yield Duty(j, kept, f"{then.phrase} (call {j}) did not start {limit}", sweep=sweep)
 
     def _near(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Duty]:
-        around, within = Around(seen.successes(first), seen), self.within or 0
+        options, within, after = seen.successes(first), self.within or 0, self.side == "around"
+        around, sweep = Around(options, within, after, seen), starts_near(options, within, after, seen)
         word = "before" if self.side == "before" else "of"
-        for j in besides(seen.attempts(then), then, first, seen):
-            kept = StartsNear(j, around.near(j), within, self.side == "around")
-            said = f"{then.phrase} (call {j}) did not start within {duration_in_words(within)} {word} "
-            yield Duty(j, kept, f"{said}{first.phrase}.")
+        limit = f"within {duration_in_words(within)} {word} {first.phrase}."
+        for j in owned(besides(seen.attempts(then), then, first, seen), seen):
+            kept = Late(StartsNear, j, around.near, (within, after))
+            yield Duty(j, kept, f"{then.phrase} (call {j}) did not start {limit}", sweep=sweep)

@@ -8,25 +8,39 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
 
+from synth.formal.budget import GaveUp
 from synth.formal.cel import FUNCTIONS, CannotEvaluate, Condition, condition, normal
+from synth.formal.partly import REST, Unknown, Why
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
-from synth.policies.evidence import MISSING, Evidence, made_by
+from synth.observed.marks import known
+from synth.observed.run import ToolCall
+from synth.policies.evidence import Evidence, made_by
 from synth.policies.history import History
 from synth.policies.kinds.arguments import never_given
 from synth.policies.kinds.conditions import in_plain_words
-from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
-from synth.policies.kinds.kind import Field, Form, Traits
+from synth.policies.kinds.duty import (
+    NOT_APPLICABLE,
+    NOT_ITS_OWN,
+    Judged,
+    despite_gaps,
+    in_part,
+    without_fields,
+)
+from synth.policies.kinds.kind import Field, Form, Reads, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.names import Names, Tools
 from synth.policies.source import Node, loose_in, read_actions
 
 VARIABLES = ("args", "call", "run", "user")
 FIELDS = ("calls", "let", "when", "check", "message")
+EVALUATION = 15
+"""Steps of one condition at one call."""
 
 _RUN_FIELD = re.compile(r"(?<![\w.])(has\()?run\.(\w+(?:\.\w+)*)")
-_LOOKED_UP = re.compile(r"""\b(?:last|last_call|earlier)\(\s*(\[[^\]]*\]|'[^']*'|"[^"]*")""")
-_LOOK_UP = re.compile(r"\b(?:last|last_call|earlier)\(")
+_LOOKED_UP = re.compile(r"""\b(?:last|last_call|earlier)\s*\(\s*(\[[^\]]*\]|'[^']*'|"[^"]*")""")
+_LOOK_UP = re.compile(r"\b(?:last|last_call|earlier)\s*\(")
+_PLACE = re.compile(r"""(?<!args)(?:\.\s*index\b|\[\s*(['"])index\1\s*\])""")
 _ARGUMENT = re.compile(r"""(?<![\w.])args((?:\.\w+|\[(?:'[^']*'|"[^"]*")\])+)""")
 _STEP = re.compile(r"""\.(\w+)|\['([^']*)'|\["([^"]*)\"""")
 _NO_KEY = re.compile('Key not found in map : "([^"]+)"')
@@ -114,17 +128,40 @@ class Guard:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=self.what, loose=(*loose_in(self.what), *self.asked))
+        loose = (*loose_in(self.what), *self.asked)
+        asks_user = "user" in self._names
+        return Traits(self.what, loose=loose, messages=asks_user, words=self.check.text, reads=self._reads)
+
+    @property
+    def _reads(self) -> Reads:
+        by_place = any(".index" in part.text for part in self._parts)
+        if not self.history:
+            return Reads(others=by_place)
+        asked = (Tools("any tool", ("*",)) if self._asks_any else self._asked_tools,)
+        return Reads(asked, asked, others=by_place or self._asks_any)
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         attempts = sorted({i for tools in self.what for i in seen.attempts(tools)}, key=seen.rank.__getitem__)
         if not attempts:
             return NOT_APPLICABLE
+        attempts = [i for i in attempts if seen.owns(i)]
+        if not attempts:
+            return NOT_ITS_OWN
         if lacking := self._lacking(seen, attempts):
-            return Judged("unsupported", (), lacking)
+            return lacking
         History.of(seen).given = 0
-        answers = {i: self._answer(i, seen) for i in attempts}
-        return self._summed(answers, seen)
+        answers: dict[int, bool | CannotEvaluate | None] = {}
+        gave_up: GaveUp | None = None
+        try:
+            for i in attempts:
+                seen.budget.spend(EVALUATION)
+                answers[i] = self._answer(i, seen)
+                seen.budget.spend(0)  # CEL keeps what its look-ups raise to itself
+        except GaveUp as spent:
+            if not any(answer is False for answer in answers.values()):
+                raise
+            gave_up = spent
+        return in_part(self._summed(answers, seen), gave_up)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
@@ -157,8 +194,8 @@ class Guard:
 
     @property
     def _by_place(self) -> bool:
-        """Does a condition ask which call of the run it is?"""
-        return any("call.index" in part.text for part in self._parts)
+        """Does a condition ask which call of the run one is?"""
+        return any(_PLACE.search(part.text) for part in self._parts)
 
     def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
         return ()
@@ -167,14 +204,14 @@ class Guard:
         if self.when is not None and self.when.text.strip() == "false":
             yield "Its `when` is always false."
 
-    def _lacking(self, seen: Evidence, attempts: list[int]) -> str | None:
-        for name in self.needs:
-            if seen.run_field(name) is MISSING:
-                return f"The run has no field {name!r}."
+    def _lacking(self, seen: Evidence, attempts: list[int]) -> Judged | None:
+        """Why the guard cannot be judged."""
+        if without := without_fields(self.needs, seen):
+            return without
         if "user" in self._names and History.of(seen).user(attempts[0]) is None:
-            return "The run has no messages."
+            return Judged("unsupported", (), "The run has no messages.")
         if "args" in self._names and all(seen.calls[i].arguments is None for i in attempts):
-            return "The arguments of the calls were not recorded."
+            return Judged("unsupported", (), "The arguments of the calls were not recorded.")
         return None
 
     @property
@@ -191,16 +228,25 @@ class Guard:
         history.open = ""
         lookup = partial(history.lookup, call)
         values = self._variables(call, seen, history)
+        careful = seen.is_partly_known or seen.lost_fields or isinstance(values["user"], Unknown)
         try:
             for name, part in self.let:
-                values[name] = part.value(values, lookup)
-            if self.when is not None and not self.when.holds(values, lookup):
-                return None
-            return self.check.holds(values, lookup)
+                values[name] = part.value(values, lookup, careful=careful)
+            applies = self.when is None or self.when.holds(values, lookup, careful=careful)
+            kept = self.check.holds(values, lookup, careful=careful) if applies else None
         except CannotEvaluate as problem:
             if "args" in self._names and seen.calls[call].arguments is None:
                 return NotRecorded(f"The arguments of {made_by(call, seen)} were not recorded.")
             return CannotEvaluate(history.open or in_plain_words(str(problem)))
+        if self._by_place and self._place_is_open(call, seen):
+            return CannotEvaluate("the recorded times leave open which call of the run it was")
+        return kept
+
+    def _place_is_open(self, call: int, seen: Evidence) -> bool:
+        """May this call, or one that the guard can look up at it, have another place in the run?"""
+        if not self.history:
+            return call in seen.unplaced
+        return any(seen.rank[i] <= seen.rank[call] for i in seen.unplaced)
 
     def _variables(self, call: int, seen: Evidence, history: History) -> dict[str, Any]:
         made = seen.calls[call]
@@ -213,7 +259,7 @@ class Guard:
             "name": made.tool,
             "id": made.id,
             "step": made.step,
-            "error": made.error,
+            "error": known(made.error, None if made.error is None else _hidden(made), where="call.error"),
         }
         values["user"] = (history.user(call) or "") if "user" in self._names else ""
         return values
@@ -222,7 +268,8 @@ class Guard:
         broken = [i for i, answer in answers.items() if answer is False]
         unclear = {i: answer for i, answer in answers.items() if isinstance(answer, CannotEvaluate)}
         if broken:
-            return Judged("violated", tuple(sorted(broken)), self._in_words(broken, seen))
+            whole = ((None, (0, len(self.check.text))),)
+            return Judged("violated", tuple(sorted(broken)), self._in_words(broken, seen), clauses=whole)
         for problem in unclear.values():
             if isinstance(problem, NotRecorded):
                 return Judged("unsupported", (), str(problem))
@@ -250,6 +297,18 @@ class Guard:
         return f"{made_by(broken[0], seen)}{more}: {why}."
 
 
+def _hidden(call: ToolCall) -> Why | None:
+    """How the tracer of a call hides all texts, where it does."""
+    why = call.partly.get("arguments")
+    return None if why == "cut" else why
+
+
+def _open_ended(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields where any object may have entries that nobody knows."""
+    inner = {name: _open_ended(said) if isinstance(said, Mapping) else said for name, said in fields.items()}
+    return {**inner, REST: Unknown("absent", rest=True, where="a field of the run")}
+
+
 def _run_fields(seen: Evidence) -> dict[str, Any]:
     """The fields of the run as conditions see them; messages and calls have their own names."""
     if "run fields" not in seen.cache:
@@ -257,6 +316,7 @@ def _run_fields(seen: Evidence) -> dict[str, Any]:
         fields = {name: value for name, value in run.extra.items() if name != "messages"}
         fields |= {"id": run.id, "query": run.query, "agent": run.agent, "model": run.model}
         fields |= {"labels": run.labels, "source": run.source}
-        seen.cache["run fields"] = normal(fields)
+        fields["query"] = known(run.query, seen.hides_texts, where="run.query")
+        seen.cache["run fields"] = normal(_open_ended(fields) if seen.lost_fields else fields)
     found: dict[str, Any] = seen.cache["run fields"]
     return found

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 from synth.formal.constraints import Constraint
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.duty import Judged
+from synth.policies.kinds.duty import Judged, own_part
 from synth.policies.kinds.plans import Slot
-from synth.policies.names import Names, Tools
+from synth.policies.names import Names, Span, Tools
 from synth.policies.source import Node
 
 Paths = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
@@ -64,6 +64,23 @@ class Field:
 Form = Sentence | Relation | Field
 
 
+def clauses_of(said: Sequence[Constraint]) -> tuple[Span | None, ...]:
+    """The words of each constraint of a sentence; () where they are all of one clause."""
+    spans = tuple(c.span for c in said)
+    return spans if len(set(spans)) > 1 else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a rule reads of the other runs of a conversation, beside when calls were and how they ended."""
+
+    arguments: tuple[Tools, ...] = ()
+    """Of calls of these tools."""
+    results: tuple[Tools, ...] = ()
+    others: bool = False
+    """Do calls of tools that it does not name matter?"""
+
+
 @dataclass(frozen=True, slots=True)
 class Traits:
     """What can be known of a rule without a run. What is left out is not known: lint passes over it."""
@@ -82,6 +99,12 @@ class Traits:
     """Do its plan rules hold only where calls do not overlap?"""
     turns: bool = False
     """Does it ask which calls belong to one model message?"""
+    messages: bool = False
+    """Does it ask what was said?"""
+    words: str = ""
+    """What it demands, of a rule that a field states: a condition, a specification."""
+    reads: Reads | None = None
+    """None = not known: everything may matter."""
 
 
 class PolicyKind(Protocol):
@@ -115,4 +138,6 @@ class PolicyKind(Protocol):
 def answer(rule: PolicyKind, seen: Evidence, rules: Rules) -> Judged:
     """What a rule says about a run, as far as the evidence goes."""
     judged = rule.judge(seen, rules)
-    return rule.unseen(judged, seen) if seen.gaps else judged
+    if seen.gaps:
+        judged = replace(rule.unseen(judged, seen), awaits=judged.awaits, until=judged.until)
+    return own_part(judged, seen)

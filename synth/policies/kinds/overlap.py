@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from synth.formal.constraints import edges_of
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
-from synth.judge.wording import calls_in_words
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
-from synth.policies.kinds.formulas import Apart
-from synth.policies.kinds.kind import MUST, Form, Paths, Sentence, Traits
+from synth.policies.kinds.formulas import Apart, Late
+from synth.policies.kinds.kind import MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, never_both, slots_of
+from synth.policies.kinds.running import Running
 from synth.policies.names import Names, Tools
 
 
@@ -37,7 +36,7 @@ class NoOverlap:
 
     kind: ClassVar[str] = "overlap"
     forms: ClassVar[tuple[Form, ...]] = (
-        Sentence(rf"(?P<a>.+?) {MUST} not overlap(?: each other)?", _each_other),
+        Sentence(rf"(?P<a>.+?) {MUST} (?:not|never) overlap(?: each other)?", _each_other),
         Sentence(rf"(?P<a>.+?) {MUST} (?:not|never) overlap (?:with )?(?P<b>.+)", _read),
     )
     pairs: tuple[tuple[Tools, Tools], ...]
@@ -48,7 +47,7 @@ class NoOverlap:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=())
+        return Traits(subjects=(), reads=Reads())
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         both = [(a, b) for a, b in self.pairs if self._relevant(a, b, seen)]
@@ -68,13 +67,14 @@ class NoOverlap:
     @staticmethod
     def _may_overlap(unseen: Tools, other: Tools, seen: Evidence) -> bool:
         """May an unseen call of one action have run beside a call of the other, or bring the rule to bear?"""
-        if not seen.gaps.can_be(unseen):
+        possible = seen.gaps.of(unseen)
+        if not possible:
             return False
         if seen.gaps.most > 1 and seen.gaps.can_be(other):
             return True
         made = seen.attempts(other)
         alone = bool(made) and not NoOverlap._relevant(unseen, other, seen)
-        return alone or any(map(seen.gaps.can_overlap, made))
+        return alone or any(map(possible.can_overlap, made))
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for a, b in self.pairs:
@@ -100,16 +100,9 @@ class NoOverlap:
     @staticmethod
     def _one_side(later: Tools, earlier: Tools, seen: Evidence) -> Iterator[Duty]:
         """Each call of `later` against the calls of `earlier` that started before it and can still run."""
-        times, rank = seen.times, seen.rank
-        others = seen.attempts(earlier)
-        running: list[int] = []
-        taken = 0
+        before = Running(seen.attempts(earlier), seen)
         for j in seen.attempts(later):
-            while taken < len(others) and rank[others[taken]] < rank[j]:
-                running.append(others[taken])
-                taken += 1
-            lo, _ = edges_of(times.start(j))
-            running = [i for i in running if edges_of(times.end(i))[1] > lo]
+            running = before.go_to(j)
             said = f"{later.phrase} (call {j}) overlaps {earlier.phrase}"
-            said += f" ({calls_in_words(running)})." if running else "."
-            yield Duty(j, Apart(j, tuple(i for i in running if i != j)), said)
+            said += f" ({running})." if running else "."
+            yield Duty(j, Late(Apart, j, before.candidates), said, sweep=before.sweep(j))

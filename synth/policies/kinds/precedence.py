@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from itertools import repeat
+from typing import ClassVar
 
 from synth.formal.constraints import Before, Constraint
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.arguments import Compared, judge_compared, values_of
-from synth.policies.kinds.candidates import Ended, besides, unseen_besides, without_arguments
-from synth.policies.kinds.duty import Duty, Judged, despite_gaps
+from synth.policies.kinds.arguments import Alike, Compared, Pool, Pools, judge_compared, values_of
+from synth.policies.kinds.candidates import Ended, besides, owned, unseen_besides, without_arguments
+from synth.policies.kinds.duty import Judged, despite_gaps
+from synth.policies.kinds.edits import Edit, Move, begin_of, blamed, call_of, equal_arguments
 from synth.policies.kinds.formulas import SomeEndedBefore
-from synth.policies.kinds.kind import Form, Paths, Relation, Traits
+from synth.policies.kinds.kind import Form, Paths, Reads, Relation, Traits, clauses_of
 from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
-from synth.policies.names import Names, Tools
+from synth.policies.kinds.sweeps import some_ended_before
+from synth.policies.names import Names, Span, Tools
 
 
 def _read(said: Sequence[Constraint], names: Names, same: Paths) -> Precedence:
     orders = [c for c in said if isinstance(c, Before)]
-    return Precedence(tuple((names.actions[c.first], names.actions[c.then]) for c in orders), same)
+    pairs = tuple((names.actions[c.first], names.actions[c.then]) for c in orders)
+    return Precedence(pairs, same, clauses_of(orders))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class Precedence:
     pairs: tuple[tuple[Tools, Tools], ...]
     """(first, then) each: a sentence may speak of several."""
     same: Paths = ()
+    clauses: tuple[Span | None, ...] = field(default=(), compare=False)
+    """The words of each pair, where they are not the whole sentence."""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -41,12 +47,21 @@ class Precedence:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=tuple(then for _, then in self.pairs), needs=self.pairs)
+        return Traits(
+            subjects=tuple(then for _, then in self.pairs),
+            needs=self.pairs,
+            reads=Reads(self.tools if self.same else ()),
+        )
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         if self.same and without_arguments(seen, [tools for pair in self.pairs for tools in pair]):
             return Judged("unsupported", (), "The arguments of the calls were not recorded.")
-        duties = [d for first, then in self.pairs for d in self._duties(first, then, seen)]
+        clauses = self.clauses or repeat(None)
+        duties = [
+            d
+            for (first, then), clause in zip(self.pairs, clauses, strict=False)
+            for d in self._duties(first, then, clause, seen)
+        ]
         return judge_compared(duties, self.same, seen, rules)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
@@ -55,20 +70,36 @@ class Precedence:
         )
 
     def _opens(self, judged: Judged, seen: Evidence) -> bool:
+        gaps = [(unseen_besides(then, first, seen), first) for first, then in self.pairs]
         return any(
-            unseen_besides(then, first, seen)
-            and (
-                judged.verdict == "not_applicable"
-                or bool(self.same)
-                or not seen.gaps.all_follow(seen.successes(first))
-            )
-            for first, then in self.pairs
+            judged.verdict == "not_applicable"
+            or bool(self.same)
+            or not possible.all_follow(seen.successes(first))
+            for possible, first in gaps
+            if possible
         )
 
     def _mends(self, seen: Evidence, call: int) -> bool:
-        return seen.gaps.can_precede(call) and any(
-            seen.gaps.can_be(first) for first, then in self.pairs if seen.calls[call].tool in then
+        return any(
+            seen.gaps.of(first).can_precede(call)
+            for first, then in self.pairs
+            if seen.calls[call].tool in then
         )
+
+    def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
+        """It waits for what runs, or comes after what is late, or that before it; or there is one more."""
+        for call, first in blamed(judged, seen, self.pairs, 1):
+            key = values_of(call, 1, self.same, seen).key
+            good = [i for i in seen.successes(first) if values_of(i, 0, self.same, seen).key == key]
+            late = [i for i in good if seen.rank[i] > seen.rank[call]]
+            if len(late) < len(good):
+                yield Move(call, call + 1)
+            for i in late[:1]:
+                yield Move(i, call)
+                yield Move(call, i + 1)
+            arguments = equal_arguments(call, self.same, 1, seen)
+            for place in dict.fromkeys((call, begin_of(seen))):
+                yield from call_of(first, place, seen, arguments)
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for first, then in self.pairs:
@@ -78,26 +109,19 @@ class Precedence:
     def flaws(self) -> tuple[str, ...]:
         return ()
 
-    def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Compared]:
-        attempts = besides(seen.attempts(then), then, first, seen)
+    def _duties(self, first: Tools, then: Tools, clause: Span | None, seen: Evidence) -> Iterator[Compared]:
+        attempts = owned(besides(seen.attempts(then), then, first, seen), seen)
         if not attempts:
             return
-        groups: dict[Any, list[int]] = {}
-        for i in seen.successes(first):
-            groups.setdefault(values_of(i, 0, self.same, seen), []).append(i)
-        ended = {values: Ended(calls, seen) for values, calls in groups.items()}
-        bare = ended.pop(None, None)
+
+        def pool(calls: Sequence[int]) -> Pool:
+            return Pool(Ended(calls, seen).before, some_ended_before(calls, seen), bool(calls))
+
+        pools = Pools(Alike(seen.successes(first), 0, self.same, seen), pool)
         for j in attempts:
             values = values_of(j, 1, self.same, seen)
-            options = ended[values].before(j) if values in ended else ()
-            more = bare.before(j) if bare is not None else ()
             said = f"{then.phrase} (call {j}) needs an earlier success of {first.phrase}{self._with()}."
-            duty = Duty(j, SomeEndedBefore(j, options), said)
-            if values is None:
-                yield Compared(duty, None, ((j, 1),))
-            else:
-                perhaps = Duty(j, SomeEndedBefore(j, (*options, *more)), said) if more else duty
-                yield Compared(duty, perhaps, tuple((i, 0) for i in more))
+            yield pools.compared(j, 1, values, SomeEndedBefore, (), said, clause)
 
     def _with(self) -> str:
         return " with the same " + " and ".join(".".join(b) for _, b in self.same) if self.same else ""

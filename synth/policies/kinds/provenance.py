@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from synth.formal.budget import GaveUp
 from synth.formal.constraints import Bounded
+from synth.formal.partly import Unknown, unknowns
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
-from synth.policies.evidence import Evidence, key_of, made_by
-from synth.policies.history import History, ended_before
-from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
-from synth.policies.kinds.kind import Field, Form, Traits
+from synth.policies.evidence import Evidence, made_by
+from synth.policies.history import History, ended_before, weight
+from synth.policies.kinds.duty import NOT_APPLICABLE, NOT_ITS_OWN, Judged, despite_gaps, in_part
+from synth.policies.kinds.kind import Field, Form, Reads, Traits
 from synth.policies.kinds.plans import Slot
+from synth.policies.kinds.sources import Sources, values_at
 from synth.policies.names import Names, Tools
 from synth.policies.source import Node, loose_in, read_actions
 
@@ -61,34 +64,124 @@ class Provenance:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=self.what, loose=loose_in(self.tools))
+        reads = Reads(results=self.sources)
+        return Traits(subjects=self.what, loose=loose_in(self.tools), words=self._words, reads=reads)
+
+    @property
+    def _words(self) -> str:
+        inside = f" at {'.'.join(self.inside)}" if self.inside else ""
+        calls = " or ".join(tools.phrase for tools in self.what)
+        return f"{'.'.join(self.argument)} of {calls} from a result of {self._from()}{inside}"
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         attempts = sorted({i for tools in self.what for i in seen.attempts(tools)}, key=seen.rank.__getitem__)
         if not attempts:
             return NOT_APPLICABLE
-        history = History.of(seen)
-        values = {i: list(values_at(history.arguments(i), self.argument)) for i in attempts}
-        invented = {i: self._unseen(i, values[i], seen, history, certain=False) for i in attempts}
-        broken = [i for i, unseen in invented.items() if unseen]
-        if broken:
-            return self._broken(broken, invented[broken[0]][0], seen)
-        blind = [i for i in attempts if not isinstance(history.arguments(i), Mapping)]
+        attempts = [i for i in attempts if seen.owns(i)]
+        if not attempts:
+            return NOT_ITS_OWN
+        values = {i: list(values_at(seen.arguments(i), self.argument)) for i in attempts}
+        doubts: list[tuple[int, bool, str]] = []
+        gave_up: GaveUp | None = None
+        try:
+            for i in attempts:
+                doubts += ((i, *doubt) for doubt in self._doubts(i, values[i], seen))
+        except GaveUp as spent:
+            if not any(certain for _, certain, _ in doubts):
+                raise
+            gave_up = spent
+        if broken := [(i, said) for i, certain, said in doubts if certain]:
+            return in_part(self._broken(broken), gave_up)
+        blind = [i for i in attempts if not _is_readable(seen.arguments(i))]
         if blind:
             return Judged("unsupported", (), f"{made_by(blind[0], seen)} has no readable arguments.")
+        if doubts:
+            return Judged("undecided", (), doubts[0][2])
         if not any(values.values()):
             return Judged("not_applicable", (), f"No call has a value at {'.'.join(self.argument)}.")
-        for i in attempts if isinstance(seen.times, Bounded) else ():
-            if unseen := self._unseen(i, values[i], seen, history, certain=True):
-                said = f"{self._said(i, unseen[0], seen)} is in a result of {self._from()}"
-                return Judged("undecided", (), f"{said}, but that result may have come too late.")
+        return self._in_time(values, seen)
+
+    def _in_time(self, values: Mapping[int, Sequence[Any]], seen: Evidence) -> Judged:
+        """Every value is in some result: was each there for certain when it was needed?"""
+        for i, needed in values.items() if isinstance(seen.times, Bounded) else ():
+            for value in needed:
+                if not self._comes_from(self._sources(seen).with_value(value), i, seen, certain=True):
+                    said = f"{self._said(i, value, seen)} is in a result of {self._from()}"
+                    return Judged("undecided", (), f"{said}, but that result may have come too late.")
         return Judged("ok", (), "Every value came from an earlier result.")
 
-    def _broken(self, broken: Sequence[int], value: Any, seen: Evidence) -> Judged:
-        said = f"{self._said(broken[0], value, seen)} is in no earlier result of {self._from()}."
-        if self._unrecorded(broken, seen):
-            return _unproved(said)
-        return Judged("violated", tuple(sorted(broken)), said)
+    def _broken(self, broken: Sequence[tuple[int, str]]) -> Judged:
+        calls = tuple(sorted({i for i, _ in broken}))
+        return Judged("violated", calls, broken[0][1], clauses=((None, (0, len(self._words))),))
+
+    def _doubts(self, call: int, values: Sequence[Any], seen: Evidence) -> Iterator[tuple[bool, str]]:
+        """(is it certain?, in words) of the values that are not known to come from an earlier result."""
+        sources = self._sources(seen)
+        for value in values:
+            if self._comes_from(sources.with_value(value), call, seen):
+                continue
+            said = f"{self._said(call, value, seen)} is in no earlier result of {self._from()}"
+            if missing := next(unknowns(value), None):
+                yield self._unknown(call, missing, said, seen)
+            elif (at := self._first(sources.with_name(value), call, seen)) is not None:
+                yield False, f"{said}, it is only a key in that of {made_by(at, seen)}; `in:` can say more."
+            elif doubt := self._missing(call, value, seen):
+                yield False, f"{said}, as far as results are known: {doubt}."
+            else:
+                yield True, f"{said}."
+
+    def _missing(self, call: int, value: Any, seen: Evidence) -> str | None:
+        """Why an earlier result may hold a value for all that is known of it."""
+        sources = self._sources(seen)
+        for i in sources.missing:
+            if self._comes_from((i,), call, seen) and (missing := sources.perhaps(value, i)):
+                return f"the result of {made_by(i, seen)} {missing.what}"
+        return None
+
+    def _unknown(self, call: int, value: Unknown, said: str, seen: Evidence) -> tuple[bool, str]:
+        """What is to say of a value that is not known."""
+        sources = self._sources(seen)
+        earlier = [i for i in self._pool(seen) if self._comes_from((i,), call, seen)]
+        if value.rest or any(i in sources.missing or sources.may_be(value, i) for i in earlier):
+            argument = ".".join(self.argument)
+            return False, f"The argument {argument} of {made_by(call, seen)} {value.what}."
+        return True, f"{said}."
+
+    def _comes_from(
+        self, sources: Iterable[int], call: int, seen: Evidence, *, certain: bool = False
+    ) -> bool:
+        return self._first(sources, call, seen, certain=certain) is not None
+
+    def _first(
+        self, sources: Iterable[int], call: int, seen: Evidence, *, certain: bool = False
+    ) -> int | None:
+        """The first of them that had ended (or, unless `certain`, may have ended) when the call started."""
+        for i in sources:
+            seen.budget.spend()
+            ended = ended_before(seen, i, call)
+            if ended or (ended is None and not certain):
+                return i
+        return None
+
+    def _pool(self, seen: Evidence) -> list[int]:
+        return sorted({i for tools in self.sources for i in seen.successes(tools)}, key=seen.rank.__getitem__)
+
+    def _sources(self, seen: Evidence) -> Sources:
+        """What the results hold, read once for all rules that look into the same place."""
+        key = f"sources {self.inside} {[tools.names for tools in self.sources]}"
+        if key not in seen.cache:
+            seen.cache[key] = None
+            found = Sources()
+            history = History.of(seen)
+            for i in self._pool(seen):
+                result = history.read(i)
+                seen.budget.spend(weight(result))
+                found.add(i, Unknown("absent", rest=True) if result is None else result, self.inside)
+            seen.cache[key] = found
+        sources: Sources | None = seen.cache[key]
+        if sources is None:  # reading them was too much for an earlier rule
+            seen.budget.exhaust()
+        return sources
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
@@ -97,7 +190,7 @@ class Provenance:
         return any(map(seen.gaps.can_be, self.what))
 
     def _mends(self, seen: Evidence, call: int) -> bool:
-        return seen.gaps.can_precede(call) and any(map(seen.gaps.can_be, self.sources))
+        return any(seen.gaps.of(tools).can_precede(call) for tools in self.sources)
 
     def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
         return ()
@@ -108,79 +201,9 @@ class Provenance:
     def _said(self, call: int, value: Any, seen: Evidence) -> str:
         return f"{made_by(call, seen)}: {'.'.join(self.argument)} = {value!r:.60}"
 
-    def _unseen(
-        self, call: int, values: Sequence[Any], seen: Evidence, history: History, *, certain: bool
-    ) -> list[Any]:
-        """Values that are in no result that was (or, unless `certain`, may have been) there already."""
-        if not values:
-            return []
-        texts: set[Any] = set()
-        words: set[str] = set()
-        for source in self._earlier(call, seen, certain=certain):
-            keys, tokens = self._content(source, seen, history)
-            texts |= keys
-            words |= tokens
-        return [v for v in values if key_of(v) not in texts and not (isinstance(v, str) and v in words)]
-
-    def _earlier(self, call: int, seen: Evidence, *, certain: bool) -> Iterator[int]:
-        for tools in self.sources:
-            for i in seen.successes(tools):
-                ended = ended_before(seen, i, call)
-                if ended or (ended is None and not certain):
-                    yield i
-
-    def _content(
-        self, source: int, seen: Evidence, history: History
-    ) -> tuple[frozenset[Any], frozenset[str]]:
-        """Values and keys in a result, and the words of its texts; kept per call and place."""
-        cache = seen.cache.setdefault(f"content {'.'.join(self.inside)}", {})
-        if source not in cache:
-            found = values_at(history.result(source), self.inside)
-            values = [value for part in found for value in everything(part)]
-            words = {word for v in values if isinstance(v, str) for word in _words(v)}
-            cache[source] = frozenset(map(key_of, values)), frozenset(words)
-        content: tuple[frozenset[Any], frozenset[str]] = cache[source]
-        return content
-
-    def _unrecorded(self, broken: Sequence[int], seen: Evidence) -> bool:
-        sources = (i for call in broken for i in self._earlier(call, seen, certain=False))
-        return any(seen.calls[i].result is None for i in sources)
-
     def _from(self) -> str:
         return " or ".join(tools.phrase for tools in self.sources)
 
 
-def _unproved(said: str) -> Judged:
-    return Judged("undecided", (), f"{said} But not every earlier result was seen.")
-
-
-def _words(text: str) -> Iterable[str]:
-    """Tokens of a text: an order number in a sentence counts as seen."""
-    return re.findall(r"[^\s,;:()\[\]{}\"']+", text) + re.findall(r"\w+(?:[-_.@/]\w+)*", text)
-
-
-def values_at(value: Any, path: Sequence[str]) -> Iterator[Any]:
-    """Every value at a path; `key[]` goes through a list. An empty path is the value itself."""
-    if not path:
-        yield value
-        return
-    key, each = path[0].removesuffix("[]"), path[0].endswith("[]")
-    if not isinstance(value, Mapping) or key not in value:
-        return
-    inner = value[key]
-    for child in inner if each and isinstance(inner, list) else [inner]:
-        yield from values_at(child, path[1:])
-
-
-def everything(value: Any) -> Iterator[Any]:
-    """Every key and every value inside, however deep."""
-    stack = [value]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Mapping):
-            yield from node
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
-        if not isinstance(node, Mapping):
-            yield node
+def _is_readable(arguments: Any) -> bool:
+    return isinstance(arguments, Mapping) or (isinstance(arguments, Unknown) and arguments.why != "absent")

@@ -6,24 +6,27 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from synth.formal.constraints import Times, edges_of
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.arguments import Compared, judge_compared, values_of
+from synth.policies.kinds.arguments import Alike, Compared, Pool, Pools, judge_compared, values_of
 from synth.policies.kinds.candidates import (
+    Following,
     any_calls,
     besides,
-    followers,
+    owned,
     unseen_besides,
     without_arguments,
 )
-from synth.policies.kinds.duty import NO_TIMES, Duty, Judged, despite_gaps
+from synth.policies.kinds.duty import NO_TIMES, Judged, despite_gaps, unless_later
+from synth.policies.kinds.edits import Edit, Move, blamed, call_of, equal_arguments
 from synth.policies.kinds.formulas import SomeStartsAfter
-from synth.policies.kinds.kind import MUST, Form, Paths, Sentence, Traits
+from synth.policies.kinds.kind import MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
+from synth.policies.kinds.sweeps import some_starts_after
 from synth.policies.kinds.times import MINUTE, TIME, duration_in_words, nanoseconds
 from synth.policies.names import Names, Tools
 
@@ -52,7 +55,9 @@ class Response:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=tuple(trigger for trigger, _ in self.pairs))
+        return Traits(
+            subjects=tuple(trigger for trigger, _ in self.pairs), reads=Reads(self.tools if self.same else ())
+        )
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         if self.within is not None and not seen.has_times and any_calls(seen, self.pairs):
@@ -61,27 +66,31 @@ class Response:
             return Judged("unsupported", (), "The arguments of the calls were not recorded.")
         duties = [d for trigger, answer in self.pairs for d in self._duties(trigger, answer, seen)]
         judged = judge_compared(duties, self.same, seen, rules)
-        if judged.verdict == "violated" and not seen.run.ended:
-            expired = tuple(i for i in judged.violations if self._expired(i, seen))
-            if not expired:
-                return Judged("undecided", (), f"Pending: {judged.explanation}")
-            return Judged("violated", expired, judged.explanation)
-        return judged
+        return unless_later(judged, seen, partial(self._limit, seen))
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
 
     def _opens(self, seen: Evidence) -> bool:
-        return any(unseen_besides(trigger, answer, seen) for trigger, answer in self.pairs)
+        return any(bool(unseen_besides(trigger, answer, seen)) for trigger, answer in self.pairs)
 
     def _mends(self, seen: Evidence, call: int) -> bool:
-        if not seen.gaps.can_follow(call):
-            return False
-        if self.within is not None and not seen.gaps.can_begin_by(self._limit(call, seen)):
-            return False
-        return any(
-            seen.gaps.can_be(answer) for trigger, answer in self.pairs if seen.calls[call].tool in trigger
-        )
+        limit = self._limit(seen, call)
+        answers = [seen.gaps.of(answer) for trigger, answer in self.pairs if seen.calls[call].tool in trigger]
+        return any(gaps.can_follow(call) and (limit is None or gaps.can_begin_by(limit)) for gaps in answers)
+
+    def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
+        """The last answer comes after it, or it before that; or there is one more."""
+        for call, answer in blamed(judged, seen, self.pairs, 0):
+            key = values_of(call, 0, self.same, seen).key
+            good = [j for j in seen.successes(answer) if values_of(j, 1, self.same, seen).key == key]
+            places = dict.fromkeys((call + 1, len(seen.calls)))
+            for j in [j for j in good if j != call][-1:]:
+                yield from (Move(j, place) for place in places)
+                yield Move(call, j)
+            arguments = equal_arguments(call, self.same, 0, seen)
+            for place in places:
+                yield from call_of(answer, place, seen, arguments)
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         most = None if self.within is None else self.within / MINUTE
@@ -92,34 +101,20 @@ class Response:
     def flaws(self) -> tuple[str, ...]:
         return ()
 
-    def _expired(self, trigger: int, seen: Evidence) -> bool:
-        """Has the time for an answer run out, as later calls of the open run show?"""
-        if self.within is None:
-            return False
-        limit = self._limit(trigger, seen)
-        return any(edges_of(start)[0] > limit for start in seen.times.starts.values())
-
-    def _limit(self, trigger: int, seen: Evidence) -> int:
-        """The last instant at which an answer may have come in time."""
+    def _limit(self, seen: Evidence, trigger: int) -> int | None:
+        """The last instant at which an answer may have come in time; None = any is."""
         times: Times = seen.times
-        return edges_of(times.later(times.end(trigger), self.within or 0))[1]
+        return None if self.within is None else edges_of(times.later(times.end(trigger), self.within))[1]
 
     def _duties(self, trigger: Tools, answer: Tools, seen: Evidence) -> Iterator[Compared]:
-        answers: dict[Any, list[int]] = {}
-        for j in seen.successes(answer):
-            answers.setdefault(values_of(j, 1, self.same, seen), []).append(j)
-        for calls in answers.values():
-            calls.sort(key=lambda j: edges_of(seen.times.start(j))[0])
-        bare = answers.pop(None, [])
+        def pool(calls: Sequence[int]) -> Pool:
+            return Pool(
+                Following(calls, seen).after, some_starts_after(calls, self.within, seen), bool(calls)
+            )
+
+        pools = Pools(Alike(seen.successes(answer), 1, self.same, seen), pool)
         limit = "" if self.within is None else f" within {duration_in_words(self.within)}"
-        for i in besides(seen.successes(trigger), trigger, answer, seen):
+        for i in owned(besides(seen.successes(trigger), trigger, answer, seen), seen):
             values = values_of(i, 0, self.same, seen)
-            options = followers(answers.get(values, ()), seen, i)
-            more = followers(bare, seen, i)
             said = f"{trigger.phrase} (call {i}) was not followed by {answer.phrase}{limit}."
-            duty = Duty(i, SomeStartsAfter(i, options, self.within), said)
-            if values is None:
-                yield Compared(duty, None, ((i, 0),))
-            else:
-                wider = SomeStartsAfter(i, (*options, *more), self.within)
-                yield Compared(duty, Duty(i, wider, said) if more else duty, tuple((j, 1) for j in more))
+            yield pools.compared(i, 0, values, SomeStartsAfter, (self.within,), said)

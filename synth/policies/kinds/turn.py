@@ -15,8 +15,8 @@ from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.judge.wording import calls_in_words
 from synth.policies.evidence import MISSING, Evidence, key_of
-from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
-from synth.policies.kinds.kind import MUST, Form, Paths, Sentence, Traits
+from synth.policies.kinds.duty import NOT_APPLICABLE, NOT_ITS_OWN, Judged, despite_gaps
+from synth.policies.kinds.kind import MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.names import Names, Tools
 
@@ -41,7 +41,7 @@ class Alone:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=self.what, turns=True)
+        return Traits(subjects=self.what, turns=True, reads=Reads())
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         if not seen.calls:
@@ -50,6 +50,9 @@ class Alone:
         steps = _steps(seen)
         if not watched:
             return NOT_APPLICABLE
+        watched = [i for i in watched if seen.owns(i)]
+        if not watched:
+            return NOT_ITS_OWN
         if any(steps[i] is MISSING for i in watched):
             return Judged("unsupported", (), "The run does not say which calls belong to one model message.")
         sizes = Counter(map(key_of, (step for step in steps if step is not MISSING)))
@@ -67,7 +70,8 @@ class Alone:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=lambda call: False)
 
     def _opens(self, seen: Evidence) -> bool:
-        if any(map(seen.gaps.can_be, self.what)):
+        gaps = seen.gaps.unasked
+        if any(map(gaps.can_be, self.what)):
             return True
         steps = [_steps(seen)[i] for i in seen.order]
         rising = all(isinstance(step, int) for step in steps) and all(a <= b for a, b in pairwise(steps))
@@ -78,7 +82,7 @@ class Alone:
                 (after < 0 or steps[int(after)] <= step)
                 and (before == math.inf or step <= steps[int(before)])
             )
-            for after, before in seen.gaps.places
+            for after, before in gaps.places
             for step in watched
         )
 

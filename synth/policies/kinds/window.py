@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta, tzinfo
 from functools import partial
 from typing import ClassVar
@@ -12,12 +12,13 @@ from synth.formal.constraints import Constraint, EndsBy, StartsFrom, clock, edge
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
+from synth.policies.kinds.candidates import owned
 from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
 from synth.policies.kinds.formulas import InSomeWindow, InWindow
-from synth.policies.kinds.kind import Form, Paths, Relation, Traits
+from synth.policies.kinds.kind import Form, Paths, Reads, Relation, Traits, clauses_of
 from synth.policies.kinds.plans import Slot, slots_of
 from synth.policies.kinds.times import NANOSECONDS, zone_of
-from synth.policies.names import Names, Tools
+from synth.policies.names import Names, Span, Tools
 
 MAX_DAYS = 31
 """Days at either end of a longer interval whose windows are tried: those between add nothing new."""
@@ -28,7 +29,9 @@ def _read(said: Sequence[Constraint], names: Names, same: Paths) -> Window:
     since = {at: outline.earliest[at] for at in outline.since}
     until = {at: outline.latest[at] for at in outline.until}
     limits = ((names.actions[p], since.get(at), until.get(at)) for at, p in enumerate(outline.actions))
-    return Window(tuple(limits))
+    own = [{c.span for c in said if phrase in c.actions} for phrase in outline.actions]
+    clauses = tuple(spans.pop() if len(spans) == 1 else None for spans in own)
+    return Window(tuple(limits), clauses if clauses_of(said) else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class Window:
     forms: ClassVar[tuple[Form, ...]] = (Relation((EndsBy, StartsFrom), _read),)
     limits: tuple[tuple[Tools, int | None, int | None], ...]
     """(action, not before, ended by) each; minutes after midnight. The first later: over midnight."""
+    clauses: tuple[Span | None, ...] = field(default=(), compare=False)
+    """The words of each limit, where they are not the whole sentence; None where two clauses make it."""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -46,14 +51,27 @@ class Window:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=self.tools)
+        return Traits(subjects=self.tools, reads=Reads())
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         if not any(seen.attempts(tools) for tools, _, _ in self.limits):
             return NOT_APPLICABLE
         if not seen.has_times:
             return NO_TIMES
-        return judge_duties([d for limit in self.limits for d in self._duties(*limit, seen)], seen, rules)
+        day = seen.by_the_time_of_day()
+        duties = [d for limit in self.limits for d in self._duties(*limit, day)]
+        return self._with_clauses(judge_duties(duties, day, rules), seen)
+
+    def _with_clauses(self, judged: Judged, seen: Evidence) -> Judged:
+        return replace(
+            judged,
+            clauses=tuple(
+                (call, clause)
+                for call in judged.violations
+                for (tools, _, _), clause in zip(self.limits, self.clauses, strict=False)
+                if seen.calls[call].tool in tools
+            ),
+        )
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=lambda call: False)
@@ -73,7 +91,7 @@ class Window:
 
     def _duties(self, tools: Tools, since: int | None, until: int | None, seen: Evidence) -> Iterator[Duty]:
         zone = zone_of(seen.timezone)
-        for i in seen.attempts(tools):
+        for i in owned(seen.attempts(tools), seen):
             start, latest = (edge // seen.times.scale for edge in edges_of(seen.times.start(i)))
             kept: InWindow | InSomeWindow = (
                 InWindow(i, *_window_around(start, since, until, zone))

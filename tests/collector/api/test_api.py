@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from collector.api.views import encode_cursor
-from tests.support.traces import JSON, Client, agent_request, agent_spans, case_json, new_id, request
+from tests.support.traces import JSON, MS, Client, agent_request, agent_spans, case_json, new_id, request
 
 
 def error(answer: object) -> tuple[int, dict[str, object]]:
@@ -223,7 +223,7 @@ def test_check_of_an_unknown_case_is_bad_input(shared: Client) -> None:
 
 def test_health_readiness_and_metrics(shared: Client) -> None:
     shared.send(agent_request(new_id(), ["search"]))
-    assert shared.http.get("/healthz").json() == {"status": "ok"}
+    assert shared.http.get("/healthz").json() == {"status": "ok", "service": "pdoctor"}
     assert shared.http.get("/readyz").json() == {"status": "ready", "problems": []}
     lines = shared.http.get("/metrics").text.splitlines()
     values = dict(line.split(" ", 1) for line in lines if not line.startswith("#"))
@@ -239,3 +239,22 @@ def test_every_route_is_described(shared: Client) -> None:
         "/api/v1/check",
         "/metrics",
     } <= described
+
+
+def test_the_time_axis_has_no_place_for_a_call_of_which_no_clock_tells(fresh: Client) -> None:
+    run = new_id()
+    spans = agent_spans(run, ["verify", "pay", "refund"])
+    for span in spans[:-1]:
+        span["at"].pop("pdoctor.turn.index", None)
+        span["at"].pop("pdoctor.step.index")
+    spans[1]["end"] = spans[1]["start"] - 5 * MS
+    fresh.send(request(*spans).SerializeToString())
+    shown = fresh.judged(run)["calls"]
+    assert [(call["name"], call["start"] is None, call["end"] is None) for call in shown] == [
+        ("verify", False, False), ("refund", False, False), ("pay", True, True),
+    ]  # fmt: skip
+    assert not [call for call in shown if "start_ns" in call and call["start"] is None]
+    page = fresh.http.get(f"/runs/{run}").text
+    assert "<span>25 ms</span>" in page
+    assert " min" not in page
+    assert page.count('class="bar') == 2

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
 
-from collector.access import Gate, new_key
+from collector.access import Gate, expiry, new_key
 from collector.errors import BadStore, Forbidden, Unauthorized
 from collector.server import running
 from collector.store import open_store
@@ -90,6 +91,59 @@ def test_a_revoked_key_stops_working_at_once_and_the_collector_stays_closed(fres
     own = root.split("_")[1]
     assert fresh.http.delete(f"/api/v1/keys/{own}", headers=bearer(root)).status_code == 200
     assert fresh.http.get("/api/v1/runs").status_code == 401
+
+
+def test_admins_of_the_default_project_list_and_revoke_the_keys_of_all(fresh: Client) -> None:
+    root = make(fresh, "root", "admin")
+    leaked = make(fresh, "leaked", "admin", token=root, project="shop")
+    leaked_id, root_id = leaked.split("_")[1], root.split("_")[1]
+
+    def seen(token: str) -> set[tuple[str, str]]:
+        items = fresh.http.get("/api/v1/keys", headers=bearer(token)).json()["items"]
+        return {(item["id"], item["project"]) for item in items}
+
+    assert seen(root) == {(root_id, "default"), (leaked_id, "shop")}
+    assert seen(leaked) == {(leaked_id, "shop")}
+    assert fresh.http.delete(f"/api/v1/keys/{root_id}", headers=bearer(leaked)).status_code == 404
+    assert fresh.http.delete(f"/api/v1/keys/{leaked_id}", headers=bearer(root)).status_code == 200
+    assert fresh.http.get("/api/v1/keys", headers=bearer(leaked)).status_code == 401
+
+
+def test_a_key_that_expired_is_told_so_and_others_go_on(fresh: Client, tmp_path: Path) -> None:
+    """Both `expires` of a request and the check against a clock that goes on by itself."""
+    root = make(fresh, "root", "admin")
+    made = make(fresh, "short", "read", token=root, expires="12h")
+    listed = fresh.http.get("/api/v1/keys", headers=bearer(root)).json()["items"]
+    assert [item["expires"] is None for item in listed] == [True, False]
+    now = time.time()
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    gate = Gate(store, wall=lambda: now)
+    assert gate.grant(made, "read").actor == made.split("_")[1]
+    now += 12 * 3600 + 60
+    with pytest.raises(Unauthorized, match="expired at 20"):
+        gate.grant(made, "read")
+    assert gate.grant(root, "read").actor == root.split("_")[1]
+    store.close()
+    projects = fresh.http.get("/api/v1/projects", headers=bearer(root)).json()["items"]
+    assert projects[0]["keys"] == 2
+
+
+@pytest.mark.parametrize("wrong", ["soon", "2001-01-01", 5, "0d"])
+def test_an_expiry_that_is_none_is_refused(fresh: Client, wrong: object) -> None:
+    root = make(fresh, "root", "admin")
+    body = {"name": "x", "scopes": ["read"], "expires": wrong}
+    assert fresh.http.post("/api/v1/keys", json=body, headers=bearer(root)).status_code == 400
+
+
+def test_the_first_key_may_not_expire(fresh: Client) -> None:
+    body = {"name": "root", "scopes": ["admin"], "expires": "90d"}
+    assert fresh.http.post("/api/v1/keys", json=body).status_code == 400
+
+
+def test_an_expiry_is_a_span_or_an_instant() -> None:
+    assert expiry("12h", 0) == 12 * 3600
+    assert expiry("2w", 100) == 100 + 14 * 86400
+    assert expiry("1970-01-02", 0) == expiry("1970-01-02T01:00:00+01:00", 0) == 86400
 
 
 def test_the_secret_is_shown_once_and_stored_nowhere(fresh: Client, tmp_path: Path) -> None:

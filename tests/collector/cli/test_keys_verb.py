@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from collector.access import Gate
-from collector.cli.keys import command
+from collector.cli.keys import command, state
 from collector.errors import Unauthorized
 from collector.store import open_store
 
@@ -51,3 +51,19 @@ def test_keys_are_listed_without_secrets_and_revoked_for_good(tmp_path: Path) ->
     for arguments in (["revoke", key_id, *at], ["list", *at, "--project", "none"]):
         refused = run(command, arguments)
         assert (refused.exit_code, "there is no" in refused.stderr) == (2, True)
+
+
+def test_a_key_that_expires_says_when(tmp_path: Path) -> None:
+    at = ["--store", f"sqlite:///{tmp_path / 'runs.db'}"]
+    run = CliRunner().invoke
+    run(command, ["create", *at, "--expires", "2999-01-31"])
+    run(command, ["create", *at])
+    lines = run(command, ["list", *at]).output.splitlines()
+    assert sum("expires 2999-01-31T00:00+00:00" in line for line in lines) == 1
+    row = {"revoked": None, "expires": 86400.0}
+    assert [state(row, now) for now in (0, 90_000)] == [
+        "expires 1970-01-02T00:00+00:00",
+        "expired 1970-01-02T00:00+00:00",
+    ]
+    wrong = run(command, ["create", *at, "--expires", "soon"])
+    assert (wrong.exit_code, "is no expiry" in wrong.stderr) == (2, True)

@@ -45,6 +45,7 @@ def test_a_changed_policy_re_judges_stored_runs_and_keeps_the_history(fresh: Cli
     assert (code, said["runs"]) == (1, 2)
     assert said["changed"] == [{"run_id": run, "before": "pass", "after": "fail"}]
     assert said["outcomes"] == {"fail": 1, "unbound": 1}
+    assert said["broken"] == {run: fresh.run(run)["policies"]}
     history = fresh.run(run)["history"]
     assert [entry["outcome"] for entry in history][-2:] == ["pass", "fail"]
     lengths = [len(fresh.run(one)["history"]) for one in (run, other)]
@@ -74,6 +75,7 @@ def test_a_store_without_a_collector_is_re_judged_by_new_files(tmp_path: Path) -
     code, said = recheck("--store", store, "--cases", str(cases), "--policies", str(policies))
     assert (code, said["runs"]) == (1, 1)
     assert said["changed"] == [{"run_id": run, "before": None, "after": "fail"}]
+    assert said["broken"] == {run: []}
     with running(settings(tmp_path)) as url, Client(url) as client:
         found = client.run(run)
     assert (found["case_id"], [r["policy"] for r in found["policies"]]) == ("later", ["order"])
@@ -101,3 +103,20 @@ def test_the_table_names_what_changed(fresh: Client) -> None:
     said = CliRunner().invoke(command, ["--collector", fresh.url]).output
     assert "1 runs judged again, 1 changed" in said
     assert f"{run}  pass    fail" in said
+    assert said.endswith(
+        f"\n{run}\n"
+        "  - [order] book (call 0) needs an earlier success of search.\n"
+        "    rule: “search must happen before book” (shop, version 2)\n"
+        "    would have worked: search (call 1, moved), book (call 0)\n"
+    )
+
+
+def test_a_store_without_a_collector_tells_the_rules_that_are_broken_now(tmp_path: Path) -> None:
+    with running(settings(tmp_path)) as url, Client(url) as client:
+        run = send(client, "book")
+    policies = tmp_path / "shop.yaml"
+    policies.write_text(BROKEN)
+    store = f"sqlite:///{tmp_path / 'store.db'}"
+    _, said = recheck("--store", store, "--policies", str(policies))
+    (broken,) = said["broken"][run]
+    assert (broken["sentence"], broken["version"]) == ("search must happen before book.", 1)

@@ -143,3 +143,41 @@ def test_what_lint_has_never_seen_is_a_warning(runs: list[str], policies: str) -
     assert result.exit_code == 0
     assert "3 policies, no contradiction" in result.stdout
     assert result.stdout.count(": never_seen: ") == 2
+
+
+PROVENANCE = """
+actions: {search: search, book: book}
+policies:
+  - {id: anywhere, provenance: {calls: book, argument: id, from: search}}
+  - {id: placed, provenance: {calls: book, argument: id, from: search, in: 'flights[].id'}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "advised"),
+    [
+        ("F1", True),
+        (7, True),
+        ("12345678", True),
+        (0.5, True),
+        ("F0234", False),
+        (True, False),
+        ("A-12", False),
+    ],
+)
+def test_lint_advises_a_place_for_values_that_stand_anywhere_by_chance(
+    tmp_path: Path, value: object, advised: bool
+) -> None:
+    (tmp_path / "rules.yaml").write_text(PROVENANCE)
+    calls = [{"name": "search"}, {"name": "book", "arguments": {"id": value}}]
+    lines = [
+        {"run_id": "r", "calls": calls[:1]},
+        {"run_id": "s", "calls": calls, "tools": ["search", "book"]},
+    ]
+    (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, [*lines, *lines])))
+    arguments = ["lint", str(tmp_path / "rules.yaml"), "--seen", str(tmp_path / "runs.jsonl")]
+    result = CliRunner().invoke(policies_verb, arguments)
+    assert result.exit_code == 0
+    assert result.stdout.count("by_chance: id = ") == advised
+    if advised:
+        assert f"rules.yaml:4: by_chance: id = {value!r} was seen" in result.stdout

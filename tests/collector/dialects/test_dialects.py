@@ -102,6 +102,7 @@ TOLD: dict[str, Carried] = {
     "openinference_langchain_nested": Carried(),
     "openinference_langchain_plain": Carried(),
     "openinference_langchain_stream": Carried(),
+    "openinference_langgraph_js": Carried(agent=None, tools=False, unknown="answered"),
     "openinference_openai_chat": RAW,
     "openinference_openai_responses": RAW,
     "openinference_openai_stream": RAW,
@@ -462,3 +463,39 @@ def test_a_count_that_is_none_is_passed_over() -> None:
         "a" * 32, "b" * 16, None, "chat", T0, T0, "ok", "", {**said, "gen_ai.usage.output_tokens": "x"}
     )
     assert rebuild("a" * 32, [span]).models == (ModelCall(T0, T0, 3, None),)
+
+
+ENVELOPES = {
+    "python": {"type": "tool", "data": {"content": "no", "status": "error", "tool_call_id": "call_7"}},
+    "javascript": {
+        "output": {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain_core", "messages", "ToolMessage"],
+            "kwargs": {"content": "no", "status": "error", "tool_call_id": "call_7"},
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("language", ENVELOPES)
+def test_a_tool_message_in_the_output_is_unwrapped(language: str) -> None:
+    said = {
+        "openinference.span.kind": "TOOL",
+        "tool.name": "pay",
+        "input.value": "{}",
+        "output.value": json.dumps(ENVELOPES[language]),
+    }
+    span = Span("a" * 32, "b" * 16, None, "pay", T0, T0 + 1, "ok", "", said)
+    call = rebuild("a" * 32, [span]).run.calls[0]
+    assert (call.id, call.result, call.error) == ("call_7", None, "no")
+    fine = {**said, "output.value": said["output.value"].replace('"error"', '"success"')}
+    call = rebuild("a" * 32, [span._replace(attributes=fine)]).run.calls[0]
+    assert (call.id, call.result, call.error) == ("call_7", "no", None)
+
+
+def test_other_objects_are_results_as_they_are() -> None:
+    for output in ({"output": 3}, {"id": ["x", "Thing"], "kwargs": {"content": 1}}, {"kwargs": {}}):
+        said = {"openinference.span.kind": "TOOL", "tool.name": "t", "output.value": json.dumps(output)}
+        span = Span("a" * 32, "b" * 16, None, "t", T0, T0 + 1, "ok", "", said)
+        assert rebuild("a" * 32, [span]).run.calls[0].result == output

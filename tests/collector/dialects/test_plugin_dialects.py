@@ -137,6 +137,22 @@ def test_a_call_of_rubbish_costs_no_call_of_ours(
     assert "dialect rubbish " in caplog.text
 
 
+@pytest.mark.parametrize("rubbish", ["given=('text',)", "given=(Message('user', 7),)", "said=7", ""])
+def test_messages_of_rubbish_cost_only_their_own_model_call(
+    install: Callable[..., Path], caplog: pytest.LogCaptureFixture, rubbish: str
+) -> None:
+    folder = install("rubbish = acme_spans:RUBBISH")
+    source = (
+        "from collector.dialects import Message, SeenModel\n"
+        f"def talk(span): return SeenModel(span, {rubbish}) if 'acme.talk' in span.attributes else None\n"
+        "RUBBISH = Dialect('rubbish', lambda span: None, model=talk)\n"
+    )
+    (folder / "acme_spans.py").write_text(ACME + source)
+    found = rebuilt(acme__talk="x")
+    assert len(found.models) == (0 if rubbish else 1)
+    assert ("dialect rubbish " in caplog.text) == bool(rubbish)
+
+
 def test_theirs_are_asked_before_ours_but_never_about_our_own_tracers_spans(
     install: Callable[..., Path],
 ) -> None:

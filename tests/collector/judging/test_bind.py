@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from collector.cli.runs import command as runs_verb
 from collector.judging.bind import choose, text_key
 from collector.model import Binding, Run
 from collector.server import running
+from synth.language.query import query_text
 from tests.support.traces import (
     Client,
     agent_request,
@@ -123,16 +126,48 @@ def test_a_registered_trace_wins_over_the_name_on_the_spans(own: Client) -> None
     assert (found["case_id"], found["outcome"]) == (registered, "pass")
 
 
-def test_a_query_states_rules_of_its_own(own: Client) -> None:
-    query = "I want to go to Oslo. Search flights must happen before book flight."
-    tools = ["search_flights", "book_flight"]
-    found = send_with_query(own, query, "book_flight", "search_flights", tools=tools)
+STATED = "Search flights must happen before book flight."
+FLIGHTS = ["search_flights", "book_flight"]
+
+
+def judged_by_its_query(client: Client, query: str) -> None:
+    found = send_with_query(client, query, "book_flight", "search_flights", tools=FLIGHTS)
     (result,) = found["policies"]
     assert (result["policy"], result["verdict"], result["violations"]) == ("query/1", "violated", [0])
-    assert (found["outcome"], found["verdict"]) == ("fail", None)
-    kept = send_with_query(own, query, "search_flights", "book_flight", tools=tools)
+    assert (found["outcome"], found["verdict"], found["suggested_rules"]) == ("fail", None, [])
+    kept = send_with_query(client, query, "search_flights", "book_flight", tools=FLIGHTS)
     assert (kept["outcome"], [r["verdict"] for r in kept["policies"]]) == ("pass", ["ok"])
-    assert send_with_query(own, query, "search_flights", tools=tools)["outcome"] is None
+    assert send_with_query(client, query, "search_flights", tools=FLIGHTS)["outcome"] is None
+
+
+def test_a_query_of_our_own_making_is_judged_by_its_rules(own: Client) -> None:
+    judged_by_its_query(own, query_text(STATED, "a traveller", 2))
+
+
+def test_a_rule_in_somebodys_request_is_suggested_and_not_judged(own: Client) -> None:
+    found = send_with_query(own, f"Do not obey this:\n{STATED}", "book_flight", tools=FLIGHTS)
+    assert (found["outcome"], found["policies"], found["suggested_rules"]) == (None, [], [STATED])
+    assert STATED in own.http.get(f"/runs/{found['id']}").text.partition("Suggested rules")[2]
+    shown = CliRunner().invoke(runs_verb, ["show", found["id"], "--collector", own.url])
+    assert f"\nsuggested rule, not judged: {STATED}\n" in shown.output
+    assert shown.exit_code == 0
+    record = {"run_id": "r", "query": STATED, "tools": FLIGHTS, "calls": [{"name": "book_flight"}]}
+    answer = own.post("/check", record).json()
+    assert (answer["policies"], answer["suggested_rules"]) == ([], [STATED])
+
+
+def test_a_run_of_a_case_suggests_nothing(own: Client) -> None:
+    case = case_with("{}", "a < b")
+    own.post("/cases", case)
+    found = send_with_query(own, "Do a must happen before do b.", "do_b", "do_a", case=case["id"])
+    assert (found["outcome"], found["policies"], found["suggested_rules"]) == ("fail", [], [])
+
+
+def test_requests_are_judged_by_their_rules_where_the_operator_says_so(tmp_path: Path) -> None:
+    with running(settings(tmp_path, query_rules="judge")) as url, Client(url) as client:
+        judged_by_its_query(client, f"I want to go to Oslo. {STATED}")
+        record = {"run_id": "r", "query": STATED, "tools": FLIGHTS, "calls": [{"name": "book_flight"}]}
+        assert [one["verdict"] for one in client.post("/check", record).json()["policies"]] == ["violated"]
 
 
 def test_policies_apply_besides_a_case_and_own_rules_do_not(own: Client) -> None:

@@ -35,13 +35,16 @@ def test_a_pushed_policy_judges_the_runs_that_follow(fresh: Client) -> None:
     fresh.send(agent_request(before, ["book", "search"]))
     assert results(fresh, before) == {}
     answer = fresh.http.put("/api/v1/policies/shop", content=ORDER)
-    assert (answer.status_code, answer.json()) == (200, {"name": "shop", "version": 1})
+    assert (answer.status_code, answer.json()) == (200, {"name": "shop", "version": 1, "warnings": []})
     fresh.send(agent_request(after, ["book", "search"]))
     assert results(fresh, after) == {"search-first": ("violated", [0])}
     found = fresh.run(after)
     assert (found["outcome"], found["verdict"]) == ("fail", None)
     (finding,) = fresh.get("/findings", rule="policy:search-first")["items"]
     assert (finding["run_id"], finding["tool"], finding["type"]) == (after, "book", "policy")
+    words = next(result["text"] for result in found["policies"])
+    assert (finding["text"], finding["file"], finding["version"]) == (words, "shop", 1)
+    assert words
     assert [item["id"] for item in fresh.get("/runs", policy="search-first")["items"]] == [after]
 
 
@@ -214,3 +217,99 @@ def test_the_record_of_a_run_says_where_calls_are_missing(fresh: Client) -> None
         {"problem": hole, "after": 0, "before": 1, "calls": 1},
         {"problem": tail, "after": 1, "calls": 1},
     ]
+
+
+TWO_CLAUSES = """\
+actions:
+  search: search
+  book: book
+  pay: pay
+policies:
+  - id: order
+    text: Search, book, pay.
+    rule: Search must happen before book, and book must happen before pay.
+"""
+
+
+def rule_of(result: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(result[name] for name in ("text", "file", "version", "sentence", "span"))
+
+
+def put(client: Client, name: str, text: str) -> None:
+    assert client.post("/policies", {"name": name, "text": text}).status_code == 201
+
+
+def test_a_result_carries_the_rule_of_the_version_that_it_was_judged_by(fresh: Client) -> None:
+    put(fresh, "shop", TWO_CLAUSES)
+    run = new_id()
+    fresh.send(agent_request(run, ["search", "pay"]))
+    (result,) = fresh.judged(run)["policies"]
+    sentence = "Search must happen before book, and book must happen before pay."
+    assert rule_of(result) == ("Search, book, pay.", "shop", 1, sentence, [36, 63])
+    put(fresh, "shop", TWO_CLAUSES.replace("Search, book, pay.", "Other words."))
+    found = fresh.run(run)
+    assert rule_of(found["policies"][0]) == rule_of(result)
+    assert found["history"][-1]["policies"] == found["policies"] == found["verdicts"]
+
+
+def test_a_new_version_is_news_where_the_rule_has_other_words(fresh: Client) -> None:
+    put(fresh, "shop", TWO_CLAUSES)
+    run = new_id()
+    fresh.send(agent_request(run, ["search", "pay"]))
+    fresh.judged(run)
+    versions = []
+    for text in (f"# a comment\n{TWO_CLAUSES}", TWO_CLAUSES.replace("Search, book, pay.", "Other words.")):
+        put(fresh, "shop", text)
+        assert fresh.post("/recheck", {}).json() == {"runs": 1}
+        versions.append([entry["policies"][0]["version"] for entry in fresh.judged(run)["history"]])
+    assert versions == [[1], [1, 3]]
+
+
+def stored_bodies(folder: Path, change: str | None = None) -> list[str]:
+    """The conclusions in a store, after a change of theirs in SQL."""
+    connection = sqlite3.connect(folder / "store.db")
+    with connection:
+        if change:
+            connection.execute(f"UPDATE verdicts SET body = {change}")
+        found = [body for (body,) in connection.execute("SELECT body FROM verdicts")]
+    connection.close()
+    return found
+
+
+def test_the_words_of_a_rule_are_stored_once_with_its_file(tmp_path: Path) -> None:
+    run = new_id()
+    with running(settings(tmp_path)) as url, Client(url) as client:
+        put(client, "one", ORDER)
+        put(client, "two", ORDER)
+        client.send(agent_request(run, ["book"]))
+        found = client.judged(run)["policies"]
+    assert [rule_of(result)[:4] for result in found] == [
+        ("Search before you book.", name, 1, "Search must happen before book.") for name in ("one", "two")
+    ]
+    (body,) = stored_bodies(tmp_path)
+    assert "Search before" not in body
+    assert "must happen" not in body
+
+
+def test_results_from_before_they_had_words_and_of_lost_kinds_are_shown_without(tmp_path: Path) -> None:
+    run, query = new_id(), "Search must happen before book."
+    with running(settings(tmp_path, query_rules="judge")) as url, Client(url) as client:
+        put(client, "shop", ORDER)
+        client.send(agent_request(run, ["book"], query=query, tools=["search", "book"]))
+        client.judged(run)
+    fields = ", ".join(f"'$.policies[0].{name}'" for name in ("file", "version", "span"))
+    stored_bodies(tmp_path, f"json_remove(body, {fields})")
+    with running(settings(tmp_path, checkers=0)) as url, Client(url) as client:
+        old, stated = client.run(run)["policies"]
+        assert (old["verdict"], rule_of(old)) == ("violated", (None,) * 5)
+        assert rule_of(stated) == (query, None, None, query, [0, 30])
+    stored_bodies(tmp_path, "json_set(body, '$.policies[0].file', 'shop', '$.policies[0].version', 7)")
+    with running(settings(tmp_path, checkers=0)) as url, Client(url) as client:
+        assert rule_of(client.run(run)["policies"][0]) == (None, "shop", 7, None, None)
+
+
+def test_a_text_that_comes_with_a_request_is_of_no_file(shared: Client) -> None:
+    record = {"run_id": "r", "calls": [{"name": "book"}]}
+    answer = shared.post("/check", {"run": record, "policies": ORDER}).json()
+    (result,) = answer["policies"]
+    assert rule_of(result)[1:] == (None, None, "Search must happen before book.", [0, 30])

@@ -15,7 +15,7 @@ from collector.errors import BadRequest
 from collector.notify import webhooks
 from collector.server import running
 from collector.settings import Settings
-from collector.store import open_store, retention
+from collector.store import open_store, projects, retention
 from tests.support.hooks import receiver
 from tests.support.traces import Client, agent_request, case_json, new_id, settings, until
 
@@ -54,6 +54,25 @@ def test_a_failed_run_is_told_once_signed_and_again_until_it_is_taken(tmp_path: 
             if delivery["status"] == "delivered":
                 break
         assert (delivery["status"], delivery["attempts"]) == ("delivered", failures + 1)
+
+
+def test_a_broken_policy_is_told_with_its_words(tmp_path: Path) -> None:
+    sentence = "Search must happen before book."
+    text = f"actions: {{search: s, book: b}}\npolicies: [{{id: p, text: First search., rule: {sentence}}}]\n"
+    with receiver() as at, running(settings(tmp_path, **LOCAL)) as url, Client(url) as client:
+        client.post("/webhooks", {"url": at.url})
+        client.post("/policies", {"name": "shop", "text": text})
+        client.send(agent_request(new_id(), ["b"]))
+        for _ in until(15):
+            if at.got:
+                break
+    ((_, body),) = at.got
+    (finding,) = json.loads(body)["findings"]
+    said = {name: finding[name] for name in ("rule", "text", "file", "version", "sentence", "span")}
+    assert said == {
+        "rule": "policy:p", "text": "First search.", "file": "shop", "version": 1,
+        "sentence": sentence, "span": [0, 30],
+    }  # fmt: skip
 
 
 def test_a_passing_run_and_a_dropped_webhook_are_silent(tmp_path: Path) -> None:
@@ -131,7 +150,7 @@ def test_without_a_retention_nothing_is_ever_deleted(tmp_path: Path) -> None:
             schema.runs.insert(), [{"project": 1, "key": "k", "first_seen": 0, "last_seen": 0, "version": 1}]
         )
     assert retention.prune(store, now=1e12) == 0
-    retention.set_days(store, 1, 30)
+    projects.change(store, 1, {"retention_days": 30})
     assert retention.prune(store, now=29 * 86_400) == 0
     assert retention.prune(store, now=31 * 86_400) == 1
     store.close()

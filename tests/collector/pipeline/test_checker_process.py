@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import threading
@@ -12,36 +13,46 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from collector.errors import Unstorable
+from collector.errors import Overloaded, Unstorable
 from collector.model import Batch, Segment
 from collector.otlp.errors import refused
 from collector.otlp.segments import from_protobuf, without
+from collector.pipeline import supervisor as supervisor_module
+from collector.pipeline import writer as writer_module
 from collector.pipeline.board import Board
 from collector.pipeline.checker import Checker
-from collector.pipeline.supervisor import Supervisor
+from collector.pipeline.supervisor import Stillness, Supervisor
 from collector.pipeline.writer import Writer
 from collector.settings import Limits, Settings
 from collector.store import Store, open_store, schema
+from collector.store.catalog import put_policy
 from collector.store.ingest import KnownKeys, put
-from tests.support.traces import agent_request, new_id
+from tests.support.outside_policies import HANGING, MODULE, for_children, installed
+from tests.support.traces import agent_request, eventually, new_id
 
 
 def test_the_board_tells_what_is_judged_and_since_when() -> None:
     parent = Board()
     checker = Board(os.dup(parent.descriptor))
-    assert parent.read() == (0, None)
+    assert parent.read() == (0, None, "away", 0.0)
     before = time.monotonic()
     checker.begin("run-1")
     checker.begin("run-2")
-    begun, busy = parent.read()
+    begun, busy, state, beat = parent.read()
     assert begun == 2
     assert busy is not None
     assert busy[0] == "run-2"
-    assert before <= busy[1] <= time.monotonic()
+    assert before <= busy[1] == beat <= time.monotonic()
+    assert state == "busy"
+    checker.away(True)
+    assert parent.read()[:3] == (2, None, "away")
+    checker.away(False)
+    assert parent.read().busy is not None
     checker.idle()
-    assert parent.read() == (2, None)
+    assert parent.read()[:3] == (2, None, "idle")
+    assert parent.read().beat >= beat
     parent.clear()
-    assert parent.read() == (0, None)
+    assert parent.read() == (0, None, "away", 0.0)
     checker.close()
     parent.close()
 
@@ -65,6 +76,56 @@ def test_a_checker_that_hangs_is_killed_and_the_next_one_judges_the_rest(tmp_pat
         until(lambda: unjudged(store) == 0)
         assert supervisor.alive
         assert supervisor.judged >= runs
+    finally:
+        supervisor.close()
+        store.close()
+
+
+@pytest.mark.slow
+def test_a_checker_that_hangs_while_it_has_nothing_to_do_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor_module, "SILENT_SECONDS", 2.0)
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    store = open_store(url)
+    supervisor = Supervisor(store, Settings(store_url=url, z3_check="off", z3_check_policies="off"))
+    try:
+        until(lambda: supervisor._board.read().state == "idle", pause=0.01)
+        assert supervisor._process is not None
+        os.kill(supervisor._process.pid, signal.SIGSTOP)
+        until(lambda: supervisor.silence > 0.5)
+        until(lambda: supervisor.restarts == 1)
+        fill(store, 3)
+        until(lambda: unjudged(store) == 0)
+    finally:
+        supervisor.close()
+        store.close()
+
+
+def test_only_time_that_was_seen_to_pass_counts() -> None:
+    """A machine that slept for an hour has not waited for its checker for an hour."""
+    still = Stillness(100.0)
+    assert still.look(1.0, 100.5) == 0.0
+    assert still.look(1.0, 101.0) == 0.5
+    assert still.look(1.0, 4000.0) == 1.5
+    assert still.look(2.0, 4000.5) == 0.0
+
+
+@pytest.mark.heavy
+def test_waiting_for_the_database_is_no_fault_of_a_run(tmp_path: Path) -> None:
+    """Another program holds the lock of the file for longer than judging may take."""
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    store = open_store(url)
+    fill(store, 3)
+    known = Settings(store_url=url, check_seconds=1.0, z3_check="off", z3_check_policies="off")
+    with store.write():
+        supervisor = Supervisor(store, known)
+        until(lambda: supervisor._ready.is_set())
+        time.sleep(2.5)
+        assert supervisor.restarts == 0
+    try:
+        until(lambda: unjudged(store) == 0)
+        assert supervisor.restarts == 0
     finally:
         supervisor.close()
         store.close()
@@ -160,5 +221,128 @@ def test_a_batch_that_cannot_be_stored_is_refused_alone_and_for_good(tmp_path: P
     store.close()
 
 
+def test_a_sender_does_not_wait_longer_than_said_and_what_it_gave_up_is_not_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first batch is being stored when the database hangs, the second waits behind it."""
+    monkeypatch.setattr(writer_module, "ANSWER_SECONDS", 0.05)
+    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+    writer = Writer(store, queue_bytes=1_000_000, open_check=0)
+    ends: list[Overloaded] = []
+
+    async def send(key: str) -> None:
+        try:
+            await writer.store(1, batch(key))
+        except Overloaded as failure:
+            ends.append(failure)
+
+    async def both() -> None:
+        first = asyncio.create_task(send(keys[0]))
+        while not writer.queued_bytes or writer._queue:
+            await asyncio.sleep(0.001)
+        await asyncio.gather(first, send(keys[1]))
+
+    keys = [new_id(), new_id()]
+    with store.write():
+        asyncio.run(both())
+    writer.close()
+    assert [(end.status, end.retry_after) for end in ends] == [(503, 5), (503, 5)]
+    with store.read() as connection:
+        assert list(connection.scalars(select(schema.runs.c.key))) == keys[:1]
+    store.close()
+
+
 def batch(key: str) -> Batch:
     return from_protobuf(agent_request(key, ["a"]), Limits())
+
+
+@pytest.mark.heavy
+@pytest.mark.slow
+def test_a_policy_that_stops_the_checker_is_undecided_and_the_others_keep_their_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    store = open_store(url)
+    monkeypatch.setenv("PYTHONPATH", for_children(tmp_path))
+    text = "actions: {B: b}\npolicies:\n  - {id: hangs, hangs: a}\n  - {id: after, pairs: a}\n"
+    text += "  - {id: never, rule: B must never happen.}\n"
+    with installed(tmp_path, HANGING) as put:
+        put(f"pairs = {MODULE}:Pairs", f"hangs = {MODULE}:Hangs")
+        judge_one_run(store, url, text)
+    store.close()
+
+
+def judge_one_run(store: Store, url: str, text: str) -> None:
+    put_policy(store, 1, "file.yaml", text, now=time.time())
+    fill(store, 1)
+    settings = Settings(store_url=url, check_seconds=4.0, z3_check="off", z3_check_policies="off")
+    supervisor = Supervisor(store, settings)
+    try:
+        until(lambda: unjudged(store) == 0)
+        assert supervisor.restarts == 1
+        with store.read() as connection:
+            rows = connection.execute(select(schema.policy_results.c.policy, schema.policy_results.c.verdict))
+            assert {row.policy: row.verdict for row in rows} == {
+                "hangs": "undecided",
+                "never": "violated",
+                "after": "violated",
+            }
+    finally:
+        supervisor.close()
+
+
+def test_the_board_tells_the_policy_until_the_next_run_begins() -> None:
+    board = Board()
+    board.begin("run-1")
+    board.at("a policy")
+    assert board.read()[1] is not None
+    assert board.read()[1][2] == "a policy"  # type: ignore[index]
+    board.begin("run-2")
+    assert board.read()[1][::2] == ("run-2", "")  # type: ignore[index]
+    board.close()
+
+
+def test_a_run_whose_policies_stopped_three_checkers_keeps_what_was_judged_before_them(
+    tmp_path: Path,
+) -> None:
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    store = open_store(url)
+    rules = ("B must never happen.", "A must happen before B.", "A must be followed by B.")
+    lines = "".join(f"  - {{id: P{k}, rule: {said!r}}}\n" for k, said in enumerate(rules))
+    put_policy(store, 1, "file.yaml", f"actions: {{A: a, B: b}}\npolicies:\n{lines}", now=time.time())
+    fill(store, 1)
+    with store.read() as connection:
+        key = connection.scalar(select(schema.runs.c.key))
+    board = Board()
+    settings = Settings(store_url=url, z3_check="off", z3_check_policies="off")
+    checker = Checker(store, settings, "w", board, {key: ["P1", "gone", "P1"]})
+    checker.round(time.time())
+    with store.read() as connection:
+        rows = connection.execute(select(schema.policy_results.c.policy, schema.policy_results.c.verdict))
+        assert {row.policy: row.verdict for row in rows} == {
+            "P0": "violated",
+            "P1": "undecided",
+            "P2": "undecided",
+        }
+    store.close()
+    board.close()
+
+
+def test_a_checker_has_the_memory_that_its_setting_says(tmp_path: Path) -> None:
+    settings = Settings(store_url=f"sqlite:///{tmp_path / 'store.db'}", checker_mib=321)
+    store = open_store(settings.store_url)
+    supervisor = Supervisor(store, settings)
+    try:
+        eventually(lambda: supervisor.healthy and data_limit(supervisor) == 321 * 2**20)
+    finally:
+        supervisor.close()
+        store.close()
+
+
+def data_limit(supervisor: Supervisor) -> int:
+    """Bytes of memory that the checker may have."""
+    assert supervisor._process is not None
+    limits = Path(f"/proc/{supervisor._process.pid}/limits").read_text().splitlines()
+    (row,) = (line for line in limits if line.startswith("Max data size"))
+    said = row.split()[3]
+    return 0 if said == "unlimited" else int(said)

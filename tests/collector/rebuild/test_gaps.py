@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from collector.dialects.genai import read_call
 from collector.dialects.names import SCOPE_NAME
 from collector.judging.bind import Arrival, bound_run, ending
 from collector.model import LAST_NS, Run, Span, Unseen
 from collector.rebuild import rebuild
+from collector.rebuild.places import in_order
 from collector.settings import Settings
 from tests.support.traces import MS, T0
 
@@ -148,3 +151,67 @@ def test_in_another_vocabulary_too() -> None:
     assert (first.finished, second.finished) == (False, True)
     assert second.end is not None
     assert second.end[1] == LAST_NS
+
+
+def test_a_span_that_ends_before_it_begins_says_that_a_call_ended_and_not_when() -> None:
+    back = span(1, end_ns=T0 - 5 * MS)
+    theirs = span(1, THEIRS, end_ns=T0 - 5 * MS)
+    run = settled(theirs, root(None, THEIRS))
+    assert [(call.start, call.end, call.finished) for call in run.calls] == [
+        ((0, LAST_NS), (0, LAST_NS), True)
+    ]
+    run = settled(span(0), back, span(2), root(3))
+    first, untold, last = run.calls
+    assert first.start is not None
+    assert last.start is not None
+    assert (untold.tool, untold.start) == ("t1", (first.start[0], last.start[1]))
+    assert (untold.end, untold.finished) == ((first.start[0], LAST_NS), True)
+    assert run.problems == ()
+
+
+def test_a_call_of_which_nothing_tells_when_it_was_comes_last() -> None:
+    theirs = span(1, THEIRS, end_ns=T0 - 5 * MS)
+    run = settled(theirs, span(2, THEIRS), span(3, THEIRS), root(None, THEIRS))
+    assert [call.tool for call in run.calls] == ["t2", "t3", "t1"]
+    own = settled(span(0, end_ns=T0 - 5 * MS), span(1), root(2)).calls
+    assert [call.tool for call in own] == ["t0", "t1"]
+    assert own[1].start is not None
+    assert own[0].start == (0, own[1].start[1])
+
+
+def test_numbers_place_a_call_among_those_of_its_own_run_id_only() -> None:
+    def part(number: int, run: str, **more: Any) -> Span:
+        one = span(number, **more)
+        return one._replace(attributes={**one.attributes, "pdoctor.run.id": run}, span_id=f"{run}{number}")
+
+    untold = part(1, "b", end_ns=T0 - 5 * MS)
+    read = [found for one in (part(0, "a"), untold, part(2, "a"), part(2, "b")) if (found := read_call(one))]
+    placed = {seen.span.span_id: seen.call.start for seen in in_order(read)}
+    last = placed["b2"]
+    assert last is not None
+    assert placed["b1"] == (0, last[1])
+
+
+def test_messages_say_between_which_others_a_call_without_instants_was_made() -> None:
+    def said(*parts: dict[str, str]) -> str:
+        return json.dumps([{"role": "x", "parts": list(parts)}])
+
+    def chat(number: int, **attributes: str) -> Span:
+        start = T0 + number * 100 * MS
+        given = {
+            "gen_ai.operation.name": "chat",
+            **{f"gen_ai.{k}.messages": v for k, v in attributes.items()},
+        }
+        return Span(
+            TRACE, f"chat{number}", "root", "chat", start, start + MS, "unset", "", given, scope=THEIRS
+        )
+
+    asked = {"type": "tool_call", "id": "c1", "name": "t1", "arguments": "{}"}
+    given = {"type": "tool_call_response", "id": "c1", "response": "done"}
+    back = span(1, THEIRS, start_ns=T0 + 50 * MS, end_ns=T0 + 40 * MS)
+    top = root(None, THEIRS)
+    run = settled(top, chat(0, output=said(asked)), back, chat(2, input=said(given)))
+    assert [call.start for call in run.calls] == [(T0 + MS, T0 + 200 * MS)]
+    assert [call.end for call in settled(top, chat(0, output=said(asked)), back).calls] == [
+        (T0 + MS, LAST_NS)
+    ]

@@ -21,7 +21,7 @@ from collector.model import Segment
 from collector.otlp.segments import from_protobuf, without
 from collector.server import READY, running
 from collector.settings import Limits
-from collector.store import Store, catalog, events, open_store, retention, schema, webhooks, work
+from collector.store import Store, catalog, events, open_store, projects, retention, schema, webhooks, work
 from collector.store.ingest import KnownKeys, put
 from tests.support.postgresql import Cluster, cluster
 from tests.support.traces import (
@@ -194,7 +194,7 @@ def test_deliveries_and_retention_by_two_at_once_happen_once(postgresql: Cluster
     ids = [delivery.id for share in taken for delivery in share]
     assert len(ids) == len(set(ids)) == 30
     assert webhooks.drop_webhook(store, 1, hook)
-    retention.set_days(store, 1, 1)
+    projects.change(store, 1, {"retention_days": 1})
     with ThreadPoolExecutor(3) as pool:
         pruned = list(pool.map(lambda _: retention.prune(store, now=1e9), range(3)))
     assert sum(pruned) == 30

@@ -12,18 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, inspect, select, text
+from sqlalchemy import select, text
 from sqlalchemy.engine import Connection
 
 from collector.errors import BadStore, Overloaded
 from collector.otlp.segments import from_protobuf, without
 from collector.server import running
 from collector.settings import Limits
-from collector.store import Store, open_store, reads, schema, work
+from collector.store import Store, open_store, reads, schema, stored, work
 from collector.store import ingest as ingest_
-from collector.store.engine import REVISIONS
 from collector.store.ingest import KnownKeys, put
-from collector.store.migrations import upgrade
 from collector.store.prepared import several
 from tests.support.plans import plans_of
 from tests.support.traces import Client, agent_request, agent_spans, new_id, request, settings
@@ -82,34 +80,6 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "store.db").write_bytes(b"not a database at all" * 100)
     with pytest.raises(BadStore, match="cannot open"):
         open_store(url(tmp_path))
-
-
-def test_the_migrations_lead_to_the_schema_of_the_code(tmp_path: Path) -> None:
-    """From the first revision, step by step; compared column by column with a store made at once."""
-    assert REVISIONS[-1] == schema.HEAD
-    made = open_store(url(tmp_path))
-    migrated = create_engine(f"sqlite:///{tmp_path / 'old.db'}")
-    with migrated.connect() as connection:
-        schema.metadata.create_all(connection)
-        connection.commit()
-    upgrade(migrated)
-    assert shape(migrated) == shape(made.engine)
-    with migrated.connect() as connection:
-        assert connection.scalar(text("SELECT version_num FROM alembic_version")) == schema.HEAD
-    migrated.dispose()
-    made.close()
-
-
-def shape(engine: object) -> dict[str, object]:
-    found = inspect(engine)
-    return {
-        table: {
-            "columns": [(c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(table)],  # type: ignore[attr-defined]
-            "indexes": sorted(str(i["name"]) for i in found.get_indexes(table)),  # type: ignore[attr-defined]
-        }
-        for table in found.get_table_names()  # type: ignore[attr-defined]
-        if table != "alembic_version"
-    }
 
 
 def test_every_span_is_stored_once_whatever_the_batches(tmp_path: Path) -> None:
@@ -182,11 +152,11 @@ def test_arrivals_and_checks_look_their_rows_up(tmp_path: Path) -> None:
     def ask(connection: Connection) -> None:
         ingest_.RUN_ROWS.ask(connection, project=1, keys=several(connection, [run]))
         ingest_.SPAN_KEYS.ask(connection, runs=several(connection, [1]))
-        for query in (work.payloads, work.guests, work.hosts, work.span_counts):
+        for query in (stored.payloads, work.guests, work.hosts, stored.weights):
             query(connection, [1])
         work.bindings(connection, [run])
 
-    assert sorts_and_scans(plans(store, ask)) == ["USE TEMP B-TREE FOR ORDER BY"]  # a run's own segments
+    assert sorts_and_scans(plans(store, ask)) == ["USE TEMP B-TREE FOR ORDER BY"] * 2  # a run's own segments
     store.close()
 
 
@@ -242,8 +212,8 @@ from collector.store import engine as engine_module
 
 limits = []
 original = engine_module._engine
-def limited(url, durable):
-    made = original(url, durable)
+def limited(*given):
+    made = original(*given)
     @event.listens_for(made, "connect")
     def _limit(connection, _record):
         limits.append(connection)
@@ -349,11 +319,14 @@ def test_remembered_span_keys_are_bounded_and_forgotten_ones_are_read_again(tmp_
 
 
 def test_a_batch_is_cut_where_its_spans_would_fill_the_memory() -> None:
-    from collector.pipeline.reading import SPANS_AT_ONCE, parts_of
+    from collector.pipeline.reading import BYTES_AT_ONCE, SPANS_AT_ONCE, parts_of
 
     claims = [work.Claim(run, 1, str(run), 1, 0, 0, None, 1, None, None) for run in range(5)]
-    counts = {0: 10, 1: SPANS_AT_ONCE * 3, 2: SPANS_AT_ONCE - 5, 3: 5, 4: 1}
-    assert [[claim.run for claim in part] for part in parts_of(claims, counts)] == [[0], [1], [2, 3], [4]]
+    spans = (10, SPANS_AT_ONCE * 3, SPANS_AT_ONCE - 5, 5, 1)
+    sizes = (10, BYTES_AT_ONCE * 3, BYTES_AT_ONCE - 5, 5, 1)
+    for weights in ([(number, 0) for number in spans], [(1, number) for number in sizes]):
+        parts = parts_of(claims, dict(enumerate(weights)))
+        assert [[claim.run for claim in part] for part in parts] == [[0], [1], [2, 3], [4]]
 
 
 def test_a_second_copy_of_a_span_says_nothing_about_its_run() -> None:
@@ -363,3 +336,17 @@ def test_a_second_copy_of_a_span_says_nothing_about_its_run() -> None:
         request(inner, {**inner, "parent": None}).SerializeToString(), Limits()
     ).segments
     assert (len(segment.keys), segment.has_root) == (1, False)
+
+
+@pytest.mark.both_engines
+def test_what_is_read_through_one_connection_is_of_one_instant(store_url: str) -> None:
+    store = open_store(store_url)
+    first, second = new_id(), new_id()
+    ingest(store, first)
+    with store.read() as connection:
+        before = reads.stats(connection, 1)
+        ingest(store, second)
+        assert reads.stats(connection, 1) == before
+    with store.read() as connection:
+        assert reads.stats(connection, 1)["runs"] == before["runs"] + 1
+    store.close()

@@ -18,6 +18,7 @@ from synth.agents.process import Worker
 from synth.errors import BadInput
 from synth.simulated_model import AIRLINE, SimulatedModel, read_records
 from tests.support.bench_cases import order_case
+from tests.support.provider import Provider, Refusal
 
 CASE = order_case()
 EXPECTED = ["flour_delivery", "dough_kneading", "oven_inspection", "loaf_shaping"]
@@ -111,6 +112,14 @@ def test_what_waits_behind_a_job_that_is_stopped_runs_in_the_next_process(
     assert worker.next_end(1.0).answer["status"] == "timeout"
     assert worker.next_end(60).answer["status"] == "ok"
     assert names(tmp_path / "next") == EXPECTED
+
+
+def test_a_server_that_refuses_says_when_to_come_again(worker: Worker, tmp_path: Path) -> None:
+    with Provider(lambda body: Refusal(400, "No.", {"Retry-After": "7"})) as provider:
+        settings = {"model": "m", "base_url": provider.base_url, "api_key": "key"}
+        job = {"trace_id": "1" * 32, "case_id": CASE.id, "case": CASE.to_json(), "settings": settings}
+        answer = worker.run({**job, "tool_log": str(tmp_path / "log")}, limit=60).answer
+    assert (answer["status"], answer["retry_after"], answer["trouble"]) == ("crash", 7.0, None)
 
 
 def test_out_of_iterations_is_a_timeout(worker: Worker, model: SimulatedModel, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_one_call_gives_the_tables_of_the_paper(tmp_path: Path) -> None:
     assert [picture.name for picture in report.pictures] == ["figure8", "figure9"]
     assert "3 cases per agent and model" in report.note
     limits = next(table for table in report.tables if table.name == "limit-order")
-    assert limits.rows == (("raw-loop", "m", "3"), ("react", "m", "4"))
+    assert limits.rows == (("raw-loop", "m", "3", "0"), ("react", "m", "4", "0"))
 
 
 @draws

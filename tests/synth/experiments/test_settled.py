@@ -11,6 +11,9 @@ def test_waiting_ends_only_with_a_judgement_of_the_run_as_it_ended() -> None:
     assert not settled({**judged, "judged": False}, "timeout")
     assert not settled(judged, "ok")
     assert not settled({**judged, "outcome": "open"}, "timeout")
+    waiting = {**judged, "outcome": "open", "verdict": {"outcome": "pass"}}
+    assert settled(waiting, "timeout")  # a policy waits for later runs of a conversation
+    assert not settled({**waiting, "verdict": {"outcome": "open"}}, "timeout")
 
 
 def test_workers_are_instrumented_only_when_spans_have_somewhere_to_go() -> None:

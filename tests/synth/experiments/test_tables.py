@@ -34,13 +34,13 @@ def test_the_table_of_agents_has_a_full_row_for_each() -> None:
 
 def test_the_overview_sums_queries_times_and_errors() -> None:
     table = overview_table([result("pass", case=CASE), result("fail", "timeout", case=CASE)], "t", "T")
-    assert table.rows == (("raw-loop", "m", "2", "0.00", "0.00", "1.00", "1", "50.0%"),)
+    assert table.rows == (("raw-loop", "m", "2", "0.00", "0.00", "1.00", "1", "50.0%", "0"),)
 
 
 def test_error_types_are_shares_of_the_failures() -> None:
     errors = [result("fail", "order_error")] * 3 + [result("fail", "action_lost")]
-    row = error_table(errors, "t", "T").to_json()["rows"][0]
-    assert (row["errors"], row["order_error"], row["action_lost"], row["timeout"]) == (
+    row = error_table(errors, errors, "t", "T").to_json()["rows"][0]
+    assert (row["failures"], row["order_error"], row["action_lost"], row["timeout"]) == (
         "4",
         "75.0%",
         "25.0%",
@@ -53,9 +53,8 @@ def dissection(cause: str, topic: str = "baker") -> Dissection:
 
 
 def test_causes_are_shares_of_the_dissected() -> None:
-    row = cause_table([dissection("topic"), dissection("topic"), dissection("terminal")], "t", "T").to_json()[
-        "rows"
-    ][0]
+    found = [dissection("topic"), dissection("topic"), dissection("terminal")]
+    (row,) = cause_table(found, (), "t", "T").to_json()["rows"]
     assert (row["dissected"], row["topic"], row["terminal"], row["constraint"]) == (
         "3",
         "66.7%",
@@ -68,10 +67,10 @@ def test_causes_are_shares_of_the_dissected() -> None:
 def test_curves_are_tables_too() -> None:
     curve = Curve("a", "m", (Point(2, Rate(9, 10), 0), Point(3, Rate(1, 10), 2)))
     assert curve_table([curve], "t", "T").rows == (
-        ("a", "m", "2", "10", "90.0%", "60% to 98%", "0"),
-        ("a", "m", "3", "10", "10.0%", "2% to 40%", "2"),
+        ("a", "m", "2", "10", "90.0%", "60% to 98%", "0", "0"),
+        ("a", "m", "3", "10", "10.0%", "2% to 40%", "2", "0"),
     )
-    assert limit_table([curve], "t", "T").rows == (("a", "m", "2"),)
+    assert limit_table([curve], "t", "T").rows == (("a", "m", "2", "0"),)
 
 
 def test_detection_counts_every_judgement() -> None:
@@ -79,7 +78,7 @@ def test_detection_counts_every_judgement() -> None:
     table = detection_table(
         [result("fail", "order_error", fault=fault), result("pass", fault=fault)], "t", "T"
     )
-    assert table.rows == (("m", "2", "2", "1", "1", "0", "0"),)
+    assert table.rows == (("m", "2", "2", "1", "1", "0", "0", "0"),)
 
 
 # ---------------------------------------------------------------- before and after

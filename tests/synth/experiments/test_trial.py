@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-from synth.experiments.trial import Result, Trial, result_from_json
+import json
+from dataclasses import replace
+
+from synth.experiments.trial import Trial, result_from_json
 from tests.support.bench_cases import order_case
-from tests.support.bench_results import result, running, trials
+from tests.support.bench_results import REFUSED, result, running, trials
 
 
 def test_trials_differ_in_agent_model_case_and_repeat() -> None:
@@ -23,6 +26,13 @@ def test_a_result_reads_back_from_json() -> None:
         assert result_from_json(made.to_json()) == made
 
 
-def test_a_run_that_never_arrived_is_undecided() -> None:
-    lost = Result(**{**{name: getattr(result(), name) for name in Result.__slots__}, "run": None})
-    assert (lost.outcome, lost.error_type, lost.verdict) == ("undecided", None, None)
+def test_a_run_that_was_not_judged_at_all_is_undecided() -> None:
+    unjudged = replace(result(), run=None)
+    assert (unjudged.outcome, unjudged.error_type, unjudged.verdict) == ("undecided", None, None)
+
+
+def test_a_run_that_did_not_test_the_agent_is_an_error_whatever_was_found_in_it() -> None:
+    found = result("fail", "act_error", trouble=REFUSED)
+    assert (found.outcome, found.error_type, found.is_void) == ("error", None, True)
+    assert result_from_json(json.loads(json.dumps(found.to_json()))) == found
+    assert found.to_json()["trouble"] == {"kind": "endpoint", "status": 401, "message": REFUSED.message}

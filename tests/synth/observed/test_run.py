@@ -6,6 +6,7 @@ import io
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from synth.errors import BadInput
 from synth.observed.run import MAX_DEPTH, Run, ToolCall, Unseen, read_runs, run_from_json
+from synth.policies import join_runs
 
 texts = st.text(max_size=6)
 json_values = st.recursive(
@@ -50,7 +52,8 @@ def calls(draw: st.DrawFn) -> ToolCall:
         finished=draw(st.booleans()),
         step=draw(st.none() | st.integers(0, 9)),
         with_text=draw(st.none() | st.booleans()),
-        executed=draw(st.booleans()),
+        executed=draw(st.none() | st.booleans()),
+        asked_arguments=draw(st.none() | json_values),
         attempts=draw(st.integers(0, 3)),
         extra=draw(extras),
     )
@@ -84,6 +87,24 @@ def with_gaps(run: Run) -> st.SearchStrategy[Run]:
 @given(runs.flatmap(with_gaps))
 def test_a_run_survives_its_json(run: Run) -> None:
     assert run_from_json(orjson.loads(orjson.dumps(run.to_json()))) == run
+
+
+def test_readers_that_do_not_know_of_possible_calls_take_them_for_calls_that_did_not_run() -> None:
+    said = ToolCall("c", "pay", executed=None, start=(0, 0)).to_json()
+    assert (said["executed"], said["execution"]) == (False, "unknown")
+    assert "finished" not in said
+
+
+def test_a_possible_call_is_a_gap_from_where_it_was_asked_for() -> None:
+    run = Run("r", (ToolCall(None, "verify"), ToolCall(None, "pay", executed=None)))
+    said = "it is not known whether these calls ran: 1 (pay)"
+    assert run.gaps == (Unseen(said, after=1, calls=1, tool="pay"),)
+    assert (run.lost, "unseen" in run.to_json(), run.calls[1].succeeded) == ((), False, False)
+
+
+def test_runs_that_are_joined_have_each_possible_call_once() -> None:
+    run = Run("r", (ToolCall(None, "verify"), ToolCall(None, "pay", executed=None)))
+    assert [gap.after for gap in join_runs([run, run]).gaps] == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -176,6 +197,11 @@ def test_a_call_with_a_start_and_nothing_else_never_finished(
         ),
         ({"run_id": "r", "calls": [{"name": "t", "step": -1}]}, "calls[0].step", "from 0 on"),
         ({"run_id": "r", "calls": [{"name": "t", "executed": 1}]}, "calls[0].executed", "true or false"),
+        (
+            {"run_id": "r", "calls": [{"name": "t", "execution": "maybe"}]},
+            "calls[0].execution",
+            "expected 'unknown', got 'maybe'",
+        ),
         ({"run_id": "r", "calls": [], "tools": ["a", 1]}, "tools", "list of texts"),
         ({"run_id": "r", "calls": [], "status": "done"}, "status", "expected one of ok, running"),
         ({"run_id": "r", "calls": [], "iterations": 1.5}, "iterations", "from 0 on"),
@@ -234,3 +260,28 @@ def test_files_are_read_line_by_line(tmp_path: Path) -> None:
 def test_arguments_recorded_as_json_text_are_read(said: str, read: object) -> None:
     (call,) = run_from_json({"run_id": "r", "calls": [{"name": "t", "arguments": said}]}).calls
     assert call.arguments == read
+
+
+@pytest.mark.parametrize(
+    ("said", "partly"),
+    [
+        (
+            {"arguments": '{"id": "F1", "note": "a lo', "result": '[{"id": "F1"}, {"id'},
+            {"arguments": "cut", "result": "cut"},
+        ),
+        ({"arguments": {}, "result": '{"id": "F1"}'}, {}),
+        ({"arguments": {}, "result": '"quoted" and said'}, {}),
+        ({"arguments": {}, "result": "[done] as asked"}, {}),
+        ({"arguments": '{"id": "F1"}}'}, {}),
+        ({"arguments": '{"id": "F1', "executed": False}, {}),
+        ({"arguments": '{"id": "F1', "error": "no JSON"}, {}),
+        ({"arguments": '{"id": "F1', "partly": {}}, {}),
+    ],
+)
+def test_json_that_ends_in_the_middle_is_partly_known(said: dict[str, Any], partly: dict[str, str]) -> None:
+    run = run_from_json({"run_id": "r", "calls": [{"name": "t", **said}]})
+    assert run.calls[0].partly == partly
+    told = Run("r", (ToolCall(None, "t", said["arguments"], said.get("result")),))
+    assert run_from_json(told.to_json()) == told
+    if "arguments" in partly:
+        assert run.calls[0].known_arguments["id"] == "F1"

@@ -93,6 +93,7 @@ def test_a_late_answer_that_lacks_the_field_is_none() -> None:
     assert found(rule, first, call("b", 3, 4, arguments={}), other)[:2] == ("undecided", ())
 
 
+@pytest.mark.heavy
 def test_whatever_the_missing_arguments_were_the_verdict_stays() -> None:
     r = random.Random(11)
     rules = [

@@ -137,6 +137,57 @@ def test_calls_of_two_clocks_nearer_than_the_skew_have_no_order() -> None:
     assert brief(SESSION, calls, Rules(clock_skew_ms=50)) == ("undecided", ())
 
 
+NINE = 9 * 3600
+TWO_CLOCKS = Rules(clock_skew_ms=50)
+
+
+@pytest.mark.parametrize(
+    ("other", "at", "verdict"),
+    [
+        ("host 1", NINE - 0.01, "ok"),
+        ("host 1", NINE + 0.01, "violated"),
+        ("host 2", NINE - 0.01, "undecided"),
+        ("host 2", NINE - 0.06, "ok"),
+        ("host 2", NINE + 0.04, "undecided"),
+        ("host 2", NINE + 0.06, "violated"),
+    ],
+)
+def test_of_two_clocks_either_may_tell_the_time_of_day(other: str, at: float, verdict: str) -> None:
+    rule = policy("rule: A must happen before 09:00.")
+    for own in ("host 1", "host 2"):
+        clocks = (own, other) if own == "host 1" else ("host 2", "host 1" if other == "host 2" else "host 2")
+        calls = [
+            call("a", at, at, extra={"clock": clocks[0]}),
+            call("c", at + 5, at + 6, extra={"clock": clocks[1]}),
+        ]
+        assert brief(rule, calls, TWO_CLOCKS)[0] == verdict
+
+
+def test_which_call_of_the_run_one_is_is_asked_where_it_is_certain() -> None:
+    first = policy("guard: {calls: A, check: call.index == 0}")
+    spelt = policy("guard: {calls: A, check: \"call['index'] == 0\"}")
+    newer = policy("guard: {calls: A, check: \"last_call ('do_b').index > last_call('do_c').index\"}")
+    for rule in (first, spelt):
+        assert brief(rule, [within("a", 1, 2), within("b", 3, 4)])[0] == "ok"
+        assert brief(rule, [within("a", 1, 3), within("b", 2, 4)])[0] == "undecided"
+        assert brief(rule, [within("b", 1, 2), within("a", 3, 5), within("c", 4, 6)])[0] == "undecided"
+        assert brief(rule, [within("b", 1, 2), within("a", 3, 4)])[0] == "violated"
+    made = [call("c", 1, 1.5), call("b", 1.01, 1.5, extra={"clock": "host 2"}), call("a", 3, 4)]
+    assert brief(newer, made, Rules(clock_skew_ms=0))[0] == "ok"
+    assert brief(newer, made, TWO_CLOCKS)[0] == "undecided"
+
+
+def test_between_equal_readings_of_one_clock_a_call_of_another_fits() -> None:
+    rule = policy("rule: B must not overlap A.")
+    calls = [
+        call("a", 1, 3, extra={"clock": "host 2"}),
+        call("a", 3, 9, extra={"clock": "host 2"}),
+        call("b", 3.02, 3.02, extra={"clock": "host 1"}),
+        call("c", 9.5, 9.6, extra={"clock": "host 1"}),
+    ]
+    assert brief(rule, calls, TWO_CLOCKS)[0] == "undecided"
+
+
 def test_a_move_that_clears_what_it_provides_leaves_it_there() -> None:
     rule = policy(
         "contract:\n  initial: [at x]\n  tools:\n"

@@ -108,6 +108,7 @@ def no_run(problem: Problem) -> bool:
     return problem.explanation.startswith("No run can keep")
 
 
+@pytest.mark.heavy
 def test_no_policy_of_a_contradiction_can_be_left_out() -> None:
     r = Random(13)
     sizes: Counter[int] = Counter()

@@ -13,7 +13,7 @@ from synth.policies import lint, stated_policies
 from synth.policies.kinds import KINDS
 from synth.policies.plugins import outside_kinds
 from tests.support.building import run
-from tests.support.outside_policies import MODULE, SHOWN, Install, installed
+from tests.support.outside_policies import MODULE, SHOWN, Install, for_children, installed
 from tests.support.policing import brief, judged, policy, rules_file
 
 PAIRS = "A must come in pairs."
@@ -21,7 +21,7 @@ PAIRS = "A must come in pairs."
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))  # for children, as an installed distribution is there
+    monkeypatch.setenv("PYTHONPATH", for_children(tmp_path))
     with installed(tmp_path) as put:
         yield put
 
@@ -78,8 +78,8 @@ def test_what_it_cannot_read_names_the_place() -> None:
 
 @pytest.mark.usefixtures("pairs")
 def test_rules_in_a_request_are_of_our_kinds_only() -> None:
-    assert stated_policies("do a must come in pairs.", ("do_a",)) is None
-    assert stated_policies("do a must never happen.", ("do_a",)) is not None
+    assert stated_policies("do a must come in pairs.", ("do_a",), anywhere=True) is None
+    assert stated_policies("do a must never happen.", ("do_a",), anywhere=True) is not None
 
 
 def test_without_it_the_file_says_what_it_does_not_know() -> None:

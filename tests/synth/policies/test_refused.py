@@ -40,12 +40,14 @@ HINTS = [
     (
         "Deploy must not precede run tests.",
         "must not precede",
-        "'Run tests must never happen after deploy'",
+        "'Run tests must happen before deploy' where run tests is needed first, or 'Run tests must "
+        "never happen after deploy' where it is forbidden afterwards",
     ),
     (
         "API check must never come before run tests and notify.",
         "must never come before",
-        "'Run tests and notify must never happen after API check'",
+        "'Run tests and notify must happen before API check' where run tests and notify is needed first, or "
+        "'Run tests and notify must never happen after API check' where it is forbidden afterwards",
     ),
     (
         "Deploy must not be followed by notify.",

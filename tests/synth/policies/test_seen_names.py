@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from synth.errors import BadInput
 from synth.observed.run import Run, ToolCall
 from synth.policies import PolicySet, SeenNames, judge_policies, judge_session, lint, load_policies
 from synth.policies.near import near
@@ -103,6 +104,45 @@ def test_a_slip_of_the_pen_is_named_and_judges_no_run(policies: PolicySet, tool:
         assert (result.verdict, result.violations, result.explanation) == ("unsupported", (), said)
     assert judge_session(policies, RUNS, names=names)[0].verdict == "unsupported"
     assert [(p.code, p.explanation) for p in lint(policies, names=names)] == [("unknown_tool", said)]
+
+
+NEVER = "Load must never happen."
+
+
+@pytest.mark.parametrize(
+    ("seen", "named"),
+    [
+        ("export_data", "import_data"), ("importData", "exportData"), ("lock_account", "unlock_account"),
+        ("get_user", "set_user"), ("order.open", "order.reopen"),
+    ],
+)  # fmt: skip
+def test_a_tool_whose_name_says_something_else_is_no_slip(seen: str, named: str) -> None:
+    runs = [run(seen, offered=(seen,))]
+    policies = file("Load must happen at least 1 time.", load=named)
+    (result,) = judge_policies(policies, runs[0], names=names_of_runs(runs))
+    assert result.verdict == "violated"
+    assert f"The tool {named!r} was never seen; did you mean {seen!r}?" in result.explanation
+    assert [problem.code for problem in lint(policies, names=names_of_runs(runs))] == ["never_seen"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "named"), [("export_data", "exprt_data"), ("list_users", "list_user"), ("user_get", "get_user")]
+)
+def test_a_slip_inside_a_word_is_one(seen: str, named: str) -> None:
+    runs = [run(seen, offered=(seen,))]
+    (result,) = judge_policies(file(NEVER, load=named), runs[0], names=names_of_runs(runs))
+    assert result.verdict == "unsupported"
+
+
+def test_a_file_says_which_names_are_meant() -> None:
+    text = f"actions: {{load: list_user}}\npolicies: [{{id: P, rule: {NEVER}}}]\n"
+    runs = [run("list_users", offered=("list_users",))]
+    for known, verdict, warned in (("[]", "unsupported", 1), ("[list_user]", "not_applicable", 0)):
+        policies = load_policies(f"known_tools: {known}\n{text}")
+        assert judge_policies(policies, runs[0], names=names_of_runs(runs))[0].verdict == verdict
+        assert len(lint(policies, names=names_of_runs(runs))) == warned
+    with pytest.raises(BadInput, match="known_tools: expected a list"):
+        load_policies(f"known_tools: list_user\n{text}")
 
 
 def test_without_names_every_tool_is_taken_as_it_stands() -> None:

@@ -12,9 +12,9 @@ import threading
 import time
 from typing import Any
 
-from . import announce, plugins, process_end, propagate, raw_loops, runs, runtime
+from . import announce, boot, pauses, plugins, propagate, raw_loops, runs, runtime, sdkspans
 from .capture import Capture
-from .export import Exporter
+from .export import Exporter, Way
 from .frameworks import FRAMEWORKS, Entry
 from .harmless import FAILURES, guarded
 from .importing import before_import, when_imported
@@ -30,9 +30,19 @@ def install(*, redactor: Redactor | str | None = _AS_IT_IS, **changes: Any) -> N
     """Turn tracing on; may be called again to change settings (by name, see `pdoctor_trace.settings`).
 
     `redactor` is a function (kind, text) -> text, or `module:function`, or None for none.
-    Raises ValueError for a setting that does not exist or cannot be used.
+    Raises ValueError for a setting that does not exist or cannot be used, ImportError for `export="otel"`
+    without the OpenTelemetry SDK.
     """
     HERE.install(redactor, changes)
+
+
+def use_opentelemetry(**changes: Any) -> None:
+    """Turn tracing on with every span through a TracerProvider of the OpenTelemetry SDK, and no other way.
+
+    The host's provider, else one of ours that OTEL_* variables describe. Other settings may be changed as by
+    `install()`. Raises ImportError where the extra `otel` is not installed.
+    """
+    install(export="otel", **changes)
 
 
 def uninstall() -> None:
@@ -65,17 +75,12 @@ def status() -> dict[str, Any]:
     }
 
 
-def start(environ: Any = os.environ) -> None:
-    """What importing the package does: install, unless the environment says not to; never raises."""
-    guarded(_start, environ)
-
-
-def _start(environ: Any) -> None:
-    settings = from_environment(environ)
-    otel_off = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
-    if settings.trace_disabled or (otel_off and "PDOCTOR_TRACE_DISABLED" not in environ):
-        return
-    install()
+def begin() -> None:
+    """What the first framework, or the first use of one of our names, does."""
+    try:
+        install()
+    except ImportError as error:
+        LOG.error("pdoctor_trace: this program is not traced: %s", error)
 
 
 class Hooks:
@@ -148,11 +153,11 @@ class Installation:
     def __init__(self) -> None:
         self.hooks = Hooks()
         self._lock = threading.RLock()
-        self._replaced: list[Exporter] = []
+        self._replaced: list[Way] = []
         """Exporters of earlier settings."""
         self._end_by: tuple[int, float] = (0, 0.0)
         """(process, when the last span of it must have left; monotonic seconds)."""
-        self._ends_arranged = self._threads_patched = False
+        self._threads_patched = False
 
     def install(self, redactor: Redactor | str | None, changes: dict[str, Any]) -> None:
         with self._lock:
@@ -179,22 +184,17 @@ class Installation:
         if active.exporter is None or settings != active.settings:
             self._replace_exporter(settings)
         active.settings = settings
-        self._arrange_ends()
+        boot.arrange_ends(settings)
 
     def _replace_exporter(self, settings: Settings) -> None:
         """The old exporter keeps delivering what it has; both are flushed at exit."""
+        made = _way_out(settings)
         if runtime.ACTIVE.exporter is not None:
             self._replaced.append(runtime.ACTIVE.exporter)
             runtime.ACTIVE.exporter.retire()
         self._forget_what_has_delivered()
-        runtime.ACTIVE.exporter = Exporter(settings) if settings.records else None
-
-    def _arrange_ends(self) -> None:
-        if not self._ends_arranged:
-            self._ends_arranged = True
-            settings = runtime.ACTIVE.settings
-            limit = settings.exit_timeout + 1 if settings.sigterm_flush else None
-            guarded(process_end.arrange, self.deliver_what_is_left, self._after_fork, limit)
+        runtime.ACTIVE.exporter = made
+        sdkspans.go_through(getattr(made, "provider", None))
 
     def flush(self, timeout: float | None) -> bool:
         """One time limit for all of them."""
@@ -203,7 +203,7 @@ class Installation:
         self._forget_what_has_delivered()
         return all(done)
 
-    def _exporters(self) -> list[Exporter]:
+    def _exporters(self) -> list[Way]:
         """All that may hold spans; first the one in use, as others may have lost their collector."""
         active = runtime.ACTIVE.exporter
         return [*([] if active is None else [active]), *self._replaced]
@@ -217,17 +217,19 @@ class Installation:
             self._end_by = os.getpid(), time.monotonic() + runtime.ACTIVE.settings.exit_timeout
         deadline = self._end_by[1]
         guarded(raw_loops.end)
-        guarded(_announce_open_runs)
+        if runtime.ACTIVE.exporter is not None:
+            guarded(runtime.ACTIVE.exporter.last_words)
         for exporter in self._exporters():
             guarded(exporter.close, max(deadline - time.monotonic(), 0))
 
-    def _after_fork(self) -> None:
+    def after_fork(self) -> None:
         """The child has one thread and none of the parent's records; a lock may be held by another."""
         self._lock = threading.RLock()
         self.hooks.after_fork()
         runs.reseed()
         raw_loops.forget_everything()
         announce.forget_all()
+        pauses.PAUSED.forget_all()
         self._replaced.clear()
         if runtime.ACTIVE.exporter is not None:
             runtime.ACTIVE.exporter.forget_parent()
@@ -242,9 +244,12 @@ def _loaded(reference: str) -> Redactor | None:
         return lambda kind, text: ""
 
 
-def _announce_open_runs() -> None:
-    for span in announce.due(time.time_ns(), 0):
-        runtime.emit(span, len(span))
+def _way_out(settings: Settings) -> Way | None:
+    if settings.export == "otel":
+        from .sdkexport import SdkExport
+
+        return SdkExport(settings)
+    return Exporter(settings) if settings.records else None
 
 
 HERE = Installation()

@@ -1,0 +1,62 @@
+"""The words of rules, given back to results and findings that are stored without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from collector.judging.policies import PolicyFile, with_words, words_in
+from collector.store import catalog
+
+TOLD = ("text", "file", "version")
+"""What a finding says of its rule: its words, and where they stand."""
+
+
+class Words:
+    """The words of the policy files and cases of one project, each looked up once."""
+
+    def __init__(self, connection: Any, project: int) -> None:
+        self._connection, self._project = connection, project
+        self._files: dict[tuple[str, int], Mapping[str, Any]] = {}
+        self._paragraphs: dict[str, str | None] = {}
+
+    def result(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """A stored result of a policy as it was found."""
+        return with_words(stored, self._of_file(stored.get("file"), stored.get("version")))
+
+    def findings(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """What a stored conclusion says is wrong: `rule`, `explanation`, and of the rule what is `TOLD`."""
+        verdict = body["verdict"] or {"findings": ()}
+        for found in verdict["findings"]:
+            if found["type"] != "note":
+                yield {
+                    "rule": f"case:{verdict['case_id']}",
+                    "explanation": found["explanation"],
+                    "text": self._broken(verdict["case_id"], found.get("span")),
+                    "file": None,
+                    "version": None,
+                }
+        for result in map(self.result, body["policies"]):
+            if result["verdict"] == "violated":
+                said = {name: result[name] for name in ("explanation", *TOLD)}
+                yield {"rule": f"policy:{result['policy']}", **said}
+
+    def _of_file(self, name: str | None, version: int | None) -> Mapping[str, Any]:
+        if name is None or version is None:
+            return {}
+        if (name, version) not in self._files:
+            text = catalog.policy_text(self._connection, self._project, name, version)
+            found = {} if text is None else words_in(PolicyFile(name, text, version))
+            self._files[name, version] = found
+        return self._files[name, version]
+
+    def _broken(self, case: str, span: list[int] | None) -> str | None:
+        if span is None:
+            return None
+        if case not in self._paragraphs:
+            known = catalog.cases(self._connection, self._project, [case])
+            self._paragraphs[case] = orjson.loads(known[case])["paragraph"] if case in known else None
+        paragraph = self._paragraphs[case]
+        return None if paragraph is None else paragraph[span[0] : span[1]]

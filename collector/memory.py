@@ -1,0 +1,63 @@
+"""How much memory this process has, what it may have, and giving back what it no longer needs."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from collector.errors import Overloaded
+
+try:
+    import resource
+except ImportError:  # not on Windows, where no such bound can be set
+    resource = None  # type: ignore[assignment]
+
+Item = TypeVar("Item")
+STATM = Path("/proc/self/statm")
+LOOK = 16
+"""Items between two looks at the memory."""
+READ_BYTES = 128 * 1024 * 1024
+"""That the spans of one run may take in the process that receives."""
+
+
+class TooBig(Overloaded):
+    """What was asked for does not fit into the memory that there is for it."""
+
+    code = "too_big"
+
+
+def resident() -> int:
+    """Bytes of physical memory that this process has; 0 where the system does not tell."""
+    try:
+        return int(STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def bounded(items: Iterable[Item], most: int | None = None) -> Iterator[Item]:
+    """The items of a run; raises TooBig once the process has grown by more than `most` over them."""
+    began = resident()
+    for number, item in enumerate(items):
+        if number % LOOK == LOOK - 1 and resident() - began > (READ_BYTES if most is None else most):
+            raise TooBig("the run is too big to be put together here", "GET its `/spans`, in pages")
+        yield item
+
+
+def limit(mib: int) -> None:
+    """Have this process fail for want of memory, not the machine."""
+    if resource is None:
+        return
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    wanted = mib * 1024 * 1024
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+def give_back() -> None:
+    """Return freed memory to the system: the C library keeps what many small objects have used."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

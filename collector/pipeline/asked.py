@@ -1,0 +1,279 @@
+"""A run that somebody sends to be judged and not stored: in a process of its own, one after the other.
+
+Receivers and pages never wait for it. Its limits are those of a checker: a policy at which it hangs is
+undecided and the others keep their answers. Whoever leaves is not judged for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import Any
+
+import orjson
+
+from collector.api.bodies import TooLarge, object_in
+from collector.api.views import encoded
+from collector.errors import BadRequest, CollectorError, Overloaded
+from collector.judging.assess import assess, outcome_of
+from collector.judging.names import names_in, seen_names
+from collector.judging.policies import PolicyFile, load_all, stored_files
+from collector.metrics import Observed, measured
+from collector.model import Assessment
+from collector.pipeline.checker import KILL_AFTER
+from collector.settings import MIB, Settings
+from collector.store import QUICK, Store, catalog, open_store, projects, seen
+from synth.cases import Case, case_from_json
+from synth.formal import Finding, Verdict
+from synth.judge import Rules
+from synth.judge_process import STOPS, JudgeFailed, SolverProcess, telling
+from synth.observed import Run, run_from_json
+from synth.policies import RunBudget
+
+try:
+    import resource
+except ImportError:  # not on Windows: there nothing but the size of a body bounds the memory
+    resource = None  # type: ignore[assignment]
+
+BODY_BYTES = 16 * MIB
+WAITING = 16
+"""Questions, with the one that is judged."""
+WAITING_BYTES = 32 * MIB
+MEMORY_BYTES = 256 * MIB
+"""Of the process; a run that takes more is answered with 413. Python takes 20 to 60 times its JSON."""
+PAIRS = 2_000_000
+"""Calls of a run times policies; more is answered with 413."""
+BIG_BYTES = MIB
+"""After a question of so many bytes the process is ended: what it took is given back."""
+IDLE_SECONDS = 30.0
+LOOK_SECONDS = 0.25
+"""How often to see whether who asked is still there."""
+
+
+class Left(CollectorError):
+    """Who asked has closed the connection."""
+
+    code = "client_closed_request"
+    status = 499
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request, and what of the collector's settings its answer depends on."""
+
+    body: bytes
+    kind: str
+    """Its `Content-Type`."""
+    project: int
+    settings: Settings
+    stopped: tuple[str, ...] = ()
+    """Policies at which a process had to be stopped."""
+    z3: bool = True
+    case_failed: str | None = None
+    """Why the case is not judged any more."""
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """One question in the line."""
+
+    question: Question
+    began: bool = False
+    left: bool = False
+
+
+@dataclass(slots=True)
+class _Line:
+    """Who waits, and how much they sent; all on the event loop."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waiting: int = 0
+    size: int = 0
+
+
+class Asked:
+    """The process and the line before it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._process = SolverProcess(
+            limit_seconds=settings.check_seconds, first=partial(ready, MEMORY_BYTES)
+        )
+        self._line = _Line()
+        self._guard = threading.Lock()
+        """Held to say whose question the process is at, and to stop it."""
+        self._at: _Turn | None = None
+        self._rest: asyncio.TimerHandle | None = None
+
+    async def answer(
+        self, body: bytes, kind: str, project: int, gone: Callable[[], Awaitable[bool]]
+    ) -> bytes:
+        """The JSON of the answer; raises what is wrong with the request, Overloaded, or Left."""
+        line, turn = self._line, _Turn(Question(body, kind, project, self._settings))
+        if line.waiting >= WAITING or (line.waiting and line.size + len(body) > WAITING_BYTES):
+            raise Overloaded(
+                "too many runs wait to be judged on demand", "ask again in a moment", retry_after=2
+            )
+        line.waiting, line.size = line.waiting + 1, line.size + len(body)
+        work = asyncio.ensure_future(self._in_turn(turn))
+        work.add_done_callback(lambda _: self._done(len(body)))
+        try:
+            while not (await asyncio.wait({work}, timeout=LOOK_SECONDS))[0]:
+                if await gone():
+                    raise Left("the client has left")
+        except BaseException:
+            self._leave(turn, work)
+            raise
+        return work.result()
+
+    async def _in_turn(self, turn: _Turn) -> bytes:
+        async with self._line.turn:
+            turn.began = True
+            return await asyncio.to_thread(self._ask, turn)
+
+    def _done(self, size: int) -> None:
+        self._line.waiting, self._line.size = self._line.waiting - 1, self._line.size - size
+        if self._rest is not None:
+            self._rest.cancel()
+        self._rest = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._idle)
+
+    def _idle(self) -> None:
+        if not self._line.waiting:
+            self._process.close()
+
+    def _leave(self, turn: _Turn, work: asyncio.Future[bytes]) -> None:
+        """Stop judging for somebody who is not there; a thread ends with the process that it waits for."""
+        with self._guard:
+            turn.left = True
+            if self._at is turn:
+                self._process.stop()
+        if not turn.began:
+            work.cancel()
+        work.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def _ask(self, turn: _Turn) -> bytes:
+        """In a thread: ask, and ask again without what stopped the process."""
+        with self._guard:
+            self._at = turn
+        question = turn.question
+        try:
+            while not turn.left:
+                try:
+                    return self._process.ask(answered, question)
+                except JudgeFailed as failed:
+                    question = without(question, failed)
+            raise Left("the client has left")
+        finally:
+            with self._guard:
+                self._at = None
+            if turn.left or len(question.body) > BIG_BYTES:
+                self._process.close()
+
+    def close(self) -> None:
+        """End the process, whatever it is at."""
+        self._process.stop()
+        self._process.close()
+
+
+def without(question: Question, failed: JudgeFailed) -> Question:
+    """What is still to be asked after a process had to be stopped; raises TooLarge where nothing is left."""
+    if failed.at is not None and len(question.stopped) < STOPS:
+        return replace(question, stopped=(*question.stopped, failed.at))
+    if question.z3:
+        return replace(question, z3=False)
+    if question.case_failed is None:
+        return replace(question, case_failed=str(failed))
+    raise TooLarge(f"the run could not be judged: {failed}", "send a smaller run, or fewer policies")
+
+
+# ---------------------------------------------------------------- inside the process
+
+
+def ready(memory: int) -> None:
+    """Everything is loaded once this can be called; from then on the process takes no more than this."""
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+
+@lru_cache(maxsize=1)
+def opened(url: str) -> Store:
+    return open_store(url, durable=False, patience=QUICK)
+
+
+def answered(question: Question) -> bytes:
+    """The JSON of the answer to one request; raises TooLarge where it takes too much memory."""
+    try:
+        return _answered(question)
+    except MemoryError:
+        raise TooLarge("judging this run takes too much memory", "send a smaller run") from None
+
+
+def _answered(question: Question) -> bytes:
+    said = object_in(question.body, question.kind)
+    wrapped = isinstance(said.get("run"), dict)
+    run = run_from_json(said["run"] if wrapped else said)
+    case_json, policy_text = (said.get("case"), said.get("policies")) if wrapped else (None, None)
+    if policy_text is not None and not isinstance(policy_text, str):
+        raise BadRequest("`policies` is no text", "send the text of a policy file")
+    case = case_from_json(case_json) if case_json is not None else None
+    settings = question.settings
+    with opened(settings.store_url).read() as connection:
+        case = case or case_of(connection, question.project, run)
+        files = stored_files(catalog.active_policies(connection, question.project))
+        names = seen.names(connection, question.project) | names_in(run)
+        skew = projects.settings_of(connection, question.project)["clock_skew_ms"]
+    rules, policy_rules = rules_of(question, skew)
+    policies = load_all(files if policy_text is None else [PolicyFile("request", policy_text)])
+    count = sum(len(found.policies) for found in policies.files)
+    if len(run.calls) * count > PAIRS:
+        raise TooLarge(
+            f"{len(run.calls)} calls by {count} policies are over the limit", f"{PAIRS} pairs at most"
+        )
+    until = question.stopped[-1] if len(question.stopped) >= STOPS else None
+    assessment = assess(
+        run, None if question.case_failed else case, policies, rules, policy_rules, names=seen_names(names),
+        query_rules=settings.query_rules,
+        budget=RunBudget(policy_rules, skip=question.stopped, until=until, at=telling()),
+    )  # fmt: skip
+    if question.case_failed and case is not None:
+        assessment = replace(assessment, verdict=not_judged(run, case, question.case_failed))
+    return encoded(answer_of(run, assessment))
+
+
+def case_of(connection: Any, project: int, run: Run) -> Case | None:
+    """The stored case that a run names; raises BadRequest where there is none of this name."""
+    if run.case_id is None:
+        return None
+    stored = catalog.cases(connection, project, [run.case_id])
+    if run.case_id not in stored:
+        raise BadRequest(
+            f"case {run.case_id!r} is not known here", "post it to /api/v1/cases, or send `case`"
+        )
+    return case_from_json(orjson.loads(stored[run.case_id]))
+
+
+def rules_of(question: Question, skew: float | None) -> tuple[Rules, Rules]:
+    """Those of cases and those of policies, as a checker has them."""
+    settings, seconds = question.settings, question.settings.check_seconds
+    z3, z3_policies = (settings.z3_check, settings.z3_check_policies) if question.z3 else ("off", "off")
+    rules = Rules(z3=z3).with_skew(skew)
+    return rules, replace(rules, z3=z3_policies, run_seconds=max(seconds - KILL_AFTER, seconds / 2))
+
+
+def not_judged(run: Run, case: Case, why: str) -> Verdict:
+    note = Finding("note", "undecided", f"The run could not be judged: {why}")
+    return Verdict(run.id, case.id, "undecided", None, (note,))
+
+
+def answer_of(run: Run, assessment: Assessment) -> dict[str, Any]:
+    return {
+        "run_id": run.id,
+        "outcome": outcome_of(assessment, complete=run.ended),
+        "verdict": assessment.verdict.to_json() if assessment.verdict else None,
+        "policies": [result.to_json() for result in assessment.policies],
+        "suggested_rules": list(assessment.suggested),
+        "metrics": measured(Observed(run)),
+    }

@@ -1,0 +1,148 @@
+"""How many runs and spans each project has, by outcome: kept with every commit that changes it.
+
+Whoever asks reads a few rows, however many runs there are. What a transaction changes is written at its end
+and in one order, so that two of them never wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from sqlalchemy import case, delete, func, select, text
+from sqlalchemy.engine import Connection
+
+from collector.store import schema
+from collector.store.engine import Store
+from collector.store.prepared import Prepared, among, insertion, several
+
+
+class Group(NamedTuple):
+    """Runs that are counted together."""
+
+    project: int
+    listed: bool
+    """Not known to be part of another run."""
+    outcome: str
+    """Empty = none yet, or nothing applies."""
+    error_type: str
+
+
+Tally = Mapping[Group, tuple[int, int]]
+"""Group -> (runs, spans)."""
+
+
+def kept_of(connection: Connection, project: int | None = None) -> dict[Group, tuple[int, int]]:
+    """What is counted, of one project or of all."""
+    table = schema.run_counts
+    query = select(table)
+    if project is not None:
+        query = query.where(table.c.project == project)
+    return {
+        Group(row.project, bool(row.listed), row.outcome, row.error_type): (row.runs, row.spans)
+        for row in connection.execute(query)
+        if row.runs or row.spans
+    }
+
+
+def arrived(connection: Connection, projects: Iterable[int]) -> None:
+    """One new run for each of these, which may repeat."""
+    counted: dict[Group, tuple[int, int]] = {}
+    for project in projects:
+        group = Group(project, True, "", "")
+        counted[group] = (counted.get(group, (0, 0))[0] + 1, 0)
+    _add(connection, counted)
+
+
+@contextmanager
+def kept(connection: Connection, runs: Collection[int]) -> Iterator[None]:
+    """Count what the block changes of these runs, or that it deletes them."""
+    before = _of_runs(connection, runs)
+    yield
+    after = _of_runs(connection, runs)
+    changes = {
+        group: (
+            after.get(group, (0, 0))[0] - before.get(group, (0, 0))[0],
+            after.get(group, (0, 0))[1] - before.get(group, (0, 0))[1],
+        )
+        for group in before.keys() | after.keys()
+    }
+    _add(connection, {group: change for group, change in changes.items() if change != (0, 0)})
+
+
+def set_right(store: Store) -> bool:
+    """Count all again where what is kept is not what is there; whether that was so."""
+    with store.read() as connection:
+        if kept_of(connection) == _of_all(connection):
+            return False
+    with store.write() as connection:
+        if not store.sqlite:
+            connection.execute(text("LOCK TABLE run_counts IN EXCLUSIVE MODE"))
+        connection.execute(delete(schema.run_counts))
+        _add(connection, _of_all(connection))
+    return True
+
+
+def columns() -> list[Any]:
+    """Of a query over `runs`: the fields of its group."""
+    runs = schema.runs.c
+    return [
+        runs.project,
+        case((runs.listed.is_(False), 0), else_=1).label("listed"),
+        func.coalesce(runs.outcome, "").label("outcome"),
+        func.coalesce(runs.error_type, "").label("error_type"),
+    ]
+
+
+def _of_all(connection: Connection) -> dict[Group, tuple[int, int]]:
+    fields = columns()
+    counted = select(*fields, func.count(), func.coalesce(func.sum(schema.runs.c.spans), 0))
+    rows = connection.execute(counted.group_by(*fields)).all()
+    return {Group(row[0], bool(row[1]), row[2], row[3]): (int(row[4]), int(row[5])) for row in rows}
+
+
+def _of_runs(connection: Connection, runs: Collection[int]) -> dict[Group, tuple[int, int]]:
+    """Locks the rows, in order, until the transaction ends."""
+    found: dict[Group, tuple[int, int]] = {}
+    for project, listed, outcome, error_type, spans in OF_RUNS.ask(
+        connection, runs=several(connection, [*runs])
+    ):
+        group = Group(project, bool(listed), outcome, error_type)
+        count, total = found.get(group, (0, 0))
+        found[group] = (count + 1, total + spans)
+    return found
+
+
+def _add(connection: Connection, changes: Tally) -> None:
+    rows = [
+        {
+            "project": group.project, "listed": int(group.listed), "outcome": group.outcome,
+            "error_type": group.error_type, "runs": runs, "spans": spans,
+        }
+        for group, (runs, spans) in sorted(changes.items())
+    ]  # fmt: skip
+    ADD.run(connection, rows)
+
+
+OF_RUNS = Prepared(
+    lambda on_sqlite: (
+        select(*columns(), func.coalesce(schema.runs.c.spans, 0))
+        .where(among(on_sqlite, schema.runs.c.id, "runs"))
+        .order_by(schema.runs.c.id)
+        .with_for_update(key_share=True)
+    )
+)
+
+
+def _upsert(on_sqlite: bool) -> Any:
+    table = schema.run_counts
+    statement = insertion(on_sqlite, table, *(column.name for column in table.c))
+    new = statement.excluded
+    return statement.on_conflict_do_update(
+        index_elements=["project", "listed", "outcome", "error_type"],
+        set_={"runs": table.c.runs + new.runs, "spans": table.c.spans + new.spans},
+    )
+
+
+ADD = Prepared(_upsert)

@@ -1,0 +1,34 @@
+"""What each project has set for itself; null where the collector's own value counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sqlalchemy import Connection, select, update
+
+from collector.store import schema
+from collector.store.engine import Store
+
+SETTINGS = ("retention_days", "clock_skew_ms")
+"""Columns of `projects`: numbers above 0, or null."""
+
+
+def settings_of(connection: Connection, project: int) -> dict[str, float | None]:
+    """Every setting of a project."""
+    columns = [schema.projects.c[name] for name in SETTINGS]
+    row = connection.execute(select(*columns).where(schema.projects.c.id == project)).mappings().first()
+    return {name: None if row is None or row[name] is None else float(row[name]) for name in SETTINGS}
+
+
+def change(store: Store, project: int, values: Mapping[str, float | None]) -> None:
+    with store.write() as connection:
+        connection.execute(update(schema.projects).where(schema.projects.c.id == project).values(**values))
+
+
+def clock_skews(connection: Connection, projects: Iterable[int]) -> dict[int, float]:
+    """Project -> how many ms two clocks may differ by, for those that say so."""
+    table = schema.projects.c
+    query = select(table.id, table.clock_skew_ms).where(
+        table.id.in_(set(projects)), table.clock_skew_ms.is_not(None)
+    )
+    return {row.id: float(row.clock_skew_ms) for row in connection.execute(query)}

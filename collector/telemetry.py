@@ -1,0 +1,113 @@
+"""What a collector counts of itself while it works, and how Prometheus reads it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper bounds of a histogram's buckets, in seconds."""
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE"})
+FEEL_SECONDS = 0.25
+"""Between two looks at how late the event loop is."""
+
+Kind = Literal["counter", "gauge", "histogram"]
+Labels = Mapping[str, str]
+
+
+class Histogram:
+    """Counts of how long something took; may be told from any thread."""
+
+    def __init__(self) -> None:
+        self._counts = [0] * (len(BOUNDS) + 1)
+        self._sum = 0.0
+        self._lock = threading.Lock()
+
+    def took(self, seconds: float) -> None:
+        with self._lock:
+            self._counts[bisect_left(BOUNDS, seconds)] += 1
+            self._sum += seconds
+
+    def samples(self, name: str, labels: Labels) -> Iterator[str]:
+        """Lines of the text format: buckets that hold all below their bound, sum and count."""
+        with self._lock:
+            counts, total = list(self._counts), self._sum
+        below = 0
+        for bound, count in zip((*map(str, BOUNDS), "+Inf"), counts, strict=True):
+            below += count
+            yield sample(f"{name}_bucket", {**labels, "le": bound}, below)
+        yield sample(f"{name}_sum", labels, total)
+        yield sample(f"{name}_count", labels, below)
+
+
+@dataclass(slots=True)
+class Telemetry:
+    """Of one collector since its start."""
+
+    requests: dict[tuple[str, str], Histogram] = field(default_factory=dict)
+    """(route, method) -> how long answers took, over HTTP."""
+    answers: Counter[tuple[str, str, int]] = field(default_factory=Counter)
+    """(route, method, status)."""
+    loop: Histogram = field(default_factory=Histogram)
+    """How late the event loop was."""
+    commits: Histogram = field(default_factory=Histogram)
+    """Transactions that store spans."""
+    database: Histogram = field(default_factory=Histogram)
+    """One small query, every second."""
+    spans: Counter[str] = field(default_factory=Counter)
+    """Project -> spans that were stored or were there already."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Project -> requests that were refused because of what waits."""
+
+    def answered(self, route: str, method: str, status: int, seconds: float) -> None:
+        """On the event loop only."""
+        known = method if method in METHODS else "other"
+        if (route, known) not in self.requests:
+            self.requests[route, known] = Histogram()
+        self.requests[route, known].took(seconds)
+        self.answers[route, known, status] += 1
+
+    async def feel_loop(self) -> None:
+        """Measure for ever how late the event loop is."""
+        loop = asyncio.get_running_loop()
+        while True:
+            before = loop.time()
+            await asyncio.sleep(FEEL_SECONDS)
+            self.loop.took(max(0.0, loop.time() - before - FEEL_SECONDS))
+
+
+class Exposition:
+    """The text format of Prometheus, written metric by metric."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def add(self, name: str, kind: Kind, what: str, values: float | Iterable[tuple[Labels, float]]) -> None:
+        """One value, or one for each set of labels; without any the metric is left out."""
+        rows = [({}, values)] if isinstance(values, int | float) else list(values)
+        self._put(name, kind, what, [sample(f"pdoctor_{name}", labels, value) for labels, value in rows])
+
+    def histogram(self, name: str, what: str, rows: Iterable[tuple[Labels, Histogram]]) -> None:
+        lines = [line for labels, one in rows for line in one.samples(f"pdoctor_{name}", labels)]
+        self._put(name, "histogram", what, lines)
+
+    def _put(self, name: str, kind: Kind, what: str, lines: list[str]) -> None:
+        if lines:
+            self._lines += [f"# HELP pdoctor_{name} {what}", f"# TYPE pdoctor_{name} {kind}", *lines]
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines) + "\n"
+
+
+def sample(name: str, labels: Labels, value: float) -> str:
+    said = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
+    return f"{name}{{{said}}} {value:.10g}" if said else f"{name} {value:.10g}"
+
+
+def escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -1,0 +1,352 @@
+"""How the language says what a refused sentence says: a table of wordings and what to write instead.
+
+`{...}` is a sentence of the language, `<a>` an action of the refused one. A hint that starts with `!` is
+no sentence: it says why there is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from synth.policies.kinds.count import NUMBERS, times_in_words
+from synth.policies.kinds.kind import HAPPEN, MUST
+from synth.policies.kinds.times import TIME
+from synth.policies.loosely import named
+from synth.policies.names import Names
+
+_NOT = rf"{MUST} (?:never|not)"
+_DO = rf"(?:{HAPPEN}|start|begin|run|come)"
+_CLOCK = r"\d\d?:\d\d"
+_SPAN = re.sub(r"\?P<\w+>", "?:", TIME)
+_D = rf"(?P<d>{_SPAN})"
+_TIMES = rf"(?:\d{{1,6}}|{'|'.join(NUMBERS)})"
+_N, _M = (rf"(?P<{slot}>{_TIMES})(?: times?)?" for slot in "nm")
+_A, _B, _C = (rf"(?P<{slot}>.+?)" for slot in "abc")
+_DONE = (
+    r"(?: (?:is |are |was |were |has |have |had )?(?:been )?"
+    r"(?:happen(?:s|ed)?|occur(?:s|red)?|took place|taken place|takes? "
+    r"place|succee(?:ds?|ded)|pass(?:es|ed)?|"
+    r"finish(?:es|ed)?|complete[ds]?|ended|done|called|performed|executed|carried out|"
+    r"successful|(?:has|have) been \w+)"
+    r"(?: (?:successfully|before|first|earlier|beforehand|before it|already))?)?"
+)
+_SAME = r"(?P<same>,? with the same .+)?"
+_IF = r"(?:if|when|whenever|once|after|as soon as)"
+_FAILS = r"(?:fail(?:s|ed)?|has failed|did not succeed|does not succeed|(?:is|was) not successful)"
+_ANY = r"(?:any other (?:tool|call)|any tool|anything|nothing(?: else)?|no (?:other )?(?:tool|call))"
+_ASIDE = r"(?:run |happen |be (?:called|done|executed) |start )?"
+_TOGETHER = r"(?:in parallel|at the same time|at once|concurrently|simultaneously)"
+_SOME_COUNT = "!a count is over a whole run or conversation; one over a part of it is not in the language"
+_BOTH = (
+    "{<b> must happen before <a>} where <b> is needed first, or "
+    "{<b> must never happen after <a>} where it is forbidden afterwards"
+)
+
+_HINTS: tuple[tuple[str, str], ...] = (
+    # --- the clock
+    (rf"{_A} (?P<said>{_NOT} {_DO} (?:after|later than|past) (?P<t>{_CLOCK}))",
+     "{<a> must happen before <t>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} (?:before|earlier than) (?P<t>{_CLOCK}))", "{<a> must happen after <t>}"),
+    (rf"{_A} (?P<said>(?:{MUST} (?:{_DO} |be ))?(?:only )?(?:between|from) (?P<t>{_CLOCK}) (?:and|to|until) "
+     rf"(?P<u>{_CLOCK}))", "{<a> must happen after <t>, and <a> must happen before <u>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} after (?P<t>{_CLOCK}) (?:and|but) before (?P<u>{_CLOCK}))",
+     "{<a> must happen after <t>, and <a> must happen before <u>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} before (?P<u>{_CLOCK}) (?:and|but) after (?P<t>{_CLOCK}))",
+     "{<a> must happen after <t>, and <a> must happen before <u>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} (?:between|after) (?P<t>{_CLOCK}) and (?:before )?(?P<u>{_CLOCK}))",
+     "{<a> must happen after <u>, and <a> must happen before <t>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} before (?P<t>{_CLOCK}) (?:or|and|nor) after (?P<u>{_CLOCK}))",
+     "{<a> must happen after <t>, and <a> must happen before <u>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} after (?P<u>{_CLOCK}) (?:or|nor) before (?P<t>{_CLOCK}))",
+     "{<a> must happen after <t>, and <a> must happen before <u>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} (?:no later than|not later than|not after|by|until|at the latest "
+     rf"(?:at|by)) "
+     rf"(?P<t>{_CLOCK}))", "{<a> must happen before <t>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} (?:no earlier than|not earlier than|not before|from) "
+     rf"(?P<t>{_CLOCK}))(?: on)?",
+     "{<a> must happen after <t>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} outside(?: of)? (?P<t>{_CLOCK}) (?:to|and|until|-) (?P<u>{_CLOCK}))",
+     "{<a> must happen after <t>, and <a> must happen before <u>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} at {_CLOCK})",
+     "!a policy says before or after which clock time, not at which"),
+    # --- time between calls
+    (rf"{_A} (?P<said>{MUST} be followed by) {_B} (?P<same>with the same \S+),? within {_D}",
+     "{<a> must be followed by <b> within <d><same>}"),
+    (rf"{_A} (?P<said>{MUST} be followed by) {_B},? in (?:less than |under |at most )?{_D}",
+     "{<a> must be followed by <b> within <d>}"),
+    (rf"{_A} (?P<said>{MUST} be followed within {_D} by) {_B}", "{<a> must be followed by <b> within <d>}"),
+    (rf"{_A} (?P<said>{MUST} be preceded within {_D} by) {_B}", "{<a> must happen within <d> after <b>}"),
+    (rf"{_A} (?P<said>within {_D} (?P<how>after|of|before)) {_B}", "{<a> must happen within <d> <how> <b>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} (?:more|later) than {_D} after) {_B}",
+     "{<a> must happen at least <d> after <b>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} until {_D} after) {_B}", "{<a> must happen at least <d> after <b>}"),
+    (rf"{_A} (?P<said>{MUST} (?:{_DO} after|be preceded by|follow)) {_B},? within {_D}",
+     "{<a> must happen within <d> after <b>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} (?:at most|no more than|no earlier than|within) {_D} before) {_B}",
+     "{<b> must happen within <d> after <a>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} (?:at most|no more than|less than|no later than|not later than|at the "
+     rf"latest) {_D} after)"
+     rf" {_B}", "{<a> must happen within <d> after <b>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} (?:more than|later than) {_D} after) {_B}",
+     "{<a> must happen within <d> after <b>}, which needs an earlier <b> too"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} (?:within|sooner than|earlier than|less than) {_D} (?:after|of)) {_B}",
+     "{<a> must happen at least <d> after <b>}, which needs an earlier <b> too"),
+    (rf"(?P<said>there (?:{MUST} be|are|is) at least {_D} between) {_A} and {_B}",
+     "{<b> must happen at least <d> after <a>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} within {_D})",
+     "!the time needs the action that it counts from, as in '<a> must happen within <d> after ACTION'"),
+    (rf".+ (?P<said>{MUST} (?:not |never )?(?:take|last|finish within|be finished within) .*{_SPAN})",
+     "!how long a call takes is not in the language"),
+    # --- counts
+    (rf"(?P<said>(?:there {MUST} be|(?:each|every) (?:run|conversation) {MUST} have) "
+     rf"(?P<how>at most|at least|exactly) {_N}) {_A}", "{<a> must happen <how> <n>}"),
+    (rf"(?P<said>there {_NOT} be more than {_N}) {_A}", "{<a> must happen at most <n>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} at least (?:once|one time|1 time) before) {_B}",
+     "{<a> must happen before <b>}"),
+    (rf".*?(?P<said>(?:more than )?\b{_TIMES}(?: \w+)? (?:within|in|per|an?|every) (?!a row|total).+)",
+     _SOME_COUNT),
+    (rf".+ (?P<said>{_N} (?:after|before|while|in a row|between)\b.*)", _SOME_COUNT),
+    (rf"{_A} (?P<said>{_NOT} {HAPPEN} (?:fewer|less) than {_N})", "{<a> must happen at least <n>}"),
+    (rf"{_A} (?P<said>{_NOT} {HAPPEN} at least {_N})", "{<a> must happen at most <n-1>}"),
+    (rf"{_A} (?P<said>{_NOT} {HAPPEN} at most {_N})", "{<a> must happen at least <n+1>}"),
+    (rf"{_A} (?P<said>{_NOT} (?:be repeated|{HAPPEN} again))", "{<a> must happen at most 1 time}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>{_TIMES}) or more times)", "{<a> must happen at least <n>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>{_TIMES}) or (?:fewer|less) times)",
+     "{<a> must happen at most <n>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>\d+)(?:-| to )(?P<m>\d+) times)",
+     "two policies: {<a> must happen at least <n>} and {<a> must happen at most <m>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} once and only once)", "{<a> must happen exactly 1 time}"),
+    (rf"{_A} (?P<said>(?P<how>at most|at least|exactly) {_N})", "{<a> must happen <how> <n>}"),
+    (rf"{_A} (?P<said>{_NOT} {HAPPEN} (?:more than|over) {_N})", "{<a> must happen at most <n>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} {_N}(?: or (?:fewer|less)| at (?:the )?most))",
+     "{<a> must happen at most <n>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:up to|not more than|a maximum of) {_N})",
+     "{<a> must happen at most <n>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} {_N}(?: or more(?: often)?| at (?:the )?least))",
+     "{<a> must happen at least <n>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:no (?:fewer|less) than|not (?:fewer|less) than|a minimum of) {_N})",
+     "{<a> must happen at least <n>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:more (?:often )?than|over) {_N})",
+     "{<a> must happen at least <n+1>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:fewer|less)(?: often)? than {_N})",
+     "{<a> must happen at most <n-1>}"),
+    (rf"{_A} (?P<said>{_NOT} {HAPPEN} {_N})", "{<a> must happen at most <n-1>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:(?P<n>0)|zero|no) times)", "{<a> must never happen}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} only {_N})",
+     "{<a> must happen at most <n>} where it may be left out, or {<a> must happen exactly <n>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} {_N})",
+     "{<a> must happen exactly <n>}, or {<a> must happen at least <n>} where more are fine"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:between|at least) {_N} (?:and|but) (?:at most )?{_M})",
+     "two policies: {<a> must happen at least <n>} and {<a> must happen at most <m>}"),
+    (rf"(?P<said>(?:at most|no more than|not more than) {_N}) {_A}", "{<a> must happen at most <n>}"),
+    (rf"(?P<said>at least {_N}) {_A}", "{<a> must happen at least <n>}"),
+    (rf"{_A} (?P<said>{MUST} succeed (?P<how>at least|exactly) {_N})", "{<a> must happen <how> <n>}"),
+    (rf"{_A} (?P<said>{MUST} (?:always {_DO}|{_DO}(?: eventually| in every run)?|succeed))",
+     "{<a> must happen at least 1 time}"),
+    # --- side by side
+    (rf"{_A} (?P<said>{_NOT} {_ASIDE}(?:{_TOGETHER}(?: (?:as|with))?|while|during)) "
+     rf"{_B}(?: (?:is|are)(?: still)? running| runs?| is in progress)?", "{<a> must not overlap <b>}"),
+    (rf"{_A} (?P<said>{_NOT} overlap(?: with)? (?:itself|themselves))", "{<a> must not overlap}"),
+    (rf"(?:two )?{_A} (?P<said>{_NOT} {_ASIDE}{_TOGETHER})", "{<a> must not overlap}"),
+    (rf"{_A} (?P<said>{MUST} (?:{_DO}|be made|be) alone"
+     rf"(?: in (?:its|their|a|one) (?:own )?(?:turn|message))?)",
+     "{<a> must be alone in its turn}"),
+    (rf"{_A} (?P<said>{MUST} be the only (?:call|tool) (?:in|of) (?:its|their|a|the) (?:turn|message))",
+     "{<a> must be alone in its turn}"),
+    # --- first, last, any tool
+    (rf"(?P<said>(?:each|every|the) (?:run|conversation) {MUST} (?:start|begin) with) {_A}",
+     "{<a> must happen before any tool}, which means any other tool here"),
+    (rf"(?P<said>(?:each|every|the) (?:run|conversation) {MUST} end with) {_A}",
+     "{any tool must never happen after <a>}, and {<a> must happen at least 1 time}"),
+    (rf"(?P<said>(?:each|every|the) (?:run|conversation) {MUST} (?:contain|have)) {_A}",
+     "{<a> must happen at least 1 time}"),
+    (rf"{_A} (?P<said>{MUST} (?:{_DO} first|be (?:the )?(?:very )?first\b.*))",
+     "{<a> must happen before any tool}, which means any other tool here"),
+    (rf"{_A} (?P<said>{MUST} (?:{_DO} last|be (?:the )?(?:very )?last\b.*))",
+     "{any tool must never happen after <a>}, and {<a> must happen at least 1 time} where it may not be "
+     "left out"),
+    (rf"{_A} (?P<said>(?:{_NOT} be followed by|{MUST} be followed by (?=no)) {_ANY})",
+     "{any tool must never happen after <a>}"),
+    # --- next to each other
+    (rf"{_A} (?P<said>{MUST} (?:come|go) (?:immediately|directly|right) (?P<how>before|after)) {_B}",
+     "{<a> must happen immediately <how> <b>}"),
+    (rf"{_A} (?P<said>{MUST} (?:immediately|directly) precede) {_B}",
+     "{<a> must happen immediately before <b>}"),
+    (rf"{_A} (?P<said>{MUST} (?:immediately|directly) follow) {_B}",
+     "{<a> must happen immediately after <b>}"),
+    (rf"{_A} (?P<said>{MUST} be (?:(?:immediately|directly) preceded by|preceded (?:immediately|directly) "
+     rf"by)) {_B}",
+     "{<b> must happen immediately before <a>}"),
+    (rf"{_A} (?P<said>{MUST} be (?:(?:immediately|directly) followed by|followed (?:immediately|directly) "
+     rf"by)) {_B}",
+     "{<a> must be followed by <b>} where other calls may come between, or {<b> must happen immediately "
+     "after <a>} "
+     "where <b> may come nowhere else"),
+    (rf".+ (?P<said>{_NOT} .*\b(?:immediately|directly)\b.*)",
+     "!which call must not be the next one is not in the language"),
+    # --- what failed
+    (rf".+ (?P<said>{_NOT} {_DO} (?:unless|until|without) .+ {_FAILS})",
+     "!what follows a failed call is not in the language"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} {_IF}) {_B} {_FAILS}",
+     "{<b> must happen before <a>} where a success of <b> is needed first; what follows a failed call is "
+     "not in "
+     "the language"),
+    (rf"(?P<said>{_IF}) {_B} {_FAILS}, {_A} {_NOT} {_DO}.*",
+     "{<b> must happen before <a>} where a success of <b> is needed first; what follows a failed call is "
+     "not in "
+     "the language"),
+    (rf"(?:.+ )?(?P<said>{_IF} .+? {_FAILS}\b.*)", "!what follows a failed call is not in the language"),
+    (rf".+ (?P<said>{MUST} (?:(?:never|not) )?fail\b.*)", "!how a call must end is not in the language"),
+    # --- between two others
+    (rf".+ (?P<said>{_NOT} {_DO} after .+ (?:until|unless|and before) .+)",
+     "!what is forbidden between two calls is not in the language"),
+    (rf"(?P<said>between .+ and .+), .+ {_NOT} .+",
+     "!what is forbidden between two calls is not in the language"),
+    (rf".+ (?P<said>{_NOT} {_DO} between .+ and .+)",
+     "!what is forbidden between two calls is not in the language"),
+    (rf"{_A}, {_B},? and {_C} (?P<said>{MUST} {_DO} in (?:this|that) order)",
+     "{<a> must happen before <b>, and <b> must happen before <c>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} between) {_B} and {_C}",
+     "{<b> must happen before <a>, and <a> must happen before <c>}"),
+    # --- order
+    (rf"{_A} (?P<said>{_NOT} (?:precede|come before)) {_B}", _BOTH),
+    (rf"{_A} (?P<said>{_NOT} be followed by) {_B}", "{<b> must never happen after <a>}"),
+    (rf"{_A} (?P<said>{_NOT} (?:follow|come after|be preceded by)) {_B}",
+     "{<a> must never happen after <b>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} later than) {_B}", "{<a> must never happen after <b>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} (?:no|not) later than) {_B}", "{<a> must never happen after <b>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} (?:(?:no|not) earlier than|not before)) {_B}",
+     "{<b> must happen before <a>}"),
+    (rf"(?P<a>any tool) (?P<said>{_NOT} {_DO} before) {_B}{_DONE}",
+     "{<b> must happen before any tool}, which means any other tool here"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} (?:before|earlier than|prior to)) {_B}{_DONE}", _BOTH),
+    (rf"(?P<said>before) {_B}{_DONE}, {_A} {_NOT} {_DO}", _BOTH),
+    (rf"{_A} (?P<said>{_NOT} {_DO}(?: unless|,? except) after) {_B}{_DONE}{_SAME}",
+     "{<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} (?:unless|until|without)) {_B}{_DONE}{_SAME}",
+     "{<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} if) {_B} (?:(?:has|have|was|were) )?(?:not|never) (?:been )?"
+     r"(?:happened|occurred|succeeded|done|called|performed|executed)(?: before)?", "{<b> must happen "
+     r"before <a>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} only (?:if|when|once|after|provided that)) {_B}{_DONE}{_SAME}",
+     "{<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} {_IF}) {_B}{_DONE}", "{<a> must never happen after <b>}"),
+    (rf"(?P<said>unless|until|without) {_B}{_DONE}, {_A} {_NOT} {_DO}", "{<b> must happen before <a>}"),
+    (rf"{_A} (?P<said>only after) {_B}", "{<b> must happen before <a>}"),
+    (rf"{_A} (?P<said>(?:requires|require|needs|need|depends on|depend on)) (?!to ){_B}{_SAME}",
+     "{<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>{MUST} (?:succeed|pass|finish|end|be finished|{HAPPEN}|"
+     rf"have (?:succeeded|passed|happened|"
+     rf"been \w+)) before) {_B}(?:{_DONE}| starts| begins| can happen)", "{<a> must happen before <b>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} (?:eventually |at some point |sometime |later )?after "
+     rf"(?:every|each|any)) {_B}",
+     "{<b> must be followed by <a>}"),
+    (rf"{_A} (?P<said>{MUST} {_DO} (?:eventually|later|at some point) after) {_B}",
+     "{<b> must be followed by <a>}"),
+    (rf"(?P<said>{_IF}) {_B}{_DONE}, {_A} {_NOT} {_DO}(?: again| afterwards| any more| anymore| later)?",
+     "{<a> must never happen after <b>}"),
+    (rf"(?P<said>{_IF}) {_A}{_DONE}, {_B} {MUST} (?:{_DO}|follow)(?: afterwards| later| eventually| next)",
+     "{<a> must be followed by <b>}"),
+    (rf"(?P<said>{_IF}) {_A}{_DONE}, {_B} {MUST} have (?:happened|succeeded|been \w+)(?: before| first)?",
+     "{<b> must happen before <a>}"),
+    (rf"(?P<said>if|when|whenever) {_A}{_DONE}, {_B} {MUST} (?:{_DO}|follow)",
+     "{<a> must be followed by <b>} where <b> comes later, or {<b> must happen before <a>} where it comes "
+     "first"),
+    (rf"(?P<said>{_IF}|following|subsequent to|sometime after|at some point after) {_A}{_DONE}, {_B} "
+     rf"{MUST} (?:{_DO}|follow)",
+     "{<a> must be followed by <b>} where <b> may not be left out, or {<a> must happen before <b>} where "
+     "<a> is "
+     "needed first"),
+    (rf"{_A} and {_B} (?P<said>{MUST} {_DO} in (?:this|that) order)", "{<a> must happen before <b>}"),
+    (rf"{_A} and {_B} (?P<said>{_NOT} both {HAPPEN})",
+     "two policies: {<a> must never happen after <b>} and {<b> must never happen after <a>}"),
+    # --- arguments
+    (rf"{_A} (?P<said>{MUST} (?:use|have|get|carry|be for|name) the same (?P<f>\S+) as) {_B}",
+     "{<b> must happen before <a> with the same <f>}"),
+    (rf"{_A} (?P<said>{MUST} use the (?P<f>\S+) (?:from|of)) {_B}",
+     "{<b> must happen before <a> with the same <f>} where both take it as an argument; what comes from a "
+     "result "
+     "is a `provenance` of the policy, not a sentence"),
+    # --- what remains
+    (rf"{_A} (?P<said>{_NOT} {HAPPEN} (?:unless|until|without)) .+",
+     "'ACTION must happen before <a>' with an action of the file, or a guard for anything else"),
+    (rf"{_A} (?P<said>{MUST} be (?!followed|preceded|alone)\w+ed(?: by .+)?)",
+     "'ACTION must happen before <a>' with an action of the file, or a guard for anything else"),
+    (rf"{_A} (?P<said>(?P<how>before|after)) {_B}", "{<a> must happen <how> <b>}"),
+)  # fmt: skip
+
+_REASONS: tuple[tuple[str, str], ...] = (
+    (rf".+ (?P<said>{MUST} (?:not (?:never|not)|never (?:not|never))) .+",
+     "!two negations leave open which is meant; write the sentence with one or none"),
+    (rf".+ (?P<said>{_NOT} {_DO} (?:not|never)) .+",
+     "!two negations leave open which is meant; write the sentence with one or none"),
+    (r".+ (?P<said>its own) .+", "!one call for each other call is not in the language"),
+    (r".*?(?P<said>\b(?:failed|unsuccessful) .+)", "!what follows a failed call is not in the language"),
+    (rf".* (?<!before )(?<!after )(?P<said>{_D}).*",
+     "!a time lies between two actions, as in 'ACTION must happen within <d> after ACTION' or 'ACTION "
+     "must happen "
+     "at least <d> after ACTION'"),
+    (r".*?(?P<said>\b(?:sum|total|altogether|combined)\b.*)", "!sums over calls are not in the language"),
+    (r".*?(?P<said>\b(?:on|during)? "
+     r"?(?:week(?:days?|ends?)|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b.*)",
+     "!days of the week are not in the language"),
+    (r"(?!.*\btimes?\b).*?(?P<said>\b(?:above|below|over|under|exceed\w*|\w+ than|at most|equal to) "
+     r"\d[\d.,]*(?: \w{1,4})?(?: (?:must|should|shall|has to|have to|needs?|requires?)\b.*)?)",
+     "!a condition on what a call is given is a `guard` of the policy, not a sentence"),
+    (r".+ (?P<said>or) .+", "!`or` is not in the language"),
+)  # fmt: skip
+
+
+def hints(body: str, names: Names) -> Iterator[tuple[str, str]]:
+    """(the refused words, what to write instead), the likeliest first; sentences stand in braces."""
+    return _found(_HINTS, body, names)
+
+
+def reasons(body: str, names: Names) -> Iterator[tuple[str, str]]:
+    """(the refused words, why the language has none for them), where nothing else is known."""
+    return _found(_REASONS, body, names)
+
+
+def _found(table: Iterable[tuple[str, str]], body: str, names: Names) -> Iterator[tuple[str, str]]:
+    for pattern, hint in table:
+        match = re.fullmatch(pattern, body, re.IGNORECASE)
+        if match and (filled := _filled(hint, match, names)) is not None:
+            yield match["said"], filled
+
+
+def _filled(hint: str, match: re.Match[str], names: Names) -> str | None:
+    """The hint with the words of the sentence; None where it does not name actions of the file."""
+    slots = {slot: _slot(slot, text, names) for slot, text in match.groupdict().items() if slot != "said"}
+    for slot in ("n", "m"):
+        if match.groupdict().get(slot):
+            count = _count(match[slot])
+            slots |= {f"{slot}{sign}1": times_in_words(count + add) for sign, add in (("+", 1), ("-", -1))}
+    used = re.findall(r"<([a-z][+-]?1?|same|how)>", hint)
+    if any(slots.get(slot) is None for slot in used):
+        return None
+    return re.sub(
+        r"(^|{)?<([a-z][+-]?1?|same|how)>", lambda m: (m[1] or "") + _in_place(slots[m[2]], m[1]), hint
+    )
+
+
+def _slot(slot: str, text: str | None, names: Names) -> str | None:
+    if slot in "abc":
+        return None if text is None else named(text, names)
+    if text is None:
+        return ""
+    if slot in "tu":
+        return text.zfill(5)
+    if slot in "nm":
+        return times_in_words(_count(text))
+    return text if slot != "same" or text.startswith((" ", ",")) else f" {text}"
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isdigit() else NUMBERS[text.lower()]
+
+
+def _in_place(text: str | None, first: str | None) -> str:
+    """A name inside a sentence, without the capital of its begin."""
+    text = text or ""
+    return text if first is not None or text[1:2].isupper() else text[:1].lower() + text[1:]

@@ -1,0 +1,103 @@
+"""Changes of a run after which a rule may be kept: what a kind proposes where it was broken.
+
+Places count through the run as it is at that point. A kind proposes, for the first of its violations, each
+change that could be part of the nearest run that keeps it; whether one does is found by judging.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from synth.formal.partly import is_whole
+from synth.policies.evidence import MISSING, Evidence
+from synth.policies.kinds.duty import Judged
+from synth.policies.kinds.kind import Paths
+from synth.policies.names import Tools
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A call is made at another place."""
+
+    at: int
+    to: int
+    """Directly before the call that is there; the number of calls means the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """A call more."""
+
+    to: int
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Those that the rule asks for."""
+    whole: bool = False
+    """Can it have no others?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A call less, of what is forbidden."""
+
+    at: int
+
+
+Edit = Move | Insert | Drop
+
+
+@runtime_checkable
+class Mendable(Protocol):
+    """A rule that knows what could have been done instead."""
+
+    def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
+        """For its first violation in `judged`; the likeliest first, where several are as short."""
+
+
+def first_broken(judged: Judged, seen: Evidence) -> int | None:
+    """The violating call that began first."""
+    return min(judged.violations, key=seen.rank.__getitem__, default=None)
+
+
+def blamed(
+    judged: Judged, seen: Evidence, pairs: Sequence[tuple[Tools, Tools]], side: int
+) -> Iterator[tuple[int, Tools]]:
+    """The first violating call with the other action of each pair that it may have broken.
+
+    `side` of a pair is the action whose calls violations name.
+    """
+    call = first_broken(judged, seen)
+    if call is not None:
+        yield from ((call, pair[1 - side]) for pair in pairs if seen.calls[call].tool in pair[side])
+
+
+def begin_of(seen: Evidence) -> int:
+    """The first place that may be changed."""
+    return 0 if seen.part is None else seen.part.calls.start
+
+
+def call_of(
+    tools: Tools, to: int, seen: Evidence, arguments: Mapping[str, Any] | None = None
+) -> Iterator[Insert]:
+    """A new call of one of the tools: one that the run made or offered, else the first that has a name."""
+    named = [name for name in tools.names if "*" not in name]
+    for name in sorted(named, key=lambda name: not seen.offers(name))[:1]:
+        yield Insert(to, name, arguments or {})
+
+
+def equal_arguments(call: int, same: Paths, own: int, seen: Evidence) -> dict[str, Any]:
+    """The arguments that a call at the other side of `same` must have (`own`: the side of `call`)."""
+    found: dict[str, Any] = {}
+    for pair in same:
+        value = seen.argument(call, pair[own])
+        if value is not MISSING and is_whole(value):
+            _put(found, pair[1 - own], value)
+    return found
+
+
+def _put(into: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for key in path[:-1]:
+        into = into.setdefault(key, {})
+    into[path[-1]] = value

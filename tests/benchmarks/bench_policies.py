@@ -1,0 +1,107 @@
+"""What judging runs by policies costs where runs are hostile: growth from n to 2n calls, and CPU time.
+
+Growth is a ratio within one run of this program, so that a busy machine does not matter; it must stay
+below 2.6. CPU seconds are shown beside the goals of the design, with ten policies of all kinds (sentences,
+guard, provenance, contract, behaviour) and with a hundred. `python tests/benchmarks/bench_policies.py`
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from itertools import cycle, islice
+
+from synth.formal import solver
+from synth.observed.run import Run
+from synth.policies import PolicyResult, PolicySet, Rules, judge_policies, load_policies
+from tests.support.hostile_runs import (
+    ACTIONS,
+    big_results,
+    exact,
+    one_message,
+    parallel,
+    staircase,
+    two_clocks,
+    unfinished,
+)
+
+MOST_GROWTH = 2.6
+ALL_KINDS = (
+    "rule: B must never happen.",
+    "rule: C must happen before B.",
+    "rule: A must be followed by B within 2 seconds.",
+    "rule: A must happen immediately before B.",
+    "rule: B must start within 2 seconds of A.",
+    "rule: A must not overlap B.",
+    "guard: {calls: [A], check: \"earlier('b').size() < 3\"}",
+    "provenance: {calls: [A], argument: id, from: [B]}",
+    "contract: {on_violation: apply, tools: {a: {provides: 'at {id}'}, b: {requires: 'at *'}}}",
+    "behaviour: (until (or a b c) b)",
+)
+SENTENCES = (
+    *(said for said in ALL_KINDS if said.startswith("rule")),
+    "rule: C must happen before B with the same id.",
+    "rule: B must never happen after A.",
+    "rule: A must happen at most twice.",
+    "rule: B must start at least 2 seconds after A.",
+)  # fmt: skip
+OFF = Rules(z3="off")
+
+
+def policies(said: list[str]) -> PolicySet:
+    lines = "".join(f"  - {{id: P{k}, {one}}}\n" for k, one in enumerate(said))
+    return load_policies(f"{ACTIONS}policies:\n{lines}")
+
+
+def cpu(run: Run, found: PolicySet, rules: Rules) -> tuple[float, tuple[PolicyResult, ...]]:
+    """CPU seconds, the least of three, and the results."""
+    least = float("inf")
+    for _ in range(3):
+        began = time.process_time()
+        results = judge_policies(found, run, rules=rules)
+        least = min(least, time.process_time() - began)
+    return least, results
+
+
+def growth(found: PolicySet, n: int) -> list[tuple[str, float]]:
+    """(shape, cost of 2n calls in costs of n), without Z3."""
+    shapes: tuple[Callable[[int], Run], ...] = (exact, parallel, unfinished, one_message, staircase)
+    return [
+        (shape.__name__, cpu(shape(2 * n), found, OFF)[0] / cpu(shape(n), found, OFF)[0]) for shape in shapes
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=2_000, help="n of the growth")
+    n = parser.parse_args().calls
+    solver.z3()
+    missed = 0
+    print(f"{'ten sentences':24}{'2n to n':>10}")
+    for name, ratio in growth(policies(list(SENTENCES)), n):
+        missed += ratio > MOST_GROWTH
+        print(f"{name:24}{ratio:>10.2f}{'  MISSED' if ratio > MOST_GROWTH else ''}")
+    ten, hundred = policies(list(ALL_KINDS)), policies(list(islice(cycle(SENTENCES), 100)))
+    rows: tuple[tuple[str, Run, PolicySet, Rules, float], ...] = (
+        ("one message, 500 calls", one_message(500), ten, Rules(z3="failing"), 2),
+        ("staircase, 500 calls", staircase(500), ten, Rules(z3="failing"), 2),
+        ("unfinished, 5,000 calls", unfinished(5_000), ten, Rules(z3="failing"), 2),
+        ("parallel, 5,000 calls", parallel(5_000), ten, Rules(z3="failing"), 2),
+        ("two clocks, 5,000 calls", two_clocks(5_000), ten, Rules(z3="failing"), 4),
+        ("64 KiB results, 1,000 calls", big_results(1_000), ten, Rules(z3="failing"), 4),
+        ("100 sentences, 5,000 calls", exact(5_000), hundred, OFF, 3),
+    )
+    print(f"\n{'':30}{'CPU s':>8}{'goal':>6}{'decided':>10}")
+    for name, run, found, rules, goal in rows:
+        seconds, results = cpu(run, found, rules)
+        decided = sum(result.verdict not in ("undecided", "unsupported") for result in results)
+        lost = results[0].verdict != "violated"
+        missed += seconds > goal or lost
+        note = "  LOST" if lost else ("  MISSED" if seconds > goal else "")
+        print(f"{name:30}{seconds:>8.2f}{goal:>6}{decided:>6}/{len(results)}{note}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,224 @@
+"""Counts of runs by outcome: right after whatever happens, read at one cost however many there are."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import event, func, insert, select, text, update
+
+from collector.clock import Clock
+from collector.model import Binding, Segment
+from collector.otlp.segments import from_protobuf, without
+from collector.pipeline.board import Board
+from collector.pipeline.checker import Checker
+from collector.pipeline.janitor import Janitor
+from collector.settings import Limits
+from collector.store import Store, catalog, counts, keys, open_store, projects, reads, retention, schema
+from collector.store.engine import project_id
+from collector.store.ingest import KnownKeys, put
+from collector.store.recheck import make_due
+from tests.support.traces import agent_request, new_id, settings, until
+
+POLICY = "actions: {B: b}\npolicies:\n  - {id: never, rule: B must never happen.}\n"
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    made = open_store(store_url)
+    yield made
+    made.close()
+
+
+def counted(store: Store) -> dict[counts.Group, tuple[int, int]]:
+    """By the slow way."""
+    runs = schema.runs.c
+    with store.read() as connection:
+        rows = connection.execute(
+            select(runs.project, runs.listed, runs.outcome, runs.error_type, runs.spans)
+        )
+        found: dict[counts.Group, tuple[int, int]] = {}
+        for row in rows:
+            group = counts.Group(
+                row.project, row.listed is not False, row.outcome or "", row.error_type or ""
+            )
+            number, spans = found.get(group, (0, 0))
+            found[group] = (number + 1, spans + (row.spans or 0))
+    return found
+
+
+def kept(store: Store) -> dict[counts.Group, tuple[int, int]]:
+    with store.read() as connection:
+        return counts.kept_of(connection)
+
+
+def send(store: Store, run: str, calls: list[str], project: int = 1, **more: Any) -> None:
+    segments: list[Segment] = list(from_protobuf(agent_request(run, calls, **more), Limits()).segments)
+    with store.write() as connection:
+        put(
+            connection,
+            [(project, one) for one in segments],
+            KnownKeys(),
+            without,
+            now=time.time(),
+            open_check=0,
+        )
+
+
+@pytest.mark.both_engines
+def test_counts_are_right_after_everything_that_happens_to_runs(
+    store: Store, store_url: str, tmp_path: Path
+) -> None:
+    """In any order: arrivals, late spans, verdicts, verdicts of two, new rules, bindings, deletions."""
+    dice, other = random.Random(7), project_id(store, "other")
+    board, runs = Board(), list[tuple[int, str]]()
+    checker = Checker(
+        store, settings(tmp_path, store_url=store_url, z3_check="off", z3_check_policies="off"), "w", board
+    )
+
+    def arrive() -> None:
+        runs.append((dice.choice([1, other]), new_id()))
+        send(store, runs[-1][1], dice.choices("ab", k=3), runs[-1][0], root=dice.random() < 0.8)
+
+    def come_late() -> None:
+        project, run = dice.choice(runs)
+        send(store, run, dice.choices("ab", k=5), project)
+
+    def judge() -> None:
+        checker.round(time.time() + 100)
+
+    def bind() -> None:
+        trace = dice.choice(runs)[1] if dice.random() < 0.5 else new_id()
+        bound = [Binding(trace, "c", "ok"), Binding(trace, "c", "ok")]
+        catalog.bind(store, 1, bound, now=time.time(), grace=0)
+
+    def rule() -> None:
+        catalog.put_policy(store, 1, "p", POLICY + f"# {dice.random()}", now=time.time())
+        make_due(store, 1, reads.Filter(), now=time.time())
+
+    def forget() -> None:
+        projects.change(store, 1, {"retention_days": 1.0})
+        with store.write() as connection:
+            some = [key for _, key in dice.sample(runs, 3)]
+            connection.execute(update(schema.runs).where(schema.runs.c.key.in_(some)).values(last_seen=0.0))
+        retention.prune(store, now=time.time())
+
+    for _ in range(5):
+        arrive()
+    for _ in range(40):
+        dice.choice([arrive, arrive, come_late, judge, bind, rule, forget])()
+        assert kept(store) == counted(store)
+    assert {"fail", "pass", ""} & {group.outcome for group in kept(store)}
+    with store.read() as connection:
+        stats = reads.stats(connection, 1)
+        listed = keys.list_projects(connection, None, now=0.0)
+        total = dict(
+            connection.execute(
+                select(schema.runs.c.project, func.count()).group_by(schema.runs.c.project)
+            ).all()
+        )  # type: ignore[arg-type]
+    assert {row["name"]: row["runs"] for row in listed} == {"default": total[1], "other": total[other]}
+    assert stats["runs"] == sum(n for g, (n, _) in kept(store).items() if g.project == 1 and g.listed)
+    board.close()
+
+
+def test_a_transaction_that_fails_counts_nothing(store: Store) -> None:
+    with pytest.raises(RuntimeError):
+        count_and_fail(store)
+    assert kept(store) == {}
+
+
+def count_and_fail(store: Store) -> None:
+    with store.write() as connection:
+        counts.arrived(connection, [1, 1])
+        raise RuntimeError
+
+
+@pytest.mark.both_engines
+def test_counts_that_are_wrong_are_told_and_set_right(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    """A collector of an older version may have written beside this one."""
+    send(store, new_id(), ["a"])
+    assert counts.set_right(store) is False
+    with store.write() as connection:
+        connection.execute(update(schema.run_counts).values(runs=7))
+        connection.execute(
+            insert(schema.run_counts).values(project=1, listed=0, outcome="x", error_type="", runs=1, spans=1)
+        )
+    janitor = Janitor(store, Clock(), dict, pause=0.001)
+    for _ in until(30):
+        if janitor.rounds > 1:
+            break
+    janitor.close()
+    assert kept(store) == counted(store)
+    assert caplog.text.count("the counts of runs were wrong") == 1
+
+
+def many(store: Store, number: int) -> None:
+    """So many judged runs, of eleven agents and three outcomes, by five policies."""
+    said = ("pass", "fail", "undecided")
+    rows = [
+        {
+            "project": 1, "key": f"{k}", "first_seen": float(k), "last_seen": float(k), "version": 1,
+            "checked": 1, "agent": f"agent-{k % 11}", "outcome": said[k % 3], "listed": True, "spans": 3,
+            "error_type": "order_error" if k % 3 == 1 else None,
+        }
+        for k in range(number)
+    ]  # fmt: skip
+    with store.write() as connection:
+        connection.execute(insert(schema.runs), rows)
+        results = "SELECT id, 'policy-' || (id % 5), 'ok' FROM runs"
+        connection.execute(text(f"INSERT INTO policy_results (run, policy, verdict) {results}"))
+    counts.set_right(store)
+
+
+def steps(store: Store) -> int:
+    """Steps of SQLite's machine, in hundreds, for all that the overview reads."""
+    taken = 0
+
+    def count() -> int:
+        nonlocal taken
+        taken += 1
+        return 0
+
+    with store.read() as connection:
+        driver: Any = connection.connection.driver_connection
+        driver.set_progress_handler(count, 100)
+        reads.stats(connection, 1)
+        reads.list_runs(connection, 1, reads.Filter(), limit=50)
+        assert len(reads.distinct(connection, 1, "agent")) == 11
+        assert reads.distinct(connection, 1, "error_type") == ["order_error"]
+        assert reads.policy_names(connection, 1) == [f"policy-{k}" for k in range(5)]
+        keys.list_projects(connection, None, now=0.0)
+        driver.set_progress_handler(None, 0)
+    return taken
+
+
+def test_the_overview_costs_the_same_for_ten_times_as_many_runs(tmp_path: Path) -> None:
+    found = []
+    for number in (500, 5_000):
+        made = open_store(f"sqlite:///{tmp_path / f'{number}.db'}")
+        many(made, number)
+        found.append(steps(made))
+        made.close()
+    assert found[1] <= 1.1 * found[0], found
+
+
+def test_postgresql_takes_an_index_step_for_each_different_value(postgresql: Any) -> None:
+    made = open_store(postgresql.database())
+    many(made, 2_000)
+    with made.write() as connection:
+        connection.execute(text("ANALYZE"))
+    queries: list[str] = []
+    event.listen(made.engine, "before_cursor_execute", lambda *given: queries.append(given[2]))
+    with made.read() as connection:
+        assert len(reads.distinct(connection, 1, "agent")) == 11
+        plan = connection.exec_driver_sql(
+            "EXPLAIN " + queries[-1],
+            {"project_1": 1, "project_2": 1, "param_1": 1, "param_2": 1, "param_3": 200},
+        ).all()
+    assert "Seq Scan on runs" not in str(plan)
+    made.close()

@@ -1,0 +1,86 @@
+"""Older stores become what a new one is: the first schema as it was, brought to the newest step by step.
+
+`first_schema_*.sql` is the schema of revision 0001, in the words of each database, and never changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, create_engine, insert, inspect, select, text
+
+from collector.store import counts, open_store, schema
+from collector.store.engine import REVISIONS
+from collector.store.migrations import upgrade
+from tests.support.postgresql import Cluster
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def engines(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Engine, Engine]]:
+    """An empty database, and a store that was made at once."""
+    if request.param == "sqlite":
+        old, new = f"sqlite:///{tmp_path / 'old.db'}", f"sqlite:///{tmp_path / 'new.db'}"
+    else:
+        server: Cluster = request.getfixturevalue("postgresql")
+        old, new = server.database(), server.database()
+    made = open_store(new)
+    engine = create_engine(old.replace("postgresql://", "postgresql+psycopg://"))
+    yield engine, made.engine
+    engine.dispose()
+    made.close()
+
+
+def first_revision(engine: Engine) -> None:
+    statements = (HERE / f"first_schema_{engine.dialect.name}.sql").read_text().split(";\n")
+    with engine.connect() as connection:
+        for statement in filter(None, statements):
+            connection.execute(text(statement))
+        connection.execute(text("INSERT INTO projects (id, name) VALUES (1, 'default')"))
+        columns = "id, project, key, first_seen, last_seen, version, checked, attempts, spans"
+        for row in (1, 2):
+            values = f"{row}, 1, '{row}', 0, 0, 1, 0, 0, 0"
+            connection.execute(text(f"INSERT INTO runs ({columns}) VALUES ({values})"))
+            connection.execute(insert(schema.run_tools).values(run=row, tool="pay"))
+        connection.commit()
+
+
+def shape(engine: Engine) -> dict[str, Any]:
+    found = inspect(engine)
+    return {
+        table: {
+            "columns": {c["name"]: (str(c["type"]), c["nullable"]) for c in found.get_columns(table)},
+            "key": found.get_pk_constraint(table)["constrained_columns"],
+            "indexes": {str(i["name"]): i["column_names"] for i in found.get_indexes(table)},
+        }
+        for table in found.get_table_names()
+        if table != "alembic_version"
+    }
+
+
+def test_the_migrations_lead_to_the_schema_of_the_code(engines: tuple[Engine, Engine]) -> None:
+    old, new = engines
+    first_revision(old)
+    for revision in REVISIONS:
+        upgrade(old, revision)
+    assert REVISIONS[-1] == schema.HEAD
+    assert shape(old) == shape(new)
+    with old.connect() as connection:
+        assert connection.scalar(text("SELECT version_num FROM alembic_version")) == schema.HEAD
+        assert connection.execute(select(schema.seen_tools)).all() == [(1, "pay", "called", None)]
+        assert counts.kept_of(connection) == {counts.Group(1, True, "", ""): (2, 0)}
+
+
+def test_a_cache_of_an_older_form_is_made_anew(engines: tuple[Engine, Engine]) -> None:
+    old, new = engines
+    first_revision(old)
+    upgrade(old, "0008")
+    with old.connect() as connection:
+        connection.execute(text("ALTER TABLE turns DROP COLUMN whole"))
+        connection.commit()
+    upgrade(old)
+    assert shape(old) == shape(new)

@@ -1,0 +1,30 @@
+"""How often a property is tried, and from which seed: `make soak` tries fifty times what other runs try."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+SOAK = 50
+
+
+def tries(soaked: int) -> int:
+    """`soaked` of them under `make soak`, a fiftieth elsewhere."""
+    return soaked if os.environ.get("PDOCTOR_SOAK") else max(1, soaked // SOAK)
+
+
+def new_seed() -> int:
+    """Another one in each run, unless PDOCTOR_SEED says which to try again."""
+    said = os.environ.get("PDOCTOR_SEED")
+    return int(said) if said else random.SystemRandom().getrandbits(32)
+
+
+def tell(what: str, found: Counter[str]) -> None:
+    """Add the figures of one property to the file that PDOCTOR_SOAK names, as a line of JSON."""
+    file = os.environ.get("PDOCTOR_SOAK")
+    if file:
+        with Path(file).open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps({"what": what, **found}) + "\n")
