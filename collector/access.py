@@ -201,13 +201,18 @@ def bearer(header: str | None) -> str | None:
 
 
 def check_bind(settings: Settings, store: Store) -> None:
-    """Refuse to be reachable from other machines without keys; raises BadStore (see its hint)."""
-    if settings.insecure or is_loopback(settings.host):
+    """Refuse to be reachable from other machines without keys; raises BadStore (see its hint).
+
+    A collector on loopback that has a name or a front is reached through that front.
+    """
+    fronted = settings.host_names or settings.trusted_proxies
+    if settings.insecure or (is_loopback(settings.host) and not fronted):
         return
     with store.read() as connection:
         if not keys.any_key(connection):
+            reached = ", ".join(settings.host_names) or settings.host
             raise BadStore(
-                f"{settings.host} can be reached from other machines, and this store has no API key",
+                f"{reached} can be reached from other machines, and this store has no API key",
                 "make a key first (pdoctor keys create), or say --insecure",
             )
 

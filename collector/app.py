@@ -16,6 +16,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from collector.api import catalog, description, errors, health, keys, projects, runs
+from collector.fronts import Sender
 from collector.logs import REQUEST_ID, new_request_id, request_id
 from collector.origins import foreign, guarded, refuse
 from collector.otlp.http import PATHS, receiver
@@ -37,6 +38,11 @@ def create_app(service: Service) -> App:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
+            seen = service.fronts.sender(sender_of(scope), scope["headers"])
+            service.in_clear.look(seen, scope["headers"], scope["path"])
+            scope["scheme"] = seen.scheme
+            if seen.address != sender_of(scope).address:
+                scope["client"] = (seen.address, 0)
             refusal = foreign(scope, settings)
             if refusal:
                 await refuse(send, refusal)
@@ -48,6 +54,11 @@ def create_app(service: Service) -> App:
             await web(scope, receive, send)
 
     return app
+
+
+def sender_of(scope: Any) -> Sender:
+    """Whoever is at the other end of the connection."""
+    return Sender((scope.get("client") or ("",))[0], scope["scheme"])
 
 
 async def measured(app: App, scope: Any, receive: Any, send: Any, telemetry: Telemetry) -> None:
@@ -105,7 +116,11 @@ def _web(service: Service) -> FastAPI:
             from collector.otlp import grpc_in  # a quarter of the start-up time, and not always wanted
 
             grpc_server, service.grpc_port = await grpc_in.start(
-                settings.host, settings.grpc_port, service.intake
+                settings.host,
+                settings.grpc_port,
+                service.intake,
+                certificate=service.certificate,
+                sender_of=service.sender_over_grpc,
             )
         feeling = asyncio.create_task(service.telemetry.feel_loop())
         try:

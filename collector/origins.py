@@ -44,6 +44,9 @@ def guarded(send: Any, request: str) -> Any:
 OWN_PAGES = "use the pages of this collector; a proxy before it must pass on the Host that it was sent"
 
 
+LOOPBACK_HINT = "use http://127.0.0.1:PORT; the name of a front before it is given with --host-name"
+
+
 class Refusal(NamedTuple):
     """Why a request is not taken, and what to do."""
 
@@ -58,9 +61,9 @@ def foreign(scope: Any, settings: Settings) -> Refusal | None:
     (DNS rebinding), or across origins.
     """
     hosts = [value for name, value in scope["headers"] if name == b"host"]
-    if is_loopback(settings.host) and any(not own_name(host) for host in hosts):
+    if is_loopback(settings.host) and not all(named(host, settings) for host in hosts):
         problem = f"Host is {hosts[0].decode('latin-1')[:80]!r}, this collector listens on loopback only"
-        return Refusal(problem, "use http://127.0.0.1:PORT")
+        return Refusal(problem, LOOPBACK_HINT)
     if len(hosts) > 1:
         return Refusal("there is more than one Host", "send one")
     if settings.host_names and scope["path"] not in PROBES and not all(named(h, settings) for h in hosts):

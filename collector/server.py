@@ -23,6 +23,7 @@ from collector.doors import Doors
 from collector.pipeline.garbage import calm_garbage_collection
 from collector.service import Service
 from collector.settings import Settings
+from collector.tls import Greeting, accept
 
 READY = "pdoctor collector ready at "
 """Start of the line that `serve` prints once it takes spans; the address follows."""
@@ -72,7 +73,31 @@ LAST_SECONDS = 0.3
 
 
 class _Uvicorn(uvicorn.Server):
-    """Ends in good order at a signal, and then does not raise it again: the exit code is 0."""
+    """Ends in good order at a signal, and then does not raise it again: the exit code is 0.
+
+    Connections over TLS are accepted by ours: see `collector.tls`.
+    """
+
+    service: Service
+    _accepting: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        certificate = self.service.certificate
+        if certificate is None or not sockets:
+            await super().startup(sockets)
+            return
+        await super().startup([])
+        accepting = accept(sockets[0], certificate, self.service.doors, self._connection)
+        self._accepting = asyncio.create_task(accepting)
+
+    def _connection(self) -> Any:
+        made: Any = self.config.http_protocol_class
+        return made(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._accepting is not None:
+            self._accepting.cancel()
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         self.force_exit = self.should_exit and sig == signal.SIGINT
@@ -84,7 +109,8 @@ class Server:
 
     def __init__(self, settings: Settings, sock: socket.socket) -> None:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
-        self.url = f"http://{host}:{sock.getsockname()[1]}"
+        scheme = "http" if settings.tls_cert is None else "https"
+        self.url = f"{scheme}://{host}:{sock.getsockname()[1]}"
         self._sock = sock
         service = Service(settings)
         config = uvicorn.Config(
@@ -96,9 +122,11 @@ class Server:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,  # whom to believe is `Fronts`'
             timeout_graceful_shutdown=10,
         )
         self._uvicorn = _Uvicorn(config)
+        self._uvicorn.service = service
 
     def run_here(self, ready: Callable[[str], None]) -> None:
         """Serve in this thread until a signal or `stop`; calls `ready(url)` once requests are taken."""
@@ -150,6 +178,8 @@ class BoundedHeads(HttpToolsProtocol):
     """The HTTP side of one connection; request line and headers are bounded in size and time."""
 
     doors: ClassVar[Doors]
+    greeting: Greeting | None = None
+    """What it was until it had shaken hands."""
     head_bytes = HEAD_BYTES
     head_seconds = HEAD_SECONDS
     _size = 0
@@ -159,6 +189,8 @@ class BoundedHeads(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        if self.greeting is not None:
+            self.doors.gone(self.greeting)
         if self.doors.enter(self):
             self._start_timer()
         else:

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import orjson
 
-from collector.access import DEFAULT_PROJECT, Gate, Grant, bearer, check_bind
+from collector.access import DEFAULT_PROJECT, Gate, Grant, bearer, check_bind, is_loopback
 from collector.budget import Budget
 from collector.clock import Clock, passed
 from collector.doors import Doors
 from collector.errors import Overloaded
+from collector.fronts import Fronts, InClear, Sender, peer
 from collector.judging.bind import case_texts
 from collector.judging.names import names_of, warnings
 from collector.judging.policies import read_policies
@@ -38,6 +39,7 @@ from collector.settings import MIB, Settings
 from collector.store import QUICK, Store, catalog, open_store, readiness, work
 from collector.store.engine import project_id
 from collector.telemetry import Telemetry
+from collector.tls import Certificate
 from synth.cases import read_cases
 from synth.errors import BadInput
 
@@ -57,6 +59,9 @@ class Service:
 
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self.settings = settings
+        self.certificate = certificate_of(settings)
+        """None = plain HTTP and gRPC."""
+        self.fronts, self.in_clear = Fronts(settings.trusted_proxies), InClear()
         self.redactor = read_redaction(settings.redact) if settings.redact else None
         self.grpc_port: int | None = None
         """Where the gRPC receiver listens, once it does."""
@@ -98,6 +103,12 @@ class Service:
         """Make the store this collector's, with the cases and policies that its settings name."""
         self.store.hold()
         check_bind(self.settings, self.store)
+        if self.certificate is None and not (
+            is_loopback(self.settings.host) or self.settings.trusted_proxies
+        ):
+            log.warning(
+                "no TLS: keys and traces come in clear; use --tls-cert, or a front and --trusted-proxy"
+            )
         if self.store.sqlite:  # one collector per file: what is held was held by one that is gone
             work.release(self.store)
         if late := work.come_back(self.store, now=self.clock()):
@@ -137,6 +148,13 @@ class Service:
                 return await asyncio.to_thread(self.gate.grant, token, scope)
         except TimeoutError:
             raise Overloaded("the key could not be looked up", "check the database", retry_after=5) from None
+
+    def sender_over_grpc(self, said: str, headers: Mapping[bytes, bytes]) -> str:
+        """The address of who sent a call, by what gRPC says of its connection."""
+        seen = Sender(peer(said), "http" if self.certificate is None else "https")
+        found = self.fronts.sender(seen, headers.items())
+        self.in_clear.look(found, headers.items())
+        return found.address
 
     async def authorize(self, headers: Mapping[bytes, bytes]) -> str:
         """Name of the project that the sender of spans may write to; raises Unauthorized or Forbidden.
@@ -214,6 +232,15 @@ class Service:
             supervisor.close()
         self.store.close()
         log.info("stopped", extra=done)
+
+
+def certificate_of(settings: Settings) -> Certificate | None:
+    """Raises BadInput where there is none that can be used."""
+    if settings.tls_cert is None:
+        if settings.tls_key is not None:
+            raise BadInput("a key without its certificate: name that with --tls-cert", field="--tls-key")
+        return None
+    return Certificate(settings.tls_cert, settings.tls_key)
 
 
 def clock_for(store: Store) -> Clock:

@@ -172,7 +172,18 @@ class Settings:
     host_names: tuple[str, ...] = setting(
         (), "A name it is reached by; requests for others are refused.", option="--host-name"
     )
-    """Beyond loopback, where any name is taken unless some are given."""
+    """Beyond loopback any name is taken unless some are given; on loopback, behind a front, these too."""
+    tls_cert: Path | None = setting(
+        None, "Certificate (PEM) for HTTP and gRPC, with those that signed it.", option="--tls-cert"
+    )
+    """Read again when it changes; open connections go on."""
+    tls_key: Path | None = setting(None, "Its key (PEM), if not in that file.", option="--tls-key")
+    trusted_proxies: tuple[str, ...] = setting(
+        (),
+        "A front, or a network of them, whose X-Forwarded-For and -Proto are believed.",
+        option="--trusted-proxy",
+        metavar="ADDRESS",
+    )
     limits: Limits = setting(Limits(), "Bounds on everything that comes in.")
     log_format: LogFormat | None = setting(
         None,

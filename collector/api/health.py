@@ -113,6 +113,11 @@ def of_collector(said: Exposition, service: Service) -> None:
     add("checker_restarts_total", "counter", "Checkers that ended.", sum(one.restarts for one in checkers))
     add("checker_heartbeat_age_seconds", "gauge", "Since a checker's last sign of life.",
         [({"checker": str(k)}, one.still_for) for k, one in enumerate(checkers)])  # fmt: skip
+    add("keys_in_clear_total", "counter", "Requests with a key that came over a network without TLS.",
+        service.in_clear.requests)  # fmt: skip
+    if service.certificate is not None:
+        expires = service.certificate.pair.expires
+        add("tls_certificate_expiry_seconds", "gauge", "When the certificate expires (Unix).", expires)
     add("database_up", "gauge", "Whether the database answered when it was asked last.",
         float(service.watch.answers))  # fmt: skip
     if service.store.file is not None:

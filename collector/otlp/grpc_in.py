@@ -18,11 +18,14 @@ from collector.errors import CollectorError
 from collector.otlp.errors import INTERNAL, ExportError, malformed, refused
 from collector.otlp.http import success
 from collector.otlp.intake import Authorize, Intake, sender
+from collector.tls import Certificate, Pair
 
 log = logging.getLogger("collector.otlp")
 
 SERVICE = "opentelemetry.proto.collector.{0}.v1.{1}Service"
 Export = Callable[[AsyncIterator[bytes], Any], Awaitable[bytes]]
+SenderOf = Callable[[str, Mapping[bytes, bytes]], str]
+"""(peer as gRPC writes it, headers) -> address of the sender."""
 SILENT_MS, IDLE_MS = 5_000, 60_000
 """Until a connection that says nothing, and one without a call, is closed."""
 STREAMS = 100
@@ -31,8 +34,10 @@ UNREAD_BYTES = 1024 * 1024
 """What a message counts in the budget while it is being read: how much of it has come is not told."""
 
 
-async def start(host: str, port: int, intake: Intake) -> tuple[Any, int]:
-    """(server, port); raises OSError where the address is taken."""
+async def start(
+    host: str, port: int, intake: Intake, *, certificate: Certificate | None, sender_of: SenderOf
+) -> tuple[Any, int]:
+    """(server, port), with TLS where there is a certificate; raises OSError where the address is taken."""
     server = grpc.aio.server(
         options=(
             ("grpc.max_receive_message_length", intake.limits.grpc_bytes),
@@ -42,21 +47,44 @@ async def start(host: str, port: int, intake: Intake) -> tuple[Any, int]:
             ("grpc.so_reuseport", 0),  # two collectors on one port would each get half of the spans
         )
     )
-    server.add_generic_rpc_handlers(tuple(_services(intake)))
+    server.add_generic_rpc_handlers(tuple(_services(intake, sender_of)))
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
-        bound = server.add_insecure_port(f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+        if certificate is None:
+            bound = server.add_insecure_port(address)
+        else:
+            bound = server.add_secure_port(address, credentials(certificate))
     except RuntimeError as failure:
         raise OSError(f"cannot listen on {host}:{port} for gRPC: {failure}") from None
     await server.start()
     return server, bound
 
 
-def _services(intake: Intake) -> list[Any]:
+def credentials(certificate: Certificate) -> Any:
+    """Every handshake gets the newest pair of the certificate."""
+    used = certificate.pair
+
+    def renewed() -> Any:
+        """On a thread of gRPC's, at each handshake; None = the one that it has."""
+        nonlocal used
+        if (pair := certificate.pair) is used:
+            return None
+        used = pair
+        return told(pair)
+
+    return grpc.dynamic_ssl_server_credentials(told(used), renewed, require_client_authentication=False)
+
+
+def told(pair: Pair) -> Any:
+    return grpc.ssl_server_certificate_configuration([(pair.key, pair.certificate)])
+
+
+def _services(intake: Intake, sender_of: SenderOf) -> list[Any]:
     """The calls have one message each; as streams they are asked for it, so that it can be refused unread."""
     exports: dict[str, Export] = {
-        "Trace": _traces(intake),
-        "Metrics": _nothing(intake.authorize),
-        "Logs": _nothing(intake.authorize),
+        "Trace": _traces(intake, sender_of),
+        "Metrics": _nothing(intake.authorize, sender_of),
+        "Logs": _nothing(intake.authorize, sender_of),
     }
     return [
         grpc.method_handlers_generic_handler(
@@ -67,12 +95,13 @@ def _services(intake: Intake) -> list[Any]:
     ]
 
 
-def _traces(intake: Intake) -> Export:
+def _traces(intake: Intake, sender_of: SenderOf) -> Export:
     async def export(messages: AsyncIterator[bytes], context: Any) -> bytes:
         try:
             headers = _headers(context)
+            address = sender_of(context.peer(), headers)
             project = await intake.authorize(headers)
-            with intake.budget.open(sender(headers, context.peer().rpartition(":")[0])) as held:
+            with intake.budget.open(sender(headers, address)) as held:
                 body = await _message(messages, held, intake.limits.body_seconds)
                 rejections = await intake.take(project, held, body, "", "protobuf")
         except ExportError as failure:
@@ -106,10 +135,12 @@ async def _message(messages: AsyncIterator[bytes], held: Held, seconds: float) -
     return body
 
 
-def _nothing(authorize: Authorize) -> Export:
+def _nothing(authorize: Authorize, sender_of: SenderOf) -> Export:
     async def export(_messages: AsyncIterator[bytes], context: Any) -> bytes:
+        headers = _headers(context)
+        sender_of(context.peer(), headers)
         try:
-            await authorize(_headers(context))
+            await authorize(headers)
         except CollectorError as said:
             await _abort(context, refused(said).grpc, said.message, None)
         return b""

@@ -81,6 +81,9 @@ VALUES: dict[str, tuple[str, Any]] = {
     "--in-flight": ("8", 8),
     "--max-lag": ("60", 60.0),
     "--host-name": ("traces.example", ("traces.example",)),
+    "--tls-cert": ("x.crt", Path("x.crt")),
+    "--tls-key": ("x.key", Path("x.key")),
+    "--trusted-proxy": ("10.0.0.7", ("10.0.0.7",)),
     "--log-format": ("json", "json"),
     "--log-level": ("debug", "debug"),
 }

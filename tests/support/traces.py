@@ -180,9 +180,9 @@ def case_json(case_id: str = "case-1", *orders: str, actions: Sequence[str] = ("
 class Client:
     """A collector's HTTP side, as a user's program sees it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, **options: Any) -> None:
         self.url = url
-        self.http = httpx.Client(base_url=url, timeout=30, trust_env=False)
+        self.http = httpx.Client(base_url=url, timeout=30, trust_env=False, **options)
 
     def __enter__(self) -> Client:
         return self

@@ -20,6 +20,7 @@ from collector import access
 from collector.access import Gate, new_key
 from collector.errors import BadRequest, Unauthorized
 from collector.notify import webhooks
+from collector.origins import LOOPBACK_HINT
 from collector.server import BoundedHeads, running
 from collector.settings import Settings
 from collector.store import keys, open_store
@@ -471,7 +472,7 @@ def test_a_refusal_says_what_to_do_where_the_collector_listens(shared: Client, t
         return said
 
     foreign = {"origin": "https://traces.example"}
-    assert hint(shared, {"host": "evil.example"}) == "use http://127.0.0.1:PORT"
+    assert hint(shared, {"host": "evil.example"}) == LOOPBACK_HINT
     own_pages = "use the pages of this collector; a proxy before it must pass on the Host that it was sent"
     assert hint(shared, foreign) == own_pages
     everywhere = settings(tmp_path, host="0.0.0.0", insecure=True, checkers=0)
