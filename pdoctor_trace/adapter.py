@@ -33,6 +33,7 @@ from .runtime import argument_text, arguments, outcome, recording
 from .same_call import Request
 from .semconv import MCP_METHOD
 from .tracebacks import without_our_frames
+from .workflows import Workflow
 from .wrappers import (
     Attempt,
     Enter,
@@ -82,6 +83,7 @@ __all__ = [
     "Target",
     "Visit",
     "Watcher",
+    "Workflow",
     "Wrapper",
     "answered",
     "argument_text",

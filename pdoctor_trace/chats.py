@@ -14,8 +14,9 @@ import time
 from typing import Any, Protocol
 
 from . import meters, runtime, sdkspans, semconv, trouble
+from .ids import new_span_id
 from .reading import class_names
-from .runs import Frame, OpenRun, current, new_span_id
+from .runs import Frame, OpenRun, current
 from .spoken import output_messages
 from .wire import Pairs, as_dict, span_bytes
 
@@ -132,6 +133,8 @@ class Chat:
             semconv.CONVERSATION_ID,
             run.conversation,
         )
+        written = output_messages("".join(reply.texts), reply.calls)
+        run.usage.newest = written if runtime.ACTIVE.capture.mode != "none" else None
         came = (
             semconv.RESPONSE_ID,
             reply.response_id,
@@ -144,7 +147,7 @@ class Chat:
             semconv.OUTPUT_TOKENS,
             reply.output_tokens,
             semconv.OUTPUT_MESSAGES,
-            output_messages("".join(reply.texts), reply.calls),
+            written,
         )
         failed = (semconv.ERROR_TYPE, None if error is None else class_names(type(error))[0])
         return (*asked, *came, *failed)

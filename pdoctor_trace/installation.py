@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Any
 
-from . import announce, boot, pauses, plugins, propagate, raw_loops, runs, runtime, sdkspans
+from . import announce, boot, ids, pauses, plugins, propagate, raw_loops, runtime, sdkspans
 from .capture import Capture
 from .export import Exporter, Way
 from .frameworks import FRAMEWORKS, Entry
@@ -226,7 +226,7 @@ class Installation:
         """The child has one thread and none of the parent's records; a lock may be held by another."""
         self._lock = threading.RLock()
         self.hooks.after_fork()
-        runs.reseed()
+        ids.reseed()
         raw_loops.forget_everything()
         announce.forget_all()
         pauses.PAUSED.forget_all()

@@ -12,8 +12,6 @@ host. Every span of a run carries `pdoctor.run.id`; nested agents inherit the ro
 
 from __future__ import annotations
 
-import os
-import random
 import threading
 import time
 from collections import OrderedDict, deque
@@ -21,37 +19,25 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 from copy import copy
 from operator import length_hint
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import announce, otel, pauses, runtime, sdkspans, semconv, trouble
 from .definitions import Offer, definitions, schema_text
 from .elsewhere import HERE
 from .harmless import guarded
+from .ids import new_span_id, new_trace_id
 from .reading import class_names
 from .same_call import Request, asked_for
 from .spoken import input_messages
 from .usage import Usage
-from .wire import Pairs, as_dict, run_bytes, span_bytes
+from .wire import Pairs, SpanName, as_dict, run_bytes, span_bytes
 
-numbers = random.Random(os.urandom(16))
-"""Our own generator: the host's `random.seed(7)` must not make ids repeat, nor we disturb its numbers."""
+if TYPE_CHECKING:
+    from .workflows import Workflow
 
 MAX_SHARED_STATES = 1_024
 MAX_TAKEN_EARLY = 256
 _NUMBERS = range(1 << 62)
-
-
-def new_trace_id() -> int:
-    return numbers.getrandbits(128) or 1
-
-
-def new_span_id() -> int:
-    return numbers.getrandbits(64) or 1
-
-
-def reseed() -> None:
-    """In a forked child: or both processes would draw the same ids."""
-    numbers.seed(os.urandom(16))
 
 
 class RunState:
@@ -236,6 +222,7 @@ class OpenRun(Frame):
         "tools",
         "turn_of",
         "usage",
+        "workflow",
     )
 
     def __init__(
@@ -249,13 +236,17 @@ class OpenRun(Frame):
         quiet: bool = False,
         start_ns: int | None = None,
         resumes: str | None = None,
+        workflow: Workflow | None = None,
     ) -> None:
-        """`resumes`: the token of the pause that it goes on from."""
+        """`resumes`: the token of the pause that it goes on from; `workflow`: the span that is around it."""
         frame = current()
         self.start_ns = time.time_ns() if start_ns is None else start_ns
         named = {semconv.OPERATION_NAME: "invoke_agent", semconv.AGENT_NAME: agent}
         before = pauses.PAUSED.take(resumes) if resumes is not None and frame is None else None
         outer = sdk_above(frame) if before is None else before.sdk_above()
+        self.workflow = workflow
+        if workflow is not None:
+            outer = workflow.begin(new_span_id(), outer, self.start_ns)
         self.sdk = sdkspans.start(_run_name(agent), outer, self.start_ns, named)
         trace_id, self.span_id = (0, new_span_id()) if self.sdk is None else sdkspans.ids(self.sdk)
         self.resumed = resumes if before is None and frame is None else None
@@ -418,16 +409,35 @@ class OpenRun(Frame):
         if self.root and self.pause is not None and self.pause.token is not None:
             self.leave(self.pause.token)
         pairs = self._attributes(error)
+        if self.above is not None and self.above.requests is self.requests:
+            self.above.usage.newest = self.usage.newest or self.above.usage.newest
         if self.root:
             pairs += pauses.attributes(self.pause, self.resumed)
             idle = not (state.calls or state.turns)
             pairs += guarded(trouble.pairs, self.requests, error, idle, cut_short) or ()
-        own, parent = self.span_id, self.parent_id
-        name, start, link = _run_name(self.agent), self.start_ns, self.link
-        span = span_bytes(state.encoded, own, parent, name, start, end, message, pairs, link=link)
+        around, name = self.workflow, _run_name(self.agent)
+        above = self.parent_id if around is None else around.span_id
+        self._write(name, (self.span_id, above, self.sdk), end, message, pairs, self.link)
+        if around is not None:
+            ids = around.span_id, self.parent_id, around.sdk
+            self._write(around.title, ids, end, message, around.pairs(as_dict(pairs)))
+
+    def _write(
+        self,
+        name: str,
+        ids: tuple[int, int, Any],
+        end_ns: int,
+        message: str | None,
+        pairs: Pairs,
+        link: SpanName | None = None,
+    ) -> None:
+        """A span of this run on both paths; `ids`: its own, its parent's, and itself in the provider."""
+        own, parent, sdk = ids
+        common, start = self.state.encoded, self.start_ns
+        span = span_bytes(common, own, parent, name, start, end_ns, message, pairs, link=link)
         runtime.emit(span, len(span))
-        if self.sdk is not None:
-            sdkspans.finish(self.sdk, {**state.pairs(), **as_dict(pairs)}, message, end)
+        if sdk is not None:
+            sdkspans.finish(sdk, {**self.state.pairs(), **as_dict(pairs)}, message, end_ns)
 
     @property
     def waits(self) -> bool:

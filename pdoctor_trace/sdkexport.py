@@ -20,8 +20,8 @@ from typing import Any
 from . import announce, process_end
 from .export import start_untraced
 from .harmless import guarded
+from .ids import numbers
 from .resource import resource_attributes
-from .runs import numbers
 from .settings import LOG, Settings
 from .wire import CallRecord
 

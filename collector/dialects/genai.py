@@ -89,15 +89,23 @@ def _result_in_blocks(blocks: Any, result: Any, error: str | None) -> tuple[Any,
 
 
 def read_agent(span: Span) -> SeenAgent | None:
-    """A span of `invoke_agent`."""
-    if span.attributes.get(names.OPERATION_NAME) != "invoke_agent":
+    """A span of `invoke_agent`, or of `invoke_workflow`, which may be around others or be all there is.
+
+    Our own tracer writes both for a workflow, and all that it knows of the run on the inner one.
+    """
+    operation = span.attributes.get(names.OPERATION_NAME)
+    is_workflow = operation == "invoke_workflow" and span.scope != names.SCOPE_NAME
+    if operation != "invoke_agent" and not is_workflow:
         return None
     attributes = loaded(span)
     waited = count(attributes, (names.RUN_MODEL_WAIT,))
     state = attributes.get(names.RUN_STATE)
     return SeenAgent(
         span=span,
-        agent=text(attributes.get(names.AGENT_NAME)) or text(span.name.removeprefix("invoke_agent").strip()),
+        agent=text(attributes.get(names.AGENT_NAME))
+        or text(attributes.get(names.WORKFLOW_NAME))
+        or text(span.name.removeprefix(str(operation)).strip()),
+        is_workflow=is_workflow,
         query=last_user_text(attributes.get(names.INPUT_MESSAGES) or attributes.get(ALL_MESSAGES)),
         tools=tool_names(attributes.get(names.TOOL_DEFINITIONS)),
         model=text(attributes.get(names.REQUEST_MODEL)),

@@ -30,6 +30,8 @@ class SeenAgent:
 
     span: Span
     agent: str | None = None
+    is_workflow: bool = False
+    """It is of a graph or a crew: what runs inside it may be agents, who know more of their tools."""
     query: str | None = None
     tools: tuple[str, ...] | None = None
     model: str | None = None

@@ -67,7 +67,7 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         case_id=_case_id(agents, calls),
         query=_first(agent.query for agent in agents) or _first(model.query for model in models),
         tools=_offered(agents) or _first_tools(models),
-        agent=_first(agent.agent for agent in agents),
+        agent=_first(agent.agent for agent in sorted(agents, key=attrgetter("is_workflow"))),
         source=_first(agent.source for agent in agents) or _first(seen.span.scope for seen in calls),
         model=_first(agent.model for agent in agents) or _first(model.model for model in models),
         status="running",
@@ -201,7 +201,8 @@ def _model(span: Span) -> SeenModel | None:
 
 def _offered(agents: Sequence[SeenAgent]) -> tuple[str, ...] | None:
     """Every tool offered to an agent of the run; None where one of them did not say."""
-    own = [agent for agent in agents if agent.span.scope == SCOPE_NAME] or agents
+    telling = [agent for agent in agents if agent.tools is not None or not agent.is_workflow]
+    own = [agent for agent in telling if agent.span.scope == SCOPE_NAME] or telling
     lists = [agent.tools for agent in own]
     if not lists or any(tools is None for tools in lists):
         return None

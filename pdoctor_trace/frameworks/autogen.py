@@ -27,6 +27,7 @@ from pdoctor_trace.adapter import (
     Target,
     Visit,
     Watcher,
+    Workflow,
     argument_text,
     arguments,
     around_async,
@@ -220,15 +221,20 @@ def _begin_reply(agent: Any) -> Watcher | None:
 
 
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
-    name = getattr(agent, "name", None)
-    team = field(agent, "_team_id")
+    name = agent.name if type(agent.name) is str else None
+    return RunVisit(OpenRun(SOURCE, agent=name, query=_query(kwargs.get("task")), quiet=True))
+
+
+def _enter_team(team: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    name, identity = getattr(team, "name", None), field(team, "_team_id")
     return RunVisit(
         OpenRun(
             SOURCE,
             agent=name if type(name) is str else None,
             query=_query(kwargs.get("task")),
-            conversation=team if type(team) is str else None,
+            conversation=identity if type(identity) is str else None,
             quiet=True,
+            workflow=Workflow(name),
         )
     )
 
@@ -258,7 +264,7 @@ AUTOGEN = Framework(
         Target(_ASSISTANT, "AssistantAgent._process_model_result", observe(_on_process)),
         Target(_CHAT_AGENT, "BaseChatAgent.run", around_async(_enter_run)),
         Target(_CHAT_AGENT, "BaseChatAgent.run_stream", around_async_generator(_enter_run)),
-        Target(_TEAM, "BaseGroupChat.run_stream", around_async_generator(_enter_run)),
+        Target(_TEAM, "BaseGroupChat.run_stream", around_async_generator(_enter_team)),
         Target(_TOOLS, "BaseTool.run_json", around_async(_enter_tool)),
         Target(_TOOLS, "BaseStreamTool.run_json_stream", around_async_generator(_enter_stream)),
         Target(_STATIC, "StaticWorkbench.list_tools", around_async(_enter_tools)),

@@ -28,6 +28,7 @@ from pdoctor_trace.adapter import (
     RunVisit,
     Target,
     Visit,
+    Workflow,
     argument_text,
     around,
     around_async,
@@ -217,7 +218,8 @@ def _name(tool: str) -> str:
 def _enter_crew(crew: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     if crew.stream:
         return None  # it calls itself without streaming, in a thread of its own
-    run = OpenRun(SOURCE, agent=crew.name if type(crew.name) is str else None, query=_tasks(crew), quiet=True)
+    name = crew.name if type(crew.name) is str else None
+    run = OpenRun(SOURCE, agent=name, query=_tasks(crew), quiet=True, workflow=Workflow(name))
     for agent in crew.agents:
         run.offer((_name(tool.name), tool.description) for tool in agent.tools or ())
     return _CrewVisit(run, crew)

@@ -31,6 +31,7 @@ from pdoctor_trace.adapter import (
     RunVisit,
     Target,
     Visit,
+    Workflow,
     argument_text,
     arguments,
     around,
@@ -45,6 +46,8 @@ from pdoctor_trace.adapter import (
 )
 
 SOURCE = "google_adk"
+_WORKFLOWS = {"LoopAgent", "ParallelAgent", "SequentialAgent", "Workflow"}
+"""Classes of ADK that run other agents, by no model's choice."""
 
 
 class _Run(OpenRun):
@@ -226,9 +229,14 @@ def _enter_run(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vi
         conversation=session if type(session) is str else None,
         quiet=True,
         resumes=token if _brings_a_response(message) else None,
+        workflow=Workflow(name) if _runs_others(runner.agent) else None,
     )
     run.malformed, run.runs_on, run.token = [], False, token
     return _RunVisit(run)
+
+
+def _runs_others(agent: Any) -> bool:
+    return any(cls.__name__ in _WORKFLOWS for cls in type(agent).__mro__)
 
 
 def _token(*names: Any) -> str | None:

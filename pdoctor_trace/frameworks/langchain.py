@@ -35,6 +35,7 @@ from pdoctor_trace.adapter import (
     RunVisit,
     Target,
     Visit,
+    Workflow,
     answered,
     argument_text,
     arguments,
@@ -46,6 +47,7 @@ from pdoctor_trace.adapter import (
     asked_elsewhere,
     claim,
     current,
+    field,
     guarded,
     new_call,
     not_executed,
@@ -210,8 +212,23 @@ def _enter_graph(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
     thread = thread_of(config) or thread_of(graph.config)
     token = None if thread is None else token_of(thread)
     resumes = token if token is not None and goes_on(given, token) else None
-    run = OpenRun(SOURCE, agent=name, query=_query(given), conversation=thread, resumes=resumes)
+    run = OpenRun(
+        SOURCE,
+        agent=name,
+        query=_query(given),
+        conversation=thread,
+        resumes=resumes,
+        workflow=None if _is_agent(graph) else Workflow(name),
+    )
     return _GraphVisit(run, token)
+
+
+def _is_agent(graph: Any) -> bool:
+    """Whether LangChain made the graph of one agent, with `create_agent` or its forerunner."""
+    if field(field(graph.config, "metadata"), "ls_integration") == "langchain_create_agent":
+        return True
+    model = field(field(graph.nodes.get("agent"), "bound"), "func")
+    return getattr(model, "__module__", None) == "langgraph.prebuilt.chat_agent_executor"
 
 
 def _on_model_start(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ from pdoctor_trace.adapter import (
     RunVisit,
     Target,
     Visit,
+    Workflow,
     arguments,
     around,
     around_async,
@@ -185,7 +186,17 @@ def _on_reply(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None
         run.request(Request(asked.tool_id, asked.tool_name, kept, turn, has_text, now))
 
 
+def _enter_workflow(agents: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    return _opened(agents, args, kwargs, Workflow(getattr(agents, "name", None)))
+
+
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    return _opened(agent, args, kwargs)
+
+
+def _opened(
+    agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any], workflow: Workflow | None = None
+) -> Visit | None:
     context = kwargs.get("ctx") or next((one for one in args if hasattr(one, "is_running")), None)
     if context is not None and context.is_running:
         return None  # an answer to a waiting run, which is open already
@@ -197,6 +208,7 @@ def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
         query=_query(args, kwargs),
         conversation=session if type(session) is str else None,
         quiet=True,
+        workflow=workflow,
     )
     return _HandlerVisit(run)
 
@@ -233,7 +245,7 @@ LLAMA_INDEX = Framework(
         Target(_MANY, "AgentWorkflow.call_tool", around_async(_enter_step)),
         Target(_MANY, "AgentWorkflow.parse_agent_output", observe(_on_reply)),
         Target(_MANY, "AgentWorkflow.get_tools", around_async(_enter_tools)),
-        Target(_MANY, "AgentWorkflow.run", around(_enter_run)),
+        Target(_MANY, "AgentWorkflow.run", around(_enter_workflow)),
         Target(_CALLING, "call_tool", around(_enter_direct)),
         Target(_CALLING, "acall_tool", around_async(_enter_direct)),
     ),

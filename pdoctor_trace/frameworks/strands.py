@@ -30,6 +30,7 @@ from pdoctor_trace.adapter import (
     Target,
     Visit,
     Watcher,
+    Workflow,
     Wrapper,
     argument_text,
     arguments,
@@ -212,7 +213,11 @@ def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
 def _enter_group(group: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     task, name = args[0] if args else kwargs.get("task"), field(group, "id")
     run = OpenRun(
-        SOURCE, agent=name if type(name) is str else None, query=_query(task), resumes=_token(group)
+        SOURCE,
+        agent=name if type(name) is str else None,
+        query=_query(task),
+        resumes=_token(group),
+        workflow=Workflow(name),
     )
     return _RunVisit(run, group)
 
