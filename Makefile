@@ -26,8 +26,9 @@ serve: $(VENV)/.installed
 quick: lint
 	$(BIN)/python -m pytest -q -n $(WORKERS) --quick
 
+# What fails is run once more alone, and is named if it passes then.
 test: system lint
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not heavy"
+	$(BIN)/python -m tests.again -q -n $(WORKERS) -m "not heavy"
 
 setup: system $(VENV)/.installed-dev
 
@@ -54,7 +55,7 @@ system:
 
 # Long property tests, kills and outages; the frameworks' own are run by `test-frameworks`.
 test-heavy: system $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m heavy --durations 15 --ignore tests/frameworks
+	$(BIN)/python -m tests.again -q -n $(WORKERS) -m heavy --durations 15 --ignore tests/frameworks
 
 # Properties that other runs try a fiftieth as often; their figures are printed, the last are in docs/benchmarks.md.
 soak: system $(VENV)/.installed-dev
