@@ -2,50 +2,103 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from collector.judging.policies import Policies, Talk, judge_all
 from collector.model import Assessment, Run
 from collector.settings import QueryRules
 from synth.cases import Case
 from synth.formal import Finding, Verdict
-from synth.judge import Rules, judge
+from synth.judge import Rules, judge, judge_both
 from synth.policies import (
     PolicyResult,
     RunBudget,
     SeenNames,
+    are_lasting,
     judge_policies,
     stated_policies,
     suggested_rules,
 )
 
 
-def assess(
-    run: Run,
-    case: Case | None,
-    policies: Policies,
-    rules: Rules,
-    policy_rules: Rules,
-    talk: Talk | None = None,
-    *,
-    ambiguous: str | None = None,
-    names: SeenNames | None = None,
-    query_rules: QueryRules = "suggest",
-    budget: RunBudget | None = None,
-) -> Assessment:
-    """The verdict against the case (None without one) and the result of every policy that is given.
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """What a run is judged by."""
 
-    A run without a case is also judged by what its own query states, as far as `query_rules` go. `talk` is
-    the conversation that the run is part of; `ambiguous` says why the case could not be told; `names` are
-    the tools that the runs of the project have shown, `budget` what all policies may cost together.
+    case: Case | None
+    """None = no verdict, and what the run's own query states counts, as far as `query_rules` go."""
+    policies: Policies
+    rules: Rules
+    policy_rules: Rules
+    ambiguous: str | None = None
+    """Why the case could not be told."""
+    names: SeenNames | None = None
+    """The tools that the runs of the project have shown."""
+    query_rules: QueryRules = "suggest"
+
+
+def assess(
+    run: Run, standard: Standard, talk: Talk | None = None, budget: RunBudget | None = None
+) -> Assessment:
+    """The verdict against the case and the result of every policy that is given.
+
+    `talk` is the conversation that the run is part of, `budget` what all policies may cost together.
     """
-    budget = budget or RunBudget(policy_rules)
-    verdict = judge(case, run, rules=rules) if case is not None else None
-    results = judge_all(policies, run, talk or Talk.of(run), policy_rules, names, budget) if policies else ()
+    case = standard.case
+    verdict = judge(case, run, rules=standard.rules) if case is not None else None
+    return _assessment(run, standard, verdict, _results(run, standard, talk, budget))
+
+
+def assess_both(
+    run: Run,
+    ended: Run,
+    standard: Standard,
+    talks: tuple[Talk, Talk],
+    budget: RunBudget | None = None,
+) -> tuple[Assessment, Assessment]:
+    """A run that goes on, and the same run once it has `ended` and nothing came since, each with its talk.
+
+    What depends on that is judged for each, the rest for both.
+    """
+    alike = replace(ended, status=run.status) == run
+    case = standard.case
+    verdicts: tuple[Verdict | None, Verdict | None] = (None, None)
+    if case is not None and alike and ended.status == "ok":
+        verdicts = judge_both(case, ended, rules=standard.rules)
+    elif case is not None:
+        verdicts = judge(case, run, rules=standard.rules), judge(case, ended, rules=standard.rules)
+    budget = budget or RunBudget(standard.policy_rules)
+    results = later = _results(run, standard, talks[0], budget)
+    if not (alike and are_lasting(standard.policies.files, results)):
+        later = _results(ended, standard, talks[1], budget.anew())
+    return (
+        _assessment(run, standard, verdicts[0], results),
+        _assessment(ended, standard, verdicts[1], later),
+    )
+
+
+def _results(
+    run: Run, standard: Standard, talk: Talk | None, budget: RunBudget | None
+) -> tuple[PolicyResult, ...]:
+    rules = standard.policy_rules
+    budget = budget or RunBudget(rules)
+    found: tuple[PolicyResult, ...] = ()
+    if standard.policies:
+        found = judge_all(standard.policies, run, talk or Talk.of(run), rules, standard.names, budget)
+    if standard.ambiguous is None and run.case_id is None:
+        found += own_results(run, rules, standard.query_rules, budget)
+    return found
+
+
+def _assessment(
+    run: Run, standard: Standard, verdict: Verdict | None, results: tuple[PolicyResult, ...]
+) -> Assessment:
     suggested: tuple[str, ...] = ()
-    if ambiguous is not None:
-        verdict = Verdict(run.id, None, "undecided", None, (Finding("note", "ambiguous_case", ambiguous),))
-    elif run.case_id is None:
-        results += own_results(run, policy_rules, query_rules, budget)
-        suggested = suggested_rules(run.query, tools_of(run)) if query_rules == "suggest" else ()
+    if standard.ambiguous is not None:
+        note = Finding("note", "ambiguous_case", standard.ambiguous)
+        verdict = Verdict(run.id, None, "undecided", None, (note,))
+    elif run.case_id is None and standard.query_rules == "suggest":
+        suggested = suggested_rules(run.query, tools_of(run))
     return Assessment(run.id, verdict, results, suggested)
 
 

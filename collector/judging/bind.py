@@ -53,6 +53,8 @@ class Ending:
     gap: Unseen | None = None
     abandoned: bool = False
     """Nobody went on with a run that waited."""
+    nearly: bool = False
+    """All may be there: it ends when the grace time has passed and nothing came."""
 
 
 def ending(rebuilt: Rebuilt, binding: Binding | None, arrival: Arrival, settings: Settings) -> Ending:
@@ -61,17 +63,16 @@ def ending(rebuilt: Rebuilt, binding: Binding | None, arrival: Arrival, settings
     paused = rebuilt.is_paused and not ended
     if rebuilt.all_calls_arrived and rebuilt.waits is None:
         return Ending(True)
-    quiet_since, wait = arrival.last_seen, settings.idle_seconds
-    if paused:
-        wait = settings.paused_idle_seconds
-    elif binding is not None and ended:
-        wait, quiet_since = settings.grace_seconds, max(quiet_since, binding.at)
-    elif rebuilt.has_root if rebuilt.pending is None else not rebuilt.pending:
-        wait = settings.grace_seconds
-    over = quiet_since + wait
+    quiet_since, nearly = arrival.last_seen, False
+    if binding is not None and ended:
+        quiet_since, nearly = max(quiet_since, binding.at), True
+    elif not paused:
+        nearly = rebuilt.has_root if rebuilt.pending is None else not rebuilt.pending
+    silent = settings.paused_idle_seconds if paused else settings.idle_seconds
+    over = quiet_since + (settings.grace_seconds if nearly else silent)
     if arrival.now >= over:
         return Ending(True, gap=lacking(rebuilt, binding), abandoned=paused)
-    return Ending(False, look_again=over)
+    return Ending(False, look_again=over, nearly=nearly)
 
 
 def heard(rebuilt: Rebuilt, last_seen: float, settings: Settings) -> float:

@@ -9,9 +9,11 @@ from typing import Any
 
 import orjson
 
-from collector.judging.assess import assess, outcome_of
+from collector.judging.assess import Standard, assess, assess_both, outcome_of
 from collector.judging.bind import (
     Arrival,
+    Choice,
+    Ending,
     Matches,
     binding_of,
     bound_run,
@@ -25,6 +27,7 @@ from collector.judging.policies import Policies, Talk, without_words
 from collector.judging.turns import Conversation, as_turn
 from collector.model import Assessment, Binding, Rebuilt, Run
 from collector.settings import Settings
+from collector.store.joins import Thread
 from collector.store.work import Claim, Conclusion, Host
 from synth.cases import Case
 from synth.formal import Trouble, Verdict
@@ -103,7 +106,10 @@ def conclude(
     now: float,
     budget: RunBudget | None = None,
 ) -> Conclusion:
-    """Judge one run as far as it has come; `budget` is what its policies may cost."""
+    """Judge one run as far as it has come; `budget` is what its policies may cost.
+
+    Of a run of which all may be there the conclusion says also what it will be once nothing came.
+    """
     binding = binding_of(claim.key, traces, claim.project, known.bindings)
     thread = known.joined.threads.get(claim.run)
     if thread is not None and thread.head.run != claim.run:
@@ -111,43 +117,8 @@ def conclude(
         return part_of(thread.head.key, claim, rebuilt, binding, wakes)
     if thread is not None and claim.run in known.joined.shown:
         return part_of(known.joined.shown[claim.run], claim, rebuilt, binding, thread.unsettled)
-    last_seen = known.last_seen(claim)
-    end = ending(rebuilt, binding, Arrival(now, last_seen, claim.root_seen), known.settings)
-    key = text_key(rebuilt.run.query) if known.texts else None
-    choice = choose(rebuilt.run, binding, known.texts.get((claim.project, key), {}) if key else {})
-    run = bound_run(rebuilt, binding, end, choice.case_id)
-    case = known.cases.get((claim.project, run.case_id)) if run.case_id else None
-    problems = list(run.problems)
-    if thread is not None and thread.is_full:
-        problems.append(f"only the first {len(thread.members)} traces of this conversation are judged")
-        run = replace(run, problems=tuple(problems))
-    if choice.problem:
-        problems.append(choice.problem)
-    if run.case_id and case is None:
-        problems.append(f"case {run.case_id} is not known here; post it to /api/v1/cases")
-    rules, policy_rules = known.rules_of(claim.project)
-    if said := policy_rules.clock_warning(run):
-        problems.append(said)
-    talk = Talk.of(run) if conversation is None else conversation.at(now, run)
-    assessment = assess(
-        run, case, policies, rules, policy_rules, talk,
-        ambiguous=choice.problem,
-        names=known.names.get(claim.project),
-        query_rules=known.settings.query_rules,
-        budget=budget,
-    )  # fmt: skip
+    found = _concluded(_Subject.of(claim, rebuilt, binding, known, policies, conversation), now, budget)
     hosts, guests = known.hosts.get(claim.run, ()), known.guests.get(claim.run, ())
-    looked = Looked(
-        run,
-        end.complete,
-        end.look_again,
-        bound=binding is not None,
-        joined=claim.key if thread else None,
-        heard=last_seen if end.complete else heard(rebuilt, last_seen, known.settings),
-    )
-    found = conclusion(claim, rebuilt, looked, assessment, problems)
-    if conversation is not None:
-        found = conversation.concluded(found, assessment.policies, now)
     woken = thread.unsettled if thread else known.joined.left.get(claim.run, ())
     woken = (*woken, *known.joined.doubles.get(claim.run, ()))
     if not hosts:
@@ -155,6 +126,102 @@ def conclude(
     hidden = any(within(rebuilt, host) for host in hosts)
     summary = {**found.summary, "listed": found.summary["listed"] and not hidden}
     return replace(found, summary=summary, wakes=(*(host.run for host in hosts), *woken))
+
+
+def _concluded(subject: _Subject, now: float, budget: RunBudget | None) -> Conclusion:
+    """What a run is by now, and if only the grace has to pass, what it will be then."""
+    end = subject.ending(now)
+    run = subject.run(end)
+    if not end.nearly or end.look_again is None:
+        return subject.conclusion(
+            run, end, assess(run, subject.standard, subject.talk(run, now), budget), now
+        )
+    then = end.look_again
+    later = subject.ending(then)
+    ended = subject.run(later)
+    talks = subject.talk(run, now), subject.talk(ended, then)
+    judged = assess_both(run, ended, subject.standard, talks, budget)
+    found = subject.conclusion(run, end, judged[0], now)
+    return found.closing_with(subject.conclusion(ended, later, judged[1], then), then, subject.last_seen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """A claimed run with all that it is judged by but the instant."""
+
+    claim: Claim
+    rebuilt: Rebuilt
+    binding: Binding | None
+    known: Known
+    choice: Choice
+    standard: Standard
+    conversation: Conversation | None
+    thread: Thread | None
+    last_seen: float
+    """Arrival of the newest span of any of its parts."""
+
+    @classmethod
+    def of(
+        cls,
+        claim: Claim,
+        rebuilt: Rebuilt,
+        binding: Binding | None,
+        known: Known,
+        policies: Policies,
+        conversation: Conversation | None,
+    ) -> _Subject:
+        project, settings = claim.project, known.settings
+        key = text_key(rebuilt.run.query) if known.texts else None
+        choice = choose(rebuilt.run, binding, known.texts.get((project, key), {}) if key else {})
+        case = known.cases.get((project, choice.case_id)) if choice.case_id else None
+        rules, policy_rules = known.rules_of(project)
+        names = known.names.get(project)
+        standard = Standard(case, policies, rules, policy_rules, choice.problem, names, settings.query_rules)
+        thread = known.joined.threads.get(claim.run)
+        last_seen = known.last_seen(claim)
+        return cls(claim, rebuilt, binding, known, choice, standard, conversation, thread, last_seen)
+
+    def ending(self, now: float) -> Ending:
+        arrival = Arrival(now, self.last_seen, self.claim.root_seen)
+        return ending(self.rebuilt, self.binding, arrival, self.known.settings)
+
+    def run(self, end: Ending) -> Run:
+        """As it is judged."""
+        run = bound_run(self.rebuilt, self.binding, end, self.choice.case_id)
+        if self.thread is None or not self.thread.is_full:
+            return run
+        members = len(self.thread.members)
+        said = f"only the first {members} traces of this conversation are judged"
+        return replace(run, problems=(*run.problems, said))
+
+    def talk(self, run: Run, now: float) -> Talk:
+        return Talk.of(run) if self.conversation is None else self.conversation.at(now, run)
+
+    def conclusion(self, run: Run, end: Ending, assessment: Assessment, now: float) -> Conclusion:
+        looked = Looked(
+            run,
+            end.complete,
+            end.look_again,
+            bound=self.binding is not None,
+            joined=self.claim.key if self.thread else None,
+            heard=self.last_seen
+            if end.complete
+            else heard(self.rebuilt, self.last_seen, self.known.settings),
+        )
+        found = conclusion(self.claim, self.rebuilt, looked, assessment, self._problems(run))
+        if self.conversation is None:
+            return found
+        return self.conversation.concluded(found, assessment.policies, now)
+
+    def _problems(self, run: Run) -> list[str]:
+        problems = list(run.problems)
+        if self.choice.problem:
+            problems.append(self.choice.problem)
+        if run.case_id and self.standard.case is None:
+            problems.append(f"case {run.case_id} is not known here; post it to /api/v1/cases")
+        if said := self.standard.policy_rules.clock_warning(run):
+            problems.append(said)
+        return problems
 
 
 def turn_of(claim: Claim, rebuilt: Rebuilt, traces: tuple[str, ...], known: Known) -> Run | None:

@@ -18,7 +18,7 @@ import orjson
 from collector.api.bodies import TooLarge, object_in
 from collector.api.views import encoded
 from collector.errors import BadRequest, CollectorError, Overloaded
-from collector.judging.assess import assess, outcome_of
+from collector.judging.assess import Standard, assess, outcome_of
 from collector.judging.names import names_in, seen_names
 from collector.judging.policies import PolicyFile, load_all, stored_files
 from collector.metrics import Observed, measured
@@ -233,11 +233,12 @@ def _answered(question: Question) -> bytes:
             f"{len(run.calls)} calls by {count} policies are over the limit", f"{PAIRS} pairs at most"
         )
     until = question.stopped[-1] if len(question.stopped) >= STOPS else None
-    assessment = assess(
-        run, None if question.case_failed else case, policies, rules, policy_rules, names=seen_names(names),
-        query_rules=settings.query_rules,
-        budget=RunBudget(policy_rules, skip=question.stopped, until=until, at=telling()),
+    standard = Standard(
+        None if question.case_failed else case, policies, rules, policy_rules,
+        names=seen_names(names), query_rules=settings.query_rules,
     )  # fmt: skip
+    budget = RunBudget(policy_rules, skip=question.stopped, until=until, at=telling())
+    assessment = assess(run, standard, budget=budget)
     if question.case_failed and case is not None:
         assessment = replace(assessment, verdict=not_judged(run, case, question.case_failed))
     return encoded(answer_of(run, assessment))

@@ -44,6 +44,8 @@ from synth.policies import RunBudget
 log = logging.getLogger("collector.checker")
 
 BATCH = 64
+CONFIRMED = 512
+"""Runs to which nothing came, recorded as ended in one transaction."""
 BIG_BYTES = 4 * MIB
 """After runs of so many stored bytes memory is given back."""
 POLL_SECONDS = 1.0
@@ -83,7 +85,8 @@ class Checker:
         self._conversations = Conversations(store, settings, self._alive)
 
     def round(self, now: float) -> int:
-        """Claim and judge one batch; returns how many runs it held."""
+        """Confirm what was judged before, then claim and judge one batch; returns how many runs that were."""
+        confirmed = work.confirm(self.store, now=now, limit=CONFIRMED)
         claims = work.claim(self.store, self.worker, now=now, lease=self._lease, limit=BATCH)
         if claims:
             with self.store.read() as connection:
@@ -94,7 +97,7 @@ class Checker:
                     memory.give_back()
         if self._names.owing:
             self._look_again(now)
-        return len(claims)
+        return confirmed + len(claims)
 
     def _look_again(self, now: float) -> None:
         """Have runs judged again that waited for the name of a tool which has been seen since."""

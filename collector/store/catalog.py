@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from collector.errors import NotFound
 from collector.model import Binding
-from collector.store import counts, schema
+from collector.store import closings, counts, schema
 from collector.store.engine import Store
 
 
@@ -45,6 +45,7 @@ def put_cases(
                 .where(runs.c.project == project, runs.c.case_id.in_(ids[at : at + 500]))
                 .values(due=now, version=runs.c.version + 1)
             )
+        closings.forget_project(connection, project)
 
 
 def _put_texts(connection: Connection, project: int, texts: Mapping[str, Mapping[str, str]]) -> None:
@@ -107,17 +108,17 @@ def list_cases(
 
 def bind(store: Store, project: int, bindings: Sequence[Binding], *, now: float, grace: float) -> None:
     """Register traces with cases; a status ends the run, also one that never sent a span."""
-    table, runs = schema.bindings, schema.runs
+    table = schema.bindings
     with store.write() as connection:
         statement = store.upsert(table)
-        new = statement.excluded
+        said = statement.excluded
         statement = statement.on_conflict_do_update(
             index_elements=["project", "trace_id"],
             set_={
-                "case_id": new.case_id,
-                "at": new.at,
+                "case_id": said.case_id,
+                "at": said.at,
                 **{
-                    name: func.coalesce(new[name], table.c[name])
+                    name: func.coalesce(said[name], table.c[name])
                     for name in ("status", "wall_seconds", "iterations", "trouble")
                 },
             },
@@ -133,28 +134,31 @@ def bind(store: Store, project: int, bindings: Sequence[Binding], *, now: float,
                 for b in bindings
             ],
         )  # fmt: skip
-        ended = sorted({b.trace_id for b in bindings if b.status})
-        if ended:
-            touch = store.upsert(runs)
-            due = case((runs.c.root_seen.is_not(None), now), else_=touch.excluded.due)
-            touch = touch.on_conflict_do_update(
-                index_elements=["project", "key"], set_={"due": due, "version": runs.c.version + 1}
-            )
-            connection.execute(
-                touch,
-                [
-                    {
-                        "project": project, "key": trace, "first_seen": now, "last_seen": now,
-                        "version": 1, "due": now + grace,
-                    }
-                    for trace in ended
-                ],
-            )  # fmt: skip
-            for at in range(0, len(ended), 500):
-                new = select(runs.c.id).where(
-                    runs.c.project == project, runs.c.version == 1, runs.c.key.in_(ended[at : at + 500])
-                )
-                counts.arrived(connection, (project for _ in connection.execute(new)))
+        new = _end(store, connection, project, sorted({b.trace_id for b in bindings if b.status}), now, grace)
+        closings.forget_traces(connection, project, sorted({b.trace_id for b in bindings}))
+        counts.arrived(connection, (project for _ in new))
+
+
+def _end(
+    store: Store, connection: Connection, project: int, ended: Sequence[str], now: float, grace: float
+) -> list[int]:
+    """Have runs looked at again that have ended; returns those that nothing was known of."""
+    if not ended:
+        return []
+    runs = schema.runs
+    touch = store.upsert(runs)
+    due = case((runs.c.root_seen.is_not(None), now), else_=touch.excluded.due)
+    touch = touch.on_conflict_do_update(
+        index_elements=["project", "key"], set_={"due": due, "version": runs.c.version + 1}
+    )
+    fresh = {"project": project, "first_seen": now, "last_seen": now, "version": 1, "due": now + grace}
+    connection.execute(touch, [{**fresh, "key": trace} for trace in ended])
+    new: list[int] = []
+    for at in range(0, len(ended), 500):
+        some = runs.c.key.in_(ended[at : at + 500])
+        query = select(runs.c.id).where(runs.c.project == project, runs.c.version == 1, some)
+        new += connection.scalars(query)
+    return new
 
 
 def put_policy(store: Store, project: int, name: str, text: str, *, now: float) -> int:
@@ -176,6 +180,7 @@ def put_policy(store: Store, project: int, name: str, text: str, *, now: float) 
         connection.execute(
             insert(table).values(project=project, name=name, version=version, text=text, active=True, at=now)
         )
+        closings.forget_project(connection, project)
         return int(version)
 
 
@@ -190,6 +195,7 @@ def drop_policy(store: Store, project: int, name: str) -> None:
         )
         if not changed.rowcount:
             raise NotFound(f"there is no active policy file {name!r}", "GET /api/v1/policies lists them")
+        closings.forget_project(connection, project)
 
 
 def active_policies(connection: Connection, project: int) -> list[dict[str, Any]]:

@@ -38,7 +38,7 @@ try:
 except ImportError:  # not on Windows: there nothing stops a second collector on one file
     fcntl = None  # type: ignore[assignment]
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 """Every schema revision this code knows, oldest first; the last is `schema.HEAD`."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlalchemy import Connection, select, update
 
-from collector.store import schema
+from collector.store import closings, schema
 from collector.store.engine import Store
 
 SETTINGS = ("retention_days", "clock_skew_ms")
@@ -23,6 +23,7 @@ def settings_of(connection: Connection, project: int) -> dict[str, float | None]
 def change(store: Store, project: int, values: Mapping[str, float | None]) -> None:
     with store.write() as connection:
         connection.execute(update(schema.projects).where(schema.projects.c.id == project).values(**values))
+        closings.forget_project(connection, project)
 
 
 def clock_skews(connection: Connection, projects: Iterable[int]) -> dict[int, float]:

@@ -33,7 +33,7 @@ def prune(store: Store, *, now: float) -> int:
         for table in (
             schema.segments, schema.verdicts, schema.findings, schema.run_tools, schema.policy_results,
             schema.run_traces, schema.run_shared, schema.deliveries, schema.pieces, schema.piece_links,
-            schema.turns,
+            schema.turns, schema.closings,
         ):  # fmt: skip
             connection.execute(delete(table).where(table.c.run.in_(ids)))
         with counts.kept(connection, ids):

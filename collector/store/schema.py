@@ -25,7 +25,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0009"
+HEAD = "0010"
 """Revision that this code reads and writes; see `migrations/versions`."""
 
 metadata = MetaData()
@@ -157,6 +157,19 @@ runs = Table(
         "runs_unbound", "project", "outcome", "first_seen", where="outcome IS NULL AND listed IS NOT FALSE"
     ),
     Index("runs_project", "project", "first_seen"),
+)
+
+# What runs of which all may be there will be once nothing came until then; `collector.store.closings`.
+closings = Table(
+    "closings",
+    metadata,
+    Column("run", Big, primary_key=True, autoincrement=False),
+    Column("version", Integer, nullable=False),
+    Column("at", Float, nullable=False),
+    # When the newest span had come, of whatever part of the run.
+    Column("last_seen", Float, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Index("closings_at", "at"),
 )
 
 run_counts = Table(

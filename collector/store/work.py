@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from sqlalchemy import Float, Integer, bindparam, case, delete, null, or_, selec
 from sqlalchemy.engine import Connection
 
 from collector.model import Binding
-from collector.store import counts, events, schema, turns, webhooks
+from collector.store import closings, counts, events, schema, turns, webhooks
 from collector.store.engine import Store
 from collector.store.prepared import Prepared, among, insertion, several
 from synth.formal import Trouble, trouble_from_json
@@ -62,10 +62,82 @@ class Conclusion:
     """Of a run of a conversation: may later runs put right what it did not keep?"""
     broken: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Rule of a finding -> the words of it, for those who are told of the finding."""
+    same: frozenset[str] = frozenset()
+    """Of `findings`, `tools` and `policies` what is as it was recorded last."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """Columns of `runs` that are as they were recorded last, as far as others are told of them."""
+    closing: Closing | None = None
+    """What the run will be if nothing comes."""
 
     @property
     def is_news(self) -> bool:
         return self.digest != self.claim.digest
+
+    def closing_with(self, closed: Conclusion, at: float, last_seen: float) -> Conclusion:
+        """This one of an open run, and what the run will be `at` an instant if nothing comes until then.
+
+        Not where anything but that is waited for: then it is judged when its time has come.
+        """
+        if self.next_due != at or closed.next_due is not None or self.awaits or closed.awaits:
+            return self
+        same = {"tools", *(name for name in ("findings", "policies") if _equal(self, closed, name))}
+        closed = replace(closed, same=frozenset(same))
+        return replace(self, closing=Closing(at, last_seen, closed))
+
+
+def _equal(one: Conclusion, other: Conclusion, name: str) -> bool:
+    return bool(getattr(one, name) == getattr(other, name))
+
+
+CLOSED = ("outcome", "error_type", "complete", "findings", "heard")
+"""Columns of `runs` that may change when a run has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """What will be recorded about a run if nothing comes until then."""
+
+    at: float
+    """Unix seconds."""
+    last_seen: float
+    """Arrival of the newest span of any part of the run."""
+    conclusion: Conclusion
+
+    @property
+    def row(self) -> Mapping[str, Any]:
+        found = self.conclusion
+        body = {
+            "summary": {name: found.summary[name] for name in CLOSED},
+            "digest": found.digest,
+            "body": found.body,
+            "findings": found.findings,
+            "policies": None if "policies" in found.same else found.policies,
+            "broken": found.broken if found.findings else {},
+            "same": [*found.same],
+        }
+        claim = found.claim
+        packed = orjson.dumps(body)
+        return {
+            "run": claim.run, "version": claim.version, "at": self.at, "last_seen": self.last_seen,
+            "body": packed,
+        }  # fmt: skip
+
+
+def _closed(claim: Claim, body: bytes, told: Mapping[str, Any]) -> Conclusion:
+    """The conclusion of a `Closing`, from its row."""
+    said = orjson.loads(body)
+    return Conclusion(
+        claim,
+        said["summary"],
+        said["digest"],
+        said["body"],
+        next_due=None,
+        findings=tuple(said["findings"]),
+        policies=said["policies"],
+        broken=said["broken"],
+        same=frozenset(said["same"]),
+        told=told,
+    )
 
 
 SKEW = 60.0
@@ -87,7 +159,7 @@ def _claim(_on_sqlite: bool) -> Any:
     free = or_(runs.c.lease.is_(None), runs.c.lease < now, runs.c.lease > longest)
     due = (
         select(runs.c.id)
-        .where(runs.c.due <= now, free)
+        .where(runs.c.due <= now, free, ~closings.is_held(now))
         .order_by(runs.c.due)
         .limit(bindparam("limit", type_=Integer))
         .with_for_update(skip_locked=True)
@@ -251,16 +323,43 @@ def finish(store: Store, conclusions: Sequence[Conclusion], *, now: float) -> No
 
     A worker that was too slow and lost its lease does not overwrite what another found from more spans.
     """
-    news = [conclusion for conclusion in conclusions if conclusion.is_news]
     with store.write() as connection:
-        if news:
-            events.announce(store, connection)
-            _record(connection, news, now)
-            webhooks.enqueue(store, connection, _alerts(news), now=now)
-            _wake(connection, {run for conclusion in news for run in conclusion.wakes}, now)
-        with counts.kept(connection, [conclusion.claim.run for conclusion in conclusions]):
-            _close(connection, conclusions)
+        _put(store, connection, conclusions, now)
         turns.settle(connection, [(c.claim.run, c.awaits) for c in conclusions if c.awaits is not None])
+        runs, planned = [c.claim.run for c in conclusions], [c.closing for c in conclusions if c.closing]
+        closings.put(connection, runs, [closing.row for closing in planned])
+
+
+def confirm(store: Store, *, now: float, limit: int) -> int:
+    """Record what was concluded beforehand about runs to which nothing came; returns how many were due.
+
+    Those that changed since are left to be judged again.
+    """
+    with store.read() as connection:  # looking costs nothing, a write transaction would hold up arrivals
+        if not closings.are_due(connection, now):
+            return 0
+    with store.write() as connection:
+        found = closings.due(connection, now, limit)
+        closings.forget(connection, [row[2] for row in found])
+        closed = [
+            _closed(Claim(*row[2:13]), row[1], dict(zip(closings.TOLD, row[13:], strict=True)))
+            for row in found
+            if row[0]
+        ]
+        if closed:
+            _put(store, connection, closed, now)
+        return len(found)
+
+
+def _put(store: Store, connection: Connection, conclusions: Sequence[Conclusion], now: float) -> None:
+    news = [conclusion for conclusion in conclusions if conclusion.is_news]
+    if news:
+        events.announce(store, connection)
+        _record(connection, news, now)
+        webhooks.enqueue(store, connection, _alerts(news), now=now)
+        _wake(connection, {run for conclusion in news for run in conclusion.wakes}, now)
+    with counts.kept(connection, [conclusion.claim.run for conclusion in conclusions]):
+        _close(connection, conclusions)
 
 
 def shelve(store: Store, claim: Claim) -> None:
@@ -277,7 +376,7 @@ def shelve(store: Store, claim: Claim) -> None:
 def _alerts(news: Sequence[Conclusion]) -> Iterator[tuple[int, int, str, str, str]]:
     """(project, run, outcome, digest, body) of complete runs; open ones may still change."""
     for conclusion in news:
-        summary = conclusion.summary
+        summary = {**conclusion.told, **conclusion.summary}
         if summary.get("complete") and summary.get("listed") and summary.get("outcome"):
             said = {
                 "event": "run.judged",
@@ -306,9 +405,9 @@ def _wake(connection: Connection, ids: set[int], now: float) -> None:
 
 
 def _record(connection: Connection, news: Sequence[Conclusion], now: float) -> None:
-    again = [conclusion.claim.run for conclusion in news if conclusion.claim.digest is not None]
-    if again:
-        for table in (schema.findings, schema.run_tools, schema.policy_results):
+    for table, what in REPLACED:
+        again = [c.claim.run for c in news if c.claim.digest is not None and what not in c.same]
+        if again:
             connection.execute(delete(table).where(table.c.run.in_(again)))
     ADD_VERDICTS.run(
         connection,
@@ -323,19 +422,29 @@ def _record(connection: Connection, news: Sequence[Conclusion], now: float) -> N
             for conclusion in news
         ],
     )
-    ADD_TOOLS.run(connection, [{"run": c.claim.run, "tool": tool} for c in news for tool in c.tools])
+    changed = {what: [c for c in news if what not in c.same] for _, what in REPLACED}
+    ADD_TOOLS.run(connection, [{"run": c.claim.run, "tool": t} for c in changed["tools"] for t in c.tools])
     ADD_FINDINGS.run(
         connection,
-        [{"run": c.claim.run, "project": c.claim.project, **found} for c in news for found in c.findings],
+        [
+            {"run": c.claim.run, "project": c.claim.project, **found}
+            for c in changed["findings"]
+            for found in c.findings
+        ],
     )
     ADD_RESULTS.run(
         connection,
         [
             {"run": c.claim.run, "policy": name, "verdict": verdict}
-            for c in news
+            for c in changed["policies"]
             for name, verdict in (c.policies or {}).items()
         ],
     )
+
+
+REPLACED = (
+    (schema.findings, "findings"), (schema.run_tools, "tools"), (schema.policy_results, "policies"),
+)  # fmt: skip
 
 
 def _add(table: Any, *columns: str) -> Prepared:

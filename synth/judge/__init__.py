@@ -8,25 +8,39 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from types import ModuleType
 
 from synth.cases.case import Case
 from synth.formal.model import Verdict
-from synth.judge.order_mode import judge_order
+from synth.judge.order_mode import read_order
+from synth.judge.outcome import Conclude
 from synth.judge.rules import Rules
 from synth.judge.subject import subject_of
-from synth.judge.timed_mode import judge_timed
+from synth.judge.timed_mode import read_timed
 from synth.observed.run import Run
 
-__all__ = ["Rules", "judge"]
+__all__ = ["Rules", "judge", "judge_both"]
 
 
 def judge(case: Case, run: Run, *, rules: Rules | None = None) -> Verdict:
     """Judge `run` against `case`. BadInput where the case itself is unusable."""
+    return _read(case, run, rules)(run)
+
+
+def judge_both(case: Case, run: Run, *, rules: Rules | None = None) -> tuple[Verdict, Verdict]:
+    """The verdicts of a run that ended well: while more of it may come, and once nothing came.
+
+    It is read, and Z3 is asked, once for both. BadInput as for `judge`.
+    """
+    conclude = _read(case, run, rules)
+    return conclude(replace(run, status="running")), conclude(run)
+
+
+def _read(case: Case, run: Run, rules: Rules | None) -> Conclude:
     subject = subject_of(case)
-    rules = rules or Rules()
-    return judge_timed(subject, run, rules) if subject.spec.timed else judge_order(subject, run, rules)
+    return (read_timed if subject.spec.timed else read_order)(subject, run, rules or Rules())
 
 
 class _CallableWing(ModuleType):

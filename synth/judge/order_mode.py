@@ -10,7 +10,7 @@ from synth.formal.check import Decision
 from synth.formal.conflict import conflict
 from synth.formal.constraints import Before, listed
 from synth.formal.dead_end import dead_in_order
-from synth.formal.model import ErrorType, Finding, Repair, Schedule, Verdict
+from synth.formal.model import ErrorType, Finding, Repair, Schedule
 from synth.formal.repair import repair_order
 from synth.judge import wording
 from synth.judge.findings import (
@@ -22,7 +22,7 @@ from synth.judge.findings import (
     repeats,
     strange_tools,
 )
-from synth.judge.outcome import concluded, decide_with, undecided
+from synth.judge.outcome import Conclude, concluded, decide_with, undecided
 from synth.judge.rules import Rules
 from synth.judge.subject import Subject
 from synth.observed.instants import NEVER, schedule_of
@@ -32,8 +32,8 @@ CERTAIN_WHILE_OPEN = {"order", "overlap", "repeated", "same_message", "unknown_t
 CERTAIN_WHILE_OPEN |= {"timeout", "wall_time", "iterations", "joint"}
 
 
-def judge_order(subject: Subject, run: Run, rules: Rules) -> Verdict:
-    """The verdict of a run in order mode."""
+def read_order(subject: Subject, run: Run, rules: Rules) -> Conclude:
+    """What there is to conclude from a run in order mode."""
     spec, calls, say = subject.spec, run.calls, subject.say
     reading = read_calls(subject.actions, calls)
     first = reading.first
@@ -53,12 +53,11 @@ def judge_order(subject: Subject, run: Run, rules: Rules) -> Verdict:
     findings += _parallel_findings(claims, decision, schedule, calls, rules, say)
     if decision.violated and (clash := conflict(spec)) is not None:
         findings.append(Finding("note", "contradictory", clash.in_one_line(say.phrase, say.paragraph)))
-    return concluded(
+    return partial(
+        concluded,
         subject,
-        run,
-        rules,
-        findings,
-        decision,
+        findings=findings,
+        decision=decision,
         certain=CERTAIN_WHILE_OPEN,
         mended=partial(_mended, rules, run),
         dead_at=lambda: _dead_at(subject, first),

@@ -15,6 +15,9 @@ from synth.judge.rules import Rules
 from synth.judge.subject import Subject
 from synth.observed.run import Run, ToolCall, Unseen
 
+Conclude = Callable[[Run], Verdict]
+"""The verdict of a run that was read; it may be asked of one that differs only in whether it has ended."""
+
 
 def decide_with(
     rules: Rules, run_id: str, claims: Sequence[Claim], times: Fixed | Bounded, *, failing: bool
@@ -32,10 +35,9 @@ def decide_with(
 def concluded(
     subject: Subject,
     run: Run,
-    rules: Rules,
+    *,
     findings: Sequence[Finding],
     decision: Decision,
-    *,
     certain: Collection[str],
     mended: Callable[[Finding], bool],
     dead_at: Callable[[], int | None],

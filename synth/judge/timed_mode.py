@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from synth.formal.check import Decision
 from synth.formal.constraints import Bounded, Bounds, Constraint, Fixed, Times, Truth, clock, listed
 from synth.formal.dead_end import DayPlan, Placed
-from synth.formal.model import ErrorType, Finding, Repair, Verdict
+from synth.formal.model import ErrorType, Finding, Repair
 from synth.formal.repair import repair_schedule
 from synth.judge import wording
 from synth.judge.findings import failures, limits, primary, read_calls, repeats, strange_tools
-from synth.judge.outcome import concluded, decide_with
+from synth.judge.outcome import Conclude, concluded, decide_with
 from synth.judge.rules import Rules
 from synth.judge.subject import Subject
 from synth.observed.clocks import ANY_TIME
@@ -91,8 +92,8 @@ class Attempt:
     """(number of placed actions, point of no return) when it was last asked for."""
 
 
-def judge_timed(subject: Subject, run: Run, rules: Rules) -> Verdict:
-    """The verdict of a run in timed mode."""
+def read_timed(subject: Subject, run: Run, rules: Rules) -> Conclude:
+    """What there is to conclude from a run in timed mode."""
     durations = known_durations(subject, run.calls)
     plan = DayPlan(subject.spec, durations, rules.z3_timeout_ms)
     attempts = split_attempts(subject, run.calls, plan)
@@ -115,12 +116,11 @@ def judge_timed(subject: Subject, run: Run, rules: Rules) -> Verdict:
     findings += day.unreadable(subject)
     decision = decide_with(rules, run.id, claims, day.times, failing=primary(findings) is not None)
     findings += day.findings(claims, decision, subject)
-    return concluded(
+    return partial(
+        concluded,
         subject,
-        run,
-        rules,
-        findings,
-        decision,
+        findings=findings,
+        decision=decision,
         certain=CERTAIN_WHILE_OPEN,
         mended=lambda finding: finding.code not in CERTAIN_DESPITE_GAPS,
         dead_at=lambda: _dead_at(plan, last),
@@ -157,20 +157,19 @@ def _is_any_repeated(subject: Subject, calls: Sequence[ToolCall]) -> bool:
     return len(done) > len({subject.actions[tool] for tool in done})
 
 
-def _without_attempts(subject: Subject, run: Run, rules: Rules, doubts: Sequence[Finding]) -> Verdict:
-    """The verdict where it is not known which calls belong to the last attempt: what holds for any."""
+def _without_attempts(subject: Subject, run: Run, rules: Rules, doubts: Sequence[Finding]) -> Conclude:
+    """The same where it is not known which calls belong to the last attempt: what holds for any."""
     reading = read_calls(subject.actions, run.calls)
     findings = [
         *limits(run, rules),
         *strange_tools(reading, run, rules),
         *failures(subject.spec.actions, reading, run.calls, subject.say),
     ]
-    return concluded(
+    return partial(
+        concluded,
         subject,
-        run,
-        rules,
-        findings,
-        decide_with(rules, run.id, (), Fixed({}, {}), failing=primary(findings) is not None),
+        findings=findings,
+        decision=decide_with(rules, run.id, (), Fixed({}, {}), failing=primary(findings) is not None),
         certain=CERTAIN_WHILE_OPEN,
         mended=lambda finding: finding.code not in CERTAIN_DESPITE_GAPS,
         dead_at=lambda: None,

@@ -17,6 +17,7 @@ from synth.policies.budgets import REPAIR_SECONDS, REPAIRS, RunBudget, cheap_fir
 from synth.policies.chance import ByChance
 from synth.policies.evidence import Evidence, Part
 from synth.policies.kinds.duty import STOPPED, Judged, given_up
+from synth.policies.lasting import are_lasting
 from synth.policies.lint import Problem, lint
 from synth.policies.load import load_policies, read_yaml
 from synth.policies.model import (
@@ -49,7 +50,7 @@ from synth.policies.told import Step, steps_of
 __all__ = [
     "RULE_FIELDS", "Applies", "ByChance", "Needs", "Node", "Part", "Policy", "PolicyResult", "PolicySet",
     "PolicyVerdict", "Problem", "Rules", "RunBudget", "SeenNames", "Step", "Tools", "all_tools_in",
-    "doubtful", "doubts", "join_runs", "judge_policies", "judge_session", "judge_turn", "lint",
+    "are_lasting", "doubtful", "doubts", "join_runs", "judge_policies", "judge_session", "judge_turn", "lint",
     "load_policies", "names_of_runs", "needs_of", "policy_result_from_json", "read_yaml", "reduced",
     "size_of_values", "stated_policies", "steps_of", "suggested_rules", "telling", "tools_in",
     "without_values",

@@ -56,6 +56,10 @@ class RunBudget:
         """CPU time of this thread; counted from the first policy on."""
         self._z3_left = rules.run_seconds * Z3_SHARE
 
+    def anew(self) -> RunBudget:
+        """The same, with nothing spent."""
+        return RunBudget(self._rules, skip=self._skip, until=self._until, at=self._at)
+
     def skips(self, name: str) -> bool:
         """Is this policy, the next one, to be passed over?"""
         self._over = self._over or name == self._until

@@ -13,6 +13,7 @@ from collector.dialects import DIALECTS, every_dialect
 from collector.model import Rebuilt, Span
 from collector.plugins import tell_once
 from collector.rebuild import rebuild
+from tests.support.outside_policies import for_children
 from tests.support.real_collector import collector
 from tests.support.traces import MS, T0, Client, agent_spans, new_id, request
 
@@ -165,7 +166,7 @@ def test_theirs_are_asked_before_ours_but_never_about_our_own_tracers_spans(
 def test_an_unknown_vocabulary_gets_calls_and_a_verdict_from_a_collector_of_its_own_processes(
     install: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(install("acme = acme_spans:ACME")))
+    monkeypatch.setenv("PYTHONPATH", for_children(install("acme = acme_spans:ACME")))
     with collector(tmp_path / "store.db") as served, Client(served.url) as client:
         assert client.post("/policies", {"name": "shop", "text": POLICY}).status_code == 201
         good, bad, own = new_id(), new_id(), new_id()

@@ -10,7 +10,7 @@ import pytest
 
 from collector.server import running
 from synth.errors import BadInput
-from tests.support.outside_policies import MODULE, installed
+from tests.support.outside_policies import MODULE, for_children, installed
 from tests.support.traces import MS, Client, agent_request, agent_spans, new_id, request, settings, until
 
 ORDER = """\
@@ -162,7 +162,7 @@ def test_a_policy_kind_of_another_distribution_is_judged_by_the_checkers(
 ) -> None:
     outside = tmp_path / "site"
     outside.mkdir()
-    monkeypatch.setenv("PYTHONPATH", str(outside))  # the checkers find it as an installed distribution
+    monkeypatch.setenv("PYTHONPATH", for_children(outside))
     file = ORDER.replace("rule: Search must happen before book.", "pairs: Search")
     with installed(outside) as put:
         put(f"pairs = {MODULE}:Pairs")
