@@ -31,7 +31,7 @@ from .reading import field, type_name
 from .runs import CallFrame, Frame, OpenRun, current, run_here
 from .runtime import argument_text, arguments, outcome, recording
 from .same_call import Request
-from .semconv import MCP_METHOD
+from .semconv import MCP_METHOD, MCP_PROTOCOL, MCP_SESSION, RPC_REQUEST, RPC_STATUS
 from .tracebacks import without_our_frames
 from .workflows import Workflow
 from .wrappers import (
@@ -59,7 +59,11 @@ __all__ = [
     "CANCELLED",
     "INPUT",
     "MCP_METHOD",
+    "MCP_PROTOCOL",
+    "MCP_SESSION",
     "OTHER",
+    "RPC_REQUEST",
+    "RPC_STATUS",
     "TIMED_OUT",
     "TIMER",
     "TOOL_RAISED",

@@ -21,6 +21,8 @@ EXACT, INFERRED = "exact", "inferred"
 UNKNOWN = "unknown"
 UNKNOWN_TOOL, BAD_ARGUMENTS, TOOL_RAISED = "unknown_tool", "bad_arguments", "tool_raised"
 TIMED_OUT, CANCELLED = "timeout", "cancelled"
+TOOL_ERROR = "tool_error"
+"""Error type of what a server answers with a flag, as the conventions for MCP have it."""
 REFUSED = (UNKNOWN_TOOL, BAD_ARGUMENTS)
 """Errors of calls whose tool never ran."""
 
@@ -271,7 +273,8 @@ class Call(Frame):
         """(status message, error type); also settles the kind."""
         error = self.inner_error if self.error is None else self.error
         self.kind = self.kind or TOOL_RAISED
-        error_type = type_name(error) if isinstance(error, BaseException) else self.kind
+        said = self.kind if self.error is not None else TOOL_ERROR
+        error_type = type_name(error) if isinstance(error, BaseException) else said
         return ACTIVE.capture.message(error), error_type
 
     def _sdk_attributes(self, record: CallRecord) -> dict[str, Any]:

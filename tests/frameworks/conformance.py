@@ -510,7 +510,7 @@ class Conformance:
         pdoctor_trace.flush()
         outer, inner = sink.runs
         ask, *rest = by_turn(sink.calls)
-        assert (ask.tool, inner.parent_id, ask.parent_id) == ("ask_sub", ask.span_id, outer.span_id)
+        assert (ask.tool, sink.outside(inner), ask.parent_id) == ("ask_sub", ask.span_id, outer.span_id)
         assert [(call.tool, call.parent_id) for call in rest] == [
             ("add", inner.span_id),
             ("slow_echo", inner.span_id),
@@ -604,7 +604,7 @@ class Conformance:
         assert {(s.run_id, s.trace_id, s["pdoctor.case.id"]) for s in sink.spans} == {
             (root.trace_id, root.trace_id, "case-7")
         }
-        assert agent.parent_id == root.span_id
+        assert sink.outside(agent) == root.span_id
         assert root["pdoctor.run.calls"] == 2
         assert QUERY in root["gen_ai.input.messages"]
 
@@ -752,7 +752,7 @@ class RawLoop(Conformance):
         self.driver.nested(models, log)
         pdoctor_trace.flush()
         outer, inner = sink.runs
-        assert (inner.parent_id, outer.run_id == inner.run_id) == ("", False)
+        assert (sink.outside(inner), outer.run_id == inner.run_id) == ("", False)
         assert [(call.tool, call.parent_id) for call in sorted(sink.calls, key=lambda c: c.start)] == [
             ("ask_sub", outer.span_id),
             ("add", inner.span_id),

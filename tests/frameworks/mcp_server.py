@@ -6,7 +6,9 @@ import anyio
 
 try:
     from mcp.server import MCPServer
+    from mcp.server.mcpserver import Context
 except ImportError:  # version 1
+    from mcp.server.fastmcp import Context
     from mcp.server.fastmcp import FastMCP as MCPServer
 
 server = MCPServer("conformance")
@@ -29,6 +31,12 @@ async def slow_echo(text: str) -> str:
 def boom(x: str) -> str:
     """Always fails."""
     raise RuntimeError(f"boom {x}")
+
+
+@server.tool()
+def number(context: Context) -> str:
+    """Tell the id of this very request."""
+    return str(context.request_id)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from mcp import ClientSession, MCPError, StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp_server import server
 
 import pdoctor_trace
@@ -44,7 +47,29 @@ async def stdio() -> AsyncIterator[Any]:
         yield session
 
 
-WAYS = {"in memory": in_memory, "session": in_memory_session, "stdio": stdio}
+@asynccontextmanager
+async def http() -> AsyncIterator[Any]:
+    """A session over HTTP, which the server gives a name."""
+    if hasattr(server, "settings") and hasattr(server.settings, "host"):  # version 1
+        app = server.streamable_http_app()
+    else:
+        app = server.streamable_http_app(stateless_http=False)
+    listening = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", lifespan="on"))
+    serving = asyncio.create_task(listening.serve())
+    while not listening.started:
+        await asyncio.sleep(0.01)
+    port = listening.servers[0].sockets[0].getsockname()[1]
+    async with (
+        streamable_http_client(f"http://127.0.0.1:{port}/mcp") as (read, write, *_),
+        ClientSession(read, write) as session,
+    ):
+        await session.initialize()
+        yield session
+    listening.should_exit = True
+    await serving
+
+
+WAYS = {"in memory": in_memory, "session": in_memory_session, "stdio": stdio, "http": http}
 
 
 def call_all(way: str, calls: list[tuple[str, dict[str, Any]]]) -> None:
@@ -67,7 +92,21 @@ def test_each_call_is_one_span(sink: OtlpSink, way: str) -> None:
     assert echo.end - echo.start > 25e6
     assert {call["pdoctor.source"] for call in sink.calls} == {"mcp"}
     assert {call["mcp.method.name"] for call in sink.calls} == {"tools/call"}
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\d", call["mcp.protocol.version"]) for call in sink.calls)
+    (session,) = {call["mcp.session.id"] for call in sink.calls}
+    assert (session is not None) == (way == "http")
     assert {call.parent_id for call in sink.calls} == {sink.runs[0].span_id}
+
+
+@pytest.mark.parametrize("way", ["stdio", "http"])
+def test_a_request_has_the_number_that_the_server_saw(sink: OtlpSink, way: str) -> None:
+    """Sessions make requests of their own between."""
+    call_all(way, [("number", {}), ("add", {"a": 1, "b": 2}), ("number", {})])
+    pdoctor_trace.flush()
+    first, other, last = sink.calls
+    for call in (first, last):
+        assert re.findall(r"\d+", str(call.result)) == [call["jsonrpc.request.id"]]
+    assert len({call["jsonrpc.request.id"] for call in (first, other, last)}) == 3
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -83,6 +122,8 @@ def test_failures_that_come_as_results_are_failures(
     (call,) = sink.calls
     assert (call.tool, call.failed, call.kind) == (tool, True, "tool_raised")
     assert call.message
+    code = call["rpc.response.status_code"]
+    assert call["error.type"] == "tool_error" if code is None else code == "-32602"
 
 
 def test_a_framework_above_has_the_span_and_learns_of_the_error(sink: OtlpSink) -> None:
@@ -97,7 +138,8 @@ def test_a_framework_above_has_the_span_and_learns_of_the_error(sink: OtlpSink) 
     pdoctor_trace.flush()
     (call,) = sink.calls
     assert (call.failed, "boom kaput" in call.message or bool(call.message)) == (True, True)
-    assert call["mcp.method.name"] == "tools/call"
+    assert (call["mcp.method.name"], call["error.type"]) == ("tools/call", "tool_error")
+    assert call["mcp.protocol.version"]
 
 
 @pytest.mark.parametrize(

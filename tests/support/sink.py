@@ -169,6 +169,16 @@ class OtlpSink:
         runs = [span for span in self.spans if span["gen_ai.operation.name"] == "invoke_agent"]
         return sorted(runs, key=lambda span: span.start)
 
+    @property
+    def workflows(self) -> list[Span]:
+        found = [span for span in self.spans if span["gen_ai.operation.name"] == "invoke_workflow"]
+        return sorted(found, key=lambda span: span.start)
+
+    def outside(self, run: Span) -> str:
+        """Id of the span that a run stands in, whether there is a workflow's around it or not."""
+        around = {span.span_id: span.parent_id for span in self.workflows}
+        return around.get(run.parent_id, run.parent_id)
+
     def clear(self) -> None:
         with self._lock:
             self.bodies.clear()
