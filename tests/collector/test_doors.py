@@ -83,7 +83,7 @@ def test_there_are_fewer_where_the_process_may_not_open_so_many_files(
 
 
 def connect(url: str, said: bytes = b"") -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", urlsplit(url).port), timeout=10)
+    connection = socket.create_connection(("127.0.0.1", urlsplit(url).port), timeout=60)
     connection.sendall(said)
     return connection
 

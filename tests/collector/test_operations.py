@@ -65,7 +65,7 @@ class Served:
 
     def ended(self) -> tuple[int, str]:
         code = self.process.wait(60)
-        self._reader.join(10)
+        self._reader.join(60)
         for stream in (self.process.stdout, self.process.stderr):
             if stream is not None:
                 stream.close()
@@ -269,7 +269,7 @@ def test_a_full_disk_refuses_everything_breaks_nothing_and_ends_when_there_is_ro
         again = new_id()
         assert client.send(agent_request(again, ["a"] * 50)).status_code == 200
         assert grpc_export(grpc_port, big)[0] == grpc.StatusCode.OK
-        for _ in until(10):
+        for _ in until():
             if client.http.get("/readyz").status_code == 200:
                 break
         assert client.http.get("/readyz").status_code == 200
@@ -352,7 +352,7 @@ def test_a_real_disk_that_is_full_then_read_only_then_repaired(disk: Disk) -> No
         assert client.http.get("/readyz").status_code == 503
         ballast.unlink()
         os.sync()  # or the break-down undoes it: the file system forgets what is not on the disk yet
-        for _ in until(20):
+        for _ in until():
             if client.send(agent_request(run := new_id(), ["a"] * 100)).status_code == 200:
                 kept.append(run)
                 break
@@ -367,7 +367,7 @@ def test_a_real_disk_that_is_full_then_read_only_then_repaired(disk: Disk) -> No
     with served(*options) as collector, Client(collector.url) as client:
         assert client.send(agent_request(new_id(), ["a"] * 100)).status_code == 200
         assert [len(client.get(f"/runs/{run}/spans")["items"]) for run in kept] == [101] * len(kept)
-        for _ in until(20):
+        for _ in until():
             if (ready := client.http.get("/readyz")).status_code == 200:
                 break
         assert ready.status_code == 200, ready.text
@@ -391,12 +391,12 @@ def test_readiness_says_when_the_checker_is_gone(tmp_path: Path) -> None:
             if b"pipeline.checker" in Path(f"/proc/{child}/cmdline").read_bytes()
         ]
         os.kill(children[-1], signal.SIGKILL)
-        for _ in until(10):
+        for _ in until():
             unready = client.http.get("/readyz")
             if unready.status_code == 503:
                 break
         assert unready.json()["problems"] == ["a checker process is not running; it is being restarted"]
-        for _ in until(30):
+        for _ in until():
             if client.http.get("/readyz").status_code == 200:
                 break
         assert client.http.get("/readyz").status_code == 200
@@ -427,7 +427,7 @@ def test_an_end_under_load_loses_nothing_that_was_acknowledged(tmp_path: Path) -
         threads = [threading.Thread(target=send, args=(collector.url,)) for _ in range(4)]
         for thread in threads:
             thread.start()
-        for _ in until(30):
+        for _ in until():
             if len(acknowledged) > 20:
                 break
         code, errors = collector.end()

@@ -149,10 +149,10 @@ def test_a_renewed_certificate_is_shown_to_new_connections_and_open_ones_go_on(
         assert client.http.get("/healthz").status_code == 200
         export(open_before)
         files.certificate.write_bytes(second.certificate.read_bytes())  # the key is not there yet
-        eventually(lambda: "the certificate stays" in presented_and_log(url, caplog), 30)
+        eventually(lambda: "the certificate stays" in presented_and_log(url, caplog))
         assert presented(url) == der(first)
         files.key.write_bytes(second.key.read_bytes())
-        eventually(lambda: presented(url) == der(second), 30)
+        eventually(lambda: presented(url) == der(second))
         with channel(port, second) as opened_now:
             export(opened_now)
         export(open_before)
@@ -175,13 +175,13 @@ def test_files_that_are_gone_for_a_while_change_nothing(
 ) -> None:
     url, port, files = served
     files.certificate.unlink()
-    eventually(lambda: "No such file" in presented_and_log(url, caplog), 30)
+    eventually(lambda: "No such file" in presented_and_log(url, caplog))
     time.sleep(0.1)
     assert presented(url) == der(made[0])
     with channel(port, made[0]) as over:
         export(over)
     made[1].copy_to(files.certificate, files.key)
-    eventually(lambda: presented(url) == der(made[1]), 30)
+    eventually(lambda: presented(url) == der(made[1]))
     assert sum("No such file" in one for one in caplog.messages) == 1
 
 
@@ -193,13 +193,13 @@ def test_connections_that_never_shake_hands_give_way_and_are_ended(
     silent = [socket.create_connection((place.host, place.port or 0)) for _ in range(40)]
     with Client(url, verify=made[0].trusted) as client:
         assert client.http.get("/healthz").status_code == 200
-        eventually(lambda: sum(ended(one) for one in silent) >= 20, 30)
+        eventually(lambda: sum(ended(one) for one in silent) >= 20)
         assert client.http.get("/healthz").status_code == 200
     for one in silent:
         one.close()
     monkeypatch.setattr(tls, "HANDSHAKE_SECONDS", 0.2)
     with socket.create_connection((place.host, place.port or 0)) as late:
-        eventually(lambda: ended(late), 30)
+        eventually(lambda: ended(late))
 
 
 def ended(connection: socket.socket) -> bool:

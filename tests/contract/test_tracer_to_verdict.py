@@ -56,7 +56,7 @@ def calls_of(run: dict[str, Any]) -> list[list[Any]]:
 
 
 def only_run(collector: Client, **wanted: str) -> dict[str, Any]:
-    for _ in until(20):
+    for _ in until():
         items = collector.get("/runs", **wanted)["items"]
         if items:
             assert len(items) == 1

@@ -49,7 +49,7 @@ class Collector:
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(10)
+        self.process.wait(60)
         assert self.process.stdout is not None
         self.process.stdout.close()
 
@@ -100,7 +100,7 @@ class Sender(threading.Thread):
                     time.sleep(0.05)
 
     def acknowledged(self, piece: bytes) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request("POST", "/v1/traces", piece, {"content-type": "application/x-protobuf"})
             return connection.getresponse().status == 200

@@ -41,7 +41,7 @@ def test_everything_put_arrives_once_and_in_order(sink: OtlpSink) -> None:
     out = exporter(sink.url)
     for number in range(1, 1_501):
         out.put(record(number))
-    assert out.flush(10)
+    assert out.flush(60)
     assert names(sink) == [f"span {number}" for number in range(1, 1_501)]
     assert out.counters() == {"recorded": 1_500, "exported": 1_500, "rejected": 0, "dropped": 0, "queued": 0}
 
@@ -84,7 +84,7 @@ def test_pressure_is_answered_with_a_retry(sink: OtlpSink, status: int) -> None:
     sink.answers = [status, 200]
     out = exporter(sink.url)
     out.put(record())
-    assert out.flush(5)
+    assert out.flush(60)
     assert names(sink) == ["span 1"]
 
 
@@ -106,9 +106,9 @@ def test_a_refusal_for_good_is_counted_and_not_repeated(
     sink.answers = [status]
     out = exporter(sink.url)
     out.put(record(1))
-    assert out.flush(5)
+    assert out.flush(60)
     out.put(record(2))
-    assert out.flush(5)
+    assert out.flush(60)
     assert names(sink) == ["span 2"]
     assert (out.rejected, out.exported) == (1, 1)
     assert f"HTTP {status}" in caplog.text
@@ -120,7 +120,7 @@ def test_a_batch_that_is_too_large_is_halved(sink: OtlpSink) -> None:
     out = exporter(sink.url, batch_delay=0.1)
     for number in range(1, 5):
         out.put(record(number))
-    assert out.flush(5)
+    assert out.flush(60)
     assert names(sink) == ["span 1", "span 2", "span 4"], "span 3 alone was still too large"
     assert (out.exported, out.rejected) == (3, 1)
 
@@ -130,7 +130,7 @@ def test_partial_success_is_counted(sink: OtlpSink) -> None:
     out = exporter(sink.url, batch_delay=0.1)
     for number in range(1, 4):
         out.put(record(number))
-    assert out.flush(5)
+    assert out.flush(60)
     assert (out.exported, out.rejected) == (1, 2)
 
 
@@ -142,7 +142,7 @@ def test_a_collector_that_starts_later_gets_everything() -> None:
     time.sleep(0.3)
     assert out.counters()["queued"] == 100
     with OtlpSink(port) as late:
-        assert out.flush(10)
+        assert out.flush(60)
         assert len(names(late)) == 100
 
 
@@ -151,13 +151,13 @@ def test_nothing_is_lost_while_the_collector_restarts() -> None:
     port = first.port
     out = exporter(first.url)
     out.put(record(1))
-    assert out.flush(5)
+    assert out.flush(60)
     first.close()
     for number in range(2, 300):
         out.put(record(number))
         time.sleep(0.001)
     with OtlpSink(port) as second:
-        assert out.flush(10)
+        assert out.flush(60)
         assert {*names(first), *names(second)} == {f"span {number}" for number in range(1, 300)}
 
 
@@ -168,11 +168,11 @@ def test_a_full_queue_drops_and_tells_the_collector() -> None:
         out.put(record(number))
     assert out.counters()["dropped"] == 150
     with OtlpSink(port) as sink:
-        assert out.flush(10)
+        assert out.flush(60)
         assert len(sink.spans) == 100
         assert max(span.resource["pdoctor.dropped_spans"] for span in sink.spans) == 150
         out.put(record(999))
-        assert out.flush(5), "there is room again"
+        assert out.flush(60), "there is room again"
 
 
 def test_the_queue_is_bounded_in_bytes_too() -> None:
@@ -205,7 +205,7 @@ def test_many_threads_may_put_at_once(sink: OtlpSink) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert out.flush(10)
+    assert out.flush(60)
     assert len(set(names(sink))) == 1_600
 
 

@@ -40,7 +40,7 @@ NOTHING: Told = (None, None, None)
 
 def of_the_run(sink: OtlpSink) -> Told:
     """What the span of the only root run says."""
-    assert pdoctor_trace.flush(10)
+    assert pdoctor_trace.flush(60)
     (root,) = [span for span in sink.runs if span["pdoctor.run.calls"] is not None]
     return told(root)
 
@@ -486,7 +486,7 @@ def test_a_redactor_sees_the_message_and_long_ones_are_cut(sink: OtlpSink) -> No
 def test_only_the_span_of_the_root_run_says_so(sink: OtlpSink) -> None:
     with sick_models(429) as models:
         run_of(lambda: agent(models))
-    assert pdoctor_trace.flush(10)
+    assert pdoctor_trace.flush(60)
     assert sorted(map(told, sink.runs), key=str) == sorted([("endpoint", 429, words(429)), NOTHING], key=str)
 
 
@@ -548,7 +548,7 @@ def test_classes_are_not_asked_for_their_names(sink: OtlpSink) -> None:
         with pytest.raises(BaseException) as raised, pdoctor_trace.run():  # noqa: PT011
             fails()
         assert raised.value is error
-    assert pdoctor_trace.flush(10)
+    assert pdoctor_trace.flush(60)
     assert [span["error.type"] for span in sink.runs] == ["Odd", "Odd"]
     assert [told(span)[0] for span in sink.runs] == [None, "crash_before_start"]
     asking = trouble.Asking(trouble.Requests())

@@ -114,7 +114,7 @@ def test_an_exporter_uses_the_setting() -> None:
     with OtlpSink() as sink:
         out = Exporter(Settings(endpoint=sink.url, batch_delay=0.0, compression="gzip"))
         out.put(b"\x12\x00")
-        assert out.flush(5)
+        assert out.flush(60)
         assert sink.headers[0]["Content-Encoding"] == "gzip"
         assert len(decode(gzip.decompress(sink.bodies[0]))) == 1
 

@@ -79,7 +79,7 @@ def test_a_thread_that_could_not_start_may_be_started_again(sink: OtlpSink) -> N
             setattr(threading, name, real)
         assert "run" not in vars(thread)
         thread.start()
-        thread.join(5)
+        thread.join(60)
     pdoctor_trace.flush()
     assert done == [1]
     assert sink.calls[0].run_id == sink.runs[0].run_id
@@ -98,7 +98,7 @@ def test_a_thread_class_that_guards_its_attributes_still_runs(sink: OtlpSink) ->
     with pdoctor_trace.run():
         thread = Guarded()
         thread.start()
-        thread.join(5)
+        thread.join(60)
     assert done == ["ran"]
     FAILURES.clear()
 
@@ -107,7 +107,7 @@ def test_starting_a_thread_twice_is_the_hosts_error_and_changes_nothing(sink: Ot
     with pdoctor_trace.run():
         thread = threading.Thread(target=work, args=(1,))
         thread.start()
-        thread.join(5)
+        thread.join(60)
         with pytest.raises(RuntimeError, match="once"):
             thread.start()
     assert "run" not in vars(thread)
@@ -129,10 +129,10 @@ def test_our_own_thread_has_no_run_even_below_another_vendors_layer(
         thread = threading.Thread(target=lambda: None, name="ours")
         export.start_untraced(thread)
         assert "run" not in vars(thread)
-        thread.join(5)
+        thread.join(60)
         other = threading.Thread(target=work, args=(1,), name="host's")
         other.start()
-        other.join(5)
+        other.join(60)
     assert "ours" not in started
     assert "host's" in started
 
@@ -158,7 +158,7 @@ def test_after_uninstall_threads_and_pools_are_the_hosts_alone(sink: OtlpSink) -
         pdoctor_trace.uninstall()
         thread = threading.Thread(target=work, args=(1,))
         thread.start()
-        thread.join(5)
+        thread.join(60)
         with ThreadPool(1) as pool:
             assert pool.map(work, [2]) == [2]
     pdoctor_trace.flush()

@@ -53,7 +53,7 @@ def test_a_collector_of_ours_gets_the_records_and_is_asked_once(listener: OtlpSi
     assert not out.is_taken
     for _ in range(3):
         out.put(SPAN)
-        assert out.flush(5)
+        assert out.flush(60)
     assert (len(listener.spans), listener.asked, out.is_taken) == (3, 1, True)
 
 
@@ -65,7 +65,7 @@ def test_another_back_end_gets_nothing(
     out = unnamed(listener)
     for _ in range(3):
         out.put(SPAN)
-        assert out.flush(5)
+        assert out.flush(60)
     assert (listener.bodies, out.is_taken, out.counters()["rejected"]) == ([], False, 3)
     assert listener.asked <= 2
     assert caplog.text.count("PDOCTOR_ENDPOINT names") == 1
@@ -79,7 +79,7 @@ def test_it_is_asked_again_later(listener: OtlpSink, monkeypatch: pytest.MonkeyP
     out.flush(5)
     listener.health = health
     out.put(SPAN)
-    assert out.flush(5)
+    assert out.flush(60)
     assert len(listener.spans) == 1
 
 
@@ -87,7 +87,7 @@ def test_an_address_that_was_named_is_used_as_it_is(listener: OtlpSink) -> None:
     listener.health = OTHERS["not found"]
     out = unnamed(listener, named=True)
     out.put(SPAN)
-    assert out.flush(5)
+    assert out.flush(60)
     assert (len(listener.spans), listener.asked) == (1, 0)
 
 
@@ -109,7 +109,7 @@ def test_records_wait_while_nothing_answers(monkeypatch: pytest.MonkeyPatch) -> 
     assert not out.flush(0.05)
     assert out.counters()["queued"] == 1
     with OtlpSink(port) as back:
-        assert out.flush(10)
+        assert out.flush(60)
         assert len(back.spans) == 1
 
 
@@ -119,7 +119,7 @@ def test_what_has_trouble_is_not_taken_for_another_back_end(listener: OtlpSink) 
     out.put(SPAN)
     assert not out.flush(0.05)
     listener.health = health
-    assert out.flush(10)
+    assert out.flush(60)
     assert len(listener.spans) == 1
 
 
@@ -128,13 +128,13 @@ def test_whoever_comes_after_an_outage_is_asked(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(settings, "DEFAULT_ENDPOINT", first.url)
         out = unnamed(first)
         out.put(SPAN)
-        assert out.flush(5)
+        assert out.flush(60)
         port = first.port
     out.put(SPAN)
     assert not out.flush(0.05)
     with OtlpSink(port) as other:
         other.health = OTHERS["not found"]
-        assert out.flush(10)
+        assert out.flush(60)
         assert other.bodies == []
 
 
@@ -147,7 +147,7 @@ def test_a_collector_from_before_is_known_by_its_readiness(
     monkeypatch.setattr(recognition, "_asked", asked)
     out = unnamed(listener)
     out.put(SPAN)
-    assert out.flush(5)
+    assert out.flush(60)
     assert len(listener.spans) == 1
 
 

@@ -43,7 +43,7 @@ class BadCollector:
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._thread.join(5)
+        self._thread.join(60)
         for connection in self._open:
             with contextlib.suppress(OSError):
                 connection.close()

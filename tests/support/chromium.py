@@ -41,7 +41,7 @@ class Page:
         self._sent += 1
         self._socket.send(json.dumps({"id": self._sent, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self._socket.recv(timeout=20))
+            message = json.loads(self._socket.recv(timeout=60))
             if message.get("id") == self._sent:
                 if "navigated" in message.get("error", {}).get("message", ""):
                     raise Navigated(message)
@@ -71,7 +71,7 @@ class Page:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def wait_for(self, expression: str, seconds: float = 10) -> None:
+    def wait_for(self, expression: str, seconds: float = 60) -> None:
         """Until a JavaScript expression is true, on this page or on the one that it is leaving for."""
         end = time.monotonic() + seconds
         while not self._holds(expression):
@@ -124,7 +124,7 @@ def chromium(profile: Path) -> Iterator[Page]:
         port = debugging_port(profile / "DevToolsActivePort")
         import httpx
 
-        with httpx.Client(trust_env=False, timeout=20) as http:
+        with httpx.Client(trust_env=False, timeout=60) as http:
             targets = http.get(f"http://127.0.0.1:{port}/json").json()
         address = next(target["webSocketDebuggerUrl"] for target in targets if target["type"] == "page")
         with connect(address, max_size=None, proxy=None) as socket:
@@ -135,7 +135,7 @@ def chromium(profile: Path) -> Iterator[Page]:
             browser.wait(5)
         if browser.poll() is None:
             browser.kill()
-            browser.wait(5)
+            browser.wait(60)
 
 
 def debugging_port(file: Path) -> int:

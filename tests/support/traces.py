@@ -17,6 +17,8 @@ from collector.settings import Settings
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 JSON = {"content-type": "application/json"}
+PATIENCE = 120.0
+"""Seconds after which what is waited for will not come; a machine that is busy takes long."""
 T0 = 1_790_000_000_000_000_000
 MS = 1_000_000
 
@@ -205,7 +207,7 @@ class Client:
         found: dict[str, Any] = self.get(f"/runs/{run_id}")
         return found
 
-    def judged(self, run_id: str, *, complete: bool = True, seconds: float = 20) -> dict[str, Any]:
+    def judged(self, run_id: str, *, complete: bool = True, seconds: float = PATIENCE) -> dict[str, Any]:
         """The run once it has been judged (and has ended, unless told otherwise)."""
         for _ in until(seconds):
             answer = self.http.get(f"/api/v1/runs/{run_id}")
@@ -216,7 +218,7 @@ class Client:
         raise AssertionError(f"run {run_id} was not judged within {seconds} s: {answer.text[:2000]}")
 
 
-def eventually(condition: Callable[[], object], seconds: float = 15.0) -> None:
+def eventually(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     """Wait until something is so; AssertionError where it never is."""
     for _ in until(seconds):
         if condition():
@@ -237,7 +239,7 @@ def metrics_of(client: Client) -> dict[str, float]:
     return {name.removeprefix("pdoctor_"): float(value) for name, value in rows}
 
 
-def until(seconds: float, pause: float = 0.02) -> Iterator[None]:
+def until(seconds: float = PATIENCE, pause: float = 0.02) -> Iterator[None]:
     """Try again until time is up."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -41,7 +41,7 @@ def serving(*answers: bytes) -> Iterator[str]:
         thread = threading.Thread(target=serve)
         thread.start()
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
 
 

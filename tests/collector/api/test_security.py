@@ -533,7 +533,7 @@ def test_a_head_that_never_comes_is_not_waited_for(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(BoundedHeads, "head_seconds", 0.3)
     with running(settings(tmp_path, checkers=0)) as url:
         assert raw(url, b"GET / HTTP/1.1\r\n").startswith(b"HTTP/1.1 408")
-        connection = http.client.HTTPConnection("127.0.0.1", urlsplit(url).port or 0, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", urlsplit(url).port or 0, timeout=60)
         body = agent_request(new_id(), ["a"] * 3000)  # bigger than one read: its end is no head
         for _ in range(3):
             connection.request("POST", "/v1/traces", body, dict(PROTOBUF))

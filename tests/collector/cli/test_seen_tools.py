@@ -89,7 +89,7 @@ def test_a_pipe_is_read_twice_too(runs: list[str], policies: str, tmp_path: Path
     writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text(text), daemon=True)
     writer.start()
     result = check(str(tmp_path / "pipe"), runs[1], "--policies", policies, "--json")
-    writer.join(5)
+    writer.join(60)
     assert verdicts(result) == EXPECTED
 
 

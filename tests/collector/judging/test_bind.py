@@ -262,7 +262,7 @@ def test_the_history_shows_verdicts_before_and_after_late_spans_with_their_polic
     first = own.judged(run)
     assert first["outcome"] == "fail"
     own.send(request(calls[0]).SerializeToString())
-    for _ in until(10):
+    for _ in until():
         found = own.judged(run)
         if found["outcome"] == "pass":
             break

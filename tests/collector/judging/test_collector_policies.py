@@ -134,7 +134,7 @@ def test_an_open_run_is_judged_again_at_its_end(fresh: Client) -> None:
     run = new_id()
     book, root = agent_spans(run, ["book"])
     fresh.send(request(book).SerializeToString())
-    for _ in until(10):
+    for _ in until():
         if (found := fresh.judged(run, complete=False))["policies"]:
             break
     assert found["outcome"] == "fail"

@@ -75,7 +75,7 @@ def test_it_is_listed_and_judged_once(store_url: str, tmp_path: Path, first: str
                     if bodies is own
                     else others[0].resource_spans[0].scope_spans[0].spans[0].trace_id.hex()
                 )
-        for _ in until(15.0):
+        for _ in until():
             if client.get("/stats")["unchecked"] == 0 and listed(client) == {run}:
                 break
         assert listed(client) == {run}
@@ -88,7 +88,7 @@ def test_a_loop_that_only_they_tell_of_stays_a_run(store_url: str, tmp_path: Pat
         client.send(request(*ours(run, ids)).SerializeToString())
         for one in loop(other):
             client.send(request(one, scope=THEIRS).SerializeToString())
-        for _ in until(15.0):
+        for _ in until():
             found = listed(client)
             if len(found) == 2 and all(client.run(one)["judged"] for one in found):
                 break

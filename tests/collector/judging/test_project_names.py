@@ -52,7 +52,7 @@ def test_a_misspelt_tool_makes_a_policy_unsupported_until_it_is_seen(fresh: Clie
     assert fresh.run(run)["outcome"] == "undecided"
     _, result = judged(fresh, "look", tools=(*TOOLS, "transfer_mony"))
     assert result["verdict"] == "violated"
-    for _ in until(20):
+    for _ in until():
         if fresh.run(run)["outcome"] != "undecided":
             break
     again = fresh.judged(run)
@@ -309,7 +309,7 @@ def test_what_a_checker_left_undone_is_done_by_the_next_one(tmp_path: Path) -> N
     learnt(store, NamesOfProjects(), shown("transfer_mony"))
     store.close()
     with running(settings(tmp_path)) as url, Client(url) as client:
-        for _ in until(20):
+        for _ in until():
             if client.run(run)["outcome"] == "fail":
                 break
         assert client.judged(run)["policies"][0]["verdict"] == "violated"

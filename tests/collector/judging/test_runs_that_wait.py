@@ -83,7 +83,7 @@ def test_a_run_that_waits_goes_on_in_another_process_as_one_run(store_url: str, 
         assert f"<code>{other}</code>" in client.http.get(f"/runs/{asked}").text
         early = paused(client, "verify", token="late")
         becomes(client, early, "pass", "verify", "pay")
-        for _ in until(5.0):
+        for _ in until():
             rows = {item["id"] for item in client.get("/runs")["items"]}
             if rows == {asked, early}:
                 break

@@ -183,7 +183,7 @@ def test_calls_that_no_policy_speaks_of_have_no_run_judged_again(store_url: str,
         assert found(client, paid) == {"first": "violated"}
         before = version(tmp_path, paid)
         talk.send(look)
-        for _ in until(10):
+        for _ in until():
             if len(client.run(talk.turns[0][0])["record"]["calls"]) == 1:
                 break
         assert version(tmp_path, paid) == before
@@ -243,7 +243,7 @@ def agreed(client: Client, policies: PolicySet, talk: Talk, turn: int) -> dict[s
     def judge(policies: PolicySet, run: Run, part: Part | None) -> tuple[PolicyResult, ...]:
         return judge_policies(policies, run, rules=Rules(z3="off"), part=part)
 
-    for _ in until(20):
+    for _ in until():
         records = [client.judged(run)["record"] for run, _ in talk.turns]
         expected = judge_turn(judge, policies, [run_from_json(record) for record in records], turn)
         verdicts = {result.policy: result.verdict for result in expected}

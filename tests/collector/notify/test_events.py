@@ -28,7 +28,7 @@ def test_verdicts_are_sent_as_evaluation_events_also_after_a_failure_and_never_t
             client.send(agent_request(run, ["do_b", "do_a"], case=case))
             client.judged(run)
             client.judged(free)
-            for _ in until(20):
+            for _ in until():
                 if at.got:
                     break
         assert at.refused == 1
@@ -36,7 +36,7 @@ def test_verdicts_are_sent_as_evaluation_events_also_after_a_failure_and_never_t
             second = new_id()
             client.send(agent_request(second, ["do_a", "do_b"], case=case))
             client.judged(second)
-            for _ in until(20):
+            for _ in until():
                 if len(at.got) > 1:
                     break
     records = [

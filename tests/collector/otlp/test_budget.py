@@ -145,7 +145,7 @@ def test_of_equal_bodies_one_that_took_long_gives_way(monkeypatch: pytest.Monkey
 @contextmanager
 def unfinished(url: str, size: int) -> Iterator[socket.socket]:
     """A connection with a body of so many bytes, the last of which does not come."""
-    with socket.create_connection(("127.0.0.1", urlsplit(url).port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", urlsplit(url).port), timeout=60) as connection:
         head = f"POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-length: {size + 1}\r\n"
         connection.sendall(head.encode() + b"content-type: application/x-protobuf\r\n\r\n")
         threading.Thread(target=send_all, args=(connection, bytes(size)), daemon=True).start()
@@ -253,10 +253,10 @@ def test_over_grpc_calls_without_their_message_are_bounded(
         held = 4 * grpc_in.UNREAD_BYTES
         eventually(lambda: metrics_of(client)["in_flight_bytes"] > 0.99 * held)
         with pytest.raises(grpc.RpcError) as refused:
-            channel.unary_unary(EXPORT)(b"", timeout=10)
+            channel.unary_unary(EXPORT)(b"", timeout=60)
         monkeypatch.setattr(budget_, "YOUNG_SECONDS", 0.0)
         body = agent_request(new_id(), ["a"])
-        assert channel.unary_unary(EXPORT)(body, timeout=10) == b""
+        assert channel.unary_unary(EXPORT)(body, timeout=60) == b""
         eventually(lambda: any(call.done() for call in calls))
         gone = [call for call in calls if call.done()]
         assert [call.code() for call in gone] == [grpc.StatusCode.RESOURCE_EXHAUSTED]

@@ -41,7 +41,7 @@ def test_an_export_is_stored_before_it_is_answered(both: tuple[Client, str]) -> 
     client, target = both
     run = new_id()
     with grpc.insecure_channel(target) as channel:
-        answer = TraceServiceStub(channel).Export(request(*agent_spans(run, ["a", "b"])), timeout=10)
+        answer = TraceServiceStub(channel).Export(request(*agent_spans(run, ["a", "b"])), timeout=60)
     assert answer == ExportTraceServiceResponse()
     assert len(client.get(f"/runs/{run}/spans")["items"]) == 3
 
@@ -64,7 +64,7 @@ def test_a_malformed_span_rejects_only_itself(both: tuple[Client, str]) -> None:
     message = request(*agent_spans(run, ["a", "b"]))
     message.resource_spans[0].scope_spans[0].spans[0].span_id = b"abc"
     with grpc.insecure_channel(target) as channel:
-        answer = TraceServiceStub(channel).Export(message, timeout=10)
+        answer = TraceServiceStub(channel).Export(message, timeout=60)
     assert answer.partial_success.rejected_spans == 1
     assert "span_id" in answer.partial_success.error_message
     assert len(client.get(f"/runs/{run}/spans")["items"]) == 2
@@ -96,8 +96,8 @@ def test_metrics_and_logs_are_accepted_and_dropped(both: tuple[Client, str]) -> 
     from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 
     with grpc.insecure_channel(both[1]) as channel:
-        assert MetricsServiceStub(channel).Export(ExportMetricsServiceRequest(), timeout=10).ByteSize() == 0
-        assert LogsServiceStub(channel).Export(ExportLogsServiceRequest(), timeout=10).ByteSize() == 0
+        assert MetricsServiceStub(channel).Export(ExportMetricsServiceRequest(), timeout=60).ByteSize() == 0
+        assert LogsServiceStub(channel).Export(ExportLogsServiceRequest(), timeout=60).ByteSize() == 0
 
 
 def test_a_key_is_needed_once_there_is_one(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_key_is_needed_once_there_is_one(tmp_path: Path) -> None:
         assert refusal(target, body).code() is grpc.StatusCode.UNAUTHENTICATED
         with grpc.insecure_channel(target) as channel:
             metadata = (("authorization", f"Bearer {made}"),)
-            assert channel.unary_unary(EXPORT)(body, timeout=10, metadata=metadata) == b""
+            assert channel.unary_unary(EXPORT)(body, timeout=60, metadata=metadata) == b""
 
 
 def test_a_taken_grpc_port_stops_the_start_with_a_plain_message(tmp_path: Path) -> None:

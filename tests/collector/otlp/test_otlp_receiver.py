@@ -155,7 +155,7 @@ def test_a_request_that_cannot_be_read_is_refused_in_its_own_encoding(
 
 def test_a_body_of_50_mb_is_refused_before_it_is_read(shared: Client) -> None:
     host = shared.url.removeprefix("http://")
-    connection = http.client.HTTPConnection(host, timeout=10)
+    connection = http.client.HTTPConnection(host, timeout=60)
     connection.putrequest("POST", "/v1/traces")
     connection.putheader("content-type", "application/x-protobuf")
     connection.putheader("content-length", str(50 * MIB))

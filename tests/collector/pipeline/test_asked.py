@@ -75,7 +75,7 @@ def test_who_leaves_is_not_judged_for_and_the_next_one_is(hanging: Client) -> No
     """Nothing but leaving ends it in time."""
     with pytest.raises(httpx.ReadTimeout):
         hanging.http.post("/api/v1/check", json={"run": RUN, "policies": HANGS}, timeout=0.3)
-    for _ in until(30):
+    for _ in until():
         said = hanging.post("/check", {"run": RUN, "policies": RULES}).json()
         if "policies" in said:
             break
@@ -229,7 +229,7 @@ def test_an_idle_process_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     async def main() -> None:
         assert await slow.answer(b"1", "", 1, here) == b"1"
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while not closed.is_set() and time.monotonic() < end:
             await asyncio.sleep(0.001)
 

@@ -210,7 +210,7 @@ def test_a_batch_that_cannot_be_stored_is_refused_alone_and_for_good(tmp_path: P
     with hold:  # the first batch waits in its callback, so that the others are one group
         first = threading.Event()
         writer.submit(1, batch(new_id()), lambda _: (first.set(), hold.acquire(), hold.release()))
-        assert first.wait(10)
+        assert first.wait(60)
         for key in (bad, good):
             writer.submit(1, batch(key), lambda failure, key=key: ends.__setitem__(key, failure))
     writer.close()

@@ -56,7 +56,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 
 def wait(ask: Any) -> None:
-    for _ in until(30):
+    for _ in until():
         if ask():
             return
     raise AssertionError("waited in vain")

@@ -190,7 +190,7 @@ def test_a_piece_that_comes_late_re_opens_the_run_and_the_history_stays(shared: 
     early = joined_run(shared, [spans[0], spans[2]], 1)
     assert early["error_type"] == "action_lost"
     send_each(shared, [spans[1]])
-    for _ in until(20):
+    for _ in until():
         late = joined_run(shared, spans, 2)
         if late["outcome"] == "pass":  # it is judged again after the piece came
             break
@@ -240,7 +240,7 @@ def test_a_trace_of_a_service_request_is_whole_and_joins_nothing(shared: Client)
 def test_a_conversation_that_still_waits_for_answers_is_open(shared: Client) -> None:
     spans = loop(new_id(), "fetch", "book", prefix=new_id())
     send_each(shared, spans[:2])
-    for _ in until(10):
+    for _ in until():
         found = shared.judged(spans[0]["trace"], complete=False)
         if len(found["calls"]) == 2:
             break
@@ -267,7 +267,7 @@ def test_many_conversations_at_once_end_in_the_same_runs_whatever_the_order(tmp_
     with running(settings(tmp_path, checkers=2)) as url, Client(url) as client:
         for at in range(0, len(spans), 7):
             client.send(request(*spans[at : at + 7], scope="vendor").SerializeToString())
-        for _ in until(30):
+        for _ in until():
             items = {item["id"]: item for item in client.get("/runs", limit=1000)["items"]}
             if all(items.get(talk[0]["trace"], {}).get("calls_count") == 3 for talk in talks):
                 break

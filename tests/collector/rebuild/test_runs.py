@@ -248,7 +248,7 @@ def test_another_librarys_spans_in_the_same_trace_join_the_run(shared: Client, v
     for body in bodies[::-1] if vendor_first else bodies:
         shared.send(body)
         shared.judged(trace if body is bodies[1] else run, complete=False)
-    for _ in until(10):
+    for _ in until():
         names = [call["name"] for call in shared.judged(run)["calls"]]
         listed = {item["id"] for item in shared.get("/runs", limit=1000)["items"]} & {trace, run}
         if (names, listed) == (["search", "book", "rerank"], {run}):

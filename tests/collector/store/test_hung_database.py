@@ -55,11 +55,11 @@ def test_a_database_that_hangs_is_told_within_five_seconds_and_nothing_is_lost(
             assert set(statuses) == {503}
             assert max(waits) < FIVE + 0.5
         for run in held:
-            for _ in until(30):
+            for _ in until():
                 if client.send(agent_request(run, ["a"])).status_code == 200:
                     break
             client.judged(run)
-        for _ in until(30):
+        for _ in until():
             if client.http.get("/readyz").status_code == 200:
                 break
         assert client.get("/stats")["spans"] == 2 * len([first, *held])
