@@ -13,7 +13,7 @@ WORKERS ?= 2
 
 SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.py
 
-.PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs clean
+.PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs release clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.installed
@@ -44,6 +44,9 @@ system:
 	  || missing="$$missing chromium"; \
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null \
 	  || missing="$$missing postgresql"; \
+	for program in $(DRILLS); do \
+	  command -v $$program >/dev/null || ls /usr/sbin/$$program >/dev/null 2>&1 || missing="$$missing $$program"; \
+	done; \
 	[ -n "$$missing" ] || exit 0; \
 	if [ "$$(id -u)" = 0 ]; then root=; else root="sudo -n"; fi; \
 	if command -v apt-get >/dev/null && $$root true 2>/dev/null; then \
@@ -52,6 +55,9 @@ system:
 	fi; \
 	echo "make: the tests open the web pages in Chromium and store in PostgreSQL; install what is missing and run this again:" >&2; \
 	echo "    sudo apt-get install$$missing" >&2; exit 1
+
+# Drills of deploy/ start its services as they are: Debian's nginx, and Prometheus for the alert rules.
+test-heavy: DRILLS := nginx prometheus
 
 # Long property tests, kills and outages; the frameworks' own are run by `test-frameworks`.
 test-heavy: system $(VENV)/.installed-dev
@@ -70,6 +76,10 @@ test-frameworks: $(VENV)/.installed-dev
 
 test-frameworks-previous: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.frameworks.environments --previous --record --parallel $(WORKERS)
+
+# Everything of a release, in dist/; nothing is uploaded.
+release:
+	deploy/release $(PYTHON)
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.docs

@@ -10,6 +10,7 @@ import orjson
 
 from collector.access import is_loopback
 from collector.api.errors import error_body
+from collector.fronts import as_address
 from collector.settings import Settings
 
 PAGE_HEADERS = (
@@ -66,7 +67,12 @@ def foreign(scope: Any, settings: Settings) -> Refusal | None:
         return Refusal(problem, LOOPBACK_HINT)
     if len(hosts) > 1:
         return Refusal("there is more than one Host", "send one")
-    if settings.host_names and scope["path"] not in PROBES and not all(named(h, settings) for h in hosts):
+    if (
+        settings.host_names
+        and scope["path"] not in PROBES
+        and not any(map(by_address, hosts))
+        and not all(named(host, settings) for host in hosts)
+    ):
         problem = f"Host is {hosts[0].decode('latin-1')[:80]!r}, which is no name of this collector"
         return Refusal(problem, "name it with --host-name")
     if scope["method"] in ("GET", "HEAD", "OPTIONS"):
@@ -93,6 +99,13 @@ def named(host: bytes, settings: Settings) -> bool:
     found = HOST.fullmatch(host)
     name = "" if found is None else found[1].decode().lower().strip("[]")
     return own_name(host) or name in {given.lower().strip("[]") for given in settings.host_names}
+
+
+@lru_cache(maxsize=256)
+def by_address(host: bytes) -> bool:
+    """Whether a Host header is an address: no name that somebody else could own led here."""
+    found = HOST.fullmatch(host)
+    return found is not None and as_address(found[1].decode()) is not None
 
 
 PROBES = ("/healthz", "/readyz")

@@ -83,6 +83,7 @@ class Settings:
         option="--store",
         metavar="URL",
         checker=True,
+        variables=("PDOCTOR_SERVE_STORE", "PDOCTOR_STORE"),
     )
     policies: Path | None = setting(None, "A policy file or a folder of them.", option="--policies")
     """Loaded at start; of a folder the files *.yaml and *.yml."""

@@ -28,6 +28,7 @@ class Machine:
         self.has("sudo", 'shift; exec "$@"' if sudo else "exit 1")
 
     def has(self, name: str, does: str) -> None:
+        (self.programs / name).unlink(missing_ok=True)
         (self.programs / name).write_text(f"#!/bin/sh\n{does}\n")
         (self.programs / name).chmod(0o755)
 
@@ -69,6 +70,21 @@ def test_nothing_is_said_where_nothing_is_missing(tmp_path: Path) -> None:
     machine.has("initdb", "exit 0")
     done = machine.make("system")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(("present", "asked"), [((), " nginx prometheus"), (("nginx",), " prometheus")])
+def test_the_heavy_tests_want_the_services_of_the_drills_too(
+    tmp_path: Path, present: tuple[str, ...], asked: str
+) -> None:
+    machine = Machine(tmp_path, user=1000, sudo=False)
+    machine.has("google-chrome", "exit 0")
+    machine.has("initdb", "exit 0")
+    machine.has("ls", "exit 1")  # whatever this machine has in /usr/sbin
+    for program in present:
+        machine.has(program, "exit 0")
+    done = machine.make("test-heavy")
+    assert done.returncode == 2
+    assert f"    sudo apt-get install{asked}\n" in done.stderr
 
 
 def test_an_installation_that_fails_says_what_to_do(tmp_path: Path) -> None:

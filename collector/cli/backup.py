@@ -6,15 +6,14 @@ from pathlib import Path
 
 import click
 
-from collector.cli.console import clear_errors, write_json
+from collector.cli.console import clear_errors, store_option, write_json
 
-STORE = click.option("--store", "url", default="sqlite:///pdoctor.db", show_default=True, metavar="URL")
 FORCE = click.option("--force", is_flag=True, help="Replace what is there.")
 
 
 @click.command("backup")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@STORE
+@store_option("backup")
 @FORCE
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def command(file: Path, url: str, force: bool, as_json: bool) -> None:

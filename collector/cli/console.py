@@ -7,9 +7,9 @@ import os
 import sys
 import textwrap
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 import orjson
@@ -17,6 +17,8 @@ import orjson
 from collector.errors import CollectorError
 from synth.client import DEFAULT_URL
 from synth.errors import BadInput, MissingExtra, SynthError
+
+Verb = TypeVar("Verb", bound=Callable[..., Any] | click.Command)
 
 
 class Exit(IntEnum):
@@ -149,6 +151,16 @@ class Stopwatch:
 collector_option = click.option(
     "--collector", "url", default=DEFAULT_URL, show_default=True, metavar="URL", help="The running collector."
 )
+
+
+def store_option(verb: str) -> Callable[[Verb], Verb]:
+    """`--store` of a verb, with its own variable and the one that all verbs share."""
+    variables = [f"PDOCTOR_{verb.upper()}_STORE", "PDOCTOR_STORE"]
+    return click.option(
+        "--store", "url", default="sqlite:///pdoctor.db", show_default=True, metavar="URL", envvar=variables
+    )
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from collector.cli.console import clear_errors, fail, table, write_json
+from collector.cli.console import clear_errors, fail, store_option, table, write_json
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def command() -> None:
 
 
 @command.command("create")
-@click.option("--store", "url", default="sqlite:///pdoctor.db", show_default=True, metavar="URL")
+@store_option("keys_create")
 @click.option("--project", default="default", show_default=True)
 @click.option("--name", default="", help="What the key is for.")
 @click.option(
@@ -46,7 +46,7 @@ def create(url: str, project: str, name: str, scopes: tuple[str, ...], expires: 
 
 
 @command.command("list")
-@click.option("--store", "url", default="sqlite:///pdoctor.db", show_default=True, metavar="URL")
+@store_option("keys_list")
 @click.option("--project", default="default", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def show(url: str, project: str, as_json: bool) -> None:
@@ -73,7 +73,7 @@ def state(row: Mapping[str, Any], now: float) -> str:
 
 @command.command("revoke")
 @click.argument("key_id")
-@click.option("--store", "url", default="sqlite:///pdoctor.db", show_default=True, metavar="URL")
+@store_option("keys_revoke")
 def revoke(key_id: str, url: str) -> None:
     """End a key for good; running collectors notice within a second. KEY_ID stands after `pdk_`."""
     with clear_errors(), opened(url) as store:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from collector.cli.backup import FORCE, STORE
-from collector.cli.console import clear_errors
+from collector.cli.backup import FORCE
+from collector.cli.console import clear_errors, store_option
 
 
 @click.command("restore")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@STORE
+@store_option("restore")
 @FORCE
 def command(file: Path, url: str, force: bool) -> None:
     """Make a store what it was when FILE was made. No collector may be using it.

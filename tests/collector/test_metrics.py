@@ -169,7 +169,8 @@ def test_spans_are_refused_while_judging_is_too_far_behind(
 def test_a_collector_with_names_answers_to_no_other(tmp_path: Path) -> None:
     known = settings(tmp_path, host="0.0.0.0", insecure=True, checkers=0, host_names=("Traces.example",))
     with running(known) as url, Client(url.replace("0.0.0.0", "127.0.0.1")) as client:
-        names = {"traces.example": 200, "traces.EXAMPLE:4318": 200, "127.0.0.1": 200, "evil.example": 403}
+        names = {"traces.example": 200, "traces.EXAMPLE:4318": 200, "127.0.0.1": 200, "evil.example": 403,
+                 "10.0.0.7:4318": 200, "[2001:db8::1]": 200, "10.0.0.7.evil.example": 403}  # fmt: skip
         assert {name: client.http.get("/", headers={"host": name}).status_code for name in names} == names
         assert (
             client.http.post("/login", data={"key": "x"}, headers={"host": "evil.example"}).status_code == 403

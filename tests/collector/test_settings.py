@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -100,7 +101,24 @@ def test_an_option_and_its_variable_set_the_same_field(option: str, monkeypatch:
 
 def test_a_setting_may_be_read_from_a_second_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PDOCTOR_PAUSED_IDLE", "6")
-    assert made().paused_idle_seconds == 6.0
+    monkeypatch.setenv("PDOCTOR_STORE", "sqlite:///all.db")
+    assert (made().paused_idle_seconds, made().store_url) == (6.0, "sqlite:///all.db")
+    monkeypatch.setenv("PDOCTOR_SERVE_STORE", "sqlite:///mine.db")
+    assert made().store_url == "sqlite:///mine.db"
+
+
+@pytest.mark.parametrize("verb", ["backup", "restore", "keys create", "keys list", "keys revoke"])
+def test_one_variable_names_the_store_of_every_verb(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    room, _, name = verb.partition(" ")
+    command = importlib.import_module(f"collector.cli.{room}").command
+    command = command.commands[name] if name else command
+    (store,) = (one for one in command.params if one.name == "url")
+    own = f"PDOCTOR_{verb.upper().replace(' ', '_')}_STORE"
+    context = click.Context(command)
+    monkeypatch.setenv("PDOCTOR_STORE", "sqlite:///all.db")
+    assert store.value_from_envvar(context) == "sqlite:///all.db"
+    monkeypatch.setenv(own, "sqlite:///mine.db")
+    assert store.value_from_envvar(context) == "sqlite:///mine.db"
 
 
 @pytest.mark.parametrize(
