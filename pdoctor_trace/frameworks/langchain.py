@@ -57,6 +57,7 @@ from pdoctor_trace.adapter import (
 )
 
 from . import langchain_reply
+from .langchain_cancelled import given_before
 from .langgraph_pauses import (
     SOURCE,
     break_off,
@@ -73,18 +74,43 @@ from .langgraph_pauses import (
 class _NodeCall(Call):
     """A call that a ToolNode was given; middleware may start the tool with other arguments."""
 
-    __slots__ = ("given", "injected")
+    __slots__ = ("came", "given", "injected")
 
+    came: tuple[Any, ...] | None
+    """What the latest attempt gave, once it has."""
     given: dict[str, Any]
     injected: Collection[str]
 
     def start_with(self, tool: Any, given: Any) -> None:
         """The tool starts; what LangGraph puts into the arguments is not said of them."""
-        asked = self.given
-        if type(given) is not dict or (len(given) == len(asked) and _same_values(asked, given)):
+        asked, another = self.given, self.attempts == 0 and tool.name != self.tool
+        same = type(given) is not dict or (len(given) == len(asked) and _same_values(asked, given))
+        if same and not another:
             return
         hidden = {*self.injected, *getattr(tool, "_injected_args_keys", ())}
-        self.ran_with(arguments({name: value for name, value in given.items() if name not in hidden}))
+        shown = {name: value for name, value in given.items() if name not in hidden} if not same else given
+        if another:
+            self._give_way(tool, arguments(shown))
+        else:
+            self.ran_with(arguments(shown))
+
+    def _give_way(self, tool: Any, kept: bytes | None) -> None:
+        """Middleware, or a person, has another tool run: the one that was asked for does not."""
+        if self.run is not None:
+            not_executed(self.as_request(), SOURCE, self.run)
+        self.tool, self.description, self.arguments = tool.name, tool.description, kept
+
+
+class _NodeAttempt(Attempt):
+    """The tool of a call that a ToolNode was given."""
+
+    __slots__ = ()
+
+    call: _NodeCall
+
+    def returned(self, result: Any) -> None:
+        self.call.error = self.call.kind = None
+        self.call.came = (result,)
 
 
 class _NodeVisit(Visit):
@@ -92,7 +118,7 @@ class _NodeVisit(Visit):
 
     __slots__ = ("call", "known")
 
-    def __init__(self, call: Call, known: bool) -> None:
+    def __init__(self, call: _NodeCall, known: bool) -> None:
         super().__init__(CallFrame(call, in_body=False))
         self.call, self.known = call, known
 
@@ -111,6 +137,8 @@ class _NodeVisit(Visit):
         if is_a(error, "GraphInterrupt"):
             call.withdraw()
             return
+        if _closes_anyway(call, error, call.came):
+            return
         if is_a(error, "GraphBubbleUp"):  # control flow, not failure: a hand-over
             call.error = call.kind = None
         elif call.error is None:
@@ -121,9 +149,9 @@ class _NodeVisit(Visit):
         """The node turned the failure into an error message for the model."""
         call = self.call
         if not self.known:
-            call.fail(content if type(content) is str else "unknown tool", UNKNOWN_TOOL)
+            call.fail(_text(content) or "unknown tool", UNKNOWN_TOOL)
         elif call.error is None:
-            call.fail(content if type(content) is str else "error", TOOL_RAISED)
+            call.fail(_text(content) or "error", TOOL_RAISED)
         call.close()
 
 
@@ -141,6 +169,8 @@ class _DirectCall(Call):
     def raised(self, error: BaseException) -> None:
         if is_a(error, "GraphInterrupt"):
             self.withdraw()
+            return
+        if _closes_anyway(self, error):
             return
         self.fail(error, _kind(error))
         self.close()
@@ -173,7 +203,7 @@ def _enter_node(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     call: _NodeCall = new_call(_NodeCall)
     description = getattr(tool, "description", None)
     call.begin(SOURCE, name, arguments(given), request["id"], description, None, current())
-    call.given, call.injected = given, _injected(node, name)
+    call.given, call.injected, call.came = given, _injected(node, name), None
     call.attempts = 0
     _match_request(call)
     return _NodeVisit(call, known=tool is not None)
@@ -184,9 +214,11 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     outer = frame.call if frame is not None else None
     given = args[0] if args else kwargs.get("tool_input")
     if outer is not None and frame is not None and not frame.in_body and outer.call_id == call_id:
-        if isinstance(outer, _NodeCall):
-            outer.start_with(tool, given)
-        return Attempt(outer, _kind)
+        if not isinstance(outer, _NodeCall):
+            return Attempt(outer, _kind)
+        outer.start_with(tool, given)
+        outer.came = None
+        return _NodeAttempt(outer, _kind)
     if call_id is None and outer is not None and outer.source != SOURCE and around_of(frame, tool.name):
         return None  # the tool of another framework's call that is being recorded
     claimed = claim(call_id, tool.name, given, _read if call_id is not None else Reading)
@@ -243,6 +275,9 @@ def _on_model_start(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     run.models_running += 1
     run.requests.asked = True
     params = kwargs.get("invocation_params") or {}
+    output = (kwargs.get("options") or {}).get("ls_structured_output_format")
+    if output:  # `with_structured_output` may ask for it as the call of a tool
+        run.pseudo_tools.add(output["schema"].get("title", ""))
     model = params.get("model") or params.get("model_name")
     run.model = model if type(model) is str else run.model
     run.offer(_tool(entry) for entry in params.get("tools") or () if isinstance(entry, dict))
@@ -330,7 +365,7 @@ def _read(result: Any) -> Reading:
         return Reading(result)
     content = result.content
     failed = getattr(result, "status", None) == "error"
-    return Reading(content, (content if type(content) is str else "error") if failed else None)
+    return Reading(content, (_text(content) or "error") if failed else None)
 
 
 def _same_values(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -415,6 +450,15 @@ def _kind(error: BaseException) -> str | None:
             return BAD_ARGUMENTS
         step = step.tb_next
     return None
+
+
+def _closes_anyway(call: Call, error: BaseException, came: tuple[Any, ...] | None = None) -> bool:
+    """Whether the tool was through when its call was cancelled."""
+    given = None if isinstance(error, Exception) else came or given_before(error, call)
+    if given is not None:
+        call.error = call.kind = None
+        call.ended(_read(*given))
+    return given is not None
 
 
 _MANAGER = "langchain_core.callbacks.manager"

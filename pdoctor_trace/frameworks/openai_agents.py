@@ -21,6 +21,7 @@ from typing import Any
 from pdoctor_trace.adapter import (
     APPROVAL,
     BAD_ARGUMENTS,
+    TIMED_OUT,
     Attempt,
     Call,
     CallFrame,
@@ -197,6 +198,14 @@ def _on_handled_error(instance: Any, args: tuple[Any, ...], kwargs: dict[str, An
         frame.call.fail(error, _kind(error))
 
 
+def _on_timeout(error: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The SDK gives up waiting for a tool, and may tell the model so as if that were its result."""
+    frame = current()
+    if frame is not None and frame.call is not None:
+        tool, seconds = kwargs.get("tool_name"), kwargs.get("timeout_seconds")
+        frame.call.fail(f"{tool} timed out after {seconds} seconds", TIMED_OUT)
+
+
 def _enter_resolve(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     run = run_here(SOURCE, _Run)
     if run is None:
@@ -335,7 +344,7 @@ def _joined(parts: Any) -> str:
 
 
 def _kind(error: BaseException) -> str | None:
-    return BAD_ARGUMENTS if type(error).__name__ == "ModelBehaviorError" else None
+    return {"ModelBehaviorError": BAD_ARGUMENTS, "ToolTimeoutError": TIMED_OUT}.get(type(error).__name__)
 
 
 _EXECUTION, _TURN = "agents.run_internal.tool_execution", "agents.run_internal.turn_resolution"
@@ -353,6 +362,7 @@ OPENAI_AGENTS = Framework(
         Target(_EXECUTION, "_invoke_function_tool_with_metadata", _BODY),
         Target("agents.tool", "maybe_invoke_function_tool_failure_error_function", _HANDLED, optional=True),
         Target(_EXECUTION, "maybe_invoke_function_tool_failure_error_function", _HANDLED),
+        Target("agents.exceptions", "ToolTimeoutError.__init__", observe(_on_timeout), optional=True),
         Target(_TURN, "process_model_response", _REPLY),
         Target("agents.run_internal.run_loop", "process_model_response", _REPLY),
         Target("agents.run", "resolve_interrupted_turn", _RESOLVE, optional=True),

@@ -8,6 +8,7 @@ run that brings their results along goes on with it: the messages hold the frame
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -34,6 +35,7 @@ from pdoctor_trace.adapter import (
     argument_text,
     arguments,
     around_async,
+    current,
     decided,
     enter_frame,
     field,
@@ -46,6 +48,8 @@ from pdoctor_trace.adapter import (
 )
 
 SOURCE = "pydantic_ai"
+_ELSEWHERE = tuple(f"pydantic_ai.durable_exec.{one}" for one in ("temporal", "dbos", "prefect"))
+"""What may run a function in another thread or process."""
 
 
 class _ToolCall(Call):
@@ -55,6 +59,12 @@ class _ToolCall(Call):
 
     refused: str | None = None
     """Why no tool can run: unknown tool, bad arguments."""
+
+    def starts(self, given: Any) -> None:
+        """The toolset that has the tool runs it, maybe with other arguments than were validated."""
+        if self.attempts == 0:
+            self.attempts = 1
+            self.ran_with(arguments(given))
 
     def raised(self, error: BaseException) -> None:
         if type(error).__name__ in ("ApprovalRequired", "CallDeferred"):
@@ -130,7 +140,22 @@ def _enter_tool(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     )
     call.refused = UNKNOWN_TOOL if validated.tool is None else None if validated.args_valid else BAD_ARGUMENTS
     call.take_up()
+    if _is_seen(validated.tool):
+        call.attempts = 0
     return call
+
+
+def _is_seen(tool: Any) -> bool:
+    """Whether its start would be seen here, so that without one a hook or a toolset answered for it."""
+    while (source := field(tool, "source_tool")) is not None:
+        tool = source
+    return type(tool).__name__ == "FunctionToolsetTool" and not any(map(sys.modules.__contains__, _ELSEWHERE))
+
+
+def _on_start(toolset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    frame = current()
+    if frame is not None and isinstance(frame.call, _ToolCall):
+        frame.call.starts(args[1] if len(args) > 1 else kwargs["tool_args"])
 
 
 def _enter_prepare(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
@@ -262,6 +287,7 @@ PYDANTIC_AI = Framework(
     versions=">=2.60,<3",
     targets=(
         Target("pydantic_ai.tool_manager", "ToolManager.execute_tool_call", around_async(_enter_tool)),
+        Target("pydantic_ai.toolsets.function", "FunctionToolset.call_tool", observe(_on_start)),
         Target(_GRAPH, "ModelRequestNode._prepare_request", around_async(_enter_prepare)),
         Target(_GRAPH, "ModelRequestNode._finish_handling", observe(_on_reply)),
         Target("pydantic_ai.agent", "Agent.iter", _traced_iter()),

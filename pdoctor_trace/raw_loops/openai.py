@@ -11,7 +11,7 @@ from .conversations import Conversation
 from .messages import Answer, Asked, Outgoing
 from .openai_assistants import open_run
 from .openai_responses import open_responses
-from .reading import answer_of, chain, items, name, offered_tools, text_of
+from .reading import answer_of, chain, free_text, items, name, offered_tools, text_of
 from .sdk import Sink, sdk_targets
 from .tracker import TRACKER
 
@@ -62,15 +62,18 @@ class _Parts:
     def __init__(self) -> None:
         self.call_id: str | None = None
         self.tool = self.arguments = ""
+        self.custom = False
 
     def add(self, fragment: Any) -> None:
         self.call_id = name(field(fragment, "id")) or self.call_id
-        function = field(fragment, "function") or field(fragment, "custom")
+        custom = field(fragment, "custom")
+        self.custom = self.custom or custom is not None
+        function = field(fragment, "function") or custom
         self.tool += name(field(function, "name")) or ""
         self.arguments += name(field(function, "arguments")) or name(field(function, "input")) or ""
 
     def asked(self) -> Asked:
-        return Asked(self.call_id, self.tool, self.arguments)
+        return Asked(self.call_id, self.tool, free_text(self.arguments) if self.custom else self.arguments)
 
 
 def open_sink(method: str, url: str, body: dict[str, Any]) -> Sink | None:
@@ -129,10 +132,11 @@ def _asked(message: Any) -> list[Asked]:
     """Calls in an assistant message, functions and custom tools alike."""
     found = []
     for call in items(field(message, "tool_calls")):
-        function = field(call, "function") or field(call, "custom")
+        custom = field(call, "custom")
+        function = field(call, "function") or custom
         tool = name(field(function, "name"))
         if tool is not None:
-            arguments = field(function, "arguments", field(function, "input"))
+            arguments = field(function, "arguments") if custom is None else free_text(field(custom, "input"))
             found.append(Asked(name(field(call, "id")), tool, arguments))
     return found
 

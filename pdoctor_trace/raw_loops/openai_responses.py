@@ -8,7 +8,7 @@ from pdoctor_trace.reading import field
 
 from .conversations import Conversation
 from .messages import Answer, Asked, Outgoing
-from .reading import answer_of, chain, items, name, offered_tools, text_of
+from .reading import answer_of, chain, free_text, items, name, offered_tools, text_of
 from .sdk import Sink
 from .tracker import TRACKER
 
@@ -128,5 +128,6 @@ def _output(output: Any) -> Any:
 
 
 def _asked(item: Any) -> Asked:
-    arguments = field(item, "arguments", field(item, "input"))
+    custom = field(item, "type") == "custom_tool_call"
+    arguments = free_text(field(item, "input")) if custom else field(item, "arguments")
     return Asked(name(field(item, "call_id")), name(field(item, "name")) or "", arguments)

@@ -35,6 +35,11 @@ def _said(part: Any) -> str:
     return text if text is not None else "" if kind is None else f"<{kind}>"
 
 
+def free_text(text: Any) -> Any:
+    """Arguments of a custom tool, which takes text as it stands: under the name that the wire has for it."""
+    return {"input": text}
+
+
 def name(value: Any) -> str | None:
     """The value if it is a string: SDK sentinels for `not given` are not."""
     return value if type(value) is str else None

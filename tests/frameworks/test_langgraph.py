@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -14,8 +15,9 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, T
 from langchain_core.tools import tool as langchain_tool
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, MessagesState, StateGraph
-from langgraph.prebuilt import InjectedState
-from openai import DefaultHttpxClient
+from langgraph.prebuilt import InjectedState, ToolNode
+from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
+from pydantic import BaseModel
 
 import pdoctor_trace
 from pdoctor_trace import pauses, raw_loops
@@ -348,3 +350,106 @@ def test_older_calls_in_a_history_are_nobodys_news(models: FakeModels, sink: Otl
     with_agent(models, "fake.none", ToolLog().functions(), use)
     pdoctor_trace.flush()
     assert (sink.calls, [run["pdoctor.run.resumed"] for run in sink.runs]) == ([], [None])
+
+
+@pytest.mark.parametrize("mode", ["invoke", "ainvoke"])
+def test_middleware_that_runs_another_tool(models: FakeModels, sink: OtlpSink, mode: str) -> None:
+    """What the model asked for did not run; the tool that did is a call of its own name."""
+    log = ToolLog()
+    made = as_tools(log.functions())
+
+    def swapped(request: Any) -> Any:
+        asked = {**request.tool_call, "name": "slow_echo", "args": {"text": "hi"}}
+        return request.override(tool_call=asked, tool=made[1])
+
+    @wrap_tool_call
+    def swap(request: Any, handler: Any) -> Any:
+        return handler(swapped(request))
+
+    @wrap_tool_call
+    async def swap_async(request: Any, handler: Any) -> Any:
+        return await handler(swapped(request))
+
+    if mode == "invoke":
+        with_agent(models, "fake.one", made, SYNC["invoke"], middleware=[swap])
+    else:
+        asyncio.run(with_async_agent(models, "fake.one", made, ASYNC["ainvoke"], middleware=[swap_async]))
+    pdoctor_trace.flush()
+    assert log.names == ["slow_echo"]
+    assert sorted(told(sink.calls), key=str) == [
+        ("call_0_0", "add", {"a": 40, "b": 2}, False, 0),
+        ("call_0_0", "slow_echo", {"text": "hi"}, True, 0),
+    ]
+    (ran,) = (call for call in sink.calls if call.executed)
+    assert (ran.result, ran["gen_ai.tool.description"]) == ("hi", "Echo a text slowly.")
+    assert {call["pdoctor.tool.asked_arguments"] for call in sink.calls} == {None}
+    assert [call["pdoctor.tool.execution"] for call in sink.calls] == [None, None]
+
+
+def test_structured_output_of_a_model_is_no_call(models: FakeModels, sink: OtlpSink) -> None:
+    """A node that asks for an object, which the wire has as the call of a tool that nobody runs."""
+
+    class Answer(BaseModel):
+        """Where to go on."""
+
+        text: str
+
+    with DefaultHttpxClient() as client:
+        chat = ChatOpenAI(model="fake.structured", base_url=models.openai, http_client=client, **QUIET)
+        router = chat.with_structured_output(Answer, method="function_calling")
+        graph = StateGraph(MessagesState)
+        graph.add_node("route", lambda state: {"messages": [router.invoke(state["messages"]).text]})
+        graph.add_edge(START, "route")
+        final = graph.compile().invoke({"messages": [HumanMessage(QUERY)]})
+    pdoctor_trace.flush()
+    assert final["messages"][-1].content == "ok"
+    (run,) = sink.runs
+    assert (sink.calls, run["pdoctor.run.calls"], run["pdoctor.run.state"]) == ([], 0, None)
+
+
+def test_an_error_in_blocks_keeps_its_text(models: FakeModels, sink: OtlpSink) -> None:
+    """As tools of MCP servers give it."""
+
+    @langchain_tool
+    def add(a: int, b: int) -> Any:
+        """Add two integers."""
+        return ToolMessage([{"type": "text", "text": "declined"}], tool_call_id="call_0_0", status="error")
+
+    with_agent(models, "fake.one", [add], SYNC["invoke"])
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.failed, call.message) == (True, "declined")
+
+
+@pytest.mark.parametrize("node", ["tool node", "own node"])
+def test_a_stream_that_is_left_as_a_tool_ends(models: FakeModels, sink: OtlpSink, node: str) -> None:
+    """The tool has run, although what stands around it is cancelled before it is through."""
+    made = {tool.name: tool for tool in as_tools(ToolLog().functions())}
+
+    async def act(state: MessagesState) -> Any:
+        asked: Any = state["messages"][-1]
+        return {"messages": [await made[one["name"]].ainvoke(one) for one in asked.tool_calls]}
+
+    async def read() -> None:
+        async with DefaultAsyncHttpxClient() as client:
+            chat = ChatOpenAI(model="fake.one", base_url=models.openai, http_async_client=client, **QUIET)
+            bound = chat.bind_tools(list(made.values()))
+
+            async def think(state: MessagesState) -> Any:
+                return {"messages": [await bound.ainvoke(state["messages"])]}
+
+            graph = StateGraph(MessagesState)
+            graph.add_node("think", think)
+            graph.add_node("act", act if node == "own node" else ToolNode(list(made.values())))
+            graph.add_edge(START, "think")
+            graph.add_edge("think", "act")
+            given: Any = {"messages": [HumanMessage(QUERY)]}
+            async with contextlib.aclosing(graph.compile().astream_events(given, version="v2")) as events:
+                async for event in events:
+                    if event["event"] == "on_tool_end":
+                        break
+
+    asyncio.run(read())
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.executed, call.failed, call.result) == (True, False, "42")

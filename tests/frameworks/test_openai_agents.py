@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import agents
@@ -148,6 +149,27 @@ def test_what_the_provider_runs_is_no_call(sink: OtlpSink) -> None:
     assert asyncio.run(run(agent)) == "found"
     pdoctor_trace.flush()
     assert (sink.calls, [one["pdoctor.run.calls"] for one in sink.runs]) == ([], [0])
+
+
+@pytest.mark.parametrize("how", ["error_as_result", "own text", "raise_exception"])
+def test_a_tool_that_takes_too_long_has_failed(models: FakeModels, sink: OtlpSink, how: str) -> None:
+    """Whatever the SDK tells the model of it."""
+    behaviour: Any = how if how != "own text" else "error_as_result"
+    tell = None if how != "own text" else lambda context, error: "busy"
+
+    @function_tool(timeout=0.05, timeout_behavior=behaviour, timeout_error_function=tell)
+    async def add(a: int, b: int) -> int:
+        """Add two integers."""
+        await asyncio.sleep(60)
+        return a + b
+
+    ended = contextlib.nullcontext() if how != "raise_exception" else pytest.raises(agents.ToolTimeoutError)
+    with ended:
+        asyncio.run(with_agent(models, "fake.one", [add], "chat"))
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.executed, call.failed, call.kind, call.result) == (True, True, "timeout", None)
+    assert "timed out" in call.message
 
 
 @limit("openai_agents", "endless tools")

@@ -490,3 +490,24 @@ def test_a_framework_run_above_does_not_hide_a_raw_loop_inside_a_tool(
         ("slow_echo", inner.span_id),
     ]
     assert inner.parent_id == sink.calls[0].span_id
+
+
+def test_the_text_of_a_custom_tool_is_no_malformed_json(models: FakeModels, sink: OtlpSink) -> None:
+    tools: Any = [{"type": "custom", "custom": {"name": "sql"}}]
+    with client(models) as sdk:
+        for streamed in (False, True):
+            messages: list[Any] = [{"role": "user", "content": QUERY}]
+            request: Any = {"model": "fake.custom", "messages": messages, "tools": tools}
+            if streamed:
+                for _ in sdk.chat.completions.create(stream=True, **request):
+                    pass
+            else:
+                sdk.chat.completions.create(**request)
+            asked = {"id": "call_0_0", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
+            messages.append({"role": "assistant", "tool_calls": [asked]})
+            messages.append({"role": "tool", "tool_call_id": "call_0_0", "content": "1"})
+            sdk.chat.completions.create(**request)
+    pdoctor_trace.flush()
+    told = [(call.tool, call.arguments, call.executed, call.result) for call in sink.calls]
+    assert told == [("sql", {"input": "select 1"}, True, "1")] * 2
+    assert len(sink.runs) == 2

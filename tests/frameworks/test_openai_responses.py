@@ -276,3 +276,20 @@ def test_steps_in_several_processes(models: FakeModels, sink: OtlpSink, held: bo
     assert [(call.call_id, call["pdoctor.tool.source_of_result"]) for call in told] == (
         [] if held else [("call_0_0", "history")]
     )
+
+
+@pytest.mark.parametrize("mode", ["create", "helper", "stream"])
+def test_the_text_of_a_custom_tool_is_no_malformed_json(
+    models: FakeModels, sink: OtlpSink, mode: str
+) -> None:
+    given: list[Any] = [{"role": "user", "content": QUERY}]
+    request: Any = {"model": "fake.custom", "input": given, "tools": [{"type": "custom", "name": "sql"}]}
+    with client(models) as sdk:
+        (call,) = SYNC[mode](sdk, request).output
+        answer = {"type": "custom_tool_call_output", "call_id": call.call_id, "output": "1"}
+        given += [{"type": "custom_tool_call", "call_id": call.call_id, "name": "sql", "input": "select 1"}]
+        SYNC[mode](sdk, {**request, "input": [*given, answer]})
+    pdoctor_trace.flush()
+    (seen,) = sink.calls
+    assert (seen.arguments, seen.executed, seen.result) == ({"input": "select 1"}, True, "1")
+    assert seen["pdoctor.tool.asked_arguments"] is None

@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from openai import AsyncOpenAI
 from pydantic import BaseModel
-from pydantic_ai import Agent, Tool
+from pydantic_ai import Agent, SkipToolExecution, Tool
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.direct import model_request
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import AbstractToolset, FunctionToolset, ToolsetTool, WrapperToolset
+from pydantic_core import SchemaValidator, core_schema
 
 import pdoctor_trace
 from tests.frameworks.conformance import (
@@ -23,7 +28,7 @@ from tests.frameworks.conformance import (
     ToolLog,
     limit,
 )
-from tests.support.models import FakeModels
+from tests.support.models import STEPS, FakeModels
 from tests.support.sink import OtlpSink
 
 
@@ -99,8 +104,6 @@ def test_an_output_tool_is_no_tool_call(models: FakeModels, sink: OtlpSink) -> N
         text: str
 
     async def main() -> Any:
-        from tests.support.models import STEPS
-
         STEPS["final_result"] = [("final_result", '{"text": "ok"}')]
         tools = ToolLog().functions()
         return await with_agent(models, "fake.one.final_result", tools, "chat", output_type=Answer)
@@ -109,3 +112,66 @@ def test_an_output_tool_is_no_tool_call(models: FakeModels, sink: OtlpSink) -> N
     pdoctor_trace.flush()
     assert [call.tool for call in sink.calls] == ["add"]
     assert sink.runs[0]["pdoctor.run.calls"] == 1
+
+
+class Guard(AbstractCapability[Any]):
+    """Hooks around the tools: one is skipped, one gets other arguments."""
+
+    async def before_tool_execute(self, ctx: Any, *, call: Any, tool_def: Any, args: Any) -> Any:
+        if call.tool_name == "slow_echo":
+            raise SkipToolExecution("cached")
+        return {**args, "b": 40}
+
+
+class Guarding(WrapperToolset[Any]):
+    """The same as a toolset around another one."""
+
+    async def call_tool(self, name: str, tool_args: Any, ctx: Any, tool: Any) -> Any:
+        if name == "slow_echo":
+            return "cached"
+        return await super().call_tool(name, {**tool_args, "b": 40}, ctx, tool)
+
+
+def guarded_by(how: str, tools: list[Any]) -> dict[str, Any]:
+    if how == "hooks":
+        return {"tools": tools, "capabilities": [Guard()]}
+    return {"tools": [], "toolsets": [Guarding(FunctionToolset(tools)).prefixed("my")]}
+
+
+@pytest.mark.parametrize("how", ["hooks", "toolset"])
+def test_hooks_and_toolsets_may_answer_for_a_tool_or_change_what_it_gets(
+    models: FakeModels, sink: OtlpSink, how: str
+) -> None:
+    STEPS["my_par"] = [(f"my_{tool}", given) for tool, given in STEPS["par"]]
+    log = ToolLog()
+    script = "fake.par" if how == "hooks" else "fake.my_par"
+    options = guarded_by(how, log.functions())
+    asyncio.run(with_agent(models, script, options.pop("tools"), "chat", **options))
+    pdoctor_trace.flush()
+    assert [(entry.tool, entry.arguments) for entry in log.entries] == [("add", {"a": 1, "b": 40})]
+    added, skipped = sorted(sink.calls, key=lambda call: str(call.call_id))
+    assert (added.executed, added.arguments, added.result) == (True, {"a": 1, "b": 40}, 41)
+    assert added["pdoctor.tool.asked_arguments"] == '{"a":1,"b":2}'
+    assert (skipped.executed, skipped["pdoctor.tool.execution"]) == (False, None)
+
+
+class Own(AbstractToolset[Any]):
+    """A toolset that runs its tools by itself."""
+
+    id = "own"
+
+    async def get_tools(self, ctx: Any) -> Any:
+        any_arguments = SchemaValidator(core_schema.any_schema())
+        definition = ToolDefinition(name="add", parameters_json_schema={"type": "object", "properties": {}})
+        options: Any = {"toolset": self, "max_retries": 1, "args_validator": any_arguments}
+        return {"add": ToolsetTool(tool_def=definition, **options)}
+
+    async def call_tool(self, name: str, tool_args: Any, ctx: Any, tool: Any) -> Any:
+        return tool_args["a"] + tool_args["b"]
+
+
+def test_a_toolset_of_ones_own_has_run_its_tool(models: FakeModels, sink: OtlpSink) -> None:
+    asyncio.run(with_agent(models, "fake.one", [], "chat", toolsets=[Own()]))
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.executed, call.result) == (True, 42)

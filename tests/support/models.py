@@ -32,10 +32,13 @@ STEPS: dict[str, list[tuple[str, str]]] = {
     "nest": [("ask_sub", '{"text": "go"}')],
     "hostile": [("hostile", "{}")],
     "served": [("mcp_math__add", '{"a": 40, "b": 2}')],
+    "custom": [("sql", "select 1")],
     "pause": [],
 }
 """Step -> (tool, argument text) of the calls in one model message; without any, Anthropic's pauses."""
 
+CUSTOM = ("sql",)
+"""Tools that take text as it stands, which only OpenAI has."""
 TALKING = "talk"
 """A step of this name makes the following message hold text beside its calls."""
 REUSED_IDS = "reuse"
@@ -102,9 +105,7 @@ class FakeModels:
             return chat_events(head, calls, text, body)
         message: dict[str, Any] = {"role": "assistant", "content": text}
         if calls:
-            message["tool_calls"] = [
-                {"id": i, "type": "function", "function": {"name": n, "arguments": a}} for i, n, a in calls
-            ]
+            message["tool_calls"] = [{"id": i, **_named(n, a)} for i, n, a in calls]
         reason = "tool_calls" if calls else "stop"
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
         return {**head, "object": "chat.completion", "usage": _USAGE, "choices": [choice]}
@@ -126,8 +127,9 @@ class FakeModels:
             message = {"type": "message", "id": f"msg_{response_id}", "role": "assistant"}
             output.append({**message, "status": "completed", "content": [part]})
         for i, n, a in calls:
-            call = {"type": "function_call", "id": f"fc_{response_id}_{i}", "call_id": i, "name": n}
-            output.append({**call, "arguments": a, "status": "completed"})
+            kind, said = _KINDS[n in CUSTOM]
+            call = {"type": f"{kind}_call", "id": f"fc_{response_id}_{i}", "call_id": i, "name": n}
+            output.append({**call, said: a, "status": "completed"})
         response = _response(response_id, body, output, previous)
         return _response_events(response) if body.get("stream") else response
 
@@ -172,6 +174,16 @@ class FakeModels:
         return run
 
 
+_KINDS = (("function", "arguments"), ("custom_tool", "input"))
+
+
+def _named(tool: str, arguments: str, **more: Any) -> dict[str, Any]:
+    """A call of Chat Completions: of a function, or of a custom tool."""
+    if tool in CUSTOM:
+        return {**more, "type": "custom", "custom": {"name": tool, "input": arguments}}
+    return {**more, "type": "function", "function": {"name": tool, "arguments": arguments}}
+
+
 _USAGE = {"prompt_tokens": 5, "completion_tokens": 5, "total_tokens": 10}
 
 
@@ -195,7 +207,7 @@ def _responses_turn(given: Any) -> int:
     """Groups of calls before their outputs since the last message of the user."""
     turns, in_group = 0, False
     for item in given if isinstance(given, list) else []:
-        calling = item.get("type") == "function_call"
+        calling = item.get("type") in ("function_call", "custom_tool_call")
         turns = 0 if item.get("role") == "user" else turns + (calling and not in_group)
         in_group = calling
     return turns
@@ -232,11 +244,10 @@ def chat_events(
     events: list[tuple[str | None, Any]] = [chunk({"role": "assistant", "content": "" if text else None})]
     events += [chunk({"content": word}) for word in re.findall(r"\S+\s*", text or "")]
     for index, (call_id, tool, arguments) in enumerate(calls):
-        function = {"name": tool, "arguments": ""}
-        start = {"index": index, "id": call_id, "type": "function", "function": function}
-        events.append(chunk({"tool_calls": [start]}))
+        events.append(chunk({"tool_calls": [{"index": index, "id": call_id, **_named(tool, "")}]}))
+        kind, text_of = ("custom", "input") if tool in CUSTOM else ("function", "arguments")
         for part in pieces(arguments):
-            events.append(chunk({"tool_calls": [{"index": index, "function": {"arguments": part}}]}))
+            events.append(chunk({"tool_calls": [{"index": index, kind: {text_of: part}}]}))
     events.append(chunk({}, "tool_calls" if calls else "stop"))
     if (body.get("stream_options") or {}).get("include_usage"):
         events.append((None, {**head, "object": "chat.completion.chunk", "choices": [], "usage": _USAGE}))
@@ -279,7 +290,12 @@ def _response_events(response: dict[str, Any]) -> list[tuple[str | None, Any]]:
     emit("response.created", response={**response, "status": "in_progress", "output": [], "usage": None})
     for index, item in enumerate(response["output"]):
         at = {"output_index": index}
-        if item["type"] == "function_call":
+        if item["type"] == "custom_tool_call":
+            emit("response.output_item.added", **at, item={**item, "input": "", "status": "in_progress"})
+            for delta in pieces(item["input"]):
+                emit("response.custom_tool_call_input.delta", **at, item_id=item["id"], delta=delta)
+            emit("response.custom_tool_call_input.done", **at, item_id=item["id"], input=item["input"])
+        elif item["type"] == "function_call":
             emit("response.output_item.added", **at, item={**item, "arguments": "", "status": "in_progress"})
             done = {"item_id": item["id"], "name": item["name"], "arguments": item["arguments"]}
             for delta in pieces(item["arguments"]):

@@ -108,14 +108,14 @@ def _of_a_method(function: Any, original: Any) -> Iterator[str]:
     name = function.__name__  # which may be another than in its class; copies of methods go by it
     setattr(Host, name, function)
     try:
-        host = Host()
+        host, other = Host.__new__(Host), Host.__new__(Host)  # what is taken over may be its `__init__`
         method = getattr(host, name)
         if type(method) is not MethodType:
             yield f"bound, it is {type(method)}"
             return
         if (method.__self__, method.__func__) != (host, function) or method.__func__ is not function:
             yield "bound, it is of another object or function"
-        if method != getattr(host, name) or method == getattr(Host(), name) or len({method, method}) > 1:
+        if method != getattr(host, name) or method == getattr(other, name) or len({method, method}) > 1:
             yield "bound, it is not equal to itself alone"
         if inspect.signature(method) != inspect.signature(MethodType(original, host)):
             yield f"bound, its signature is {inspect.signature(method)}"
