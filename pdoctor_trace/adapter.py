@@ -25,7 +25,7 @@ from .chats import Chat, Reply, provider_name
 from .chats import begin as begin_chat
 from .harmless import guarded
 from .machine import HistoryAnswer, answered, around_of, asked_elsewhere, decided, not_executed
-from .pauses import APPROVAL, INPUT, OTHER, TIMER, Pause, is_paused
+from .pauses import APPROVAL, INPUT, OTHER, TIMER, Pause, forget_pause, is_paused
 from .raw_loops import claim, waits_for
 from .reading import field, type_name
 from .runs import CallFrame, Frame, OpenRun, current, run_here
@@ -104,6 +104,7 @@ __all__ = [
     "decided",
     "enter_frame",
     "field",
+    "forget_pause",
     "guarded",
     "is_paused",
     "kind_of",

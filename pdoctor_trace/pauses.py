@@ -114,6 +114,11 @@ class Pauses:
 PAUSED = Pauses()
 
 
+def forget_pause(token: str) -> None:
+    """Nobody goes on with the run that waits for this token, if there is one."""
+    PAUSED.take(token)
+
+
 def is_paused(token: str) -> bool:
     """Whether a run waits here that goes on with this token."""
     return token in PAUSED

@@ -4,6 +4,9 @@
 included, and answers with a flagged text; the exception itself is seen one layer below, where
 `BaseTool.run_json` checks the arguments and runs the tool. Other agents reach only that layer. Replies
 come out of `_call_llm`, the offered tools out of the workbenches.
+
+A team whose last word is a hand-over to somebody who is not of the team waits for that person, and goes on
+when it is run again.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import Any
 
 from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
+    INPUT,
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Attempt,
@@ -28,6 +32,7 @@ from pdoctor_trace.adapter import (
     Visit,
     Watcher,
     Workflow,
+    Wrapper,
     argument_text,
     arguments,
     around_async,
@@ -35,6 +40,8 @@ from pdoctor_trace.adapter import (
     claim,
     current,
     field,
+    forget_pause,
+    is_paused,
     observe,
     outcome,
     run_here,
@@ -225,8 +232,41 @@ def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     return RunVisit(OpenRun(SOURCE, agent=name, query=_query(kwargs.get("task")), quiet=True))
 
 
+class _LastWord(Watcher):
+    """The last item of a team's run is its result, and the last message of that may be a hand-over."""
+
+    __slots__ = ("run", "team")
+
+    def __init__(self, run: OpenRun, team: Any) -> None:
+        self.run, self.team = run, team
+
+    def item(self, item: Any) -> None:
+        if type(item).__name__ != "TaskResult" or not item.messages:
+            return
+        last = item.messages[-1]
+        if type(last).__name__ == "HandoffMessage" and last.target not in self.team._participant_names:
+            self.run.wait_for(INPUT, _token(self.team))
+
+
+def _traced_team() -> Wrapper:
+    around, watch = around_async_generator(_enter_team), watch_async_generator(_begin_team)
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            return watch(wrapped, instance, args, kwargs)
+
+        return around(watched, instance, args, kwargs)
+
+    return wrapper
+
+
+def _begin_team(team: Any) -> Watcher | None:
+    run = run_here(SOURCE)
+    return None if run is None or not run.root else _LastWord(run, team)
+
+
 def _enter_team(team: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
-    name, identity = getattr(team, "name", None), field(team, "_team_id")
+    name, identity, token = getattr(team, "name", None), field(team, "_team_id"), _token(team)
     return RunVisit(
         OpenRun(
             SOURCE,
@@ -234,9 +274,22 @@ def _enter_team(team: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
             query=_query(kwargs.get("task")),
             conversation=identity if type(identity) is str else None,
             quiet=True,
+            resumes=token if token is not None and is_paused(token) else None,
             workflow=Workflow(name),
         )
     )
+
+
+def _on_reset(team: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The team forgets what it has done."""
+    token = _token(team)
+    if token is not None:
+        forget_pause(token)
+
+
+def _token(team: Any) -> str | None:
+    identity = field(team, "_team_id")
+    return f"{SOURCE}:{identity}" if type(identity) is str else None
 
 
 def _query(task: Any) -> str | None:
@@ -264,7 +317,8 @@ AUTOGEN = Framework(
         Target(_ASSISTANT, "AssistantAgent._process_model_result", observe(_on_process)),
         Target(_CHAT_AGENT, "BaseChatAgent.run", around_async(_enter_run)),
         Target(_CHAT_AGENT, "BaseChatAgent.run_stream", around_async_generator(_enter_run)),
-        Target(_TEAM, "BaseGroupChat.run_stream", around_async_generator(_enter_team)),
+        Target(_TEAM, "BaseGroupChat.run_stream", _traced_team()),
+        Target(_TEAM, "BaseGroupChat.reset", observe(_on_reset)),
         Target(_TOOLS, "BaseTool.run_json", around_async(_enter_tool)),
         Target(_TOOLS, "BaseStreamTool.run_json_stream", around_async_generator(_enter_stream)),
         Target(_STATIC, "StaticWorkbench.list_tools", around_async(_enter_tools)),
@@ -273,7 +327,8 @@ AUTOGEN = Framework(
             "autogen_core.tool_agent._tool_agent", "ToolAgent.handle_function_call", around_async(_enter_core)
         ),
     ),
-    covers="AssistantAgent, teams, hand-overs, agents as tools, streaming, ToolAgent of autogen-core",
+    covers="AssistantAgent, teams, hand-overs, also to a person, agents as tools, streaming, ToolAgent of "
+    "autogen-core",
     limits=(
         Limit(
             "a runtime started before",
@@ -282,6 +337,10 @@ AUTOGEN = Framework(
         Limit(
             "endless tools",
             "after StopIteration in a tool AutoGen waits for ever: no span",
+        ),
+        Limit(
+            "stored teams",
+            "a team that waited and goes on from its stored state has another run and conversation there",
         ),
         Limit("core alone", "autogen-core alone has no run and no query"),
     ),

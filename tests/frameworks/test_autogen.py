@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent
-from autogen_agentchat.conditions import TextMentionTermination
-from autogen_agentchat.messages import TextMessage
+from autogen_agentchat.conditions import HandoffTermination, TextMentionTermination
+from autogen_agentchat.messages import HandoffMessage, TextMessage
 from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
 from autogen_agentchat.tools import AgentTool
 from autogen_core import AgentId, CancellationToken, FunctionCall, SingleThreadedAgentRuntime
@@ -20,7 +20,7 @@ from autogen_ext.models.openai import OpenAIChatCompletionClient
 import pdoctor_trace
 from tests.frameworks.conformance import QUERY, AsyncDriver, Conformance, ToolLog, apart, limit
 from tests.support.hostile import OUTLAWS
-from tests.support.models import STEPS, FakeModels
+from tests.support.models import FINAL, STEPS, FakeModels
 from tests.support.sink import OtlpSink
 
 # AutoGen leaves its clients and executors to the garbage collector.
@@ -120,6 +120,82 @@ def test_calls_of_a_team_are_those_of_the_agent_whose_turn_it_is(models: FakeMod
     assert {agent for tool, agent in told[:2]} == {"alice"}
     assert {agent for tool, agent in told[2:]} == {"bob"}
     assert {run["gen_ai.conversation.id"] for run in sink.runs if run["pdoctor.run.calls"]} == {team._team_id}
+
+
+def waiting(models: FakeModels) -> Any:
+    """A team whose first agent asks a person, who is not of the team."""
+    STEPS["to_user"] = [("transfer_to_user", "{}")]
+    alice = assistant(models, "fake.to_user", ToolLog().functions(), name="alice", handoffs=["user"])
+    ended = TextMentionTermination("all done") | HandoffTermination("user")
+    return Swarm([alice], termination_condition=ended)
+
+
+ANSWER = HandoffMessage(source="user", target="alice", content="Yes, do.")
+
+
+@pytest.mark.cell("pause")
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_hand_over_to_a_person_pauses_the_team(models: FakeModels, sink: OtlpSink, stream: bool) -> None:
+    """It goes on, as the same run, when it is run again."""
+
+    async def main() -> None:
+        team = waiting(models)
+        for task in (QUERY, ANSWER):
+            if stream:
+                async for _ in team.run_stream(task=task):
+                    pass
+            else:
+                await team.run(task=task)
+            STEPS["to_user"] = STEPS["one"]  # what she does with the answer
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    first, last = (run for run in sink.runs if run["pdoctor.run.calls"] is not None)
+    assert (first["pdoctor.run.state"], first["pdoctor.run.pause_reason"]) == ("paused", "input")
+    assert (last["pdoctor.run.state"], last["pdoctor.run.calls"]) == (None, len(sink.calls))
+    assert len({(span.run_id, span.trace_id) for span in sink.spans}) == 1
+    told = [(call.tool, call["pdoctor.step.index"], call["gen_ai.agent.name"]) for call in sink.calls]
+    assert told[:2] == [("transfer_to_user", 0, "alice"), ("add", 1, "alice")]
+
+
+def test_a_team_that_was_reset_goes_on_with_nothing(models: FakeModels, sink: OtlpSink) -> None:
+    async def main() -> None:
+        team = waiting(models)
+        await team.run(task=QUERY)
+        await team.reset()
+        await team.run(task=QUERY)
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    assert len({span.run_id for span in sink.spans}) == 2
+
+
+@limit("autogen", "stored teams")
+def test_a_team_made_of_a_stored_state_is_another_run(models: FakeModels, sink: OtlpSink) -> None:
+    async def main() -> None:
+        team, other = waiting(models), waiting(models)
+        await team.run(task=QUERY)
+        await other.load_state(await team.save_state())
+        await other.run(task=ANSWER)
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    assert [run["pdoctor.run.resumed"] for run in sink.runs] == [None] * len(sink.runs)
+    assert len({span.run_id for span in sink.spans}) == 2
+
+
+@pytest.mark.cell("workflow")
+def test_a_team_is_a_workflow_and_an_agent_is_none(models: FakeModels, sink: OtlpSink) -> None:
+    asyncio.run(with_agent(models, "fake.one", ToolLog().functions(), "agent"))
+    pdoctor_trace.flush()
+    assert sink.workflows == []
+    sink.clear()
+    asyncio.run(with_agent(models, "fake.one", ToolLog().functions(), "team"))
+    pdoctor_trace.flush()
+    (around,) = sink.workflows
+    assert (around.name, around.parent_id) == ("invoke_workflow RoundRobinGroupChat", "")
+    assert {run.parent_id for run in sink.runs if run["pdoctor.run.calls"] == 1} == {around.span_id}
+    assert FINAL in around["gen_ai.output.messages"]
 
 
 @limit("autogen", "core alone")
