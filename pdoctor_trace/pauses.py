@@ -29,11 +29,18 @@ class Pause(NamedTuple):
     reason: str
     token: str | None
     """None = nothing says how it could go on."""
+    here: str | None = None
+    """What it is known by in this process, where whoever goes on with it knows the token too late."""
+
+    @property
+    def key(self) -> str | None:
+        """By what this process keeps it."""
+        return self.here or self.token
 
 
 def attributes(pause: Pause | None, resumed: str | None) -> Pairs:
     """What a part of a run waits for, and from what it went on."""
-    reason, token = pause or (None, None)
+    reason, token = (None, None) if pause is None else pause[:2]
     unanswered = reason == UNANSWERED
     return (
         semconv.RUN_STATE,

@@ -357,12 +357,12 @@ class OpenRun(Frame):
             left, self.state.left = [*self.state.left, *left], []
         return left
 
-    def wait_for(self, reason: str, token: str | None = None) -> None:
-        """It is paused, and so is every run that it stands in; `reason` is one of `pauses`."""
-        self.pause = pauses.Pause(reason, token)
+    def wait_for(self, reason: str, token: str | None = None, here: str | None = None) -> None:
+        """It is paused, and so is every run that it stands in; the arguments are those of `Pause`."""
+        self.pause = pauses.Pause(reason, token, here)
         if self.above is not None:
             self.state.waiting.add(self.parent_id)
-            self.above.wait_for(reason, token)
+            self.above.wait_for(reason, token, here)
 
     def withdrawn_call(self, call_id: str | None, tool: str) -> Any:
         """The call that was broken off and begins anew in the same run, if there is one; taken out."""
@@ -385,7 +385,7 @@ class OpenRun(Frame):
 
     def _goes_on(self, token: str) -> None:
         """A run that stands in it goes on from a pause, which it may have seen itself."""
-        known = self.pause is not None and self.pause.token == token
+        known = self.pause is not None and self.pause.key == token
         self.pause = None if known else self.pause
         if self.above is not None:
             self.above._goes_on(token)
@@ -406,8 +406,8 @@ class OpenRun(Frame):
                 state.ended = True
         end = max(time.time_ns() if end_ns is None else end_ns, self.start_ns)
         message = None if error is None else runtime.ACTIVE.capture.message(error)
-        if self.root and self.pause is not None and self.pause.token is not None:
-            self.leave(self.pause.token)
+        if self.root and self.pause is not None and self.pause.key is not None:
+            self.leave(self.pause.key)
         pairs = self._attributes(error)
         if self.above is not None and self.above.requests is self.requests:
             self.above.usage.newest = self.usage.newest or self.above.usage.newest

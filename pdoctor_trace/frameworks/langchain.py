@@ -64,10 +64,10 @@ from .langgraph_pauses import (
     enter_decision,
     goes_on,
     is_a,
+    key_of,
     on_graph_begun,
     on_graph_left,
     thread_of,
-    token_of,
 )
 
 
@@ -179,21 +179,21 @@ class _DirectCall(Call):
 class _GraphVisit(RunVisit):
     """One run of a graph; a pause for a person is no failure."""
 
-    __slots__ = ("token",)
+    __slots__ = ("key",)
 
     unseen = True
 
-    def __init__(self, run: OpenRun, token: str | None) -> None:
+    def __init__(self, run: OpenRun, key: str | None) -> None:
         super().__init__(run)
-        self.token = token
+        self.key = key
 
     def raised(self, error: BaseException) -> None:
         if is_a(error, "GraphInterrupt"):
             break_off(self.run)
         bubbles = is_a(error, "GraphBubbleUp")
         super().raised(GeneratorExit() if bubbles else error)
-        if self.token is not None and self.run.root and not bubbles:
-            self.run.leave(self.token)  # from its last checkpoint, if the host calls it again
+        if self.key is not None and self.run.root and not bubbles:
+            self.run.leave(self.key)  # from its last checkpoint, if the host calls it again
 
 
 def _enter_node(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -242,8 +242,8 @@ def _enter_graph(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
     config = args[1] if len(args) > 1 else kwargs.get("config")
     name = graph.name if type(graph.name) is str else None
     thread = thread_of(config) or thread_of(graph.config)
-    token = None if thread is None else token_of(thread)
-    resumes = token if token is not None and goes_on(given, token) else None
+    key = None if thread is None else key_of(thread)
+    resumes = key if key is not None and goes_on(given, key) else None
     run = OpenRun(
         SOURCE,
         agent=name,
@@ -252,7 +252,7 @@ def _enter_graph(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
         resumes=resumes,
         workflow=None if _is_agent(graph) else Workflow(name),
     )
-    return _GraphVisit(run, token)
+    return _GraphVisit(run, key)
 
 
 def _is_agent(graph: Any) -> bool:

@@ -1,4 +1,9 @@
-"""LangGraph threads that are interrupted: when a graph waits, for what, and when it goes on."""
+"""LangGraph threads that are interrupted: when a graph waits, for what, and when it goes on.
+
+A thread may wait many times, and other programs may have threads of that name, so what names a pause is the
+checkpoint that it is kept in. Which one that is a graph that goes on knows only when it has read it; in the
+process that paused it, its thread tells.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,7 @@ from pdoctor_trace.adapter import (
     arguments,
     current,
     decided,
+    field,
     is_paused,
     run_here,
 )
@@ -55,7 +61,10 @@ def on_graph_left(loop: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     else:
         return
     thread = thread_of(loop.config)
-    run.wait_for(_reason(waiting), None if thread is None else token_of(thread))
+    if thread is None:
+        run.wait_for(_reason(waiting))
+    else:
+        run.wait_for(_reason(waiting), _token(thread, field(loop.checkpoint, "id")), key_of(thread))
 
 
 def enter_decision(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -69,14 +78,19 @@ def thread_of(config: Any) -> str | None:
     return str(thread) if isinstance(thread, str | int) or type(thread).__name__ == "UUID" else None
 
 
-def token_of(thread: str) -> str:
+def key_of(thread: str) -> str:
+    """What a paused thread is known by in this process."""
     return f"{SOURCE}:{thread}"
 
 
-def goes_on(given: Any, token: str) -> bool:
+def _token(thread: str, checkpoint: Any) -> str:
+    return f"{key_of(thread)}:{checkpoint}" if type(checkpoint) is str else key_of(thread)
+
+
+def goes_on(given: Any, key: str) -> bool:
     """Whether a graph that gets this goes on from its last checkpoint, which may be another process's."""
     is_command = type(given).__name__ == "Command"
-    return (is_command and given.resume is not None) or ((is_command or given is None) and is_paused(token))
+    return (is_command and given.resume is not None) or ((is_command or given is None) and is_paused(key))
 
 
 def _reason(interrupts: Any) -> str:
@@ -108,7 +122,19 @@ def break_off(run: OpenRun) -> None:
 def on_graph_begun(loop: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """A graph's loop has read its checkpoint; one that a loop wrote, in another process, is gone on with."""
     run, thread = run_here(SOURCE), thread_of(loop.config)
-    if run is None or not run.root or loop.is_nested or loop.input is not None or thread is None:
+    if run is None or loop.is_nested or thread is None:
         return
-    if not run.continues and loop.checkpoint_metadata.get("source") == "loop":
-        run.resumed = token_of(thread)
+    token = _token(thread, _paused_at(loop))
+    if run.root and not run.continues and loop.input is None and loop.checkpoint_metadata["source"] == "loop":
+        run.resumed = token
+    above: OpenRun | None = run
+    while above is not None:
+        above.resumed = token if above.resumed == key_of(thread) else above.resumed
+        above = above.above
+
+
+def _paused_at(loop: Any) -> Any:
+    """The checkpoint that the thread was paused in; the host may have changed its state since."""
+    if loop.checkpoint_metadata.get("source") == "update":
+        return field(field(loop.prev_checkpoint_config, "configurable"), "checkpoint_id")
+    return field(loop.checkpoint, "id")

@@ -24,7 +24,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 import pdoctor_trace
-from pdoctor_trace import runtime
+from pdoctor_trace import pauses, runtime
 from tests.frameworks.conformance import QUERY, ToolLog
 from tests.support.models import FakeModels
 from tests.support.sink import OtlpSink
@@ -82,7 +82,7 @@ def test_a_call_that_a_person_approves_belongs_to_the_run_that_asked(
     use(models, "fake.one.sleepy", log.functions(), ASK, decided(APPROVE, APPROVE))
     one_run(sink)
     first, last = roots(sink)
-    assert paused(first) == ("paused", "approval", "langchain:t1")
+    assert paused(first)[:2] == ("paused", "approval")
     assert first["pdoctor.run.calls"] == 1
     assert [call.tool for call in sink.calls] == log.names == ["add", "slow_echo", "slow_echo"]
     assert [call["pdoctor.turn.index"] for call in sink.calls] == [0, 1, 1]
@@ -255,7 +255,8 @@ def test_a_run_that_is_gone_on_with_in_another_process_says_so(models: FakeModel
 
     use(models, "fake.one.sleepy", log.functions(), ASK, in_a_child)
     first, last = roots(sink)
-    assert paused(first)[0::2] == ("paused", last["pdoctor.run.resumed"]) == ("paused", "langchain:t1")
+    assert paused(first)[0::2] == ("paused", last["pdoctor.run.resumed"])
+    assert first["pdoctor.run.token"].startswith("langchain:t1:")
     assert first.run_id != last.run_id
     assert last["pdoctor.run.state"] is None
     assert len(sink.calls) == 3
@@ -286,8 +287,57 @@ def test_a_breakpoint_may_be_passed_in_another_process(models: FakeModels, sink:
 
     use(models, "fake.one", log.functions(), ASK, in_a_child, middleware=[], interrupt_before=["tools"])
     first, last = roots(sink)
-    assert first["pdoctor.run.token"] == last["pdoctor.run.resumed"] == "langchain:t1"
+    assert first["pdoctor.run.token"] == last["pdoctor.run.resumed"]
     assert [(call.run_id, call.executed) for call in sink.calls] == [(last.run_id, True)]
+
+
+def asking(*questions: str) -> Any:
+    """A graph that asks one after the other."""
+    graph = StateGraph(MessagesState)
+    graph.add_node("ask", lambda state: [interrupt(one) for one in questions] and {})
+    graph.add_edge(START, "ask")
+    return graph.compile(checkpointer=InMemorySaver())
+
+
+def in_other_processes(graph: Any, *turns: Any, **options: Any) -> None:
+    """Each of the turns in a process that knows nothing of the others."""
+    for turn in turns:
+        turn(graph) if callable(turn) else graph.invoke(turn, THREAD, **options)
+        pauses.PAUSED.forget_all()
+    pdoctor_trace.flush()
+
+
+def tokens(sink: OtlpSink) -> list[Any]:
+    return [(run["pdoctor.run.resumed"], run["pdoctor.run.token"]) for run in roots(sink)]
+
+
+@pytest.mark.cell("pause")
+@pytest.mark.parametrize("options", [{}, {"durability": "exit"}], ids=["as it goes", "at the end"])
+def test_each_pause_of_a_thread_has_a_name_of_its_own(sink: OtlpSink, options: Any) -> None:
+    graph = subgraph_agent(ToolLog(), ["a"])
+    in_other_processes(graph, ASK, Command(resume="yes"), ASK, Command(resume="yes"), **options)
+    (none, first), (second, ended), (begun, third), (fourth, over) = tokens(sink)
+    assert (none, ended, begun, over) == (None, None, None, None)
+    assert (second, fourth) == (first, third)
+    assert len({first, third}) == 2
+
+
+def test_threads_of_one_name_in_two_programs_are_two(sink: OtlpSink) -> None:
+    in_other_processes(asking("a"), ASK)
+    in_other_processes(asking("b"), ASK, Command(resume="yes"))
+    (_, one), (_, other), (resumed, _) = tokens(sink)
+    assert (resumed == other, resumed == one) == (True, False)
+
+
+def test_a_state_that_the_host_changes_while_a_graph_waits(sink: OtlpSink) -> None:
+    """It is kept in a checkpoint of its own, and the graph still goes on from the pause."""
+
+    def change(graph: Any) -> None:
+        graph.update_state(THREAD, {"messages": [AIMessage("as you were")]}, as_node="__start__")
+
+    in_other_processes(asking("a"), ASK, change, Command(resume="yes"))
+    (_, token), (resumed, _) = tokens(sink)
+    assert (resumed, token is None) == (token, False)
 
 
 def test_a_graph_that_begins_with_a_state_of_the_host_goes_on_with_nothing(sink: OtlpSink) -> None:
