@@ -44,6 +44,20 @@ class DeferredCall(ToolCall):
         object.__setattr__(self, name, value)
         return value
 
+    def moved(
+        self, step: int | None, start: Interval | None, end: Interval | None, extra: Mapping[str, Any]
+    ) -> ToolCall:
+        """As that of `ToolCall`; what nobody has looked at yet stays so."""
+        try:
+            said = _get_said(self)
+        except AttributeError:  # made by `replace`, with every field
+            return super().moved(step, start, end, extra)
+        call = deferred_call(self.id, self.tool, self.error, start, end, self.executed, said)
+        _finished(call, self.finished)
+        _step(call, step)
+        _extra(call, extra)
+        return call
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ToolCall):
             return NotImplemented
@@ -81,9 +95,10 @@ def _values(call: ToolCall) -> tuple[Any, ...]:
 
 
 _new = object.__new__
-_said, _id, _tool, _error, _start, _end, _finished, _executed, _extra = (
+_get_said = DeferredCall.said.__get__  # type: ignore[attr-defined]
+_said, _id, _tool, _error, _start, _end, _finished, _executed, _extra, _step = (
     getattr(DeferredCall, name).__set__
-    for name in ("said", "id", "tool", "error", "start", "end", "finished", "executed", "extra")
+    for name in ("said", "id", "tool", "error", "start", "end", "finished", "executed", "extra", "step")
 )
 
 
@@ -91,8 +106,8 @@ def deferred_call(
     call_id: str | None,
     tool: str,
     error: str | None,
-    start: Interval,
-    end: Interval,
+    start: Interval | None,
+    end: Interval | None,
     executed: bool | None,
     said: Mapping[str, Any],
 ) -> ToolCall:

@@ -40,7 +40,7 @@ class Policies:
     def __bool__(self) -> bool:
         return bool(self.run_files or self.session_files)
 
-    @property
+    @cached_property
     def files(self) -> tuple[PolicySet, ...]:
         return (*self.run_files, *self.session_files)
 
@@ -49,7 +49,7 @@ class Policies:
         """What they need of the other runs of a conversation."""
         return needs_of(self.session_files)
 
-    @property
+    @cached_property
     def need_models(self) -> bool:
         """Does any of them ask what only model calls tell: what was said, which calls are of one message?"""
         traits = (policy.rule.traits for found in self.files for policy in found.policies)

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from google.protobuf.message import DecodeError
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 
+from collector.dialects.names import OPERATION_NAME
 from collector.model import LAST_NS, NO_ATTRIBUTE, NO_ATTRIBUTES, Span
-from collector.otlp.raw import Head, Traces
+from collector.otlp.raw import Head, Traces, WholeTraces
 
 NO_SPAN = bytes(8)
 STATUS = {0: "unset", 1: "ok", 2: "error"}
+WHOLE_BYTES = 256 * 1024
+"""A bigger payload is decoded span by span: small elements take thirty times their bytes in memory."""
+CALL = (OPERATION_NAME, "execute_tool")
+"""The first attribute of most tool calls, of which the others are looked at as well."""
 
 
 NOTHING: Mapping[bytes, bytes] = {}
@@ -27,21 +33,44 @@ def spans_of(payloads: Iterable[bytes], shared: Mapping[bytes, bytes] = NOTHING)
     seen: set[bytes] = set()
     heads = _Heads(shared)
     trace, trace_hex = b"", ""  # nearly always the same for a whole run
+    for resource, scope, messages in _messages(payloads, heads):
+        for message in messages:
+            trace_id, span_id = message.trace_id, message.span_id
+            key = trace_id + span_id
+            if key in seen:
+                continue
+            seen.add(key)
+            if trace_id != trace:
+                trace, trace_hex = trace_id, trace_id.hex()
+            yield span_of(message, trace_hex, span_id, resource, scope)
+
+
+def _messages(
+    payloads: Iterable[bytes], heads: _Heads
+) -> Iterator[tuple[Mapping[str, Any], str, Iterable[Any]]]:
+    """(resource, scope, decoded spans) of each part of the payloads."""
     for payload in payloads:
-        for resource_spans in Traces.FromString(payload).parts:
+        traces = _whole(payload)
+        parts = Traces.FromString(payload).parts if traces is None else traces.parts
+        for resource_spans in parts:
             resource = heads.resource(resource_spans)
             for scope_spans in resource_spans.parts:
-                scope = heads.scope(scope_spans)
-                for content in scope_spans.parts:
-                    message = SpanMessage.FromString(content)
-                    trace_id, span_id = message.trace_id, message.span_id
-                    key = trace_id + span_id
-                    if key in seen:
-                        continue
-                    seen.add(key)
-                    if trace_id != trace:
-                        trace, trace_hex = trace_id, trace_id.hex()
-                    yield span_of(message, trace_hex, span_id, resource, scope)
+                spans = scope_spans.parts
+                yield (
+                    resource,
+                    heads.scope(scope_spans),
+                    (map(SpanMessage.FromString, spans) if traces is None else spans),
+                )
+
+
+def _whole(payload: bytes) -> Any:
+    """A payload with its spans; None where it is big, or damaged: then each is read as far as it can be."""
+    if len(payload) > WHOLE_BYTES:
+        return None
+    try:
+        return WholeTraces.FromString(payload)
+    except DecodeError:
+        return None
 
 
 class _Heads:
@@ -83,23 +112,30 @@ def span_of(message: Any, trace_id: str, span_id: bytes, resource: Mapping[str, 
     start_ns, end_ns = message.start_time_unix_nano, message.end_time_unix_nano
     if start_ns > LAST_NS or end_ns > LAST_NS:
         start_ns, end_ns = min(start_ns, LAST_NS), min(end_ns, LAST_NS)
-    return Span(
-        trace_id,
-        span_id.hex(),
-        parent.hex() if parent and parent != NO_SPAN else None,
-        message.name,
-        start_ns,
-        end_ns,
-        status,
-        said,
-        LazyAttributes(message.attributes),
-        events_of(events) if events else (),
-        resource,
-        scope,
-        message.flags,
-        message.trace_state,
-        message.dropped_attributes_count,
+    return _new_span(
+        Span,
+        (
+            trace_id,
+            span_id.hex(),
+            parent.hex() if parent and parent != NO_SPAN else None,
+            message.name,
+            start_ns,
+            end_ns,
+            status,
+            said,
+            LazyAttributes(message.attributes),
+            events_of(events) if events else (),
+            resource,
+            scope,
+            message.flags,
+            message.trace_state,
+            message.dropped_attributes_count,
+        ),
     )
+
+
+_new_span = tuple.__new__
+"""Past the generated `__new__` of `Span`, which takes as long as the rest."""
 
 
 def events_of(events: Iterable[Any]) -> tuple[tuple[str, Mapping[str, Any]], ...]:
@@ -120,9 +156,13 @@ class LazyAttributes(Mapping[str, Any]):
         self._pairs = pairs
         self._values: dict[str, Any] | None = None
         self.first: tuple[str | None, Any] = NO_ATTRIBUTE
-        for pair in pairs:
-            self.first = (pair.key, plain(pair.value))
+        each = iter(pairs)
+        for pair in each:
+            value = pair.value
+            self.first = (pair.key, value.string_value or plain(value))
             break
+        if self.first == CALL:
+            self._values = attributes(each, dict([CALL]))
 
     def loaded(self) -> dict[str, Any]:
         """All of them, as a plain dict: quicker for many look-ups."""
@@ -146,9 +186,9 @@ class LazyAttributes(Mapping[str, Any]):
         return len(self.loaded())
 
 
-def attributes(pairs: Iterable[Any]) -> dict[str, Any]:
-    """Repeated KeyValue as a dict; the last of equal keys wins."""
-    values: dict[str, Any] = {}
+def attributes(pairs: Iterable[Any], before: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Repeated KeyValue as a dict; the last of equal keys wins. `before`: what is read already of them."""
+    values = {} if before is None else before
     for pair in pairs:
         value = pair.value
         values[pair.key] = value.string_value or plain(value)  # nearly all are text, and not empty

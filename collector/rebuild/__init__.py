@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import attrgetter
 from typing import Any
 
 from collector.dialects import SeenAgent, SeenCall, SeenModel, readers
@@ -27,9 +26,8 @@ from collector.rebuild.parts import Parts, one_call_each, piece_of_part, with_ow
 from collector.rebuild.places import in_order
 from collector.rebuild.requested import with_requests
 from collector.rebuild.sightings import first_copies, once_each, once_each_model
+from collector.rebuild.survey import survey
 from synth.observed import CLOCKS_DIFFER, SESSION_FIELDS
-
-START, END, PARENT = map(attrgetter, ("start_ns", "end_ns", "parent_id"))
 
 
 def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebuilt:
@@ -39,11 +37,12 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
     they tell (tokens, messages) needs their long attributes, and most verdicts do without.
     """
     calls, agents, others = read(spans)
+    whole = survey(spans)
     announced = announced_calls(agents)
     expected = sum(announced.values()) if announced else None
     ours = any(seen.span.scope == SCOPE_NAME for seen in calls)
     bare = not agents and not ours and _is_bare(spans, calls)
-    calls = first_copies(calls)
+    calls = first_copies(calls) if ours else calls
     told = ours or (expected is not None and len(calls) >= expected)
     models = read_models(others) if details or bare or not told else []
     piece = piece_of(run_id, spans, calls, models) if bare else piece_of_part(run_id, spans, agents)
@@ -51,19 +50,22 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
     calls = with_own_turns(calls, parts.ids)
     foreign = [model for model in models if model.span.scope != SCOPE_NAME]  # our calls have their own spans
     once = one_call_each(once_each(calls) if told else with_requests(once_each(calls), foreign), parts.ids)
-    calls = with_limit(with_clocks(in_order(once.calls)))
+    calls = list(with_limit(with_clocks(in_order(once.calls), whole)))
     numbers = once.numbers(calls)
     arrived = arrived_calls(calls, agents) + len(once.absorbed)
     last = parts.last
     talk = talk_of(calls, agents, models if details else [])
     everything_came = expected is not None and arrived >= expected
-    missing = (*parts.unheard(calls), *gaps(calls, spans, numbers, everything_came=everything_came))
+    missing = (
+        *parts.unheard(calls),
+        *gaps(calls, spans, numbers, whole, everything_came=everything_came),
+    )
     if not told:
         missing += tuple(cut_messages(foreign))
     session = _session(agents, calls, models)
     run = Run(
         id=run_id,
-        calls=tuple(seen.call for seen in calls),
+        calls=tuple([seen.call for seen in calls]),
         case_id=_case_id(agents, calls),
         query=_first(agent.query for agent in agents) or _first(model.query for model in models),
         tools=_offered(agents) or _first_tools(models),
@@ -74,18 +76,18 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         trouble=None if last is None else last.trouble,
         problems=tuple(dict.fromkeys(gap.problem for gap in missing)),
         unseen=missing,
-        extra=facts_of(spans, agents) | dict(_extra(spans, talk, session)),
+        extra=facts_of(spans, agents) | dict(_extra(talk, session, proven_difference(spans, whole))),
     )
     return Rebuilt(
         run=run,
-        span_ids=tuple(seen.span.span_id for seen in calls),
-        has_root=parts.all_ended if announced else None in map(PARENT, spans),
+        span_ids=tuple([seen.span.span_id for seen in calls]),
+        has_root=parts.all_ended if announced else whole.has_root,
         is_topped=not ours and is_topped(calls, agents),
         expected_calls=expected,
         arrived_calls=arrived,
         tail=tail(numbers, announced),
-        started_ns=min(map(START, spans), default=None),
-        ended_ns=max(map(END, spans), default=None),
+        started_ns=whole.started_ns,
+        ended_ns=whole.ended_ns,
         spans=len(spans),
         is_agent=bool(calls or agents),
         service=_first(text(span.resource.get(SERVICE_NAME)) for span in spans[:1]),
@@ -110,11 +112,11 @@ def _session(
     return found or _first(session_of(span) for span in _telling(agents, calls))
 
 
-def _extra(spans: Sequence[Span], talk: Talk, session: str | None) -> Iterable[tuple[str, Any]]:
-    """More fields of the run's record."""
+def _extra(talk: Talk, session: str | None, differ: float) -> Iterable[tuple[str, Any]]:
+    """More fields of the run's record; `differ` is how far its clocks are known to."""
     if session is not None:
         yield SESSION_FIELDS[0], session
-    if differ := proven_difference(spans):
+    if differ:
         yield CLOCKS_DIFFER, differ
     if talk.messages:
         yield "messages", list(talk.messages)
@@ -127,7 +129,8 @@ def _model_call(seen: SeenModel) -> ModelCall:
 
 def _case_id(agents: Sequence[SeenAgent], calls: Sequence[SeenCall]) -> str | None:
     for span in (*(seen.span for seen in agents), *(seen.span for seen in calls)):
-        if found := text(loaded(span).get(CASE_ID)):
+        attributes = loaded(span)
+        if CASE_ID in attributes and (found := text(attributes[CASE_ID])):
             return found
     return None
 

@@ -9,28 +9,33 @@ from typing import Any
 from collector.dialects import SeenCall
 from collector.dialects.reading import text
 from collector.model import IS_REMOTE, Span
+from collector.rebuild.survey import Survey
 
 HOST = ("host.id", "host.name")
 INSTANCE = "service.instance.id"
 """Attributes of the resource that say which clock it is, the best first."""
 
 
-def with_clocks(calls: Sequence[SeenCall]) -> list[SeenCall]:
+def with_clocks(calls: Sequence[SeenCall], run: Survey) -> Sequence[SeenCall]:
     """The calls, each with the name of its clock (`clock` of its record) where the run has several."""
+    if run.one_sender and not run.from_afar:
+        return calls
     known = _clocks(seen.span for seen in calls)
     if len(set(known.values())) < 2 and not any(seen.span.flags & IS_REMOTE for seen in calls):
-        return list(calls)
+        return calls
     clocks = [_called_from_afar(seen.span) or known[id(seen.span.resource)] for seen in calls]
     if len(set(clocks)) < 2:
-        return list(calls)
+        return calls
     return [
         seen._replace(call=replace(seen.call, extra={**seen.call.extra, "clock": clock}))
         for seen, clock in zip(calls, clocks, strict=True)
     ]
 
 
-def proven_difference(spans: Sequence[Span]) -> float:
+def proven_difference(spans: Sequence[Span], run: Survey) -> float:
     """Ms by which two clocks of a run differ at least: what asked for a span began before it."""
+    if run.one_sender:
+        return 0.0
     clocks = _clocks(spans)
     if len(set(clocks.values())) < 2:
         return 0.0

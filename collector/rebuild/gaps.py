@@ -11,6 +11,7 @@ from collector.dialects.names import DROPPED_SPANS, SCOPE_NAME
 from collector.dialects.reading import json_value, loaded, whole
 from collector.model import HAS_IS_REMOTE, IS_REMOTE, Span, Unseen
 from collector.rebuild.parts import run_id_of
+from collector.rebuild.survey import Survey
 from synth.observed import ends_early
 
 _THRESHOLD = re.compile(r"(?:^|[,;])(?:ot=(?:[^,]*;)?)?th:([0-9a-f]{1,14})(?=[;,]|$)")
@@ -18,8 +19,8 @@ _THRESHOLD = re.compile(r"(?:^|[,;])(?:ot=(?:[^,]*;)?)?th:([0-9a-f]{1,14})(?=[;,
 
 def is_topped(calls: Sequence[SeenCall], agents: Sequence[SeenAgent]) -> bool:
     """Does an agent's span lie over all calls? Then a parent of it that never came is not the run's."""
-    first = min((seen.span.start_ns for seen in calls), default=0)
-    last = max((seen.span.end_ns for seen in calls), default=0)
+    first = min([seen.span.start_ns for seen in calls], default=0)
+    last = max([seen.span.end_ns for seen in calls], default=0)
     return any(agent.span.start_ns <= first and last <= agent.span.end_ns for agent in agents)
 
 
@@ -58,17 +59,18 @@ def tail(numbers: Numbers, announced: Mapping[str | None, int]) -> Unseen | None
 
 
 def gaps(
-    calls: Sequence[SeenCall], spans: Sequence[Span], numbers: Numbers, *, everything_came: bool
+    calls: Sequence[SeenCall], spans: Sequence[Span], numbers: Numbers, run: Survey, *, everything_came: bool
 ) -> Iterator[Unseen]:
     """Everything that is known to be missing; `everything_came`: every announced call is here."""
     missing = [hole for own in numbers.values() for hole in _holes(own)]
     yield from missing
-    dropped = _dropped(spans)
+    dropped = _dropped(spans[:1] if run.one_sender else spans)
     if dropped and (missing or not everything_came):
         yield Unseen(f"the sender has dropped {dropped} records because its queue was full")
-    if not any(seen.span.scope == SCOPE_NAME for seen in calls):
+    if run.says_parent_is_here and not any(seen.span.scope == SCOPE_NAME for seen in calls):
         yield from _lost_parents(calls, spans)
-    yield from _sampled(spans)
+    if run.has_states:
+        yield from _sampled(spans)
 
 
 def cut_messages(models: Sequence[SeenModel]) -> Iterator[Unseen]:

@@ -15,22 +15,19 @@ LIMITS = frozenset(1 << power for power in range(7, 17))
 CUT: Why = "cut"
 
 
-def with_limit(calls: Sequence[SeenCall]) -> list[SeenCall]:
+def with_limit(calls: Sequence[SeenCall]) -> Sequence[SeenCall]:
     """The calls; a result as long as the longest text of all is cut where that is a usual limit.
 
     JSON that ends in the middle tells of a cut by itself, and our own tracer says what it cuts.
     """
-    foreign = [seen for seen in calls if seen.span.scope != SCOPE_NAME]
-    longest = max((_longest(seen) for seen in foreign), default=0)
+    foreign = [loaded(seen.span) for seen in calls if seen.span.scope != SCOPE_NAME]
+    sizes = [len(said) for attributes in foreign for said in attributes.values() if isinstance(said, str)]
+    longest = max(sizes, default=0)
     if longest not in LIMITS:
-        return list(calls)
+        return calls
     return [
         _cut(seen) if seen.span.scope != SCOPE_NAME and _is_long(seen, longest) else seen for seen in calls
     ]
-
-
-def _longest(seen: SeenCall) -> int:
-    return max((len(said) for said in loaded(seen.span).values() if isinstance(said, str)), default=0)
 
 
 def _is_long(seen: SeenCall, length: int) -> bool:

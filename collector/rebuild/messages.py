@@ -14,6 +14,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from collector.dialects import SeenAgent, SeenCall, SeenModel
@@ -49,7 +50,7 @@ class Talk:
 
 def talk_of(calls: Sequence[SeenCall], agents: Sequence[SeenAgent], models: Sequence[SeenModel]) -> Talk:
     """What the spans of a run tell; `calls` in the order of the run."""
-    heard = _Heard([begun(seen) for seen in calls])
+    heard = _Heard(calls)
     asked = list(_asked(agents))
     ours = [agent for agent in asked if agent.span.scope == SCOPE_NAME]
     if ours:
@@ -58,7 +59,7 @@ def talk_of(calls: Sequence[SeenCall], agents: Sequence[SeenAgent], models: Sequ
         heard.conversation(models)
     else:
         heard.queries(asked)
-    several_clocks = any("clock" in seen.call.extra for seen in calls)
+    several_clocks = len(heard.said) > 1 and any("clock" in seen.call.extra for seen in calls)
     doubtful = several_clocks and not _requests_agree(calls, heard.places)
     messages = in_doubt(heard.said, first=1) if doubtful else heard.said
     return Talk(tuple(messages), whole=len(ours) == 1 and ours[0].announced_calls is not None)
@@ -118,12 +119,12 @@ def _end(span: Span) -> float:
     return span.end_ns or float("inf")
 
 
-@dataclass(slots=True)
+@dataclass
 class _Heard:
     """The messages so far."""
 
-    starts: Sequence[int]
-    """When each call began, in order."""
+    calls: Sequence[SeenCall]
+    """In order."""
     said: list[Said] = field(default_factory=list)
     users: list[str] = field(default_factory=list)
     """What the user said, message by message."""
@@ -134,6 +135,11 @@ class _Heard:
     left: int = MOST_TEXT
     places: dict[int, int] = field(default_factory=dict)
     """Model call -> how many calls began before it."""
+
+    @cached_property
+    def starts(self) -> Sequence[int]:
+        """When each call began."""
+        return [begun(seen) for seen in self.calls]
 
     def queries(self, agents: Iterable[SeenAgent]) -> None:
         """Each of these runs began with a message of the user."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import lt
 
 from collector.dialects import SeenCall
 from collector.model import LAST_NS
@@ -11,11 +12,16 @@ from collector.rebuild.parts import run_id_of
 from synth.observed import ANY_TIME
 
 
-def in_order(calls: Sequence[SeenCall]) -> list[SeenCall]:
+def in_order(calls: Sequence[SeenCall]) -> Sequence[SeenCall]:
     """The calls as they began; one of which nothing tells when comes last.
 
     Our own tracer numbers calls as they begin: of a call without a time, that tells between which others.
     """
+    starts = [seen.call.start for seen in calls]
+    if None not in starts and ANY_TIME not in starts:
+        begun_at = [start[0] for start in starts if start]
+        if all(map(lt, begun_at, begun_at[1:])):
+            return calls
     told = [seen for seen in calls if seen.call.start != ANY_TIME]
     untold = [seen for seen in calls if seen.call.start == ANY_TIME]
     return sorted([*told, *(_placed(seen, told) for seen in untold)], key=_order)

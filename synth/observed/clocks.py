@@ -44,8 +44,10 @@ FIRST_CLOCK = Clock()
 
 def clocks_of(calls: Sequence[ToolCall], skew_ns: int) -> list[Clock] | None:
     """The clock of every call; None where there is one only, or where none can differ."""
+    if skew_ns <= 0 or not any("clock" in call.extra for call in calls):
+        return None
     names = [str(call.extra.get("clock")) for call in calls]
-    if skew_ns <= 0 or len(set(names)) < 2:
+    if len(set(names)) < 2:
         return None
     placed = {name: _of(calls, names, name) for name in dict.fromkeys(names)}
     first, *others = placed

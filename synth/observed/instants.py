@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from operator import le
 from typing import Any
 
 import orjson
@@ -30,7 +30,7 @@ def observed_order(calls: Sequence[ToolCall]) -> list[int]:
     """Positions of the calls by (earliest start, position); as listed where a start is missing."""
     starts = [call.start[0] for call in calls if call.start is not None]
     listed = list(range(len(calls)))
-    if len(starts) < len(calls) or all(a <= b for a, b in pairwise(starts)):
+    if len(starts) < len(calls) or all(map(le, starts, starts[1:])):
         return listed
     return sorted(listed, key=lambda i: (starts[i], i))
 

@@ -10,7 +10,7 @@ import codecs
 import math
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
@@ -91,6 +91,12 @@ class ToolCall:
         """The result with an `Unknown` wherever something is missing."""
         why = self.partly.get("result") if self.partly else None
         return self.result if why is None else known(self.result, why, self.hash_key)
+
+    def moved(
+        self, step: int | None, start: Interval | None, end: Interval | None, extra: Mapping[str, Any]
+    ) -> ToolCall:
+        """The same call in another model message and at other instants."""
+        return replace(self, step=step, start=start, end=end, extra=extra)
 
     def to_json(self) -> dict[str, Any]:
         """The call as in a run record; what has its default value is left out."""
@@ -179,6 +185,8 @@ class Run:
     def possible(self) -> tuple[Unseen, ...]:
         """The calls that may have run at any time after they were asked for, or not at all."""
         at = [i for i, call in enumerate(self.calls) if call.executed is None]
+        if not at:
+            return ()
         some = ", ".join(f"{i} ({self.calls[i].tool})" for i in at[:3]) + (", ..." if len(at) > 3 else "")
         said = f"it is not known whether these calls ran: {some}"
         return tuple(Unseen(said, after=i, calls=1, tool=self.calls[i].tool) for i in at)
@@ -186,6 +194,8 @@ class Run:
     @property
     def lost(self) -> tuple[Unseen, ...]:
         """What was not seen at all."""
+        if not self.problems:
+            return self.unseen
         located = {gap.problem for gap in self.unseen}
         return *self.unseen, *(Unseen(problem) for problem in self.problems if problem not in located)
 

@@ -13,7 +13,7 @@ from functools import partial
 from synth.formal.budget import GaveUp
 from synth.judge.rules import Rules
 from synth.observed.run import Run
-from synth.policies.budgets import REPAIR_SECONDS, REPAIRS, RunBudget, cheap_first
+from synth.policies.budgets import REPAIR_SECONDS, REPAIRS, RunBudget
 from synth.policies.chance import ByChance
 from synth.policies.evidence import Evidence, Part
 from synth.policies.kinds.duty import STOPPED, Judged, given_up
@@ -79,7 +79,7 @@ def judge_policies(
     seen = Evidence(run, policies.timezone, policies.aliases, rules.skew_ns(run), part, until)
     unseen = doubts(policies, names) if names is not None else {}
     judged_: dict[int, Judged] = {}
-    for place in cheap_first(policies.policies):
+    for place in policies.cheap_first:
         policy = policies.policies[place]
         judged_[place] = _in_budget(policy, seen, rules, unseen.get(policy.id, ()), budget)
     found = [judged_[place] for place in range(len(policies))]
@@ -108,10 +108,12 @@ def _in_budget(
     if budget.skips(policy.id):
         return STOPPED
     try:
-        with budget.spent_on(policy.id, seen):
-            return _found(policy, seen, rules, unseen)
+        budget.begin(policy.id, seen)
+        return _found(policy, seen, rules, unseen)
     except GaveUp as spent:
         return given_up(spent)
+    finally:
+        budget.end(seen)
 
 
 def _repairs(
@@ -123,12 +125,14 @@ def _repairs(
         return {}
     direct = replace(rules, z3="off")
     try:
-        with budget.spent_on(REPAIRS, seen, REPAIR_SECONDS):
-            return repairs(
-                policies.policies, found, seen, partial(_judged, rules=direct), partial(_judged, rules=rules)
-            )
+        budget.begin(REPAIRS, seen, REPAIR_SECONDS)
+        return repairs(
+            policies.policies, found, seen, partial(_judged, rules=direct), partial(_judged, rules=rules)
+        )
     except GaveUp:
         return {}
+    finally:
+        budget.end(seen)
 
 
 def _found(policy: Policy, seen: Evidence, rules: Rules, unseen: Sequence[Doubt]) -> Judged:

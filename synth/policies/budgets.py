@@ -6,20 +6,13 @@ the same says at which policy it was; the next one passes over that policy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from time import thread_time
 
 from synth.formal.budget import Budget
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.model import Policy
 
-CHEAP_FIRST = (
-    "count", "turn", "window", "precedence", "absence_after", "overlap", "response", "adjacency", "gap",
-    "contract", "guard", "provenance", "behaviour",
-)  # fmt: skip
-"""Kinds by what they cost; others come last."""
 STEPS_PER_CALL = 40
 """Steps that a policy has for each call of a run, however long it is."""
 REPAIRS = "(repairs)"
@@ -27,12 +20,6 @@ REPAIRS = "(repairs)"
 REPAIR_SECONDS = 1.0
 Z3_SHARE = 0.5
 """Of the time of a run: what is decided without Z3 must have its turn as well."""
-
-
-def cheap_first(policies: Sequence[Policy]) -> list[int]:
-    """Places of the policies in the order in which they are judged."""
-    cost = {kind: place for place, kind in enumerate(CHEAP_FIRST)}
-    return sorted(range(len(policies)), key=lambda k: cost.get(policies[k].rule.kind, len(cost)))
 
 
 class RunBudget:
@@ -65,9 +52,11 @@ class RunBudget:
         self._over = self._over or name == self._until
         return self._over or name in self._skip
 
-    @contextmanager
-    def spent_on(self, name: str, seen: Evidence, seconds: float | None = None) -> Iterator[None]:
-        """Judge the policy of this name in a budget of its own; GaveUp where the run has none left."""
+    def begin(self, name: str, seen: Evidence, seconds: float | None = None) -> None:
+        """Judge the policy of this name in a budget of its own; GaveUp where the run has none left.
+
+        `end` has to follow.
+        """
         if self._at is not None:
             self._at(name)
         if self._deadline is None:
@@ -79,8 +68,8 @@ class RunBudget:
             deadline=self._deadline,
             run_seconds=self._rules.run_seconds,
         )
-        try:
-            seen.budget.look()
-            yield
-        finally:
-            self._z3_left -= seen.budget.z3_spent
+        seen.budget.look()
+
+    def end(self, seen: Evidence) -> None:
+        """What was begun is done, or given up."""
+        self._z3_left -= seen.budget.z3_spent

@@ -155,7 +155,8 @@ class Evidence:
             for i in self.order:
                 if calls[i].executed:
                     self._by_tool.setdefault(calls[i].tool, []).append(i)
-        lists = [calls for tool, calls in self._by_tool.items() if tool in tools]
+        named = tools.names if tools.in_full else [tool for tool in self._by_tool if tool in tools]
+        lists = [self._by_tool[tool] for tool in dict.fromkeys(named) if tool in self._by_tool]
         if len(lists) == 1:
             return lists[0]
         return sorted((i for calls in lists for i in calls), key=self.rank.__getitem__)

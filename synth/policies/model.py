@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
@@ -18,6 +19,11 @@ from synth.policies.kinds.kind import PolicyKind
 from synth.policies.names import VERDICTS, PolicyVerdict, Scope, Severity, Span, Tools
 
 _WILD = re.compile(r"[*?\[]")
+CHEAP_FIRST = (
+    "count", "turn", "window", "precedence", "absence_after", "overlap", "response", "adjacency", "gap",
+    "contract", "guard", "provenance", "behaviour",
+)  # fmt: skip
+"""Kinds by what they cost; others come last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,14 @@ class Policy:
     clause: Span | None = None
     """The words of a sentence that states one thing, without its full stop."""
 
+    @property
+    def named_tools(self) -> tuple[str, ...]:
+        """The names of tools that it says in full; a pattern is no name."""
+        traits = self.rule.traits
+        actions = (*self.rule.tools, *self.applies.calls)
+        said = [*(name for action in actions for name in action.names), *self.applies.tools]
+        return tuple(dict.fromkeys(n for n in (*said, *traits.loose, *traits.named) if "*" not in n))
+
     def broken_words(self, found: Judged) -> Span | None:
         """The words of the sentence that were broken; None where they are not of one clause."""
         if found.verdict != "violated":
@@ -105,7 +119,7 @@ class Policy:
         return broken.pop() if len(broken) == 1 else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PolicySet:
     """A policy file, read."""
 
@@ -127,7 +141,18 @@ class PolicySet:
     def __len__(self) -> int:
         return len(self.policies)
 
-    @property
+    @cached_property
+    def cheap_first(self) -> list[int]:
+        """Places of the policies in the order in which they are judged."""
+        cost = {kind: place for place, kind in enumerate(CHEAP_FIRST)}
+        return sorted(range(len(self)), key=lambda k: cost.get(self.policies[k].rule.kind, len(cost)))
+
+    @cached_property
+    def named_tools(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The id of each policy, and the tools that it names in full."""
+        return tuple((policy.id, policy.named_tools) for policy in self.policies)
+
+    @cached_property
     def name(self) -> str | None:
         """What results call the file."""
         return PurePath(self.file).name if self.file is not None and self.version is None else self.file

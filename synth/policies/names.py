@@ -37,6 +37,11 @@ class Tools:
     def __contains__(self, tool: str) -> bool:
         return tool in self.names or any("*" in name and fnmatchcase(tool, name) for name in self.names)
 
+    @property
+    def in_full(self) -> bool:
+        """Is none of the names a pattern?"""
+        return "*" not in "".join(self.names)
+
 
 class Names:
     """The actions that sentences may name."""

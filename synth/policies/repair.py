@@ -8,11 +8,13 @@ that is not found within the limits, each alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from heapq import heappop, heappush
 from itertools import count, islice
 from operator import is_
+from typing import cast
 
 from synth.policies.evidence import Evidence, Part
 from synth.policies.kinds.duty import Judged
@@ -69,11 +71,11 @@ def repairs(
     `prove`. None of a run with gaps: what was not seen may be what the repair would add.
     """
     pairs = list(zip(policies, found, strict=True))
-    broken = [p for p, one in pairs if one.verdict == "violated" and isinstance(p.rule, Mendable)]
+    broken = [p for p, one in pairs if one.verdict == "violated" and _is_mendable(type(p.rule))]
     if not broken or not _can_be_changed(seen):
         return {}
     decided = [p for p, one in pairs if one.verdict in (*KEPT, "violated")]
-    ordered = [p for p in decided if isinstance(p.rule, Mendable)]
+    ordered = [p for p in decided if _is_mendable(type(p.rule))]
     search = _Search(seen, judge, {policy.id: one for policy, one in pairs})
     if (look := search.plan_for(ordered, MOST_WORK // 2)) is not None:
         return _mended(broken, look, seen, _kept(decided, look, prove))
@@ -82,6 +84,12 @@ def repairs(
         if (look := search.plan_for([policy], MOST_WORK)) is not None:
             mended |= _mended([policy], look, seen, _kept(decided, look, prove))
     return mended
+
+
+@cache
+def _is_mendable(kind: type[PolicyKind]) -> bool:
+    """Are its rules `Mendable`? Asked once for each kind: asking a protocol about an object takes long."""
+    return callable(getattr(kind, "edits", None))
 
 
 def _mended(
@@ -108,11 +116,9 @@ def _kept(policies: Sequence[Policy], look: Look, prove: Judge) -> tuple[str, ..
 
 def _said(rules: Sequence[PolicyKind], plan: Plan, seen: Evidence, kept: tuple[str, ...]) -> Repair:
     """The calls of the plan that the rules speak of, and those that were changed."""
-    shown = [
-        step
-        for step in plan.steps
-        if step.call is None or step.moved or any(_speaks_of(rule, step.tool) for rule in rules)
-    ]
+    tools = dict.fromkeys(step.tool for step in plan.steps)
+    spoken = {tool for rule in rules for tool in _spoken_of(rule, tools)}
+    shown = [step for step in plan.steps if step.call is None or step.moved or step.tool in spoken]
     left = {step.call for step in plan.steps}
     return Repair(
         order=tuple(step.tool for step in shown),
@@ -124,8 +130,12 @@ def _said(rules: Sequence[PolicyKind], plan: Plan, seen: Evidence, kept: tuple[s
     )
 
 
-def _speaks_of(rule: PolicyKind, tool: str) -> bool:
-    return rule.traits.apart or tool in rule.traits.named or any(tool in tools for tools in rule.tools)
+def _spoken_of(rule: PolicyKind, tools: Iterable[str]) -> Iterable[str]:
+    """Those of the tools that a rule speaks of."""
+    traits, actions = rule.traits, rule.tools
+    if traits.apart:
+        return tools
+    return [tool for tool in tools if tool in traits.named or any(tool in action for action in actions)]
 
 
 @dataclass
@@ -174,8 +184,8 @@ class _Search:
         edits = (
             edit
             for policy, judged in zip(rules, look.found, strict=True)
-            if judged.verdict == "violated" and isinstance(policy.rule, Mendable)
-            for edit in policy.rule.edits(judged, look.seen)
+            if judged.verdict == "violated"
+            for edit in cast(Mendable, policy.rule).edits(judged, look.seen)
         )
         return (look.plan.edited(edit) for edit in islice(filter(self._is_own, edits), MOST_EDITS))
 

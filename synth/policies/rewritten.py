@@ -91,7 +91,7 @@ def _put(call: ToolCall, step: int | None, start: Interval | None, end: Interval
     if call.step == step and call.start == start and call.end == end and "clock" not in call.extra:
         return call
     extra = {name: value for name, value in call.extra.items() if name != "clock"}
-    return replace(call, step=step, start=start, end=end, extra=extra)
+    return call.moved(step, start, end, extra)
 
 
 def _messages(steps: Sequence[Step], run: Run) -> Iterator[int | None]:

@@ -88,20 +88,16 @@ class Doubt:
 
 def tools_in(policy: Policy) -> tuple[str, ...]:
     """The names of tools that a policy says in full; a pattern is no name."""
-    traits, applies = policy.rule.traits, policy.applies
-    actions = (*policy.rule.tools, *applies.calls)
-    said = [*(name for action in actions for name in action.names), *applies.tools]
-    return tuple(dict.fromkeys(n for n in (*said, *traits.loose, *traits.named) if "*" not in n))
+    return policy.named_tools
 
 
 def all_tools_in(policies: PolicySet) -> frozenset[str]:
-    return frozenset(name for policy in policies.policies for name in tools_in(policy))
+    return frozenset(name for _, tools in policies.named_tools for name in tools)
 
 
 def doubts(policies: PolicySet, names: SeenNames) -> Mapping[str, tuple[Doubt, ...]]:
     """Policy id -> its tools that were never seen, for the policies that have some."""
-    spoken = tuple((policy.id, tools_in(policy)) for policy in policies.policies)
-    return _doubts(spoken, names, policies.known_tools)
+    return _doubts(policies.named_tools, names, policies.known_tools)
 
 
 def doubtful(policies: PolicySet, names: SeenNames | None) -> list[tuple[Doubt, tuple[str, ...]]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from operator import itemgetter
 
 from synth.formal.constraints import Fixed, Times, edges_of
 from synth.judge.wording import MANY, calls_in_words
@@ -28,12 +29,12 @@ class Ended:
 
     def __init__(self, calls: Sequence[int], seen: Evidence) -> None:
         self._seen, self._own = seen, frozenset(calls)
-        self._calls = sorted(calls, key=lambda i: edges_of(seen.times.end(i)))
-        edges = [edges_of(seen.times.end(i)) for i in self._calls]
-        self._los = [lo for lo, _ in edges]
-        self._reach = list(accumulate((hi for _, hi in edges), max))
+        ends = sorted([(edges_of(seen.times.end(i)), i) for i in calls], key=itemgetter(0))
+        self._calls = [i for _, i in ends]
+        self._los = [lo for (lo, _), _ in ends]
+        self._reach = list(accumulate([hi for (_, hi), _ in ends], max))
         """The latest end that is possible up to each place."""
-        self._first = min(self._calls, key=lambda i: edges_of(seen.times.end(i))[1], default=None)
+        self._first = min(ends, key=lambda end: end[0][1])[1] if ends else None
 
     def before(self, call: int) -> tuple[int, ...]:
         """Enough of them to decide whether one ended before `call` started."""

@@ -136,8 +136,10 @@ def _with_z3(
 ) -> Decision:
     """The same with Z3's opinion, where it is to be asked and may be."""
     open_ = bool(direct.undecided) and rules.may_ask_z3
+    if not (open_ or rules.asks_z3(seen.run.id, failing=bool(direct.violated))):
+        return direct
     total = seen.budget.z3_ms
-    if total == 0 or not (open_ or rules.asks_z3(seen.run.id, failing=bool(direct.violated))):
+    if total == 0:
         return direct
     most = MAX_JUDGED if open_ else MAX_JUDGED_BY_Z3
     began = thread_time()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from synth.formal.partly import is_whole
 from synth.policies.evidence import MISSING, Evidence
@@ -48,7 +48,6 @@ class Drop:
 Edit = Move | Insert | Drop
 
 
-@runtime_checkable
 class Mendable(Protocol):
     """A rule that knows what could have been done instead."""
 
