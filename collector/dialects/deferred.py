@@ -95,7 +95,7 @@ def _values(call: ToolCall) -> tuple[Any, ...]:
 
 
 _new = object.__new__
-_get_said = DeferredCall.said.__get__  # type: ignore[attr-defined]
+_get_said = DeferredCall.said.__get__  # type: ignore[attr-defined,misc]
 _said, _id, _tool, _error, _start, _end, _finished, _executed, _extra, _step = (
     getattr(DeferredCall, name).__set__
     for name in ("said", "id", "tool", "error", "start", "end", "finished", "executed", "extra", "step")

@@ -255,10 +255,10 @@ def json_value(value: Any) -> Any:
 
     So does text that nests deeper than any program means: whoever walked through it would fall.
     """
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
     if not isinstance(value, str):
-        return value
+        if not isinstance(value, bytes):
+            return value
+        value = value.decode("utf-8", "replace")
     try:
         found = orjson.loads(value)
     except orjson.JSONDecodeError:
@@ -283,8 +283,11 @@ def whole(value: Any) -> int | None:
 
 def count(said: Mapping[str, Any], names: Iterable[str]) -> int | None:
     """The first of the named values that is a whole number, not negative."""
-    found = (whole(said.get(name)) for name in names)
-    return next((number for number in found if number is not None and number >= 0), None)
+    for name in names:
+        number = whole(said.get(name)) if name in said else None
+        if number is not None and number >= 0:
+            return number
+    return None
 
 
 def tool_names(definitions: Any) -> tuple[str, ...] | None:
@@ -323,6 +326,8 @@ def messages_in(said: Any) -> tuple[Message, ...] | None:
     Understood is what `last_user_text` understands, and pairs of role and text.
     """
     listed = json_value(said)
+    if listed is None:
+        return None
     if isinstance(listed, Mapping):
         listed = [listed]
     if isinstance(listed, str):

@@ -34,7 +34,7 @@ from collector.pipeline.reading import ActivePolicies, Reading, known, parts_of
 from collector.rebuild import rebuild
 from collector.settings import MIB, Settings
 from collector.store import Store, open_store, seen, work
-from collector.store.stored import weights
+from collector.store.stored import Sizes
 from collector.store.work import Claim, Conclusion
 from synth.errors import BadInput
 from synth.formal import solver
@@ -43,7 +43,7 @@ from synth.policies import RunBudget
 
 log = logging.getLogger("collector.checker")
 
-BATCH = 64
+BATCH = 256
 CONFIRMED = 512
 """Runs to which nothing came, recorded as ended in one transaction."""
 BIG_BYTES = 4 * MIB
@@ -89,10 +89,12 @@ class Checker:
         confirmed = work.confirm(self.store, now=now, limit=CONFIRMED)
         claims = work.claim(self.store, self.worker, now=now, lease=self._lease, limit=BATCH)
         if claims:
+            ids = [claim.run for claim in claims]
             with self.store.read() as connection:
-                heavy = weights(connection, [claim.run for claim in claims])
+                sizes = Sizes.of(connection, ids)
+            heavy = sizes.weights(ids)
             for part in parts_of(claims, heavy):
-                self._judge_apart(part)
+                self._judge_apart(part, sizes)
                 if sum(heavy[claim.run][1] for claim in part) > BIG_BYTES:
                     memory.give_back()
         if self._names.owing:
@@ -109,10 +111,10 @@ class Checker:
             project, tool = owed
             seen.look_again(self.store, project, tool, policies[project].about(tool), now=now)
 
-    def _judge_apart(self, claims: Sequence[Claim]) -> None:
+    def _judge_apart(self, claims: Sequence[Claim], sizes: Sizes) -> None:
         """Judge a batch; where that fails, each run alone, so that one cannot stop the others for ever."""
         try:
-            self._judge(claims)
+            self._judge(claims, sizes)
         except CollectorError:  # the store is away: nobody's fault
             raise
         except Exception as failure:
@@ -121,7 +123,7 @@ class Checker:
                 held = work.held(self.store, self.worker)
                 for claim in claims:
                     if claim.run in held:  # those before the failure are recorded
-                        self._judge_apart([claim])
+                        self._judge_apart([claim], sizes)
             else:
                 self._set_aside(claims[0], failure)
 
@@ -146,14 +148,14 @@ class Checker:
         self.board.reading(claim.key)
         work.renew(self.store, self.worker, until=self.clock() + self._lease)
 
-    def _judge(self, claims: Sequence[Claim]) -> None:
+    def _judge(self, claims: Sequence[Claim], sizes: Sizes) -> None:
         """Read a batch, judge each of its runs and record what was found."""
         self.board.reading(claims[0].key)
         projects = {claim.project for claim in claims}
         with self.store.read() as connection:
             policies = self._active.of(connection, projects)
             self._names.refresh(connection, projects)
-            reading = Reading.of(connection, claims, policies)
+            reading = Reading.of(connection, claims, policies, sizes)
         facts = known(self.store, reading, self.settings, self.rules, self.policy_rules)
         facts = replace(facts, names=self._names.learn(self.store, reading.runs, policies))
         self._conversations.enter(reading, facts, policies, now=self.clock())

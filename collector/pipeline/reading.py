@@ -23,7 +23,7 @@ from collector.otlp.spans import spans_of
 from collector.rebuild import inside, rebuild
 from collector.settings import MIB, Settings
 from collector.store import Store, catalog, projects, work
-from collector.store.stored import RUN_BYTES, Stored, payloads
+from collector.store.stored import RUN_BYTES, Sizes, Stored, payloads
 from collector.store.work import Claim, Host
 from synth.cases import Case, case_from_json
 from synth.judge import Rules
@@ -63,11 +63,16 @@ class Reading:
     guests: Mapping[int, Sequence[int]]
 
     @classmethod
-    def of(cls, connection: Any, claims: Sequence[Claim], policies: Mapping[int, Policies]) -> Reading:
-        """Read in the transaction of `connection`; `policies` of every project among the claims."""
+    def of(
+        cls, connection: Any, claims: Sequence[Claim], policies: Mapping[int, Policies], sizes: Sizes
+    ) -> Reading:
+        """Read in the transaction of `connection`; `policies` of every project among the claims.
+
+        `sizes` are those of the runs.
+        """
         ids = [claim.run for claim in claims]
         guests, hosts = work.guests(connection, ids), work.hosts(connection, ids)
-        stored = payloads(connection, ids)
+        stored = payloads(connection, ids, sizes=sizes.within(ids))
         beside = payloads(connection, [g for some in guests.values() for g in some], in_all=RUN_BYTES)
         rebuilt = {
             claim.run: rebuilt_run(

@@ -76,10 +76,14 @@ def gaps(
 def cut_messages(models: Sequence[SeenModel]) -> Iterator[Unseen]:
     """Model calls with messages that lost their end: requests and answers may have stood there."""
     for model in models:
-        texts = (said for said in loaded(model.span).values() if isinstance(said, str))
-        if any(isinstance(json_value(said), str) and ends_early(said) for said in texts):
+        if any(isinstance(said, str) and _is_cut(said) for said in loaded(model.span).values()):
             yield Unseen("the messages of a model call were cut: calls may be missing from them")
             return
+
+
+def _is_cut(said: str) -> bool:
+    """Is this the beginning of JSON text, and not all of it? Other text is told apart without reading it."""
+    return said.lstrip()[:1] in ("{", "[", '"') and isinstance(json_value(said), str) and ends_early(said)
 
 
 def _holes(numbered: Mapping[int, int]) -> list[Unseen]:

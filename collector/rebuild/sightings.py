@@ -73,12 +73,11 @@ def once_each(calls: Sequence[SeenCall]) -> list[SeenCall]:
 def once_each_model(models: Sequence[SeenModel]) -> list[SeenModel]:
     """Model calls in order of `models`, which is by start; one seen by several layers counts once."""
     kept: list[tuple[SeenModel, set[str]]] = []
-    for seen in models:
-        twins = [
-            at
-            for at in range(max(0, len(kept) - NEAR), len(kept))
-            if _same_model(kept[at][0], seen, another=seen.span.scope not in kept[at][1])
-        ]
+    latest = -1
+    for seen in models:  # nearly all begin when those before have ended
+        apart = latest < seen.span.start_ns <= seen.span.end_ns
+        latest = max(latest, seen.span.end_ns)
+        twins = [] if apart else _twins(kept, seen)
         if not twins:
             kept.append((seen, {seen.span.scope}))
             continue
@@ -88,6 +87,15 @@ def once_each_model(models: Sequence[SeenModel]) -> list[SeenModel]:
         if _told(seen) > _told(known):
             kept[at] = (seen, scopes)
     return [seen for seen, _ in kept]
+
+
+def _twins(kept: Sequence[tuple[SeenModel, set[str]]], seen: SeenModel) -> list[int]:
+    """Places of those, with the scopes that have seen each, that may be the same."""
+    return [
+        at
+        for at in range(max(0, len(kept) - NEAR), len(kept))
+        if _same_model(kept[at][0], seen, another=seen.span.scope not in kept[at][1])
+    ]
 
 
 def _told(seen: SeenModel) -> tuple[bool, bool, bool]:

@@ -13,6 +13,7 @@ from collector.errors import NotFound
 from collector.model import Binding
 from collector.store import closings, counts, schema
 from collector.store.engine import Store
+from collector.store.prepared import Prepared
 
 
 def put_cases(
@@ -226,7 +227,14 @@ def policy_text(connection: Connection, project: int, name: str, version: int) -
 
 def policy_state(connection: Connection) -> tuple[int, int]:
     """Changes whenever any policy does; cheap to compare."""
+    ((count, active),) = POLICY_STATE.ask(connection)
+    return int(count), int(active)
+
+
+def _policy_state(_on_sqlite: bool) -> Any:
     table = schema.policies
     active = case((table.c.active, table.c.version), else_=0)
-    row = connection.execute(select(func.count(), func.coalesce(func.sum(active), 0))).one()
-    return int(row[0]), int(row[1])
+    return select(func.count(), func.coalesce(func.sum(active), 0)).select_from(table)
+
+
+POLICY_STATE = Prepared(_policy_state)

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select, update
 
 from collector.store import closings, schema
 from collector.store.engine import Store
+from collector.store.prepared import Prepared, among, several
 
 SETTINGS = ("retention_days", "clock_skew_ms")
 """Columns of `projects`: numbers above 0, or null."""
@@ -28,8 +29,14 @@ def change(store: Store, project: int, values: Mapping[str, float | None]) -> No
 
 def clock_skews(connection: Connection, projects: Iterable[int]) -> dict[int, float]:
     """Project -> how many ms two clocks may differ by, for those that say so."""
-    table = schema.projects.c
-    query = select(table.id, table.clock_skew_ms).where(
-        table.id.in_(set(projects)), table.clock_skew_ms.is_not(None)
+    found = SKEWS.ask(connection, projects=several(connection, sorted(set(projects))))
+    return {project: float(skew) for project, skew in found}
+
+
+SKEWS = Prepared(
+    lambda on_sqlite: (
+        select(schema.projects.c.id, schema.projects.c.clock_skew_ms)
+        .where(among(on_sqlite, schema.projects.c.id, "projects"))
+        .where(schema.projects.c.clock_skew_ms.is_not(None))
     )
-    return {row.id: float(row.clock_skew_ms) for row in connection.execute(query)}
+)

@@ -49,17 +49,59 @@ class Stored:
         return said
 
 
-def payloads(connection: Connection, runs: Sequence[int], *, in_all: int | None = None) -> dict[int, Stored]:
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much is stored of some runs."""
+
+    segments: Sequence[tuple[int, int, int, int]]
+    """(segment, run, spans, bytes) each, in order of arrival."""
+    heads: Sequence[tuple[int, bytes, int]]
+    """(run, digest, bytes) of each resource or scope that segments only name."""
+
+    @classmethod
+    def of(cls, connection: Connection, runs: Sequence[int]) -> Sizes:
+        rows = SIZES.ask(connection, runs=several(connection, runs))
+        segments = [(segment, run, spans, size_of(start)) for segment, run, spans, start in rows]
+        return cls(segments, shared.sizes(connection, runs))
+
+    def within(self, runs: Collection[int]) -> Sizes:
+        """The same of some of the runs."""
+        own = frozenset(runs)
+        return Sizes(
+            [segment for segment in self.segments if segment[1] in own],
+            [head for head in self.heads if head[0] in own],
+        )
+
+    def weights(self, runs: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """Run -> (stored spans, bytes of them)."""
+        found = dict.fromkeys(runs, (0, 0))
+        for _, run, spans, size in self.segments:
+            count, before = found[run]
+            found[run] = count + spans, before + size
+        for run, _, size in self.heads:
+            count, before = found[run]
+            found[run] = count, before + size
+        return found
+
+
+def payloads(
+    connection: Connection, runs: Sequence[int], *, in_all: int | None = None, sizes: Sizes | None = None
+) -> dict[int, Stored]:
     """The first `RUN_BYTES` of each run, and `in_all` bytes of all of them together.
 
-    A damaged segment is counted: the others still tell something.
+    A damaged segment is counted: the others still tell something. Where `sizes` are known already, what
+    came since is left to the next look at the run.
     """
     found = {run: Stored() for run in runs}
-    _read_heads(connection, found)
+    if not found:
+        return found
+    if sizes is None:
+        sizes = Sizes.of(connection, runs)
+    _read_heads(connection, found, sizes)
     wanted = []
     left = math.inf if in_all is None else in_all
-    for segment, run, _, start in SIZES.ask(connection, runs=several(connection, runs)):
-        stored, size = found[run], size_of(start)
+    for segment, run, _, size in sizes.segments:
+        stored = found[run]
         if stored.size + size > RUN_BYTES or size > left:
             stored.left_out += 1
         else:
@@ -74,9 +116,9 @@ def payloads(connection: Connection, runs: Sequence[int], *, in_all: int | None 
     return found
 
 
-def _read_heads(connection: Connection, found: Mapping[int, Stored]) -> None:
+def _read_heads(connection: Connection, found: Mapping[int, Stored], sizes: Sizes) -> None:
     names: dict[bytes, list[Stored]] = {}
-    for run, digest, size in shared.sizes(connection, [*found]):
+    for run, digest, size in sizes.heads:
         stored = found[run]
         if stored.size + size > HEAD_BYTES:
             stored.left_out += 1
@@ -92,14 +134,7 @@ def _read_heads(connection: Connection, found: Mapping[int, Stored]) -> None:
 
 def weights(connection: Connection, runs: Sequence[int]) -> dict[int, tuple[int, int]]:
     """Run -> (stored spans, bytes of them)."""
-    found = dict.fromkeys(runs, (0, 0))
-    for _, run, spans, start in SIZES.ask(connection, runs=several(connection, runs)):
-        count, size = found[run]
-        found[run] = count + spans, size + size_of(start)
-    for run, _, size_ in shared.sizes(connection, runs):
-        count, size = found[run]
-        found[run] = count, size + size_
-    return found
+    return Sizes.of(connection, runs).weights(runs)
 
 
 def together(found: Mapping[int, Stored], runs: Collection[int]) -> Stored:
