@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import Any
 
+from anyio import to_thread
 from fastapi import FastAPI
 
 from collector.api import catalog, description, errors, health, keys, projects, runs
@@ -26,6 +27,8 @@ from collector.ui import pages
 
 log = logging.getLogger("collector")
 
+PAGE_THREADS = 4
+"""For pages and the API: with more, receiving spans would wait longer for the interpreter."""
 GRPC_SECONDS = 1.0
 """For calls over gRPC that are not done when the collector ends."""
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -111,6 +114,7 @@ def _web(service: Service) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = PAGE_THREADS
         grpc_server = None
         if settings.grpc_port is not None:
             from collector.otlp import grpc_in  # a quarter of the start-up time, and not always wanted

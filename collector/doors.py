@@ -1,14 +1,17 @@
 """The HTTP connections of a collector: how many there may be, and which one goes for a new one.
 
 Files are few (often 1,024 for a process): without a bound, connections that say nothing would use them up,
-and nobody else could connect, nor the store open its file.
+and nobody else could connect, nor the store open its file. One address cannot take them all. A front may, if
+it is known as one; an unknown one that has its share gives up silent connections before new ones are refused.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import logging
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 try:
@@ -34,78 +37,142 @@ class Connection(Protocol):
         """Close it, whatever it is waiting for."""
 
 
+class _Address:
+    """The connections of one address."""
+
+    __slots__ = ("all", "is_front", "reading", "silent")
+
+    def __init__(self, is_front: bool) -> None:
+        self.is_front = is_front
+        self.all: set[Connection] = set()
+        self.silent: dict[Connection, float] = {}
+        """Between two requests, or before the first: the longest silent first, and since when (monotonic)."""
+        self.reading: dict[Connection, float] = {}
+        """In the middle of a body, and since when."""
+
+    def waiting(self) -> tuple[float, Connection] | None:
+        """The connection that may be closed for another, and since when it is waited for."""
+        for connection, since in self.silent.items():
+            return since, connection
+        for connection, since in self.reading.items():
+            return (since, connection) if time.monotonic() - since > YOUNG_SECONDS else None
+        return None
+
+
 class Doors:
     """Used from the event loop only."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(
+        self, most: int, most_of_one: int = 0, is_front: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        """`most_of_one`: of one address that is no front; 0 = all."""
         self.most = min(most, most_files() - SPARE_FILES)
+        self.most_of_one = min(most_of_one or self.most, self.most)
+        self._is_front = is_front
         self.refused = 0
         """New connections that were closed at once."""
         self.dropped = 0
         """Waiting ones that were closed because of a new one."""
-        self._all: set[Connection] = set()
-        self._silent: dict[Connection, None] = {}
-        """Between two requests, or before the first: the longest silent first."""
-        self._reading: dict[Connection, float] = {}
-        """In the middle of a body, and since when (monotonic seconds)."""
+        self._at: dict[Connection, str] = {}
+        """The address of each."""
+        self._addresses: dict[str, _Address] = {}
         self._told = 0.0
 
     @property
     def open(self) -> int:
-        return len(self._all)
+        return len(self._at)
 
-    def enter(self, connection: Connection) -> bool:
-        """Whether there is room for a new connection; makes some where that is possible."""
-        if len(self._all) >= self.most:
-            victim = self._waiting()
-            self._tell()
-            if victim is None:
-                self.refused += 1
-                return False
-            self.dropped += 1
-            self.gone(victim)
-            victim.leave()
-        self._all.add(connection)
+    def enter(self, connection: Connection, address: str) -> bool:
+        """Whether there is room for a new connection; makes some where that is possible.
+
+        An address that has as many as one may have gives one of its own, else the one with the most does.
+        """
+        address = network_of(address)
+        own = self._addresses.get(address)
+        if own is not None and not own.is_front and len(own.all) >= self.most_of_one:
+            found = own.waiting()
+        elif len(self._at) >= self.most:
+            found = self._of_the_greediest()
+        else:
+            return self._let_in(connection, address)
+        self._tell()
+        if found is None:
+            self.refused += 1
+            return False
+        victim = found[1]
+        self.dropped += 1
+        self.gone(victim)
+        victim.leave()
+        return self._let_in(connection, address)
+
+    def _let_in(self, connection: Connection, address: str) -> bool:
+        self._at[connection] = address
+        if address not in self._addresses:
+            self._addresses[address] = _Address(self._is_front(address))
+        self._addresses[address].all.add(connection)
         self.silent(connection)
         return True
 
-    def _waiting(self) -> Connection | None:
-        for connection in self._silent:
-            return connection
-        for connection, since in self._reading.items():
-            return connection if time.monotonic() - since > YOUNG_SECONDS else None
-        return None
+    def _of_the_greediest(self) -> tuple[float, Connection] | None:
+        """As `waiting`, of the address with the most connections that has such a one; of fronts last."""
+        waiting = [(one.is_front, -len(one.all), one.waiting()) for one in self._addresses.values()]
+        found = [(is_front, less, *which) for is_front, less, which in waiting if which is not None]
+        return min(found, key=lambda one: one[:3])[2:] if found else None
+
+    def _of(self, connection: Connection) -> _Address | None:
+        address = self._at.get(connection)
+        return None if address is None else self._addresses[address]
 
     def silent(self, connection: Connection) -> None:
         """It is waited for a request."""
-        if connection in self._all:
-            self._silent[connection] = None
+        if (own := self._of(connection)) is not None:
+            own.silent[connection] = time.monotonic()
 
     def reading(self, connection: Connection) -> None:
         """The head of a request is complete."""
-        self._silent.pop(connection, None)
-        self._reading[connection] = time.monotonic()
+        if (own := self._of(connection)) is not None:
+            own.silent.pop(connection, None)
+            own.reading[connection] = time.monotonic()
 
     def answering(self, connection: Connection) -> None:
         """The body, too."""
-        self._reading.pop(connection, None)
+        if (own := self._of(connection)) is not None:
+            own.reading.pop(connection, None)
 
     def is_reading(self, connection: Connection) -> bool:
-        return connection in self._reading
+        own = self._of(connection)
+        return own is not None and connection in own.reading
 
     def gone(self, connection: Connection) -> None:
-        self._all.discard(connection)
-        self._silent.pop(connection, None)
-        self._reading.pop(connection, None)
+        if (own := self._of(connection)) is None:
+            return
+        own.all.discard(connection)
+        own.silent.pop(connection, None)
+        own.reading.pop(connection, None)
+        address = self._at.pop(connection)
+        if not own.all:
+            del self._addresses[address]
 
     def _tell(self) -> None:
         now = time.monotonic()
         if now - self._told > TELL_SECONDS or not self._told:
             self._told = now
             log.warning(
-                "all %d connections are in use: silent ones are closed, others refused", self.most,
+                "too many connections (%d, %d from one address): silent ones are closed, others refused",
+                len(self._at), max(len(one.all) for one in self._addresses.values()),
                 extra={"closed": self.dropped + 1, "refused": self.refused},
             )  # fmt: skip
+
+
+def network_of(address: str) -> str:
+    """What counts as one address: whoever has one of IPv6 has the others of its /64."""
+    if ":" not in address:
+        return address
+    try:
+        found = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(found.ipv4_mapped or ipaddress.IPv6Network((found, 64), strict=False))
 
 
 def most_files() -> int:

@@ -42,7 +42,7 @@ class Fronts:
 
     def sender(self, seen: Sender, headers: Iterable[tuple[bytes, bytes]]) -> Sender:
         """Who sent a request that came from `seen`; header names are in small letters."""
-        if not self._trusted or not self._trusts(seen.address):
+        if not self._trusted or not self.trusts(seen.address):
             return seen
         passed, scheme = [seen.address], seen.scheme
         for name, value in headers:
@@ -50,10 +50,11 @@ class Fronts:
                 passed += [one.strip() for one in value.decode("latin-1").split(",")]
             elif name == b"x-forwarded-proto":
                 scheme = "https" if value.strip().lower() == b"https" else "http"
-        strangers = [one for one in passed if not self._trusts(one)]
+        strangers = [one for one in passed if not self.trusts(one)]
         return Sender((strangers or passed[:2])[-1][:LONGEST_ADDRESS], scheme)
 
-    def _trusts(self, address: str) -> bool:
+    def trusts(self, address: str) -> bool:
+        """Whether it is one of these."""
         found = as_address(address)
         return found is not None and any(found in one for one in self._trusted)
 

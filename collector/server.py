@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -42,6 +43,7 @@ def serve(settings: Settings) -> None:
     with listening(settings) as sock:
         server = Server(settings, sock)
         calm_garbage_collection()
+        sys.setswitchinterval(SWITCH_SECONDS)
         server.run_here(lambda url: print(f"{READY}{url}", flush=True))  # noqa: T201
 
 
@@ -66,6 +68,8 @@ def listening(settings: Settings) -> Iterator[socket.socket]:
         yield sock
 
 
+SWITCH_SECONDS = 0.001
+"""For which a thread may have the interpreter while the event loop waits for it."""
 BACKLOG = 256
 """Connections that are accepted in one go."""
 LAST_SECONDS = 0.3
@@ -191,7 +195,7 @@ class BoundedHeads(HttpToolsProtocol):
         super().connection_made(transport)
         if self.greeting is not None:
             self.doors.gone(self.greeting)
-        if self.doors.enter(self):
+        if self.doors.enter(self, self.client[0] if self.client else ""):
             self._start_timer()
         else:
             self._refuse(b"503 Service Unavailable", b"\r\nretry-after: 1")

@@ -50,6 +50,8 @@ LONGEST_WAIT = 60
 TOLD_LAG = 30.0
 """Seconds that runs wait for their verdicts until the pages say so."""
 FREE_BYTES = 16 * MIB
+HEAVY_LINE = 2
+"""Answers about big runs that are worked at or waited for: each has a thread of those for pages."""
 FAILED_SECONDS = 10.0
 """So long after spans could not be stored this collector says so, unless others were stored since."""
 
@@ -62,13 +64,15 @@ class Service:
         self.certificate = certificate_of(settings)
         """None = plain HTTP and gRPC."""
         self.fronts, self.in_clear = Fronts(settings.trusted_proxies), InClear()
+        self.doors = Doors(settings.max_connections, settings.max_connections_per_address, self.fronts.trusts)
         self.redactor = read_redaction(settings.redact) if settings.redact else None
         self.grpc_port: int | None = None
         """Where the gRPC receiver listens, once it does."""
         self._projects: dict[str, int] = {}
         self.heavy = threading.BoundedSemaphore(1)
         """Held while a big run is read for an answer."""
-        self.doors = Doors(settings.max_connections)
+        self.heavy_line = threading.BoundedSemaphore(HEAVY_LINE)
+        """Held while that is waited for, and done."""
         self.budget = Budget(settings.in_flight_mib * MIB)
         self.intake = Intake(self.put_spans, self.authorize, settings.limits, self.budget)
         self.telemetry = Telemetry()
@@ -126,14 +130,14 @@ class Service:
             self._projects[name] = project_id(self.store, name)
         return self._projects[name]
 
-    async def put_spans(self, project: str, batch: Batch) -> None:
-        """Returns once the spans are durable and visible; raises Overloaded."""
+    async def put_spans(self, project: str, batch: Batch, who: str) -> None:
+        """Returns once the spans are durable and visible; raises Overloaded. Senders (`who`) take turns."""
         if self.redactor is not None:
             batch = await asyncio.to_thread(redacted, batch, self.redactor)
         known = self._projects.get(project)
         row = await asyncio.to_thread(self.project, project) if known is None else known
         try:
-            await self.writer.store(row, batch)
+            await self.writer.store(row, batch, who)
         except Overloaded:
             self.telemetry.refused[project] += 1
             raise

@@ -159,6 +159,13 @@ class Settings:
         1000, "HTTP connections at once.", option="--max-connections", within=(10, None)
     )
     """For one more, the longest silent is closed; fewer where the process may not open so many files."""
+    max_connections_per_address: int = setting(
+        500,
+        "Of one address but a trusted proxy's; 0 = all.",
+        option="--max-connections-per-address",
+        within=(0, None),
+    )
+    """For one more, its own longest silent is closed; where that has none, the new one is refused."""
     in_flight_mib: int = setting(
         64, "Of bodies being read, decoded or queued.", option="--in-flight", within=(8, None), metavar="MIB"
     )

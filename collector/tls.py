@@ -219,19 +219,23 @@ async def accept(
     async with asyncio.TaskGroup() as greetings:
         while True:
             try:
-                connection, _ = await loop.sock_accept(listening)
+                connection, address = await loop.sock_accept(listening)
             except OSError:  # no file is left for one more
                 await asyncio.sleep(OUT_OF_FILES_SECONDS)
                 continue
-            greetings.create_task(greet(connection, certificate, doors, make))
+            greetings.create_task(greet(connection, address[0], certificate, doors, make))
 
 
 async def greet(
-    connection: socket.socket, certificate: Certificate, doors: Doors, make: Callable[[], Any]
+    connection: socket.socket,
+    address: str,
+    certificate: Certificate,
+    doors: Doors,
+    make: Callable[[], Any],
 ) -> None:
     """Shake hands within `HANDSHAKE_SECONDS`; a connection that cannot is closed."""
     greeting = Greeting(asyncio.current_task())
-    if not doors.enter(greeting):
+    if not doors.enter(greeting, address):
         connection.close()
         return
 

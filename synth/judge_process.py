@@ -52,6 +52,8 @@ class JudgeFailed(SynthError):
 
     at: str | None = None
     """The policy at which it was."""
+    overran = False
+    """It was stopped for taking too long; else it died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +72,14 @@ class SolverProcess:
         limit_seconds: float = LIMIT_SECONDS,
         jobs_per_process: int = JOBS_PER_PROCESS,
         first: Callable[[], None] | None = None,
+        what: str = "judging",
     ) -> None:
-        """`first` is asked of each new child, and may take the time that loading what it needs takes."""
+        """`first` is asked of each new child, and may take the time that loading what it needs takes.
+
+        `what` it does, for messages.
+        """
         self.limit_seconds, self.jobs_per_process = limit_seconds, jobs_per_process
-        self._first = first
+        self._first, self._what = first, what
         self.kills = 0
         """Children that overran or died so far."""
         self._lock = threading.Lock()
@@ -157,7 +163,7 @@ class SolverProcess:
                 self._drop()
             try:
                 if self._child is None:
-                    self._child = _Child()
+                    self._child = _Child(self._what)
                     if self._first is not None:
                         self._child.ask((self._first, ()), START_SECONDS)
                 answer = self._child.ask((work, arguments), self.limit_seconds)
@@ -166,7 +172,7 @@ class SolverProcess:
                 failed = (
                     problem
                     if isinstance(problem, JudgeFailed)
-                    else JudgeFailed(f"the judging process died ({type(problem).__name__})")
+                    else JudgeFailed(f"the {self._what} process died ({type(problem).__name__})")
                 )
                 failed.at = self._child.at if self._child is not None else None
                 self._drop()
@@ -186,7 +192,8 @@ class SolverProcess:
 class _Child:
     """One child process and its two pipes."""
 
-    def __init__(self) -> None:
+    def __init__(self, what: str) -> None:
+        self._what = what
         # -P: a module of the user's folder must not stand in for ours.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _CHILD],
@@ -208,13 +215,32 @@ class _Child:
         _send(sender, question)
         while True:
             deadline = time.monotonic() + limit
-            (length,) = _LENGTH.unpack(_read_by(receiver, _LENGTH.size, deadline, limit))
-            answer = pickle.loads(_read_by(receiver, length, deadline, limit))
+            (length,) = _LENGTH.unpack(self._read_by(receiver, _LENGTH.size, deadline, limit))
+            answer = pickle.loads(self._read_by(receiver, length, deadline, limit))
             if isinstance(answer, _Answer):
                 return answer
             if not isinstance(answer, str):
                 raise EOFError
             self.at = answer
+
+    def _read_by(self, stream: IO[bytes], size: int, deadline: float, limit: float) -> bytearray:
+        """`size` bytes of a pipe before the deadline."""
+        if size > MAX_FRAME:
+            raise EOFError
+        parts = bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(stream, selectors.EVENT_READ)
+            while len(parts) < size:
+                left = deadline - time.monotonic()
+                if left <= 0 or not selector.select(left):
+                    failed = JudgeFailed(f"{self._what} took longer than {limit:g} s and was stopped")
+                    failed.overran = True
+                    raise failed
+                part = os.read(stream.fileno(), min(size - len(parts), 1 << 20))
+                if not part:
+                    raise EOFError
+                parts += part
+        return parts
 
     def stop(self) -> None:
         self._process.kill()
@@ -232,26 +258,9 @@ class _Child:
 
 def _send(stream: IO[bytes], message: Any) -> None:
     data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    stream.write(_LENGTH.pack(len(data)) + data)
+    stream.write(_LENGTH.pack(len(data)))
+    stream.write(data)
     stream.flush()
-
-
-def _read_by(stream: IO[bytes], size: int, deadline: float, limit: float) -> bytes:
-    """`size` bytes of a pipe before the deadline."""
-    if size > MAX_FRAME:
-        raise EOFError
-    parts = bytearray()
-    with selectors.DefaultSelector() as selector:
-        selector.register(stream, selectors.EVENT_READ)
-        while len(parts) < size:
-            left = deadline - time.monotonic()
-            if left <= 0 or not selector.select(left):
-                raise JudgeFailed(f"judging took longer than {limit:g} s and was stopped")
-            part = os.read(stream.fileno(), min(size - len(parts), 1 << 20))
-            if not part:
-                raise EOFError
-            parts += part
-    return bytes(parts)
 
 
 # ---------------------------------------------------------------- inside the child

@@ -195,7 +195,7 @@ async def check(access: Reader, request: Request) -> Response:
 
 @contextmanager
 def alone(access: Access, run_id: str) -> Iterator[None]:
-    """Heavy runs one at a time; raises Overloaded where it takes too long until it is this one's turn."""
+    """Heavy runs one at a time; raises Overloaded where too many wait, or it would take too long."""
     with access.service.store.read() as connection:
         row = find_run(connection, access, run_id)
         own = reads.own_runs(connection, row["id"])
@@ -203,13 +203,19 @@ def alone(access: Access, run_id: str) -> Iterator[None]:
     if size <= HEAVY_BYTES:
         yield
         return
-    if not access.service.heavy.acquire(timeout=PATIENCE):
-        raise Overloaded("other big runs are being read", "ask again in a moment", retry_after=5)
+    others = Overloaded("other big runs are being read", "ask again in a moment", retry_after=5)
+    if not access.service.heavy_line.acquire(blocking=False):
+        raise others
     try:
-        yield
+        if not access.service.heavy.acquire(timeout=PATIENCE):
+            raise others
+        try:
+            yield
+        finally:
+            give_back()
+            access.service.heavy.release()
     finally:
-        give_back()
-        access.service.heavy.release()
+        access.service.heavy_line.release()
 
 
 def load_run(access: Access, run_id: str) -> tuple[Any, Rebuilt, list[views.Entry]]:

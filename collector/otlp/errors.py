@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import orjson
 from google.rpc.status_pb2 import Status
@@ -23,6 +24,10 @@ class ExportError(Exception):
     def __init__(self, http: int, grpc: int, message: str, *, retry_after: int | None = None) -> None:
         super().__init__(message)
         self.http, self.grpc, self.message, self.retry_after = http, grpc, message, retry_after
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Failures pass between processes."""
+        return partial(ExportError, retry_after=self.retry_after), (self.http, self.grpc, self.message)
 
     def body(self, encoding: Encoding) -> bytes:
         """`google.rpc.Status` in the encoding of the request."""
@@ -52,6 +57,11 @@ def refused(failure: CollectorError) -> ExportError:
 
 def malformed(message: str) -> ExportError:
     return ExportError(400, INVALID_ARGUMENT, message)
+
+
+def for_want_of_memory(flaw: Exception) -> bool:
+    """Whether a library calls a body broken because there was no memory to read it."""
+    return "alloc" in str(flaw)
 
 
 def too_large(what: str, limit: int, hint: str) -> ExportError:

@@ -16,7 +16,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as SpanMessage
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
 from collector.model import Batch, Rejection
-from collector.otlp.errors import malformed, too_large
+from collector.otlp.errors import for_want_of_memory, malformed, too_large
 from collector.otlp.raw import Traces
 from collector.otlp.segments import batch_of, bounded
 from collector.settings import Limits
@@ -33,6 +33,8 @@ def from_json(body: bytes, limits: Limits) -> Batch:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as flaw:
+        if for_want_of_memory(flaw):
+            raise MemoryError from None
         raise malformed(f"the body is not JSON: {flaw}") from None
     request = ExportTraceServiceRequest()
     rejections: list[Rejection] = []

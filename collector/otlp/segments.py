@@ -22,7 +22,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from collector.dialects.names import RUN_CALLS, RUN_ID
 from collector.model import Batch, Rejection, Segment
 from collector.otlp.counting import count_parts
-from collector.otlp.errors import ExportError, malformed, too_large
+from collector.otlp.errors import ExportError, for_want_of_memory, malformed, too_large
 from collector.otlp.raw import Head, Ids, Traces
 from collector.settings import Limits
 
@@ -45,7 +45,9 @@ def from_protobuf(body: bytes, limits: Limits) -> Batch:
         count_parts(body, limits)
     try:
         raw = Traces.FromString(body)
-    except DecodeError:
+    except DecodeError as flaw:
+        if for_want_of_memory(flaw):
+            raise MemoryError from None
         raise not_readable() from None
     return batch_of(raw, limits)
 
@@ -154,13 +156,24 @@ def _too_long(what: str, part: Any, limits: Limits) -> str | None:
     )
 
 
-def spans_in(body: bytes) -> int:
-    """How many spans a request has, whatever they are; 0 where it cannot be read."""
+def has_few_spans(body: bytes, most: int) -> bool:
+    """Whether a request has at most so many resources, scopes and spans each; also where it is none.
+
+    No more of them than that are looked at: each is an object once it is.
+    """
     try:
         raw = Traces.FromString(body)
     except DecodeError:
-        return 0
-    return sum(len(scope.parts) for resource in raw.parts for scope in resource.parts)
+        return True
+    scopes = spans = 0
+    if len(raw.parts) > most:
+        return False
+    for resource in raw.parts:
+        scopes += len(resource.parts)
+        if scopes > most:
+            return False
+        spans += sum(len(scope.parts) for scope in resource.parts)
+    return spans <= most
 
 
 def _check_counts(raw: Any, limits: Limits) -> None:

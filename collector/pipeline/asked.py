@@ -24,6 +24,7 @@ from collector.judging.policies import PolicyFile, load_all, stored_files
 from collector.metrics import Observed, measured
 from collector.model import Assessment
 from collector.pipeline.checker import KILL_AFTER
+from collector.priority import give_way
 from collector.settings import MIB, Settings
 from collector.store import QUICK, Store, catalog, open_store, projects, seen
 from synth.cases import Case, case_from_json
@@ -194,6 +195,7 @@ def without(question: Question, failed: JudgeFailed) -> Question:
 
 def ready(memory: int) -> None:
     """Everything is loaded once this can be called; from then on the process takes no more than this."""
+    give_way()
     if resource is not None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 

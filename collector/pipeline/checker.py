@@ -31,6 +31,7 @@ from collector.pipeline.conversations import Conversations
 from collector.pipeline.garbage import calm_garbage_collection
 from collector.pipeline.protocol import Stopped, from_json
 from collector.pipeline.reading import ActivePolicies, Reading, known, parts_of
+from collector.priority import give_way
 from collector.rebuild import rebuild
 from collector.settings import MIB, Settings
 from collector.store import Store, open_store, seen, work
@@ -284,6 +285,7 @@ def main() -> None:
     settings = order.settings
     logs.configure(settings.log_format, settings.log_level)
     memory.limit(settings.checker_mib)
+    give_way()
     board = Board(order.board)
     store = open_store(settings.store_url, durable=False)
     store.watched.told = board.away

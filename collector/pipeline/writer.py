@@ -1,6 +1,7 @@
 """One thread that writes spans: requests that wait together are committed together.
 
-A request is answered only after its commit; what cannot be queued is refused, never dropped.
+A request is answered only after its commit; what cannot be queued is refused, never dropped. Senders are
+written in turn, and one request with very many runs in several transactions: the others wait for one.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ import asyncio
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from collector.errors import CollectorError, Overloaded, Unstorable
-from collector.model import Batch
+from collector.fair import Turns
+from collector.model import Batch, Segment
 from collector.otlp.segments import without
 from collector.store import Store
 from collector.store.ingest import KnownKeys, put
@@ -25,9 +26,13 @@ ANSWER_SECONDS = 4.5
 """A sender waits so long for the store; by then it is told to come back."""
 GROUP_BYTES = 8 * 1024 * 1024
 """At most so much in one transaction, so that a commit stays short."""
+GROUP_SEGMENTS = 2_000
+"""The same of runs that it touches."""
+TURN_SEGMENTS = 500
+"""Of one request, until it is another sender's turn."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Waiting:
     project: int
     batch: Batch
@@ -35,6 +40,35 @@ class Waiting:
     """Called from the writer's thread, with None once the batch is durable."""
     left: bool = False
     """Nobody waits any more: it need not be stored."""
+    is_over: bool = False
+    """Who waits has been told."""
+    _taken: int = 0
+
+    @property
+    def is_taken(self) -> bool:
+        """Nothing of it is left to be stored."""
+        return self.left or self.is_over or self._taken == len(self.batch.segments)
+
+    def next(self, segments: int, size: int) -> Part:
+        """What is to be stored next: so many segments, and bytes, but one segment at least."""
+        found: list[Segment] = []
+        while not self.is_taken and len(found) < segments and size > 0:
+            found.append(self.batch.segments[self._taken])
+            self._taken += 1
+            size -= len(found[-1].payload)
+        return Part(self, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some segments of a batch, which one transaction stores."""
+
+    of: Waiting
+    segments: Sequence[Segment]
+
+    @property
+    def size(self) -> int:
+        return sum(len(segment.payload) for segment in self.segments)
 
 
 @dataclass(slots=True)
@@ -64,7 +98,7 @@ class Writer:
         """`took` is told the seconds of each transaction."""
         self._store, self._limit, self._open_check = store, queue_bytes, open_check
         self._after_commit, self._clock, self._took = after_commit, clock, took
-        self._queue: deque[Waiting] = deque()
+        self._queue: Turns[Waiting] = Turns()
         self._bytes = 0
         self._wake = threading.Condition()
         self._closing = False
@@ -73,8 +107,10 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="pdoctor-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, project: int, batch: Batch, done: Callable[[BaseException | None], object]) -> Waiting:
-        """Queue a batch; raises Overloaded at once where too much waits already."""
+    def submit(
+        self, project: int, batch: Batch, done: Callable[[BaseException | None], object], *, who: str = ""
+    ) -> Waiting:
+        """Queue a batch of a sender; raises Overloaded at once where too much waits already."""
         with self._wake:
             if self._closing:
                 raise Overloaded("the collector is shutting down", "send again in a moment", retry_after=2)
@@ -82,12 +118,12 @@ class Writer:
                 self.counters.refused += 1
                 raise Overloaded("too many spans are waiting to be stored", "send again in a moment")
             waiting = Waiting(project, batch, done)
-            self._queue.append(waiting)
+            self._queue.put(who, waiting)
             self._bytes += batch.size
             self._wake.notify()
             return waiting
 
-    async def store(self, project: int, batch: Batch) -> None:
+    async def store(self, project: int, batch: Batch, who: str = "") -> None:
         """Like `submit`, awaited: returns after the commit.
 
         Raises Overloaded where the store hangs; what is sent again then is stored once all the same.
@@ -103,7 +139,9 @@ class Writer:
             else:
                 future.set_exception(failure)
 
-        waiting = self.submit(project, batch, lambda failure: loop.call_soon_threadsafe(settle, failure))
+        waiting = self.submit(
+            project, batch, lambda failure: loop.call_soon_threadsafe(settle, failure), who=who
+        )
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 await future
@@ -129,40 +167,54 @@ class Writer:
 
     def _run(self) -> None:
         while group := self._take():
-            ends = self._ends(group)
+            failures = self._failures(group)
+            ended = [one for one in _batches(group) if not one.is_over and (one.is_taken or one in failures)]
             with self._wake:
-                self._bytes -= sum(waiting.batch.size for waiting in group)
-            if any(failure is None for _, failure in ends):
+                for one in ended:
+                    one.is_over = True
+                    self._bytes -= one.batch.size
+            self.counters.batches += sum(one not in failures for one in ended)
+            if len(failures) < len(_batches(group)):
                 self._after_commit()  # first: the checker can begin while the senders are answered
-            for waiting, failure in ends:
+            for one in ended:
                 try:
-                    waiting.done(failure)
+                    one.done(failures.get(one))
                 except RuntimeError:  # the event loop that waited is gone
                     log.debug("nobody waits for a batch any more")
 
-    def _ends(self, group: list[Waiting]) -> list[tuple[Waiting, BaseException | None]]:
-        """How each batch of a group ended; one that cannot be stored must not stop those beside it."""
+    def _failures(self, group: Sequence[Part]) -> dict[Waiting, BaseException]:
+        """Why batches could not be stored; one that cannot must not stop those beside it."""
         failure = self._commit(group)
-        if isinstance(failure, Unstorable) and len(group) > 1:
-            return [(waiting, self._commit([waiting])) for waiting in group]
-        return [(waiting, failure) for waiting in group]
+        if isinstance(failure, Unstorable) and len(_batches(group)) > 1:
+            alone = {one: [part for part in group if part.of is one] for one in _batches(group)}
+            ends = {one: self._commit(parts) for one, parts in alone.items()}
+            return {one: failure for one, failure in ends.items() if failure is not None}
+        return {} if failure is None else dict.fromkeys(_batches(group), failure)
 
-    def _take(self) -> list[Waiting]:
+    def _take(self) -> list[Part]:
+        """What the next transaction stores, of all senders in turn; empty at the end."""
         with self._wake:
             while not self._queue and not self._closing:
                 self._wake.wait()
-            group: list[Waiting] = []
-            size = 0
-            while self._queue and (not group or size + self._queue[0].batch.size <= GROUP_BYTES):
-                group.append(self._queue.popleft())
-                size += group[-1].batch.size
+            group: list[Part] = []
+            segments, size = GROUP_SEGMENTS, GROUP_BYTES
+            while self._queue and segments > 0 and size > 0:
+                waiting = self._queue.first()[1]
+                group.append(waiting.next(min(segments, TURN_SEGMENTS), size))
+                segments -= len(group[-1].segments)
+                size -= group[-1].size
+                if waiting.is_taken:
+                    self._queue.take()
+                else:
+                    self._queue.pass_on()
             return group
 
-    def _commit(self, group: list[Waiting]) -> BaseException | None:
+    def _commit(self, group: Sequence[Part]) -> BaseException | None:
         began = time.monotonic()
-        kept = [waiting for waiting in group if not waiting.left]
-        arrivals = [(waiting.project, segment) for waiting in kept for segment in waiting.batch.segments]
-        bodies = {digest: body for waiting in kept for digest, body in waiting.batch.shared.items()}
+        arrivals = [(part.of.project, segment) for part in group for segment in part.segments]
+        if not arrivals:
+            return None
+        bodies = {digest: body for one in _batches(group) for digest, body in one.batch.shared.items()}
         try:
             with self._store.write() as connection:
                 spans = put(
@@ -184,7 +236,6 @@ class Writer:
             )
         self._took(time.monotonic() - began)
         self.counters.spans += spans
-        self.counters.batches += len(group)
         self.counters.commits += 1
         self.counters.failed_at = None
         return None
@@ -194,3 +245,8 @@ class Writer:
         self._known = KnownKeys()
         self.counters.failures += 1
         self.counters.failed_at = time.monotonic()
+
+
+def _batches(group: Sequence[Part]) -> list[Waiting]:
+    """Those that a group has parts of."""
+    return list(dict.fromkeys(part.of for part in group))

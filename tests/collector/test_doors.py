@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from collector import doors as doors_
-from collector.doors import Doors
+from collector.doors import Doors, network_of
 from collector.server import running
 from tests.support.traces import Client, agent_request, eventually, metrics_of, new_id, settings
 
@@ -32,46 +32,126 @@ def doors() -> Doors:
 
 def test_the_longest_silent_goes_for_a_new_one(doors: Doors) -> None:
     first, second, third, fourth, fifth = (Visitor() for _ in range(5))
-    assert all(doors.enter(one) for one in (first, second, third))
+    assert all(doors.enter(one, "a") for one in (first, second, third))
     doors.reading(first)
     doors.answering(first)
     doors.silent(first)  # it had an answer: the others have been silent for longer
-    assert doors.enter(fourth)
-    assert doors.enter(fifth)
+    assert doors.enter(fourth, "a")
+    assert doors.enter(fifth, "a")
     assert [one.left for one in (first, second, third, fourth)] == [False, True, True, False]
     assert (doors.open, doors.dropped, doors.refused) == (3, 2, 0)
     doors.silent(second)  # it has gone
-    assert doors.enter(Visitor())
+    assert doors.enter(Visitor(), "a")
     assert first.left
 
 
 def test_who_is_being_answered_stays_and_the_new_one_is_refused(doors: Doors) -> None:
     for one in (visitors := [Visitor() for _ in range(3)]):
-        doors.enter(one)
+        doors.enter(one, "a")
         doors.reading(one)
     doors.answering(visitors[0])
-    assert not doors.enter(Visitor())
+    assert not doors.enter(Visitor(), "a")
     doors.gone(visitors[1])
-    assert doors.enter(Visitor())
+    assert doors.enter(Visitor(), "a")
     assert (doors.open, doors.dropped, doors.refused) == (3, 0, 1)
 
 
 def test_a_body_that_takes_long_goes_for_a_new_one(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Visitor()
     for one in (slow, Visitor(), Visitor()):
-        doors.enter(one)
+        doors.enter(one, "a")
         doors.reading(one)
     monkeypatch.setattr(doors_, "YOUNG_SECONDS", -1.0)
-    assert doors.enter(Visitor())
+    assert doors.enter(Visitor(), "a")
     assert slow.left
 
 
 def test_full_doors_are_told_now_and_then(doors: Doors, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(9):
-        doors.enter(Visitor())
+        doors.enter(Visitor(), "a")
     assert [record.getMessage() for record in caplog.records] == [
-        "all 3 connections are in use: silent ones are closed, others refused"
+        "too many connections (3, 3 from one address): silent ones are closed, others refused"
     ]
+
+
+def test_an_address_that_has_its_share_gives_up_one_of_its_own() -> None:
+    doors = Doors(9, 2)
+    first, second, third, other = (Visitor() for _ in range(4))
+    for one in (first, second):
+        assert doors.enter(one, "a")
+    assert doors.enter(other, "b")
+    assert doors.enter(third, "a")
+    assert [one.left for one in (first, second, third, other)] == [True, False, False, False]
+    for one in (second, third):
+        doors.reading(one)
+        doors.answering(one)
+    assert not doors.enter(Visitor(), "a")
+    assert doors.enter(Visitor(), "b")
+    assert (doors.open, doors.dropped, doors.refused) == (4, 1, 1)
+
+
+def test_a_share_of_nought_is_all() -> None:
+    doors = Doors(3, 0)
+    assert all(doors.enter(Visitor(), "a") for _ in range(3))
+    assert doors.dropped == 0
+
+
+def test_where_all_are_in_use_the_address_with_the_most_gives_way() -> None:
+    doors = Doors(4)
+    theirs, mine = Visitor(), [Visitor() for _ in range(3)]
+    assert doors.enter(theirs, "b")
+    for one in mine:
+        assert doors.enter(one, "a")
+    assert doors.enter(Visitor(), "c")
+    assert [one.left for one in (theirs, *mine)] == [False, True, False, False]
+
+
+def test_slow_bodies_of_many_connections_give_way_to_a_new_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    doors = Doors(3)
+    theirs, mine = Visitor(), [Visitor() for _ in range(2)]
+    assert doors.enter(theirs, "b")
+    for one in mine:
+        assert doors.enter(one, "a")
+        doors.reading(one)
+    monkeypatch.setattr(doors_, "YOUNG_SECONDS", -1.0)
+    assert doors.enter(Visitor(), "c")
+    assert [one.left for one in (theirs, *mine)] == [False, True, False]
+
+
+def test_a_front_may_have_all_and_gives_way_last() -> None:
+    doors = Doors(5, 2, lambda address: address == "10.0.0.7")
+    through, direct = [Visitor() for _ in range(3)], [Visitor() for _ in range(2)]
+    for one in through:
+        assert doors.enter(one, "::ffff:10.0.0.7")
+    for one in direct:
+        assert doors.enter(one, "a")
+    assert doors.enter(Visitor(), "b")
+    assert [one.left for one in (*through, *direct)] == [False, False, False, True, False]
+
+
+def test_an_address_that_has_left_is_forgotten() -> None:
+    doors = Doors(3, 1)
+    visitor = Visitor()
+    doors.enter(visitor, "a")
+    doors.gone(visitor)
+    doors.gone(visitor)
+    doors.silent(visitor)
+    assert (doors.open, doors._addresses) == (0, {})
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("10.0.0.7", "10.0.0.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:10.0.0.7", "10.0.0.7"),
+        ("no:address", "no:address"),
+        ("", ""),
+    ],
+)
+def test_who_has_one_address_of_a_network_has_the_others(address: str, network: str) -> None:
+    assert network_of(address) == network
 
 
 def test_there_are_fewer_where_the_process_may_not_open_so_many_files(
@@ -82,8 +162,9 @@ def test_there_are_fewer_where_the_process_may_not_open_so_many_files(
     assert Doors(100).most == 100
 
 
-def connect(url: str, said: bytes = b"") -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", urlsplit(url).port), timeout=60)
+def connect(url: str, said: bytes = b"", source: str = "127.0.0.1") -> socket.socket:
+    place = ("127.0.0.1", urlsplit(url).port)
+    connection = socket.create_connection(place, timeout=60, source_address=(source, 0))
     connection.sendall(said)
     return connection
 
@@ -102,6 +183,16 @@ def test_silent_connections_keep_nobody_out_and_are_counted(tmp_path: Path) -> N
         assert values["connections"] == 10
         assert values["connections_dropped_total"] >= 20
         assert silent[0].recv(10) == b""
+
+
+def test_one_address_leaves_room_for_others(tmp_path: Path) -> None:
+    known = settings(tmp_path, checkers=0, max_connections=10, max_connections_per_address=6)
+    with running(known) as url, ExitStack() as attack:
+        for _ in range(30):
+            attack.enter_context(connect(url, source="127.0.0.66"))
+        with Client(url) as client:
+            eventually(lambda: metrics_of(client)["connections_dropped_total"] == 24)
+            assert metrics_of(client)["connections"] == 7
 
 
 def test_a_connection_that_is_too_many_is_told_so(tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ VALUES: dict[str, tuple[str, Any]] = {
     "--webhook-host": ("hooks.example", ("hooks.example",)),
     "--events-endpoint": ("http://127.0.0.1:9", "http://127.0.0.1:9"),
     "--max-connections": ("10", 10),
+    "--max-connections-per-address": ("0", 0),
     "--checker-memory": ("300", 300),
     "--in-flight": ("8", 8),
     "--max-lag": ("60", 60.0),

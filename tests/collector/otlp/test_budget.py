@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import socket
 import threading
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import grpc
-import httpx
 import pytest
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
@@ -25,7 +23,6 @@ from collector.otlp import grpc_in, intake
 from collector.server import running
 from collector.settings import Limits
 from tests.support.traces import (
-    JSON,
     Client,
     agent_request,
     eventually,
@@ -108,7 +105,7 @@ def test_over_its_own_share_one_takes_from_itself_only() -> None:
 def test_a_request_holds_what_its_spans_take_until_they_are_stored() -> None:
     seen: list[tuple[int, int]] = []
 
-    async def store(_project: str, batch: Batch) -> None:
+    async def store(_project: str, batch: Batch, _who: str) -> None:
         seen.append((budget.used, batch.size))
 
     async def nobody(_headers: object) -> str:
@@ -187,47 +184,6 @@ def test_a_body_of_the_api_counts_too(tmp_path: Path) -> None:
     with running(settings(tmp_path, checkers=0, in_flight_mib=8)) as url, Client(url) as client:
         answer = client.http.put("/api/v1/policies/x", content=bytes(5 * MIB))
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-
-
-def test_what_a_body_unpacks_to_counts_before_it_is_decoded(tmp_path: Path) -> None:
-    body = gzip.compress(b'{"resourceSpans": []}' + b" " * 5 * MIB)
-    with running(settings(tmp_path, checkers=0, in_flight_mib=8)) as url, Client(url) as client:
-        assert client.send(body, {**JSON, "content-encoding": "gzip"}).status_code == 503
-
-
-def test_big_bodies_are_decoded_one_by_one_and_few_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at_once, most, go_on = [0], [0], threading.Event()
-    decode = intake.from_json
-
-    def watched(*given: Any) -> Any:
-        at_once[0] += 1
-        most[0] = max(most[0], at_once[0])
-        go_on.wait(20)
-        at_once[0] -= 1
-        return decode(*given)
-
-    monkeypatch.setattr(intake, "from_json", watched)
-    monkeypatch.setattr(intake, "WAITING", 3)
-    body = gzip.compress(b'{"resourceSpans": []}' + b" " * MIB)
-    codes: list[int] = []
-    with running(settings(tmp_path, checkers=0)) as url:
-
-        def send() -> None:
-            headers = {**JSON, "content-encoding": "gzip"}
-            codes.append(
-                httpx.post(f"{url}/v1/traces", content=body, headers=headers, timeout=30).status_code
-            )
-
-        threads = [threading.Thread(target=send) for _ in range(5)]
-        for thread in threads:
-            thread.start()
-        eventually(lambda: len(codes) == 2)
-        go_on.set()
-        for thread in threads:
-            thread.join()
-    assert (sorted(codes), most[0]) == ([200, 200, 200, 503, 503], 1)
 
 
 # ---------------------------------------------------------------- over gRPC

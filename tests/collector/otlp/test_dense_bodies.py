@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from collector import memory
 from collector.judging import bind
 from collector.memory import TooBig, bounded
-from collector.otlp import intake, segments
+from collector.otlp import segments
 from collector.otlp.errors import ExportError
 from collector.otlp.json_in import from_json
 from collector.otlp.segments import from_protobuf
@@ -70,27 +68,6 @@ def test_a_broken_span_is_tried_once_and_its_neighbours_not_again(monkeypatch: p
     message = request(*agent_spans("a" * 32, ["WORD"] * 500 + ["search"] * 500))
     batch = from_protobuf(message.SerializeToString().replace(b"WORD", b"\xff\xfe\xfd\xff"), LIMITS)
     assert (len(tried), len(batch.rejections)) == (1001, 500)
-
-
-def test_a_body_of_very_many_small_spans_is_decoded_off_the_event_loop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    where: list[str] = []
-
-    def watched(*given: Any) -> Any:
-        where.append(threading.current_thread().name)
-        return from_protobuf(*given)
-
-    monkeypatch.setattr(intake, "from_protobuf", watched)
-    message = ExportTraceServiceRequest()
-    spans = message.resource_spans.add().scope_spans.add().spans
-    for number in range(1, intake.INLINE_SPANS + 2):
-        spans.add(trace_id=b"t" * 16, span_id=number.to_bytes(8, "big"))
-    with running(settings(tmp_path, checkers=0)) as url, Client(url) as client:
-        assert client.send(message.SerializeToString()).status_code == 200
-        del spans[-1]
-        assert client.send(message.SerializeToString()).status_code == 200
-    assert [name.startswith("pdoctor-decoder") for name in where] == [True, False]
 
 
 def test_what_grows_too_much_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -250,6 +250,85 @@ def test_a_sender_does_not_wait_longer_than_said_and_what_it_gave_up_is_not_stor
     with store.read() as connection:
         assert list(connection.scalars(select(schema.runs.c.key))) == keys[:1]
     store.close()
+
+
+@pytest.fixture
+def held_writer(tmp_path: Path) -> Iterator[tuple[Writer, threading.Event, list[list[str]]]]:
+    """A writer that waits in the callback of a first batch; which runs each later transaction wrote."""
+    store, written = open_store(f"sqlite:///{tmp_path / 'store.db'}"), []
+    go_on, first = threading.Event(), threading.Event()
+    writer = Writer(store, queue_bytes=1_000_000, open_check=0)
+    writer.submit(1, batch(new_id()), lambda _: (first.set(), go_on.wait(30)))
+    assert first.wait(10)
+    commit = writer._commit
+    writer._commit = lambda group: (  # type: ignore[method-assign]
+        written.append([segment.run_id for part in group for segment in part.segments]),
+        commit(group),
+    )[1]
+    yield writer, go_on, written
+    go_on.set()
+    writer.close()
+    store.close()
+
+
+def of_runs(*keys: str) -> Batch:
+    return Batch(tuple(segment for key in keys for segment in batch(key).segments))
+
+
+def test_senders_are_written_in_turn_and_big_requests_in_parts(
+    held_writer: tuple[Writer, threading.Event, list[list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "GROUP_SEGMENTS", 4)
+    monkeypatch.setattr(writer_module, "TURN_SEGMENTS", 2)
+    writer, go_on, written = held_writer
+    ends: list[str] = []
+    keys = {name: new_id() for name in ("a1", "a2", "a3", "a4", "a5", "b1", "c1", "c2")}
+    for who, names in (("a", "a1 a2 a3 a4 a5"), ("b", "b1"), ("c", "c1"), ("c", "c2")):
+        sent = of_runs(*(keys[name] for name in names.split()))
+        writer.submit(1, sent, lambda failure, names=names: ends.append(f"{names}: {failure}"), who=who)
+    go_on.set()
+    writer.close()
+    names = {key: name for name, key in keys.items()}
+    assert [[names[key] for key in group] for group in written] == [
+        ["a1", "a2", "b1", "c1"],
+        ["a3", "a4", "c2", "a5"],
+    ]
+    assert ends == ["b1: None", "c1: None", "a1 a2 a3 a4 a5: None", "c2: None"]
+    assert (writer.queued_bytes, writer.counters.batches) == (0, 5)
+
+
+def test_a_request_is_answered_once_where_a_part_of_it_cannot_be_stored(
+    held_writer: tuple[Writer, threading.Event, list[list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "GROUP_SEGMENTS", 2)
+    monkeypatch.setattr(writer_module, "TURN_SEGMENTS", 1)
+    writer, go_on, written = held_writer
+    good, bad, *rest = (new_id() for _ in range(5))
+    with writer._store.write() as connection:
+        connection.exec_driver_sql(
+            f"CREATE TRIGGER fault BEFORE INSERT ON runs WHEN NEW.key = '{bad}' "
+            "BEGIN SELECT RAISE(ABORT, 'planted'); END"
+        )
+    ends: list[tuple[str, BaseException | None]] = []
+    writer.submit(1, of_runs(rest[0], bad, *rest[1:]), lambda failure: ends.append(("a", failure)), who="a")
+    writer.submit(1, of_runs(good, new_id()), lambda failure: ends.append(("b", failure)), who="b")
+    go_on.set()
+    writer.close()
+    assert sorted((who, type(failure)) for who, failure in ends) == [("a", Unstorable), ("b", type(None))]
+    assert writer.queued_bytes == 0
+    assert not {*rest[1:]} & {key for group in written for key in group}, "it goes on with what has failed"
+
+
+def test_a_part_has_so_many_bytes(
+    held_writer: tuple[Writer, threading.Event, list[list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "GROUP_BYTES", 1)
+    writer, go_on, written = held_writer
+    keys = [new_id() for _ in range(3)]
+    writer.submit(1, of_runs(*keys), lambda _: None)
+    go_on.set()
+    writer.close()
+    assert written == [[key] for key in keys]
 
 
 def batch(key: str) -> Batch:

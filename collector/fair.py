@@ -1,0 +1,97 @@
+"""Lines of several senders, served in turn: one with many requests does not keep out the others."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+SLICE_SECONDS = 0.01
+"""Of work in one go of the event loop; what is ready beside it waits no longer than that and one more."""
+
+
+class Turns(Generic[Item]):
+    """A line for each sender; whose turn it was stands behind all others. Not safe between threads."""
+
+    def __init__(self) -> None:
+        self._lines: OrderedDict[str, deque[Item]] = OrderedDict()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def of(self, who: str) -> int:
+        """How much of one sender waits."""
+        return len(self._lines.get(who, ()))
+
+    def put(self, who: str, item: Item) -> None:
+        self._lines.setdefault(who, deque()).append(item)
+        self._size += 1
+
+    def first(self) -> tuple[str, Item]:
+        """What is next, and whose it is; raises IndexError where nothing waits."""
+        for who, line in self._lines.items():
+            return who, line[0]
+        raise IndexError
+
+    def pass_on(self) -> None:
+        """What is next stays so for its sender, the others come before."""
+        self._lines.move_to_end(self.first()[0])
+
+    def take(self) -> Item:
+        """What is next, out of the line; raises IndexError where nothing waits."""
+        who, item = self.first()
+        line = self._lines[who]
+        line.popleft()
+        self._size -= 1
+        if line:
+            self._lines.move_to_end(who)
+        else:
+            del self._lines[who]
+        return item
+
+
+class Slices:
+    """Work on the event loop in slices: between two of them all else that is ready is done."""
+
+    def __init__(self) -> None:
+        self._used = 0.0
+        self._clears = False
+        self._waiting: Turns[asyncio.Future[None]] = Turns()
+
+    async def turn(self, who: str) -> None:
+        """Returns when it is the turn of this sender."""
+        if self._used < SLICE_SECONDS and not self._waiting:
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.put(who, turn)
+        self._clear_soon()
+        await turn
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """The block is work of the event loop."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._used += time.perf_counter() - began
+            self._clear_soon()
+
+    def _clear_soon(self) -> None:
+        if not self._clears:
+            self._clears = True
+            asyncio.get_running_loop().call_soon(self._clear)
+
+    def _clear(self) -> None:
+        self._used, self._clears = 0.0, False
+        while self._waiting:
+            turn = self._waiting.take()
+            if not turn.done():  # else who waited has left
+                turn.set_result(None)
+                self._clear_soon()
+                return

@@ -1,0 +1,134 @@
+"""Big bodies are decoded in a process of their own, one after the other, those of several senders in turn.
+
+In a thread they would hold up the event loop: the interpreter is the library's while it builds a million
+objects, and while they are freed. What decoding takes in memory goes back when the process ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from collector import memory
+from collector.errors import Overloaded
+from collector.fair import Turns
+from collector.model import Batch
+from collector.otlp.body import decompress
+from collector.otlp.errors import Encoding, ExportError, too_large
+from collector.otlp.json_in import from_json
+from collector.otlp.segments import from_protobuf
+from collector.priority import give_way
+from collector.settings import MIB, Limits
+from synth.judge_process import JudgeFailed, SolverProcess
+
+WAITING = 16
+"""Bodies that wait, with the one that is decoded; for more the answer is 503."""
+SHARE = WAITING // 2
+"""Of one sender."""
+SECONDS = 20.0
+"""Until a body is given up."""
+MEMORY_MIB = 256
+"""Of the process; a body that takes more is answered with 413."""
+IDLE_SECONDS = 5.0
+"""Without a body, until the process is ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A body as it came, and how it is to be read."""
+
+    content: bytes
+    coding: str
+    """Its `Content-Encoding`."""
+    encoding: Encoding
+    limits: Limits
+
+
+def read(plain: bytes, encoding: Encoding, limits: Limits) -> Batch:
+    """The batch in a body after decompression; raises ExportError where nothing can be read."""
+    return from_json(plain, limits) if encoding == "json" else from_protobuf(plain, limits)
+
+
+class Decoder:
+    """The process and the line before it."""
+
+    def __init__(self) -> None:
+        self._process = SolverProcess(limit_seconds=SECONDS, first=ready, what="decoding")
+        self._thread = ThreadPoolExecutor(1, "pdoctor-decoder")
+        self._line: Turns[tuple[Body, Future[Batch]]] = Turns()
+        self._lock = threading.Lock()
+        self._waiting = 0
+        self._rest: asyncio.TimerHandle | None = None
+
+    async def batch(self, who: str, body: Body) -> Batch:
+        """The batch in a body of this sender; raises ExportError, or Overloaded where too many wait."""
+        answer: Future[Batch] = Future()
+        with self._lock:
+            if self._waiting == WAITING or self._line.of(who) == SHARE:
+                raise Overloaded(
+                    "too many big bodies wait to be decoded", "send again in a moment", retry_after=2
+                )
+            self._waiting += 1
+            self._line.put(who, (body, answer))
+        self._thread.submit(self._next)
+        try:
+            return await asyncio.wrap_future(answer)
+        finally:
+            self._waiting -= 1
+            self._end_later()
+
+    def _next(self) -> None:
+        """In the thread: decode what is next."""
+        with self._lock:
+            body, answer = self._line.take()
+        if not answer.set_running_or_notify_cancel():
+            return
+        try:
+            answer.set_result(self._process.ask(decoded, body))
+        except JudgeFailed as failed:
+            said = f"the body could not be read: {failed}"
+            again = Overloaded(said, "send smaller batches", retry_after=5)
+            answer.set_exception(again if failed.overran else too_much())
+        except BaseException as failure:
+            answer.set_exception(failure)
+
+    def _end_later(self) -> None:
+        if self._rest is not None:
+            self._rest.cancel()
+        self._rest = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._idle)
+
+    def _idle(self) -> None:
+        if not self._waiting:
+            self._thread.submit(self._process.close)
+
+    def close(self) -> None:
+        """End the process, whatever it is at."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._process.stop()
+        self._process.close()
+
+
+# ---------------------------------------------------------------- inside the process
+
+
+def ready() -> None:
+    """Everything is loaded once this can be called."""
+    give_way()
+    memory.limit(MEMORY_MIB)
+
+
+def decoded(body: Body) -> Batch:
+    """The batch in a body; raises ExportError."""
+    try:
+        plain = decompress(body.content, body.coding, body.limits.decoded_bytes)
+        return read(plain, body.encoding, body.limits)
+    except MemoryError:
+        raise too_much() from None
+    finally:
+        memory.give_back()
+
+
+def too_much() -> ExportError:
+    return too_large("what the body takes in memory", MEMORY_MIB * MIB, "send smaller batches")

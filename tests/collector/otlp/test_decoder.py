@@ -1,0 +1,247 @@
+"""Big bodies are decoded in a process of their own, those of several senders in turn."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import os
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+import pytest
+from google.protobuf.message import DecodeError
+
+from collector.errors import Overloaded
+from collector.model import Batch
+from collector.otlp import decoder as decoder_
+from collector.otlp import intake, json_in, segments
+from collector.otlp.decoder import Body, Decoder, decoded
+from collector.otlp.errors import ExportError
+from collector.otlp.json_in import from_json
+from collector.otlp.segments import from_protobuf
+from collector.server import running
+from collector.settings import Limits
+from tests.support.traces import JSON, Client, agent_request, eventually, new_id, request, settings
+
+LIMITS = Limits()
+
+
+@pytest.fixture
+def decoder() -> Iterator[Decoder]:
+    opened = Decoder()
+    yield opened
+    opened.close()
+
+
+def in_parts(spans: int) -> bytes:
+    """So many small spans of one run."""
+    run = new_id()
+    return request(*({"trace": run, "id": at + 1} for at in range(spans))).SerializeToString()
+
+
+def as_json(spans: int) -> bytes:
+    run = new_id()
+    said = [{"traceId": run, "spanId": f"{at + 1:016x}", "name": "n" * 200} for at in range(spans)]
+    return orjson.dumps({"resourceSpans": [{"scopeSpans": [{"spans": said}]}]})
+
+
+def test_another_process_reads_what_this_one_would(decoder: Decoder) -> None:
+    async def both() -> tuple[Batch, Batch]:
+        packed = Body(gzip.compress(protobuf), "gzip", "protobuf", LIMITS)
+        plain = Body(json, "", "json", LIMITS)
+        return await decoder.batch("a", packed), await decoder.batch("a", plain)
+
+    protobuf, json = in_parts(2_000), as_json(700)
+    assert asyncio.run(both()) == (from_protobuf(protobuf, LIMITS), from_json(json, LIMITS))
+
+
+@pytest.mark.parametrize(
+    ("content", "coding", "http"),
+    [(b"[" * 99, "", 400), (b"\x1f\x8b" + b"x" * 99, "gzip", 400), (b" " * 25 * 2**20, "", 413)],
+    ids=["broken", "damaged", "too big"],
+)
+def test_what_is_wrong_with_a_body_comes_back(
+    decoder: Decoder, content: bytes, coding: str, http: int
+) -> None:
+    if http == 413:
+        content, coding = gzip.compress(content), "gzip"
+    with pytest.raises(ExportError) as refusal:
+        asyncio.run(decoder.batch("a", Body(content, coding, "json", LIMITS)))
+    assert refusal.value.http == http
+    assert refusal.value.message
+
+
+def test_a_body_that_takes_too_long_is_given_up_and_the_next_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoder_, "SECONDS", 0.0)
+    overrun = Decoder()
+    try:
+        with pytest.raises(Overloaded, match="decoding took longer than 0 s"):
+            asyncio.run(overrun.batch("a", Body(as_json(1), "", "json", LIMITS)))
+        overrun._process.limit_seconds = 60.0
+        assert asyncio.run(overrun.batch("a", Body(as_json(1), "", "json", LIMITS))).segments
+    finally:
+        overrun.close()
+
+
+def test_a_body_that_takes_too_much_memory_is_refused_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_given: object) -> Batch:
+        raise MemoryError
+
+    monkeypatch.setattr(decoder_, "read", full)
+    with pytest.raises(ExportError, match="takes in memory is over the limit") as refusal:
+        decoded(Body(b"", "", "json", LIMITS))
+    assert (refusal.value.http, refusal.value.retry_after) == (413, None)
+
+
+def test_a_body_of_which_the_process_dies_is_refused_for_good(decoder: Decoder) -> None:
+    """Not every library tells when there is no memory."""
+    decoder._process._first = partial(os._exit, 1)
+    with pytest.raises(ExportError) as refusal:
+        asyncio.run(decoder.batch("a", Body(as_json(1), "", "json", LIMITS)))
+    assert refusal.value.http == 413
+
+
+def test_no_memory_is_no_broken_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    failure: Exception
+
+    def full(*_given: object) -> Any:
+        raise failure
+
+    monkeypatch.setattr(json_in.orjson, "loads", full)
+    monkeypatch.setattr(segments, "Traces", SimpleNamespace(FromString=full))
+    failure = orjson.JSONDecodeError("Not enough memory to allocate buffer for parsing", "", 0)
+    with pytest.raises(MemoryError):
+        from_json(b"{}", LIMITS)
+    failure = DecodeError("Error parsing message: Arena alloc failed")
+    with pytest.raises(MemoryError):
+        from_protobuf(b"{}", LIMITS)
+
+
+class Held:
+    """What `SolverProcess.ask` does, told when to go on; remembers what it was asked."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.go_on = threading.Event()
+        self.asked: list[bytes] = []
+        self.at_once = self.most = 0
+        monkeypatch.setattr(decoder_.SolverProcess, "ask", lambda _self, _work, body: self.ask(body))
+
+    def ask(self, body: Body) -> Batch:
+        self.asked.append(body.content)
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        self.go_on.wait(30)
+        self.at_once -= 1
+        return Batch(())
+
+
+async def all_of(
+    decoder: Decoder, sent: list[tuple[str, bytes]], ready: Callable[[], object], held: Held
+) -> list[Any]:
+    """The ends of bodies that are sent one right after the other; the first is held until all are."""
+    tasks = []
+    for who, content in sent:
+        tasks.append(asyncio.ensure_future(decoder.batch(who, Body(content, "", "json", LIMITS))))
+        await asyncio.sleep(0)
+    while not ready():
+        await asyncio.sleep(0.001)
+    held.go_on.set()
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def test_senders_take_turns_and_bodies_are_read_one_by_one(
+    decoder: Decoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(monkeypatch)
+    sent = [("a", b"a1"), ("a", b"a2"), ("a", b"a3"), ("b", b"b1"), ("c", b"c1"), ("b", b"b2")]
+    asyncio.run(all_of(decoder, sent, lambda: held.asked, held))
+    assert held.asked == [b"a1", b"a2", b"b1", b"c1", b"a3", b"b2"]
+    assert held.most == 1
+
+
+def test_one_sender_does_not_fill_the_line(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(monkeypatch)
+    mine = [("a", b"%d" % at) for at in range(decoder_.WAITING + 2)]
+    ends = asyncio.run(all_of(decoder, [*mine, ("b", b"b")], lambda: held.asked, held))
+    assert isinstance(ends[-1], Batch)
+    refused = [end for end in ends if isinstance(end, Overloaded)]
+    assert len(refused) in (len(mine) - decoder_.SHARE, len(mine) - decoder_.SHARE - 1)  # one may be read
+    many = [(str(at), b"%d" % at) for at in range(decoder_.WAITING + 2)]
+    held.go_on.clear()
+    ends = asyncio.run(all_of(decoder, many, lambda: len(held.asked) > 9, held))
+    assert [isinstance(end, Overloaded) for end in ends] == [False] * decoder_.WAITING + [True] * 2
+
+
+def test_who_leaves_is_not_read_for(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = Held(monkeypatch)
+
+    async def leave() -> None:
+        tasks = [
+            asyncio.ensure_future(decoder.batch("a", Body(content, "", "json", LIMITS)))
+            for content in (b"1", b"2", b"3")
+        ]
+        while not held.asked:
+            await asyncio.sleep(0.001)
+        tasks[1].cancel()
+        await asyncio.sleep(0)
+        held.go_on.set()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(leave())
+    assert held.asked == [b"1", b"3"]
+    assert decoder._waiting == 0
+
+
+def test_the_process_ends_when_nothing_comes(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoder_, "IDLE_SECONDS", 0.01)
+
+    async def once() -> None:
+        await decoder.batch("a", Body(as_json(1), "", "json", LIMITS))
+        while decoder._process._child is not None:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(once(), 30))
+
+
+QUICK: list[tuple[str, bytes, bool]] = [
+    ("protobuf", in_parts(intake.INLINE_SPANS), True),
+    ("protobuf", in_parts(intake.INLINE_SPANS + 1), False),
+    ("protobuf", b"\x0a\x00" * (intake.INLINE_SPANS + 1), False),
+    ("protobuf", b"\x0a\x04" + b"\x12\x00\x12\x00" + b"\x0a\x02\x12\x00" * 999, False),
+    ("protobuf", b"\xff" * 99, True),
+    ("json", as_json(100), True),
+    ("json", b"[" + b"{}," * intake.INLINE_CONTAINERS + b"0]", False),
+    ("json", b"[" * (intake.INLINE_CONTAINERS + 1), False),
+]
+
+
+@pytest.mark.parametrize("at", range(len(QUICK)))
+def test_what_takes_long_is_not_read_on_the_event_loop(at: int) -> None:
+    encoding, body, quick = QUICK[at]
+    assert intake.is_quick(body, encoding) is quick  # type: ignore[arg-type]
+
+
+def test_the_event_loop_reads_small_bodies_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    def watched(body: bytes, *given: Any) -> Batch:
+        read.append(len(body))
+        return decoder_.read(body, *given)
+
+    monkeypatch.setattr(intake, "read", watched)
+    small, many, run = agent_request(new_id(), ["a"]), in_parts(intake.INLINE_SPANS + 1), as_json(1)
+    with running(settings(tmp_path, checkers=0)) as url, Client(url) as client:
+        assert client.send(many).status_code == 200
+        assert client.send(run + b" " * intake.INLINE_BYTES["json"], JSON).status_code == 200
+        assert (
+            client.send(b"\x1f\x8b" + b"x" * 2**21, {"content-encoding": "gzip", **JSON}).status_code == 400
+        )
+        assert read == []
+        assert client.send(small).status_code == 200
+        assert read == [len(small)]
+        eventually(lambda: client.get("/stats")["runs"] == 3)

@@ -1,0 +1,84 @@
+"""Several senders are served in turn, and work on the event loop is done in slices."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from collector import fair
+from collector.fair import Slices, Turns
+
+
+def test_senders_take_turns() -> None:
+    line: Turns[str] = Turns()
+    for item in ("a1", "a2", "a3", "b1", "c1", "c2"):
+        line.put(item[0], item)
+    assert (len(line), line.of("a"), line.of("d")) == (6, 3, 0)
+    assert [line.take() for _ in range(6)] == ["a1", "b1", "c1", "a2", "c2", "a3"]
+    assert not line
+    with pytest.raises(IndexError):
+        line.take()
+
+
+def test_who_passes_on_keeps_its_place_among_its_own() -> None:
+    line: Turns[str] = Turns()
+    for item in ("a1", "a2", "b1"):
+        line.put(item[0], item)
+    line.pass_on()
+    assert line.first() == ("b", "b1")
+    assert [line.take() for _ in range(3)] == ["b1", "a1", "a2"]
+
+
+def test_others_get_their_turn_between_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten pieces of work, each as long as a slice, and something else that is ready all the time."""
+    monkeypatch.setattr(fair, "SLICE_SECONDS", 0.0)
+    done: list[str] = []
+
+    async def work(slices: Slices, who: str, name: str) -> None:
+        await slices.turn(who)
+        with slices.work():
+            done.append(name)
+
+    async def beside() -> None:
+        while done.count("|") < 99 and len(done) - done.count("|") < 5:
+            done.append("|")
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        slices = Slices()
+        jobs = [work(slices, "a", f"a{at}") for at in range(4)]
+        await asyncio.gather(*jobs, work(slices, "b", "b"), beside())
+
+    asyncio.run(main())
+    assert all("|" in pair for pair in pairwise(done))
+    assert [name for name in done if name != "|"] == ["a0", "b", "a1", "a2", "a3"]
+
+
+def test_short_work_is_done_at_once() -> None:
+    async def main() -> None:
+        slices = Slices()
+        turn = slices.turn("a")
+        with pytest.raises(StopIteration):  # it did not have to wait
+            turn.send(None)
+        with slices.work():
+            pass
+        turn = slices.turn("a")
+        with pytest.raises(StopIteration):
+            turn.send(None)
+
+    asyncio.run(main())
+
+
+def test_who_leaves_the_line_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fair, "SLICE_SECONDS", -1.0)
+
+    async def main() -> None:
+        slices = Slices()
+        first, second = (asyncio.ensure_future(slices.turn(who)) for who in "ab")
+        await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait_for(second, 30)
+
+    asyncio.run(main())
