@@ -125,6 +125,7 @@ def _web(service: Service) -> FastAPI:
                 service.intake,
                 certificate=service.certificate,
                 sender_of=service.sender_over_grpc,
+                called=service.telemetry.called,
             )
         feeling = asyncio.create_task(service.telemetry.feel_loop())
         try:

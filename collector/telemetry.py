@@ -51,6 +51,10 @@ class Telemetry:
 
     requests: dict[tuple[str, str], Histogram] = field(default_factory=dict)
     """(route, method) -> how long answers took, over HTTP."""
+    calls: dict[str, Histogram] = field(default_factory=dict)
+    """Service -> how long calls over gRPC took."""
+    codes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(service, code of gRPC)."""
     answers: Counter[tuple[str, str, int]] = field(default_factory=Counter)
     """(route, method, status)."""
     loop: Histogram = field(default_factory=Histogram)
@@ -71,6 +75,13 @@ class Telemetry:
             self.requests[route, known] = Histogram()
         self.requests[route, known].took(seconds)
         self.answers[route, known, status] += 1
+
+    def called(self, service: str, code: str, seconds: float) -> None:
+        """Over gRPC; on the event loop only."""
+        if service not in self.calls:
+            self.calls[service] = Histogram()
+        self.calls[service].took(seconds)
+        self.codes[service, code] += 1
 
     async def feel_loop(self) -> None:
         """Measure for ever how late the event loop is."""
@@ -106,7 +117,7 @@ class Exposition:
 
 def sample(name: str, labels: Labels, value: float) -> str:
     said = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
-    return f"{name}{{{said}}} {value:.10g}" if said else f"{name} {value:.10g}"
+    return f"{name}{{{said}}} {value!r}" if said else f"{name} {value!r}"
 
 
 def escaped(text: str) -> str:

@@ -139,6 +139,10 @@ def of_collector(said: Exposition, service: Service) -> None:
         ({"route": route, "method": method}, one) for (route, method), one in list(telemetry.requests.items())
     ]
     said.histogram("http_request_seconds", "From the head of a request to the end of its answer.", took)
+    codes = [({"service": name, "code": code}, n) for (name, code), n in list(telemetry.codes.items())]
+    add("grpc_calls_total", "counter", "Calls over gRPC.", codes)
+    calls = [({"service": name}, one) for name, one in list(telemetry.calls.items())]
+    said.histogram("grpc_call_seconds", "From the head of a call over gRPC to its end.", calls)
     said.histogram("commit_seconds", "Transactions that store spans.", [({}, telemetry.commits)])
     said.histogram("database_seconds", "One small query, every second.", [({}, telemetry.database)])
     said.histogram("event_loop_lag_seconds", "How late the event loop is.", [({}, telemetry.loop)])

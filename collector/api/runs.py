@@ -70,7 +70,7 @@ def list_runs(
 
 @router.get("/runs/{run_id}")
 def show_run(access: Reader, run_id: str) -> dict[str, Any]:
-    """One run with its calls, its verdict, policy results and the history of verdicts.
+    """One run with its calls, its verdict, policy results and the history of verdicts (the newest 50).
 
     Of a long run the first 1,000 calls; `calls_cursor` leads to the rest (`/runs/ID/calls`).
     """

@@ -55,7 +55,8 @@ def command(
 ) -> None:  # fmt: skip
     """Judge stored runs again by the cases and policies of now, and say what changed.
 
-    The verdicts so far stay in the history of each run. Exit code as for `pdoctor check`, by the outcomes.
+    The verdicts so far stay in the history of each run (the newest 50). Exit code as for `pdoctor check`,
+    by the outcomes.
     """
     with clear_errors():
         if store is not None and url is not None:

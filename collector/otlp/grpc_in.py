@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
@@ -34,8 +35,18 @@ UNREAD_BYTES = 1024 * 1024
 """What a message counts in the budget while it is being read: how much of it has come is not told."""
 
 
+Called = Callable[[str, str, float], object]
+"""Told of every call that has ended: (service, code, seconds)."""
+
+
 async def start(
-    host: str, port: int, intake: Intake, *, certificate: Certificate | None, sender_of: SenderOf
+    host: str,
+    port: int,
+    intake: Intake,
+    *,
+    certificate: Certificate | None,
+    sender_of: SenderOf,
+    called: Called = lambda *_: None,
 ) -> tuple[Any, int]:
     """(server, port), with TLS where there is a certificate; raises OSError where the address is taken."""
     server = grpc.aio.server(
@@ -47,7 +58,7 @@ async def start(
             ("grpc.so_reuseport", 0),  # two collectors on one port would each get half of the spans
         )
     )
-    server.add_generic_rpc_handlers(tuple(_services(intake, sender_of)))
+    server.add_generic_rpc_handlers(tuple(_services(intake, sender_of, called)))
     address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     try:
         if certificate is None:
@@ -79,7 +90,7 @@ def told(pair: Pair) -> Any:
     return grpc.ssl_server_certificate_configuration([(pair.key, pair.certificate)])
 
 
-def _services(intake: Intake, sender_of: SenderOf) -> list[Any]:
+def _services(intake: Intake, sender_of: SenderOf, called: Called) -> list[Any]:
     """The calls have one message each; as streams they are asked for it, so that it can be refused unread."""
     exports: dict[str, Export] = {
         "Trace": _traces(intake, sender_of),
@@ -89,10 +100,29 @@ def _services(intake: Intake, sender_of: SenderOf) -> list[Any]:
     return [
         grpc.method_handlers_generic_handler(
             SERVICE.format("trace" if name == "Trace" else name.lower(), name),
-            {"Export": grpc.stream_unary_rpc_method_handler(export)},
+            {"Export": grpc.stream_unary_rpc_method_handler(_measured(export, name, called))},
         )
         for name, export in exports.items()
     ]
+
+
+def _measured(export: Export, service: str, called: Called) -> Export:
+    async def timed(messages: AsyncIterator[bytes], context: Any) -> bytes:
+        began, code = time.perf_counter(), "CANCELLED"
+        try:
+            answer = await export(messages, context)
+            code = "OK"
+            return answer
+        finally:
+            if code != "OK" and context.code() is not None:
+                code = _CODES[context.code()]
+            called(service, code, time.perf_counter() - began)
+
+    return timed
+
+
+_CODES = {key: status.name for status in grpc.StatusCode for key in (status, status.value[0])}
+"""A status, or its number -> its name."""
 
 
 def _traces(intake: Intake, sender_of: SenderOf) -> Export:

@@ -208,7 +208,7 @@ def own_runs(connection: Connection, run: int) -> list[int]:
 
 
 def history(connection: Connection, run: int) -> list[Row]:
-    """Every conclusion about a run, oldest first."""
+    """The conclusions about a run, oldest first; the newest `work.HISTORY` are kept."""
     verdicts = schema.verdicts
     query = select(verdicts).where(verdicts.c.run == run).order_by(verdicts.c.id)
     return list(connection.execute(query).mappings())

@@ -422,6 +422,7 @@ def _record(connection: Connection, news: Sequence[Conclusion], now: float) -> N
             for conclusion in news
         ],
     )
+    TRIM.run(connection, [{"run_": c.claim.run} for c in news if c.claim.digest is not None])
     changed = {what: [c for c in news if what not in c.same] for _, what in REPLACED}
     ADD_TOOLS.run(connection, [{"run": c.claim.run, "tool": t} for c in changed["tools"] for t in c.tools])
     ADD_FINDINGS.run(
@@ -445,6 +446,20 @@ def _record(connection: Connection, news: Sequence[Conclusion], now: float) -> N
 REPLACED = (
     (schema.findings, "findings"), (schema.run_tools, "tools"), (schema.policy_results, "policies"),
 )  # fmt: skip
+
+
+HISTORY = 50
+"""Conclusions about one run that are kept, the newest: a run may go on, or be judged again, for ever."""
+
+
+def _trim(_on_sqlite: bool) -> Any:
+    verdicts, run = schema.verdicts, bindparam("run_", type_=Integer)
+    newest = select(verdicts.c.id).where(verdicts.c.run == run).order_by(verdicts.c.id.desc())
+    too_old = newest.limit(1).offset(HISTORY).scalar_subquery()
+    return delete(verdicts).where(verdicts.c.run == run, verdicts.c.id <= too_old)
+
+
+TRIM = Prepared(_trim)
 
 
 def _add(table: Any, *columns: str) -> Prepared:

@@ -22,6 +22,7 @@ from collector.judging.names import misspelt_tools
 from collector.otlp.spans import spans_of
 from collector.service import Service
 from collector.store import catalog, reads
+from collector.store.work import HISTORY
 from collector.ui import words
 from collector.ui.run_page import SHOWN, Window, run_page
 
@@ -113,8 +114,9 @@ def _run(access: Access, run_id: str, calls: int) -> HTMLResponse:
     shown = run_page(detail, rebuilt, orjson.loads(case) if case else None, window)
     state = state_of(row)
     return page(
-        "run.html", run=detail, page=shown, shown=SHOWN, state=state, now=access.now, seen=row["first_seen"]
-    )
+        "run.html", run=detail, page=shown, shown=SHOWN, state=state, now=access.now, seen=row["first_seen"],
+        kept=HISTORY,
+    )  # fmt: skip
 
 
 def state_of(row: Any) -> str:

@@ -380,7 +380,8 @@ EXTREMES = (
     "/api/v1/runs?limit=1000", "/api/v1/runs?limit=1000&tool=x&policy=y&agent=z&outcome=fail&error_type=a",
     "/api/v1/runs?since=nan", "/api/v1/runs?since=inf&until=-inf", "/api/v1/runs?limit=99999999999999999999",
     "/api/v1/findings?limit=1000", "/api/v1/findings?rule=" + "%F0%9F%92%A9" * 500, "/api/v1/stats",
-    "/metrics", "/runs/" + "f" * 3000, "/openapi.json", "/docs", "/api/v1/runs/..%2f..%2fetc%2fpasswd", "/readyz",
+    "/metrics", "/runs/" + "f" * 3000, "/openapi.json", "/docs", "/readyz",
+    "/api/v1/runs/..%2f..%2fetc%2fpasswd",
     "/api/v1/seen-tools", "/api/v1/cases?limit=1000", "/api/v1/policies",
 )  # fmt: skip
 

@@ -191,6 +191,15 @@ def test_a_histogram_counts_what_is_below_each_bound() -> None:
     assert found["pdoctor_x_seconds_sum"] == pytest.approx(99.0021)
 
 
+def test_no_digit_of_a_number_is_lost() -> None:
+    said = Exposition()
+    for at, value in enumerate((12_345_678_901, 2**53 - 1, 1_790_000_000.123456, 0.1, 3)):
+        said.add(f"x{at}", "gauge", "X.", value)
+    found = [one.samples[0].value for one in text_string_to_metric_families(str(said))]
+    assert found == [12_345_678_901.0, 2.0**53 - 1, 1_790_000_000.123456, 0.1, 3.0]
+    assert "pdoctor_x0 12345678901\n" in str(said)
+
+
 def test_names_of_projects_are_read_as_they_are() -> None:
     odd = 'a "b" \\ c\nd'
     said = Exposition()

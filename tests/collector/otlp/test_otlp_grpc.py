@@ -11,6 +11,7 @@ import pytest
 from google.rpc.status_pb2 import Status
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2_grpc import LogsServiceStub
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2_grpc import MetricsServiceStub
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
@@ -18,7 +19,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from collector.server import running
-from tests.support.traces import Client, agent_spans, new_id, request, settings
+from tests.support.traces import Client, agent_spans, eventually, metrics_of, new_id, request, settings
 
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
@@ -120,3 +121,28 @@ def test_a_taken_grpc_port_stops_the_start_with_a_plain_message(tmp_path: Path) 
         with pytest.raises(OSError, match="gRPC port"), collector:
             raise AssertionError("the collector started")
     assert not (tmp_path / "store.db").exists()
+
+
+def test_calls_are_counted_and_how_long_they_took(tmp_path: Path) -> None:
+    port = free_port()
+    known = settings(tmp_path, checkers=0, grpc_port=port)
+    with running(known) as url, Client(url) as client, grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        export = channel.unary_unary(EXPORT)
+        for _ in range(2):
+            export(request(*agent_spans(new_id(), ["a"])).SerializeToString(), timeout=10)
+        with pytest.raises(grpc.RpcError):
+            export(b"\xff", timeout=10)
+        MetricsServiceStub(channel).Export(ExportMetricsServiceRequest(), timeout=10)
+
+        def counted() -> dict[str, float]:
+            found = metrics_of(client)
+            return {name: value for name, value in found.items() if name.startswith("grpc_calls_total")}
+
+        expected = {
+            'grpc_calls_total{service="Trace",code="OK"}': 2.0,
+            'grpc_calls_total{service="Trace",code="INVALID_ARGUMENT"}': 1.0,
+            'grpc_calls_total{service="Metrics",code="OK"}': 1.0,
+        }
+        eventually(lambda: counted() == expected, 30)
+        assert metrics_of(client)['grpc_call_seconds_count{service="Trace"}'] == 3.0
+        assert metrics_of(client)['grpc_call_seconds_bucket{service="Metrics",le="+Inf"}'] == 1.0
