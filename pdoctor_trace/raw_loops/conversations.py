@@ -89,6 +89,7 @@ class Conversation:
         "answered",
         "asking",
         "body",
+        "ending",
         "held",
         "key",
         "last",
@@ -111,6 +112,8 @@ class Conversation:
         """Turn and calls of the latest message that asked for any."""
         self.held = False
         """Whether the server may hold its history."""
+        self.ending = False
+        """Whether its run has been answered, and ends when the tokens of the answer have come."""
         self.left = False
         """Whether another process went on with it, as the latest request shows."""
         self.resumes: str | None = None

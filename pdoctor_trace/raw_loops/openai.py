@@ -11,7 +11,7 @@ from .conversations import Conversation
 from .messages import Answer, Asked, Outgoing
 from .openai_assistants import open_run
 from .openai_responses import open_responses
-from .reading import answer_of, chain, free_text, items, name, offered_tools, text_of
+from .reading import answer_of, chain, counts_follow, free_text, items, name, offered_tools, text_of
 from .sdk import Sink, sdk_targets
 from .tracker import TRACKER
 
@@ -21,8 +21,9 @@ SOURCE = "openai"
 class ChatSink:
     """One Chat Completions request."""
 
-    def __init__(self, conversation: Conversation) -> None:
-        self.conversation = conversation
+    def __init__(self, conversation: Conversation, counts_follow: bool) -> None:
+        """`counts_follow`: after all choices of a stream there is one more chunk, with the tokens."""
+        self.conversation, self.counts_follow = conversation, counts_follow
         self.parts: dict[tuple[Any, Any], _Parts] = {}
         self.has_text = self.finished = self.sent = False
 
@@ -42,18 +43,29 @@ class ChatSink:
                 self.parts.setdefault(key, _Parts()).add(fragment)
             if field(choice, "finish_reason"):
                 self.finished = True
+        if field(chunk, "usage") is not None:
+            self.counts_follow = False
         if self.finished and not self.sent:
             self._send()
+        elif self.sent and not self.counts_follow:
+            TRACKER.rest(self.conversation)
 
     def end(self) -> None:
-        """Reading stopped early: what had come is all there is, and it does not end the run."""
+        """Nothing more is read: what had come is all there is, and half a reply does not end the run."""
         if not self.sent:
             self._send()
+        TRACKER.rest(self.conversation)
 
     def _send(self) -> None:
         self.sent = True
         asked = [parts.asked() for parts in self.parts.values()]
-        TRACKER.reply(self.conversation, asked, has_text=self.has_text, final=self.finished)
+        TRACKER.reply(
+            self.conversation,
+            asked,
+            has_text=self.has_text,
+            final=self.finished,
+            counts_follow=self.counts_follow,
+        )
 
 
 class _Parts:
@@ -89,7 +101,9 @@ def open_sink(method: str, url: str, body: dict[str, Any]) -> Sink | None:
 
 def _chat(body: dict[str, Any]) -> Sink | None:
     conversation = TRACKER.request(outgoing_chat(body, SOURCE))
-    return None if conversation is None else ChatSink(conversation)
+    if conversation is None:
+        return None
+    return ChatSink(conversation, counts_follow(body))
 
 
 def outgoing_chat(body: dict[str, Any], source: str) -> Outgoing:

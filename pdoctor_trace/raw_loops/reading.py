@@ -13,6 +13,11 @@ def items(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
+def counts_follow(body: dict[str, Any]) -> bool:
+    """Whether the tokens come in a chunk of their own, when a stream has brought all else."""
+    return field(body.get("stream_options"), "include_usage") is True
+
+
 def text_of(content: Any) -> str | None:
     """Text of a message's content, which is a string or a list of parts."""
     if isinstance(content, str):

@@ -11,7 +11,7 @@ from typing import Any
 from pdoctor_trace.chats import Reader, Reply
 from pdoctor_trace.reading import field
 
-from .reading import items, name, text_of
+from .reading import counts_follow, items, name, text_of
 
 
 class _Fragments:
@@ -61,7 +61,8 @@ class ChatReader:
                 arguments = field(said, "arguments", field(said, "input"))
                 self._fragments.add(place, field(part, "id"), field(said, "name"), arguments)
         self.reply.calls = self._fragments.written()
-        return bool(self.reply.finish) and not self._waits
+        waits = self._waits and self.reply.input_tokens is None
+        return bool(self.reply.finish) and not waits
 
     def _head(self, said: Any) -> None:
         reply, usage = self.reply, field(said, "usage")
@@ -175,7 +176,7 @@ def reader_for(url: str, body: dict[str, Any]) -> Reader | None:
     if "/threads/" in url:
         return None
     if url.endswith("/chat/completions"):
-        return ChatReader(field(body.get("stream_options"), "include_usage") is True)
+        return ChatReader(counts_follow(body))
     return next((make() for end, make in READERS.items() if url.endswith(end)), None)
 
 

@@ -158,7 +158,7 @@ class Tracker:
         new_turn = out.user_last and not out.answers_last
         repeated = new_turn and not conversation.reply_seen
         begins_anew = new_turn and not repeated and (conversation.open or conversation.left)
-        if conversation.run is not None and begins_anew:
+        if conversation.run is not None and (begins_anew or conversation.ending):
             self._end_run(conversation, now, left=conversation.left)
         if conversation.run is None and (out.tools or out.answers):
             self._end_other_cases()
@@ -188,9 +188,11 @@ class Tracker:
         final: bool,
         key: str | None = None,
         turn: int | None = None,
+        counts_follow: bool = False,
     ) -> int:
         """Take in (a part of) a reply; `final` = it is complete, so one without calls ends the run.
 
+        `counts_follow`: its tokens are still to come, and `rest` is called when they have, or never will.
         Returns the turn, to be given again with the next part of the same reply.
         """
         now = time.time_ns()
@@ -207,9 +209,16 @@ class Tracker:
                 self._open(conversation, one, number, has_text, now)
                 self._note(conversation, one, number)
                 calls += 1
-            if final and not calls:
-                self._end_run(conversation, now, answered=True)
+            conversation.ending = final and not calls
+            if conversation.ending and not counts_follow:
+                self._end_run(conversation, now)
             return number
+
+    def rest(self, conversation: Conversation) -> None:
+        """Nothing more of its reply comes."""
+        with self._lock:
+            if conversation.ending:
+                self._end_run(conversation, time.time_ns())
 
     def _note(self, conversation: Conversation, asked: Asked, turn: int) -> None:
         """This process asked for it; the calls of the latest message identify the next step."""
@@ -341,9 +350,7 @@ class Tracker:
         if not same:
             self._known.waiting.pop(opened.call.call_id, None)
 
-    def _end_run(
-        self, conversation: Conversation, now: int, *, answered: bool = False, left: bool = False
-    ) -> None:
+    def _end_run(self, conversation: Conversation, now: int, *, left: bool = False) -> None:
         """`left`: another process may go on with what was asked for last."""
         run = conversation.run
         if run is not None and left:
@@ -352,7 +359,8 @@ class Tracker:
             self._drop(call)
             self._close(call, None, now)
         if run is not None:
-            run.close(end_ns=now, cut_short=not answered)
+            run.close(end_ns=now, cut_short=not conversation.ending)
+        conversation.ending = False
         conversation.run, conversation.asking = None, (-1, [])
 
     def _end_other_cases(self) -> None:

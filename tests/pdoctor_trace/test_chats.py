@@ -29,8 +29,12 @@ from collector.otlp.spans import spans_of
 from collector.rebuild import rebuild
 from collector.settings import Limits
 from pdoctor_trace import chats
+from pdoctor_trace.installation import HERE
 from pdoctor_trace.raw_loops import litellm
+from pdoctor_trace.raw_loops.messages import Outgoing
+from pdoctor_trace.raw_loops.openai import ChatSink
 from pdoctor_trace.raw_loops.replies import ChatReader, MessagesReader, ResponsesReader, reader_for
+from pdoctor_trace.raw_loops.tracker import TRACKER
 from pdoctor_trace.runs import OpenRun
 from pdoctor_trace.wrappers import enter_frame, leave
 from tests.support.models import FINAL, FakeModels
@@ -116,6 +120,72 @@ def test_the_run_has_the_sums(models: FakeModels, sink: OtlpSink) -> None:
     assert (run["gen_ai.provider.name"], run["gen_ai.request.model"]) == ("openai", MODEL)
     (rebuilt,) = runs_from_otlp(io.BytesIO(b"".join(sink.bodies)), file="records")
     assert [call.tool for call in rebuilt.calls] == ["add"]
+
+
+COUNTED: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
+"""Tokens come in a chunk after all others."""
+
+
+def test_a_streamed_run_has_the_tokens_that_come_last(models: FakeModels, sink: OtlpSink) -> None:
+    loop(models, **COUNTED)
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert (run["gen_ai.usage.input_tokens"], run["gen_ai.usage.output_tokens"]) == (10, 10)
+    assert said(run) == [{"role": "assistant", "parts": [{"type": "text", "content": FINAL}]}]
+    assert run.end >= sink.chats[-1].end
+
+
+@pytest.mark.parametrize("options", [{}, {"stream": True}], ids=["whole", "streamed"])
+def test_the_run_has_what_a_model_wrote_last(
+    models: FakeModels, sink: OtlpSink, options: dict[str, Any]
+) -> None:
+    loop(models, **options)
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert said(run) == [{"role": "assistant", "parts": [{"type": "text", "content": FINAL}]}]
+
+
+def test_a_stream_whose_tokens_nobody_reads_ends_its_run(models: FakeModels, sink: OtlpSink) -> None:
+    """The host stops reading once it has the answer, and its next question begins another run."""
+    held: list[Any] = []
+    asked: list[Any] = [{"role": "user", "content": "One."}]
+    with client(models) as sdk:
+        for question in ("Two.", "Three."):
+            stream = sdk.chat.completions.create(model="fake.none", messages=asked, tools=TOOLS, **COUNTED)
+            items = iter(stream)
+            while not any(choice.finish_reason for choice in next(items).choices):
+                pass
+            asked += [{"role": "assistant", "content": FINAL}, {"role": "user", "content": question}]
+            held += [stream, items]  # nobody closes it
+        sdk.chat.completions.create(model="fake.none", messages=asked, tools=TOOLS)
+        list(held[1]), list(held[3])
+    pdoctor_trace.flush()
+    queries = [json.loads(run["gen_ai.input.messages"])[0]["parts"][0]["content"] for run in sink.runs]
+    assert queries == ["One.", "Two.", "Three."]
+    assert {run["pdoctor.run.trouble.kind"] for run in sink.runs} == {None}
+
+
+def test_a_streamed_run_ends_with_the_chunk_of_its_tokens(models: FakeModels, sink: OtlpSink) -> None:
+    asked: Any = [{"role": "user", "content": "One."}]
+    with client(models) as sdk:
+        for chunk in sdk.chat.completions.create(model="fake.none", messages=asked, tools=TOOLS, **COUNTED):
+            HERE.flush(None)
+            assert len(sink.runs) == len(sink.chats) == (chunk.usage is not None)
+
+
+def test_tokens_that_are_promised_and_never_come(sink: OtlpSink) -> None:
+    """The run ends with the stream."""
+    conversation = TRACKER.request(Outgoing("openai", tools=[("add", None)], user_last=True, key="held"))
+    assert conversation is not None
+    reading = ChatSink(conversation, counts_follow=True)
+    reading.item({"choices": [{"index": 0, "delta": {"content": "Yes."}, "finish_reason": "stop"}]})
+    HERE.flush(None)
+    assert sink.runs == []
+    reading.end()
+    HERE.flush(None)
+    (run,) = sink.runs
+    assert run["pdoctor.run.trouble.kind"] is None
+    assert (conversation.ending, conversation.run) == (False, None)
 
 
 def test_the_collector_counts_them(models: FakeModels, sink: OtlpSink) -> None:
