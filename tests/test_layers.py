@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("pdoctor_trace", "synth", "collector")
 
 WINGS = (
-    "errors", "client", "formal", "observed", "language", "cases", "judge", "policies", "llm",
+    "errors", "client", "formal", "observed", "language", "cases", "judge", "progress", "policies", "llm",
     "agents", "simulated_model", "experiments", "judge_process", "pytest_plugin",
 )  # fmt: skip
 """From the ground up: a module imports its own wing and those before it. Lazy and type-only imports count."""
