@@ -140,13 +140,14 @@ def read_model(span: Span) -> SeenModel | None:
         json_value(attributes.get(names.OUTPUT_MESSAGES)),
     )
     requests, _, with_text = requests_and_answers(made)
-    _, answers, _ = requests_and_answers(given)
+    answers = requests_and_answers(given)[1] if given is not None else {}
+    messages = ((names.INPUT_MESSAGES, given), (names.OUTPUT_MESSAGES, made))
     return SeenModel(
         span=span,
         requests=tuple(requests),
         with_text=with_text,
         answers=answers,
-        query=last_user_text(given),
+        query=last_user_text(given) if given is not None else None,
         tools=tool_names(attributes.get(names.TOOL_DEFINITIONS)),
         model=text(attributes.get(names.REQUEST_MODEL)),
         session=text(attributes.get(names.CONVERSATION_ID)),
@@ -154,6 +155,7 @@ def read_model(span: Span) -> SeenModel | None:
         output_tokens=count(attributes, OUTPUT_TOKENS),
         given=messages_in(given),
         said=said_in(made),
+        read_whole=frozenset([name for name, value in messages if not isinstance(value, str)]),
     )
 
 

@@ -88,6 +88,8 @@ class SeenModel:
     """The conversation that the model was given; None = not recorded."""
     said: str | None = None
     """What the model said, beside its requests."""
+    read_whole: frozenset[str] = frozenset()
+    """Attributes that are known to be JSON text, and all of it."""
 
 
 def nothing(_span: Span) -> None:

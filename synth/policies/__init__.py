@@ -123,12 +123,11 @@ def _repairs(
     broken = any(one.verdict == "violated" for one in found)
     if not broken or not rules.repair or budget.skips(REPAIRS):
         return {}
-    direct = replace(rules, z3="off")
+    direct = replace(rules, z3="off") if rules.may_ask_z3 else rules
+    judge_, prove = partial(_judged, rules=direct), partial(_judged, rules=rules)
     try:
         budget.begin(REPAIRS, seen, REPAIR_SECONDS)
-        return repairs(
-            policies.policies, found, seen, partial(_judged, rules=direct), partial(_judged, rules=rules)
-        )
+        return repairs(policies.policies, found, seen, judge_, None if direct is rules else prove)
     except GaveUp:
         return {}
     finally:

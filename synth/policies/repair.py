@@ -63,12 +63,16 @@ class Look:
 
 
 def repairs(
-    policies: Sequence[Policy], found: Sequence[Judged], seen: Evidence, judge: Judge, prove: Judge
+    policies: Sequence[Policy],
+    found: Sequence[Judged],
+    seen: Evidence,
+    judge: Judge,
+    prove: Judge | None = None,
 ) -> Mapping[str, Repair]:
     """Policy -> the repair of its violation, where one was found.
 
     `found` is what was found about each. Plans are looked for with `judge`, and what one keeps is told by
-    `prove`. None of a run with gaps: what was not seen may be what the repair would add.
+    `prove`, or by `judge` alone. None of a run with gaps: what was not seen may be what the repair would add.
     """
     pairs = list(zip(policies, found, strict=True))
     broken = [p for p, one in pairs if one.verdict == "violated" and _is_mendable(type(p.rule))]
@@ -78,11 +82,11 @@ def repairs(
     ordered = [p for p in decided if _is_mendable(type(p.rule))]
     search = _Search(seen, judge, {policy.id: one for policy, one in pairs})
     if (look := search.plan_for(ordered, MOST_WORK // 2)) is not None:
-        return _mended(broken, look, seen, _kept(decided, look, prove))
+        return _mended(broken, look, seen, _kept(decided, look, ordered, judge, prove))
     mended: dict[str, Repair] = {}
     for policy in broken if len(ordered) > 1 else ():
         if (look := search.plan_for([policy], MOST_WORK)) is not None:
-            mended |= _mended([policy], look, seen, _kept(decided, look, prove))
+            mended |= _mended([policy], look, seen, _kept(decided, look, [policy], judge, prove))
     return mended
 
 
@@ -110,8 +114,15 @@ def _can_be_changed(seen: Evidence) -> bool:
     return seen.part.last and own.stop == calls and all(i < own.start for i in seen.order[: own.start])
 
 
-def _kept(policies: Sequence[Policy], look: Look, prove: Judge) -> tuple[str, ...]:
-    return tuple(policy.id for policy in policies if prove(policy, look.seen).verdict in KEPT)
+def _kept(
+    policies: Sequence[Policy], look: Look, rules: Sequence[Policy], judge: Judge, prove: Judge | None
+) -> tuple[str, ...]:
+    """Those of the policies that a plan is told to keep; `rules` are those that it was looked at by."""
+    known = {policy.id: found for policy, found in zip(rules, look.found, strict=True)} if not prove else {}
+    ask = prove or judge
+    return tuple(
+        policy.id for policy in policies if (known.get(policy.id) or ask(policy, look.seen)).verdict in KEPT
+    )
 
 
 def _said(rules: Sequence[PolicyKind], plan: Plan, seen: Evidence, kept: tuple[str, ...]) -> Repair:

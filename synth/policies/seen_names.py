@@ -32,6 +32,12 @@ class SeenNames:
     def __contains__(self, tool: str) -> bool:
         return tool in self.called or tool in self.offered
 
+    def has_all_of(self, run: Run) -> bool:
+        """Are all tools that a run called or offers known as such?"""
+        return self.called.issuperset([call.tool for call in run.calls]) and (
+            run.tools is None or self.offered.issuperset(run.tools)
+        )
+
     def near(self, tool: str, used: Iterable[str] = ()) -> str | None:
         """The seen tool that was meant, if it is none of those that are `used` beside it."""
         return near(tool, (self.called | self.offered).difference(used))
