@@ -146,8 +146,11 @@ def without_end(call: ToolCall) -> ToolCall:
 
 def loaded(span: Span) -> Mapping[str, Any]:
     """The attributes of a span that a dialect has recognised, ready for many look-ups."""
-    ready = getattr(span.attributes, "loaded", None)
-    return span.attributes if ready is None else ready()
+    attributes = span.attributes
+    try:
+        return attributes.loaded()  # type: ignore[attr-defined, no-any-return]
+    except AttributeError:  # a plain mapping, as in runs that come from elsewhere
+        return attributes
 
 
 def first_attribute(span: Span) -> tuple[str | None, Any]:

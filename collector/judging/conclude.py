@@ -334,7 +334,11 @@ def conclusion(
         tools=tuple(dict.fromkeys(call.tool for call in run.calls))[:TOOLS_LISTED],
         findings=findings[:FINDINGS_LISTED],
         policies={result.policy: result.verdict for result in assessment.policies},
-        broken={f"policy:{result['policy']}": rule_of(result) for result in body["policies"]},
+        broken={
+            f"policy:{result['policy']}": rule_of(result)
+            for result in body["policies"]
+            if result["verdict"] == "violated"
+        },
     )
 
 

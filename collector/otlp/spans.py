@@ -30,16 +30,19 @@ def spans_of(payloads: Iterable[bytes], shared: Mapping[bytes, bytes] = NOTHING)
 
     `shared` has the resources and scopes that the segments only name, by digest.
     """
+    payloads = list(payloads)
     seen: set[bytes] = set()
+    several = len(payloads) > 1  # in one no span is twice
     heads = _Heads(shared)
     trace, trace_hex = b"", ""  # nearly always the same for a whole run
     for resource, scope, messages in _messages(payloads, heads):
         for message in messages:
             trace_id, span_id = message.trace_id, message.span_id
-            key = trace_id + span_id
-            if key in seen:
-                continue
-            seen.add(key)
+            if several:
+                key = trace_id + span_id
+                if key in seen:
+                    continue
+                seen.add(key)
             if trace_id != trace:
                 trace, trace_hex = trace_id, trace_id.hex()
             yield span_of(message, trace_hex, span_id, resource, scope)
