@@ -82,10 +82,10 @@ class NamesOfProjects:
         """
         found: dict[int, set[Name]] = {}
         for project, run in shown:
-            new = found.setdefault(project, set())
-            known = self._known[project][1]
-            if known is None or not known.has_all_of(run):
-                new |= names_in(run)
+            own = found.setdefault(project, set())
+            so_far = self._known[project][1]
+            if so_far is None or not so_far.has_all_of(run):
+                own |= names_in(run)
         for project, names in found.items():
             known = self._known[project][0]
             if new := sorted(names - known)[: max(0, MOST_NAMES - len(known))]:

@@ -220,6 +220,22 @@ def test_of_a_run_that_is_too_big_the_beginning_is_read_and_the_rest_is_said(tmp
     store.close()
 
 
+def test_what_came_after_the_sizes_were_asked_is_left_to_the_next_look(store: Store) -> None:
+    keep(store, from_protobuf(fleet(2, 5000).SerializeToString(), LIMITS))
+    with store.read() as connection:
+        sizes = stored.Sizes.of(connection, [1, 2])
+        weights = sizes.weights([1, 2])
+    later = {"run": 1, "spans": 1, "span_keys": b"", "payload": pack(b"later")}
+    with store.write() as connection:
+        connection.execute(schema.segments.insert(), [later])
+    with store.read() as connection:
+        assert stored.weights(connection, [1, 2])[1] == (weights[1][0] + 1, weights[1][1] + 5)
+        then = stored.payloads(connection, [1], sizes=sizes.within([1]))[1]
+        now = stored.payloads(connection, [1])[1]
+    assert (now.payloads[:-1], now.payloads[-1]) == (then.payloads, b"later")
+    assert next(iter(spans_of(then.payloads, then.shared))).resource["pad"] == "p" * 5000
+
+
 def test_heads_that_are_too_many_are_left_out(tmp_path: Path) -> None:
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     keep(store, from_protobuf(fleet(1, 5000).SerializeToString(), LIMITS))
