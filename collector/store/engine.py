@@ -291,7 +291,7 @@ def _prepare(store: Store, url: str) -> None:
     if unknown:
         raise BadStore(
             f"the store {shown(url)} has schema {unknown[0]}, this version knows up to {schema.HEAD}",
-            "it was written by a newer pdoctor-trace: upgrade, or use another store",
+            "it was written by a newer pdoctor-trace: upgrade, or restore a backup of before",
         )
     if tables and not versions:
         raise BadStore(f"{shown(url)} holds other tables", "use a file or database of its own")
@@ -334,7 +334,7 @@ def _create(store: Store) -> None:
         if store.sqlite:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         else:
-            connection.execute(text("SELECT pg_advisory_xact_lock(7400771)"))
+            connection.execute(text("SELECT pg_advisory_xact_lock(7400771)"))  # that of migrations, too
         if "alembic_version" not in inspect(connection).get_table_names():
             schema.metadata.create_all(connection)
             connection.execute(

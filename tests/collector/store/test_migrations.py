@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +85,53 @@ def test_a_cache_of_an_older_form_is_made_anew(engines: tuple[Engine, Engine]) -
         connection.commit()
     upgrade(old)
     assert shape(old) == shape(new)
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_store_of_every_schema_there_was_opens_with_what_is_in_it(revision: str, tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'old.db'}"
+    engine = create_engine(address)
+    first_revision(engine)
+    upgrade(engine, revision)
+    engine.dispose()
+    opened, new = open_store(address), open_store(f"sqlite:///{tmp_path / 'new.db'}")
+    assert shape(opened.engine) == shape(new.engine)
+    with opened.read() as connection:
+        assert connection.scalar(text("SELECT version_num FROM alembic_version")) == schema.HEAD
+        assert counts.kept_of(connection) == {counts.Group(1, True, "", ""): (2, 0)}
+    opened.close()
+    new.close()
+
+
+def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'old.db'}"
+    engine = create_engine(address)
+    first_revision(engine)
+    before = shape(engine)
+    with engine.connect() as connection:
+        connection.execute(text("CREATE TABLE shared (x)"))  # in the way of a later revision
+        connection.commit()
+    try:
+        with pytest.raises(Exception, match="shared"):
+            upgrade(engine)
+    finally:
+        with engine.connect() as connection:
+            connection.execute(text("DROP TABLE shared"))
+            connection.commit()
+    assert shape(engine) == before
+    upgrade(engine)
+    engine.dispose()
+
+
+def test_collectors_that_start_together_migrate_once(postgresql: Cluster) -> None:
+    address = postgresql.database()
+    engine = create_engine(address.replace("postgresql://", "postgresql+psycopg://"))
+    first_revision(engine)
+    upgrade(engine, REVISIONS[0])
+    with ThreadPoolExecutor(4) as several:
+        for store in several.map(lambda _: open_store(address), range(4)):
+            with store.read() as connection:
+                found = connection.scalars(text("SELECT version_num FROM alembic_version")).all()
+            assert found == [schema.HEAD]
+            store.close()
+    engine.dispose()
