@@ -13,7 +13,7 @@ OPENSSL = shutil.which("openssl")
 
 @dataclass(frozen=True)
 class Made:
-    """A certificate for `localhost` and 127.0.0.1, good for 30 days, and its key."""
+    """A certificate for `localhost` and 127.0.0.1, good for some days, and its key."""
 
     certificate: Path
     key: Path
@@ -28,14 +28,14 @@ class Made:
         shutil.copy(self.key, key)
 
 
-def make(folder: Path, name: str, *, passphrase: str | None = None) -> Made:
+def make(folder: Path, name: str, *, days: int = 30, passphrase: str | None = None) -> Made:
     assert OPENSSL, "the tests of TLS need the program `openssl`: install the package `openssl`"
     made = Made(folder / f"{name}.crt", folder / f"{name}.key")
     protected = ["-nodes"] if passphrase is None else ["-passout", f"pass:{passphrase}"]
     subprocess.run(
         [OPENSSL, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", *protected,
-         "-keyout", str(made.key), "-out", str(made.certificate), "-days", "30", "-subj", "/CN=localhost",
-         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+         "-keyout", str(made.key), "-out", str(made.certificate), "-days", str(days),
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
         check=True, capture_output=True,
     )  # fmt: skip
     return made
