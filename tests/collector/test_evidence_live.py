@@ -49,6 +49,7 @@ def settled(collector: Client) -> None:
             return
 
 
+@pytest.mark.heavy
 def test_the_verdict_is_that_on_the_whole_run_or_none(collector: Client) -> None:
     seed = new_seed()
     r = random.Random(f"live {seed}")

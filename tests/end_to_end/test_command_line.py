@@ -269,6 +269,7 @@ def test_an_agent_that_is_not_traced_is_undecided_not_failed() -> None:
     assert "no span of this run ever arrived" in tested.stdout
 
 
+@pytest.mark.heavy
 def test_the_demo_finds_every_planted_fault_and_nothing_else(tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     command = [*PDOCTOR, "demo", "--cases", "1", "--json"]

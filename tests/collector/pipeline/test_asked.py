@@ -100,11 +100,13 @@ class Slow(Asked):
     def __init__(self, folder: Path) -> None:
         super().__init__(settings(folder))
         self.let, self.stops = threading.Event(), 0
+        self.asked: list[bytes] = []
         self._process.ask = self._wait  # type: ignore[assignment, method-assign]
         self._process.stop = self._stopped  # type: ignore[method-assign]
 
     def _wait(self, _work: object, question: Question) -> bytes:
-        assert self.let.wait(30)
+        self.asked.append(question.body)
+        assert self.let.wait(60)
         if self.stops:
             raise JudgeFailed("stopped")
         return question.body
@@ -152,6 +154,9 @@ def test_only_the_question_of_who_left_is_stopped(tmp_path: Path, monkeypatch: p
     async def away() -> bool:
         return True
 
+    async def away_at_work() -> bool:
+        return b"3" in slow.asked
+
     async def main() -> list[object]:
         first = asyncio.create_task(slow.answer(b"1", "", 1, here))
         await asyncio.sleep(0.01)
@@ -164,9 +169,8 @@ def test_only_the_question_of_who_left_is_stopped(tmp_path: Path, monkeypatch: p
             left,
             stops,
             kept,
-            await outcome(slow.answer(b"3", "", 1, away)),
+            await outcome(slow.answer(b"3", "", 1, away_at_work)),
             slow.stops,
-            slow._line.waiting,
         ]
 
     found = asyncio.run(main())

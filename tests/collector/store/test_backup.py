@@ -66,6 +66,7 @@ def under_load(client: Client) -> Iterator[list[str]]:
         sender.join()
 
 
+@pytest.mark.heavy
 @pytest.mark.both_engines
 def test_what_was_acknowledged_before_a_backup_is_in_it_with_its_verdict(
     store_url: str, tmp_path: Path, request: pytest.FixtureRequest
