@@ -24,7 +24,7 @@ from .calls import (
 from .chats import Chat, Reply, provider_name
 from .chats import begin as begin_chat
 from .harmless import guarded
-from .machine import HistoryAnswer, answered, around_of, asked_elsewhere, decided, not_executed
+from .machine import HistoryAnswer, answered, around_of, asked_elsewhere, decided, gives_way, not_executed
 from .pauses import APPROVAL, INPUT, OTHER, TIMER, Pause, forget_pause, is_paused
 from .raw_loops import claim, waits_for
 from .reading import field, type_name
@@ -105,6 +105,7 @@ __all__ = [
     "enter_frame",
     "field",
     "forget_pause",
+    "gives_way",
     "guarded",
     "is_paused",
     "kind_of",

@@ -86,6 +86,17 @@ def not_executed(request: Request, source: str, run: OpenRun) -> None:
     call.close(end_ns=request.time_ns)
 
 
+def gives_way(call: Call, tool: str, description: Any, arguments: bytes | None) -> None:
+    """Middleware, or a person, has another tool run than was asked for: the call is of that one from now on.
+
+    What the model asked for is a call of its own, which did not run.
+    """
+    if call.run is not None:
+        not_executed(call.as_request(), call.source, call.run)
+    call.tool, call.arguments = tool, arguments
+    call.description = description if type(description) is str else None
+
+
 def finish(run: OpenRun, source: str, *, unseen: bool = False, ended: bool = True) -> None:
     """The loop of the run ended: report what was asked for and not taken up.
 

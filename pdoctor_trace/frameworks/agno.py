@@ -67,6 +67,11 @@ class _ToolCall(Call):
     """Agno's own FunctionCall."""
     pieces: list[str]
 
+    def start(self) -> None:
+        """The tool itself is about to run, with what the hooks left of the arguments."""
+        self.attempts += 1
+        self.ran_with(arguments(self.asked.arguments or {}))
+
     def returned(self, done: Any) -> None:
         if done.status == "failure":
             error = self.error if isinstance(self.error, BaseException) else None
@@ -170,6 +175,33 @@ def _enter_tool(asked: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ca
     call.asked = asked
     call.take_up()
     return call
+
+
+class _Injected(dict[str, Any]):
+    """What Agno adds to the arguments, which it copies where the chain of hooks comes to the tool itself."""
+
+    __slots__ = ("call",)
+
+    call: _ToolCall
+
+    def copy(self) -> dict[str, Any]:
+        guarded(self.call.start)
+        return dict(self)
+
+
+def _behind_hooks() -> Wrapper:
+    """Hooks around a tool may answer for it, or change what it gets."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        frame = current()
+        given = args[0] if args else kwargs.get("entrypoint_args")
+        if not isinstance(frame, _ToolCall) or frame.asked is not instance or type(given) is not dict:
+            return wrapped(*args, **kwargs)
+        seen = _Injected(given)
+        seen.call, frame.attempts = frame, 0
+        return wrapped(seen, *args[1:], **kwargs) if args else wrapped(**{**kwargs, "entrypoint_args": seen})
+
+    return wrapper
 
 
 def _on_logged_error(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -345,6 +377,8 @@ AGNO = Framework(
     targets=(
         Target(_TOOLS, "FunctionCall.execute", around(_enter_tool)),
         Target(_TOOLS, "FunctionCall.aexecute", around_async(_enter_tool)),
+        Target(_TOOLS, "FunctionCall._build_nested_execution_chain", _behind_hooks(), optional=True),
+        Target(_TOOLS, "FunctionCall._build_nested_execution_chain_async", _behind_hooks(), optional=True),
         Target(_TOOLS, "log_exception", observe(_on_logged_error), optional=True),
         Target(_MODEL, "Model.get_function_calls_to_run", around(_enter_reply)),
         Target(_MODEL, "Model._format_tools", observe(_on_tools)),

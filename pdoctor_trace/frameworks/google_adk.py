@@ -129,6 +129,7 @@ class _Body(Attempt):
     def __init__(self, outer: _ToolVisit) -> None:
         super().__init__(outer.call)
         self.outer = outer
+        outer.call.ran_with(arguments(outer.prepared.function_args))  # which callbacks may have edited
 
     def returned(self, result: Any) -> None:
         super().returned(result)

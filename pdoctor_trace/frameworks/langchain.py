@@ -48,6 +48,7 @@ from pdoctor_trace.adapter import (
     claim,
     current,
     field,
+    gives_way,
     guarded,
     new_call,
     not_executed,
@@ -90,15 +91,9 @@ class _NodeCall(Call):
         hidden = {*self.injected, *getattr(tool, "_injected_args_keys", ())}
         shown = {name: value for name, value in given.items() if name not in hidden} if not same else given
         if another:
-            self._give_way(tool, arguments(shown))
+            gives_way(self, tool.name, tool.description, arguments(shown))
         else:
             self.ran_with(arguments(shown))
-
-    def _give_way(self, tool: Any, kept: bytes | None) -> None:
-        """Middleware, or a person, has another tool run: the one that was asked for does not."""
-        if self.run is not None:
-            not_executed(self.as_request(), SOURCE, self.run)
-        self.tool, self.description, self.arguments = tool.name, tool.description, kept
 
 
 class _NodeAttempt(Attempt):

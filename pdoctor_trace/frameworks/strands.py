@@ -35,7 +35,10 @@ from pdoctor_trace.adapter import (
     argument_text,
     arguments,
     around_async_generator,
+    current,
     field,
+    gives_way,
+    guarded,
     observe,
     outcome,
     run_here,
@@ -70,12 +73,34 @@ class _RunVisit(RunVisit):
         self.end(None)
 
 
+class _ToolCall(Call):
+    """One requested call; hooks and middleware may edit it, skip it or have another tool run."""
+
+    __slots__ = ("as_written", "starts")
+
+    as_written: bool
+    """Whether the arguments are the model's text, which is no JSON object."""
+    starts: int
+
+    def start(self, context: Any) -> None:
+        """The tool is about to run."""
+        self.starts += 1
+        self.attempts = self.starts
+        if self.starts > 1 or context.tool is None or self.as_written:
+            return
+        given, tool = arguments(context.tool_use["input"]), context.tool
+        if tool.tool_name != self.tool:
+            gives_way(self, tool.tool_name, tool.tool_spec.get("description"), given)
+        else:
+            self.ran_with(given)
+
+
 class _ToolVisit(Visit):
     """One requested call from its first to its last event."""
 
     __slots__ = ("call", "closed", "known")
 
-    def __init__(self, call: Call, known: bool) -> None:
+    def __init__(self, call: _ToolCall, known: bool) -> None:
         super().__init__(call)
         self.call, self.known = call, known
         self.closed = False
@@ -153,15 +178,35 @@ def _enter_tool(agent: Any, asked: Any) -> _ToolVisit | None:
     run = run_here(SOURCE, _Run)
     written = run.malformed.pop(call_id, None) if run is not None else None
     given = asked.get("input") if written is None else written
-    call = Call(
+    call = _ToolCall(
         SOURCE,
         name,
         arguments(given),
         call_id=call_id,
         description=None if tool is None else tool.tool_spec.get("description"),
     )
+    call.as_written, call.starts = written is not None, 0
     call.take_up()
     return _ToolVisit(call, tool is not None)
+
+
+def _traced_terminal() -> Wrapper:
+    """The end of the chain of middleware is where the tool runs, unless one of them answers for it."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        terminal, frame = wrapped(*args, **kwargs), current()
+        call = None if frame is None else frame.call
+        if not isinstance(call, _ToolCall):
+            return terminal
+        call.attempts = call.starts
+
+        def starting(context: Any) -> Any:
+            guarded(call.start, context)
+            return terminal(context)
+
+        return starting
+
+    return wrapper
 
 
 def _on_block(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -271,6 +316,7 @@ def _refused(error: BaseException) -> bool:
 
 _GROUP = around_async_generator(_enter_group)
 _DECORATOR, _STREAMING = "strands.tools.decorator", "strands.event_loop.streaming"
+_EXECUTOR = "strands.tools.executors._executor"
 
 STRANDS = Framework(
     name=SOURCE,
@@ -278,7 +324,8 @@ STRANDS = Framework(
     distribution="strands-agents",
     versions=">=1.61,<2",
     targets=(
-        Target("strands.tools.executors._executor", "ToolExecutor._stream", _traced_stream()),
+        Target(_EXECUTOR, "ToolExecutor._stream", _traced_stream()),
+        Target(_EXECUTOR, "_make_execute_tool_terminal", _traced_terminal(), optional=True),
         Target("strands.event_loop.event_loop", "_handle_tool_execution", observe(_on_reply)),
         Target(_STREAMING, "handle_content_block_stop", observe(_on_block), optional=True),
         Target("strands.agent.agent", "Agent.stream_async", around_async_generator(_enter_run)),

@@ -125,3 +125,23 @@ def test_a_team_delegates_by_a_call_with_the_members_run_inside(models: FakeMode
     assert (delegate.tool, delegate.parent_id) == ("delegate_task_to_member", outer.span_id)
     assert (inner.parent_id, add.tool, add.parent_id) == (delegate.span_id, "add", inner.span_id)
     assert delegate.start <= inner.start <= inner.end <= delegate.end
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_hooks_around_a_tool_may_answer_for_it_or_change_what_it_gets(
+    models: FakeModels, sink: OtlpSink, mode: str
+) -> None:
+    def guard(function_name: str, function_call: Any, arguments: Any) -> Any:
+        if function_name == "slow_echo":
+            return "cached"
+        arguments["b"] = 40
+        return function_call(**arguments)
+
+    log = ToolLog()
+    MODES[mode](agent(models, "fake.par", log.functions(), tool_hooks=[guard]))
+    pdoctor_trace.flush()
+    assert [(entry.tool, entry.arguments) for entry in log.entries] == [("add", {"a": 1, "b": 40})]
+    added, skipped = sorted(sink.calls, key=lambda call: str(call.call_id))
+    assert (added.executed, added.arguments, added.result) == (True, {"a": 1, "b": 40}, 41)
+    assert added["pdoctor.tool.asked_arguments"] == '{"a":1,"b":2}'
+    assert (skipped.executed, skipped.result) == (False, "cached")

@@ -179,3 +179,14 @@ def test_tools_of_an_mcp_server_are_one_span_each(models: FakeModels, sink: Otlp
 
     asyncio.run(main())
     assert_mcp_calls_are_one_span_each(sink, "google_adk")
+
+
+def test_a_callback_may_change_what_a_tool_gets(models: FakeModels, sink: OtlpSink) -> None:
+    def less(tool: Any, args: dict[str, Any], tool_context: Any) -> None:
+        args["b"] = 40
+
+    asyncio.run(run(agent(models, "fake.one", ToolLog().functions(), before_tool_callback=less), "async"))
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.executed, call.arguments, call.result) == (True, {"a": 40, "b": 40}, 80)
+    assert call["pdoctor.tool.asked_arguments"] == '{"a":40,"b":2}'

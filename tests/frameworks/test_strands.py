@@ -11,9 +11,11 @@ from mcp.client.stdio import stdio_client
 from strands import Agent, tool
 from strands.event_loop.streaming import process_stream
 from strands.hooks import BeforeToolCallEvent
+from strands.middleware import ExecuteToolStage
 from strands.models.openai import OpenAIModel
 from strands.tools.executors import SequentialToolExecutor
 from strands.tools.mcp import MCPClient
+from strands.types.events import ToolResultEvent
 
 import pdoctor_trace
 from tests.frameworks.conformance import (
@@ -157,3 +159,52 @@ def test_tools_of_an_mcp_server_are_one_span_each(models: FakeModels, sink: Otlp
         )
         Agent(model=model, tools=client.list_tools_sync(), callback_handler=None, name="tester")(QUERY)
     assert_mcp_calls_are_one_span_each(sink, "strands")
+
+
+def less(event: BeforeToolCallEvent) -> None:
+    event.tool_use["input"]["b"] = 40
+
+
+def other(event: BeforeToolCallEvent) -> None:
+    event.tool_use = {**event.tool_use, "name": "slow_echo", "input": {"text": "hi"}}
+
+
+def changed(models: FakeModels, hook: Any) -> ToolLog:
+    log = ToolLog()
+    one = agent(models, "fake.one", log.functions())
+    one.hooks.add_callback(BeforeToolCallEvent, hook)
+    one(QUERY)
+    pdoctor_trace.flush()
+    return log
+
+
+def test_a_hook_may_change_what_a_tool_gets(models: FakeModels, sink: OtlpSink) -> None:
+    changed(models, less)
+    (call,) = sink.calls
+    assert (call.executed, call.arguments, call.result) == (True, {"a": 40, "b": 40}, "80")
+    assert call["pdoctor.tool.asked_arguments"] == '{"a":40,"b":2}'
+
+
+def test_a_hook_may_have_another_tool_run(models: FakeModels, sink: OtlpSink) -> None:
+    log = changed(models, other)
+    assert log.names == ["slow_echo"]
+    asked, ran = sorted(sink.calls, key=lambda call: call.tool)
+    assert (asked.tool, asked.arguments, asked.executed) == ("add", {"a": 40, "b": 2}, False)
+    assert (ran.tool, ran.arguments, ran.executed, ran.result) == ("slow_echo", {"text": "hi"}, True, "hi")
+    assert (asked.call_id, ran.call_id) == ("call_0_0", "call_0_0")
+    assert (asked["pdoctor.turn.index"], ran["pdoctor.turn.index"]) == (0, 0)
+
+
+def test_middleware_that_answers_for_the_tool(models: FakeModels, sink: OtlpSink) -> None:
+    async def answer(context: Any, following: Any) -> Any:
+        content = [{"text": "cached"}]
+        told: Any = {"toolUseId": context.tool_use["toolUseId"], "status": "success", "content": content}
+        yield ToolResultEvent(told)
+
+    log = ToolLog()
+    one = agent(models, "fake.one", log.functions())
+    one.add_middleware(ExecuteToolStage, answer)
+    one(QUERY)
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.executed, call.failed, call.result, log.names) == (False, False, "cached", [])
