@@ -30,6 +30,7 @@ from pdoctor_trace.adapter import (
     Visit,
     Workflow,
     argument_text,
+    arguments,
     around,
     around_async,
     current,
@@ -182,6 +183,30 @@ def _enter_body(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     return _Body(asked, _kind) if isinstance(asked, _AskedCall) else None
 
 
+class _HooksVisit(Visit):
+    """Hooks look at the arguments of a call before its tool runs, and may edit them."""
+
+    __slots__ = ("asked", "context", "seen")
+
+    def __init__(self, asked: _AskedCall, context: Any) -> None:
+        super().__init__(current())
+        self.asked, self.context = asked, context
+        self.seen = arguments(context.tool_input)
+
+    def returned(self, result: Any) -> None:
+        left = arguments(self.context.tool_input)
+        if left != self.seen:
+            self.asked.ran_with(left)
+
+
+def _enter_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    frame = current()
+    asked = frame.call if frame is not None and not frame.in_body else None
+    if not isinstance(asked, _AskedCall):
+        return None
+    return _HooksVisit(asked, args[0] if args else kwargs["context"])
+
+
 def _on_calls(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """All calls of one model message, before the first of them runs."""
     run = run_here(SOURCE)
@@ -239,6 +264,21 @@ def _opened(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     return RunVisit(run)
 
 
+def _enter_delegated(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    """An agent that another one's tool gives a task; those of a crew's own run are its steps."""
+    frame = current()
+    if frame is None or not frame.in_body:
+        return None
+    task = args[0] if args else kwargs["task"]
+    run = OpenRun(SOURCE, agent=_text(agent.role), query=_text(task.description), quiet=True)
+    run.offer((_name(tool.name), tool.description) for tool in agent.tools or ())
+    return RunVisit(run)
+
+
+def _text(said: Any) -> str | None:
+    return said if type(said) is str else None
+
+
 def _tasks(crew: Any) -> str:
     return "\n".join(task.description for task in crew.tasks)
 
@@ -253,6 +293,9 @@ def _query(messages: Any) -> str | None:
 
 _EXECUTOR, _STEPS = "crewai.agents.agent_executor", "crewai.agents.step_executor"
 _NATIVE, _TEXT, _BODY = around(_enter_native), around(_enter_text), around(_enter_body)
+_HOOKS = around(_enter_hooks)
+_HOOKED = ("crewai.hooks.tool_hooks", "crewai.utilities.tool_utils", _EXECUTOR)
+"""Modules that hold the function which runs hooks."""
 _TOOL, _STRUCTURED = "crewai.tools.base_tool", "crewai.tools.structured_tool"
 
 CREWAI = Framework(
@@ -267,12 +310,15 @@ CREWAI = Framework(
         Target(_STEPS, "execute_tool_and_check_finality", _TEXT, optional=True),
         Target(_STEPS, "execute_single_native_tool_call", _NATIVE, optional=True),
         Target("crewai.lite_agent", "execute_tool_and_check_finality", _TEXT, optional=True),
+        *(Target(module, "run_before_tool_call_hooks", _HOOKS, optional=True) for module in _HOOKED),
         Target(_TOOL, "BaseTool.run", _BODY),
         Target(_TOOL, "Tool.run", _BODY),
         Target(_STRUCTURED, "CrewStructuredTool.invoke", _BODY),
         Target(_STRUCTURED, "CrewStructuredTool.ainvoke", around_async(_enter_body)),
         Target("crewai.crew", "Crew.kickoff", around(_enter_crew)),
         Target("crewai.crew", "Crew.akickoff", around_async(_enter_crew)),
+        Target("crewai.agent.core", "Agent.execute_task", around(_enter_delegated)),
+        Target("crewai.agent.core", "Agent.aexecute_task", around_async(_enter_delegated), optional=True),
         Target("crewai.agent.core", "Agent.kickoff", around(_enter_agent)),
         Target("crewai.agent.core", "Agent.kickoff_async", around_async(_opened)),
     ),

@@ -29,6 +29,7 @@ from pdoctor_trace.adapter import (
     claim,
     current,
     field,
+    observe,
     outcome,
     run_here,
 )
@@ -45,12 +46,30 @@ class _Run(OpenRun):
     turn: int
 
 
+class _AskedCall(Call):
+    """A requested call; filters around its function may answer for it, or change what it gets."""
+
+    __slots__ = ("function",)
+
+    function: Any
+    """What was invoked for it, where its start is seen."""
+
+    def start(self, given: Any) -> None:
+        """The function itself is about to run."""
+        names = [parameter.name for parameter in self.function.parameters]
+        self.function = None
+        self.attempts += 1
+        self.ran_with(arguments({name: given[name] for name in names if name in given}))
+
+
 class _CallVisit(Visit):
     """One requested call."""
 
     __slots__ = ("call", "refused", "result")
 
-    def __init__(self, call: Call, refused: tuple[str, str] | None) -> None:
+    call: _AskedCall
+
+    def __init__(self, call: _AskedCall, refused: tuple[str, str] | None) -> None:
         super().__init__(_CallFrame(call, self))
         self.call, self.refused = call, refused
         self.result: bytes | None = None
@@ -83,9 +102,12 @@ class _Body(Attempt):
 
     __slots__ = ("outer",)
 
-    def __init__(self, outer: _CallVisit) -> None:
+    def __init__(self, outer: _CallVisit, function: Any) -> None:
         super().__init__(outer.call, _kind)
         self.outer = outer
+        if type(function).__name__ == "KernelFunctionFromMethod":
+            outer.call.attempts -= 1
+            outer.call.function = function
 
     def returned(self, result: Any) -> None:
         super().returned(result)
@@ -114,14 +136,14 @@ def _enter_call(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
     history = args[1] if len(args) > 1 else kwargs["chat_history"]
     arguments, well_formed = argument_text(asked.arguments or {})
     function = _function(kernel, asked)
-    call = Call(
+    call = _AskedCall(
         SOURCE,
         asked.name,
         arguments,
         call_id=asked.id,
         description=None if function is None else function.description,
     )
-    run = call.run
+    run, call.function = call.run, None
     if isinstance(run, _Run):
         call.turn, call.has_text = _turn(run, history, asked)
     return _CallVisit(call, _why_not(function, asked, well_formed))
@@ -165,7 +187,7 @@ def _enter_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         return None
     frame = current()
     if isinstance(frame, _CallFrame):
-        return _Body(frame.visit)
+        return _Body(frame.visit, function)
     given = (args[1] if len(args) > 1 else kwargs.get("arguments")) or {
         name: value for name, value in kwargs.items() if name not in ("kernel", "arguments", "metadata")
     }
@@ -174,6 +196,12 @@ def _enter_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     if claimed is not None:
         return claimed
     return _DirectCall(SOURCE, name, arguments(named), description=function.description)
+
+
+def _on_start(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    call = current()
+    if isinstance(call, _AskedCall) and call.function is function:
+        call.start((args[0] if args else kwargs["context"]).arguments)
 
 
 class _ThreadVisit(RunVisit):
@@ -251,6 +279,11 @@ SEMANTIC_KERNEL = Framework(
     targets=(
         Target("semantic_kernel.kernel", "Kernel.invoke_function_call", around_async(_enter_call)),
         Target(_FUNCTION, "KernelFunction.invoke", around_async(_enter_function)),
+        Target(
+            "semantic_kernel.functions.kernel_function_from_method",
+            "KernelFunctionFromMethod._invoke_internal",
+            observe(_on_start),
+        ),
         Target(_AGENT, "ChatCompletionAgent.get_response", around_async(_enter_agent)),
         Target(_AGENT, "ChatCompletionAgent.invoke", around_async_generator(_enter_agent)),
         Target(_AGENT, "ChatCompletionAgent.invoke_stream", around_async_generator(_enter_agent)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import tempfile
 import warnings
@@ -12,7 +13,7 @@ import pytest
 
 import pdoctor_trace
 from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
-from tests.support.models import FakeModels
+from tests.support.models import STEPS, FakeModels
 from tests.support.sink import OtlpSink
 
 os.environ.setdefault("CREWAI_STORAGE_DIR", tempfile.mkdtemp(prefix="crewai-"))
@@ -22,6 +23,7 @@ os.environ.setdefault("CREWAI_TRACING_ENABLED", "false")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from crewai import LLM, Agent, BaseLLM, Crew, Task
+    from crewai.hooks import register_before_tool_call_hook, unregister_before_tool_call_hook
     from crewai.tools import tool as crew_tool
 
 # CrewAI's own.
@@ -152,3 +154,35 @@ def test_a_cached_result_is_no_execution(models: FakeModels, sink: OtlpSink) -> 
         ("add", False, False, "42"),
     ]
     assert log.names == ["add"]
+
+
+def test_a_hook_may_change_what_a_tool_gets(models: FakeModels, sink: OtlpSink) -> None:
+    def less(context: Any) -> None:
+        context.tool_input["b"] = 40
+
+    register_before_tool_call_hook(less)
+    try:
+        with_agent(models, "fake.one", ToolLog().functions(), "crew")
+    finally:
+        unregister_before_tool_call_hook(less)
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.executed, call.arguments, call.result) == (True, {"a": 40, "b": 40}, 80)
+    assert call["pdoctor.tool.asked_arguments"] == '{"a":40,"b":2}'
+
+
+def test_work_that_is_delegated_is_a_run_inside_the_call(models: FakeModels, sink: OtlpSink) -> None:
+    """The coworker's calls are told once, and are the coworker's."""
+    asked = {"task": "t", "context": "c", "coworker": "helper"}
+    STEPS["delegate"] = [("delegate_work_to_coworker", json.dumps(asked))]
+    boss, helper = (worker(scripted(models, script), []) for script in ("fake.delegate", "fake.one"))
+    helper.role, boss.allow_delegation = "helper", True
+    helper.tools = [crew_tool("add")(ToolLog().functions()[0])]
+    task = Task(description=QUERY, expected_output="text", agent=boss)
+    Crew(agents=[boss, helper], tasks=[task], cache=False, tracing=False).kickoff()
+    pdoctor_trace.flush()
+    delegated, added = sink.calls
+    assert (delegated.tool, added.tool) == ("delegate_work_to_coworker", "add")
+    assert added["gen_ai.agent.name"] == "helper"
+    assert {call.run_id for call in sink.calls} == {sink.runs[0].run_id}
+    assert sink.runs[0]["pdoctor.run.calls"] == 2

@@ -29,7 +29,8 @@ with warnings.catch_warnings():
     from semantic_kernel.connectors.ai import FunctionChoiceBehavior
     from semantic_kernel.connectors.ai.open_ai import OpenAIChatCompletion, OpenAIChatPromptExecutionSettings
     from semantic_kernel.contents import ChatHistory, FunctionCallContent
-    from semantic_kernel.functions import kernel_function
+    from semantic_kernel.filters import FilterTypes
+    from semantic_kernel.functions import FunctionResult, kernel_function
 
 # Semantic Kernel copies models whose fields pydantic calls deprecated.
 pytestmark = [
@@ -172,3 +173,31 @@ def test_a_thread_is_the_conversation(models: FakeModels, sink: OtlpSink) -> Non
     pdoctor_trace.flush()
     named = [run["gen_ai.conversation.id"] for run in sink.runs]
     assert named == [answers[0].thread.id] * 3
+
+
+def test_filters_may_answer_for_a_function_or_change_what_it_gets(models: FakeModels, sink: OtlpSink) -> None:
+    log = ToolLog()
+    made = kernel(log.functions())
+
+    async def guard(context: Any, next: Any) -> None:
+        if context.function.name == "slow_echo":
+            context.result = FunctionResult(function=context.function.metadata, value="cached")
+            return
+        context.arguments["b"] = 40
+        await next(context)
+
+    made.add_filter(FilterTypes.FUNCTION_INVOCATION, guard)
+    STEPS["p_par"] = [(f"P-{tool}", given) for tool, given in STEPS["par"]]
+
+    async def main() -> None:
+        async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
+            agent = ChatCompletionAgent(service=service(client, "fake.p_par"), name="tester", kernel=made)
+            await respond(agent)
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    assert [(entry.tool, entry.arguments) for entry in log.entries] == [("add", {"a": 1, "b": 40})]
+    added, skipped = sorted(sink.calls, key=lambda call: str(call.call_id))
+    assert (added.executed, added.arguments, added.result) == (True, {"a": 1, "b": 40}, 41)
+    assert added["pdoctor.tool.asked_arguments"] == '{"a":1,"b":2}'
+    assert (skipped.executed, skipped.result) == (False, "cached")
