@@ -176,7 +176,9 @@ def test_files_that_are_gone_for_a_while_change_nothing(
     url, port, files = served
     files.certificate.unlink()
     eventually(lambda: "No such file" in presented_and_log(url, caplog))
-    time.sleep(0.1)
+    for _ in range(3):
+        time.sleep(0.05)
+        presented(url)
     assert presented(url) == der(made[0])
     with channel(port, made[0]) as over:
         export(over)
