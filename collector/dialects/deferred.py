@@ -53,7 +53,6 @@ class DeferredCall(ToolCall):
         except AttributeError:  # made by `replace`, with every field
             return super().moved(step, start, end, extra)
         call = deferred_call(self.id, self.tool, self.error, start, end, self.executed, said)
-        _finished(call, self.finished)
         _step(call, step)
         _extra(call, extra)
         return call

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from collector.dialects.reading import SeenCall
+from collector.dialects.reading import SeenCall, SeenModel
 from collector.model import Span, ToolCall
-from collector.rebuild.sightings import once_each
+from collector.rebuild.sightings import once_each, once_each_model
 
 OURS, THEIRS = "pdoctor_trace", "openinference.instrumentation.langchain"
 
@@ -34,3 +34,23 @@ def test_two_sightings_are_one_call_if_ids_and_tool_agree_layers_differ_and_time
     another: SeenCall, calls: int, order: int
 ) -> None:
     assert len(once_each([seen(OURS, "call_1"), another][::order])) == calls
+
+
+def model(scope: str, start: int, end: int, span_id: str = "m", parent: str = "0") -> SeenModel:
+    return SeenModel(Span("ab" * 16, span_id, parent, "chat", start, end, "unset", "", {}, scope=scope))
+
+
+def test_a_model_call_that_two_layers_tell_of_counts_once() -> None:
+    assert len(once_each_model([model("framework", 0, 10), model("sdk", 2, 8)])) == 1
+    assert len(once_each_model([model("framework", 0, 10), model("sdk", 10, 18)])) == 1
+    assert len(once_each_model([model("framework", 0, 10), model("sdk", 11, 18)])) == 2
+
+
+def test_a_model_call_is_looked_for_in_all_before_it_that_had_not_ended() -> None:
+    listed = [model("framework", 0, 100), model("other", 200, 210), model("framework", 220, 400)]
+    listed += [model("other", 230, 240), model("sdk", 300, 310)]
+    assert [seen.span.start_ns for seen in once_each_model(listed)] == [0, 200, 220]
+
+
+def test_a_model_call_that_ends_before_it_starts_is_still_that_of_its_parent() -> None:
+    assert len(once_each_model([model("sdk", 10, 20, "a"), model("sdk", 30, 15, "b", parent="a")])) == 1
