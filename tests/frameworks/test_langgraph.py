@@ -422,9 +422,14 @@ def test_an_error_in_blocks_keeps_its_text(models: FakeModels, sink: OtlpSink) -
 
 
 @pytest.mark.parametrize("node", ["tool node", "own node"])
-def test_a_stream_that_is_left_as_a_tool_ends(models: FakeModels, sink: OtlpSink, node: str) -> None:
+@pytest.mark.parametrize("kind", ["function", "coroutine"])
+def test_a_stream_that_is_left_as_a_tool_ends(
+    models: FakeModels, sink: OtlpSink, node: str, kind: str
+) -> None:
     """The tool has run, although what stands around it is cancelled before it is through."""
-    made = {tool.name: tool for tool in as_tools(ToolLog().functions())}
+    log = ToolLog()
+    coroutines = [StructuredTool.from_function(coroutine=tool) for tool in log.coroutines()]
+    made = {tool.name: tool for tool in (coroutines if kind == "coroutine" else as_tools(log.functions()))}
 
     async def act(state: MessagesState) -> Any:
         asked: Any = state["messages"][-1]
@@ -452,4 +457,4 @@ def test_a_stream_that_is_left_as_a_tool_ends(models: FakeModels, sink: OtlpSink
     asyncio.run(read())
     pdoctor_trace.flush()
     (call,) = sink.calls
-    assert (call.executed, call.failed, call.result) == (True, False, "42")
+    assert (call.executed, call.failed, str(call.result)) == (True, False, "42")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -175,3 +177,15 @@ def test_a_toolset_of_ones_own_has_run_its_tool(models: FakeModels, sink: OtlpSi
     pdoctor_trace.flush()
     (call,) = sink.calls
     assert (call.executed, call.result) == (True, 42)
+
+
+def test_what_may_run_in_another_process_is_not_denied(
+    models: FakeModels, sink: OtlpSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Toolsets for durable execution run functions where nobody here sees them start."""
+    module = "pydantic_ai.durable_exec.temporal"
+    monkeypatch.setitem(sys.modules, module, ModuleType(module))
+    toolsets: Any = [Guarding(FunctionToolset(ToolLog().functions()))]
+    asyncio.run(with_agent(models, "fake.sleepy", [], "chat", toolsets=toolsets))
+    pdoctor_trace.flush()
+    assert [(call.executed, call.result) for call in sink.calls] == [(True, "cached")] * 2
