@@ -303,8 +303,9 @@ def dripping(head: bytes, rest: bytes, *, connections: int, pause: float, step: 
                 tally.add(type(failure).__name__)
         place = 0
         while time.monotonic() < end:
-            part = (rest * 2)[place % len(rest) : place % len(rest) + step]
-            for one in [*opened]:
+            at = place % max(1, len(rest))
+            part = (rest * 2)[at : at + step]
+            for one in [*opened] if part else ():
                 try:
                     one.send(part)
                 except BlockingIOError:

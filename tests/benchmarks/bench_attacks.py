@@ -107,7 +107,11 @@ def sending(port: int, pipe: Any) -> None:
 
 def attacking(name: str, port: int, seconds: float, pipe: Any) -> None:
     os.nice(5)  # an attacker is on another machine
-    pipe.send(run_attack(name, port, seconds))
+    try:
+        pipe.send(run_attack(name, port, seconds))
+    except Exception as failure:
+        pipe.send(f"the attack itself failed: {failure!r}")
+        raise
 
 
 class Asked:

@@ -1,6 +1,6 @@
 """Attackers on loopback: however they go about it, memory stays bounded and others are served.
 
-What is sent is bounded in number and time; figures are printed (`-s`).
+Each attack is sent once or twice; `tests/benchmarks/bench_attacks.py` goes on for longer, and measures.
 """
 
 from __future__ import annotations
@@ -9,22 +9,27 @@ import contextlib
 import gzip
 import os
 import socket
-import statistics
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from tests.support.traces import JSON, PROTOBUF, agent_request, any_value, new_id
+from collector.otlp.raw import Traces
+from tests.support.traces import JSON, PROTOBUF, agent_request, any_value, eventually, new_id
 
 MIB = 1024 * 1024
+ELSEWHERE = "127.0.0.66"
+"""The attackers' address; the good sender has another."""
 MOST, AFTERWARDS = 600, 300
 """MiB of all processes together: at any time, and a minute after the last attack."""
 
@@ -44,8 +49,10 @@ class Target:
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().split()[-1]
         self.port = urlsplit(self.url).port or 0
-        self.http = httpx.Client(base_url=self.url, timeout=60, trust_env=False)
-        self.peak, self.health, self.stored, self.refused = 0, [0.0], 0, 0
+        there = httpx.HTTPTransport(local_address=ELSEWHERE)
+        self.http = httpx.Client(base_url=self.url, timeout=120, trust_env=False, transport=there)
+        """The attackers'."""
+        self.peak = self.answered = self.stored = self.refused = 0
         self._end = threading.Event()
         for watch in (self._look, self._knock, self._send):
             threading.Thread(target=watch, daemon=True).start()
@@ -55,15 +62,14 @@ class Target:
         return sum(map(resident, tree(self.process.pid))) // MIB
 
     def _look(self) -> None:
-        while not self._end.wait(0.05):
+        while not self._end.wait(0.1):
             self.peak = max(self.peak, self.memory())
 
     def _knock(self) -> None:
         with httpx.Client(base_url=self.url, timeout=60, trust_env=False) as http:
             while not self._end.wait(0.05):
-                began = time.perf_counter()
                 assert http.get("/healthz").status_code == 200
-                self.health.append(time.perf_counter() - began)
+                self.answered += 1
 
     def _send(self) -> None:
         """A well-behaved sender, one request after the other."""
@@ -76,17 +82,16 @@ class Target:
                 self.refused += answer.status_code != 200
                 time.sleep(0.02)
 
-    def during(self, name: str, attack: Callable[[], object]) -> float:
-        """Requests of the good sender per second while something is done; prints what was seen."""
-        self.peak, self.health, before, began = 0, [0.0], self.stored, time.monotonic()
-        said = attack()
-        rate = (self.stored - before) / (time.monotonic() - began)
-        print(  # noqa: T201
-            f"{name}: peak {self.peak} MiB, /healthz median {statistics.median(self.health) * 1e3:.0f} ms, "
-            f"worst {max(self.health) * 1e3:.0f} ms; {rate:.1f} good requests/s; {said}"
-        )
-        assert self.peak < MOST, name
-        return rate
+    def during(self, attack: Callable[[], object], goes_on: threading.Event) -> object:
+        """What came of an attack, which goes on until others were served beside it."""
+        self.peak, stored, answered = 0, self.stored, self.answered
+        with ThreadPoolExecutor(1) as pool:
+            attacking = pool.submit(attack)
+            try:
+                eventually(lambda: self.stored >= stored + 3 and self.answered >= answered + 3, 120)
+            finally:
+                goes_on.clear()
+            return attacking.result()
 
     def post(self, body: bytes, kind: dict[str, str] = PROTOBUF, *, times: int = 1) -> list[int]:
         """The answers to a body that is sent so often at once."""
@@ -98,7 +103,7 @@ class Target:
     def close(self) -> None:
         self._end.set()
         self.process.terminate()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=60)
         self.http.close()
 
 
@@ -112,6 +117,11 @@ def tree(process: int) -> Iterator[int]:
 
 
 def resident(process: int) -> int:
+    """Bytes of memory of one process; what several share counts once, where the system tells."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
     with contextlib.suppress(OSError):
         return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return 0
@@ -137,12 +147,14 @@ def fleet(runs: int, pad: int, first: int) -> bytes:
 
 def dense(run: str, first: int, spans: int, elements: int) -> bytes:
     """Spans of one run, each with a list of so many empty values."""
-    message = ExportTraceServiceRequest()
-    scope = message.resource_spans.add().scope_spans.add()
-    for number in range(first, first + spans):
-        span = scope.spans.add(trace_id=bytes.fromhex(run), span_id=number.to_bytes(8, "big"), name="n")
-        any_value(span.attributes.add(key="k").value, [None] * elements)
-    return message.SerializeToString()
+    same = Span(name="n")
+    same.attributes.add(key="k").value.array_value.MergeFromString(b"\x0a\x00" * elements)
+    rest, trace = same.SerializeToString(), bytes.fromhex(run)
+    numbers = range(first, first + spans)
+    parts = [Span(trace_id=trace, span_id=at.to_bytes(8, "big")).SerializeToString() + rest for at in numbers]
+    body = Traces()
+    body.parts.add().parts.add(parts=parts)
+    return bytes(body.SerializeToString())
 
 
 def at_once(times: int, what: Callable[[], int]) -> list[int]:
@@ -156,15 +168,21 @@ def at_once(times: int, what: Callable[[], int]) -> list[int]:
     return sorted(found)
 
 
-def unfinished(target: Target, connections: int, seconds: float) -> None:
+def connect(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), timeout=30, source_address=(ELSEWHERE, 0))
+
+
+def unfinished(target: Target, connections: int, goes_on: threading.Event) -> str:
     """Bodies of 19 MiB whose end never comes."""
     with contextlib.ExitStack() as opened:
         for _ in range(connections):
-            connection = opened.enter_context(socket.create_connection(("127.0.0.1", target.port)))
+            connection = opened.enter_context(connect(target.port))
             head = b"POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\n"
             connection.sendall(head + b"content-length: 19999999\r\n\r\n")
             threading.Thread(target=pour, args=(connection,), daemon=True).start()
-        time.sleep(seconds)
+        while goes_on.is_set():
+            time.sleep(0.1)
+    return "unfinished"
 
 
 def pour(connection: socket.socket) -> None:
@@ -172,40 +190,58 @@ def pour(connection: socket.socket) -> None:
         connection.sendall(bytes(19_900_000))
 
 
-def silent(target: Target, connections: int, seconds: float) -> None:
+def silent(target: Target, connections: int, goes_on: threading.Event) -> str:
     with contextlib.ExitStack() as opened:
         for _ in range(connections):
             with contextlib.suppress(OSError):
-                opened.enter_context(socket.create_connection(("127.0.0.1", target.port), timeout=5))
-        time.sleep(seconds)
+                opened.enter_context(connect(target.port))
+        while goes_on.is_set():
+            time.sleep(0.1)
+    return "silent"
+
+
+RUN = "a" * 32
+"""The run that all dense spans are of."""
+
+
+def readers(target: Target) -> list[int]:
+    paths = (f"/api/v1/runs/{RUN}", f"/runs/{RUN}", f"/api/v1/runs/{RUN}/spans")
+    return [code for path in paths for code in at_once(4, partial(status_of, target, path))]
+
+
+def status_of(target: Target, path: str) -> int:
+    return target.http.get(path).status_code
+
+
+Attack = Callable[[Target, threading.Event], object]
+ATTACKS: dict[str, Attack] = {
+    "big resource": lambda target, _: target.post(fleet(5_000, MIB, 1)),
+    "dense spans": lambda target, _: target.post(dense(new_id(), 1, 1, MIB), times=2),
+    "JSON": lambda target, _: target.post(b"[" + b"{}," * 6 * MIB + b"0]", JSON, times=3),
+    "JSON objects": lambda target, _: target.post(b'{"a":[' + b'{"a":1},' * 990_000 + b"1]}", JSON, times=2),
+    "empty parts": lambda target, _: target.post(b"\x0a\x00" * (10 * MIB - 9), times=3),
+    "small empty parts": lambda target, _: target.post(b"\x0a\x00" * 500_000, times=12),
+    "bombs": lambda target, _: target.post(bytes(19 * MIB), times=20),
+    "many runs": lambda target, _: target.post(fleet(20_000, 300, 10**6)),
+    "one run dense": lambda target, _: [target.post(dense(RUN, 1 + 900 * at, 900, 9_900)) for at in (0, 1)],
+    "readers of it": lambda target, _: readers(target),
+    "silent": lambda target, goes_on: silent(target, 1_200, goes_on),
+    "unfinished": lambda target, goes_on: unfinished(target, 60, goes_on),
+}
 
 
 def test_memory_stays_bounded_and_others_are_served(target: Target) -> None:
-    alone = target.during("nobody", lambda: time.sleep(5))
-    run = new_id()
+    for name, attack in ATTACKS.items():
+        goes_on = threading.Event()
+        goes_on.set()
+        said = target.during(partial(attack, target, goes_on), goes_on)
+        assert target.peak < MOST, name
+        assert_known(name, said)
+    eventually(lambda: target.memory() < AFTERWARDS, 60)
 
-    def readers() -> list[int]:
-        paths = [f"/api/v1/runs/{run}", f"/runs/{run}", f"/api/v1/runs/{run}/spans"]
-        return [code for path in paths for code in at_once(4, lambda: target.http.get(path).status_code)]  # noqa: B023
 
-    attacks: dict[str, Callable[[], object]] = {
-        "big resource": lambda: [target.post(fleet(5_000, MIB, 1 + 5_000 * at)) for at in range(3)],
-        "one run dense": lambda: [target.post(dense(run, 1 + 900 * at, 900, 9_900)) for at in range(4)],
-        "readers of it": readers,
-        "dense spans": lambda: [target.post(dense(new_id(), 1, 1, MIB)) for _ in range(5)],
-        "JSON": lambda: target.post(b"[" + b"{}," * 6 * MIB + b"0]", JSON, times=6),
-        "empty parts": lambda: target.post(b"\x0a\x00" * (10 * MIB - 9), times=6),
-        "bombs": lambda: target.post(bytes(19 * MIB), times=30),
-        "many runs": lambda: target.post(fleet(50_000, 300, 10**6)),
-        "silent": lambda: silent(target, 1_200, 4),
-    }
-    for name, attack in attacks.items():
-        target.during(name, attack)
-    assert target.during("unfinished", lambda: unfinished(target, 60, 10)) > alone / 2
-    for _ in range(12):
-        time.sleep(5)
-        if target.memory() < AFTERWARDS:
-            break
-    target.during("afterwards", lambda: time.sleep(1))
-    assert target.memory() < AFTERWARDS
-    assert target.refused <= 2, "a good sender was kept out"
+def assert_known(name: str, said: object) -> None:
+    """Every answer is one that a collector under attack may give: none of them is an error of its own."""
+    answers = said if isinstance(said, list) else []
+    codes = [code for one in answers for code in (one if isinstance(one, list) else [one])]
+    assert set(codes) <= {200, 400, 404, 413, 503}, (name, codes)
