@@ -85,7 +85,7 @@ docs: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.docs
 
 # Those that take many minutes, or install other products, are run by name.
-LONG_BENCHES := $(wildcard tests/benchmarks/bench_peers.py tests/benchmarks/bench_soak.py tests/benchmarks/bench_million.py)
+LONG_BENCHES := $(wildcard tests/benchmarks/bench_attacks.py tests/benchmarks/bench_peers.py tests/benchmarks/bench_soak.py tests/benchmarks/bench_million.py)
 
 bench: $(VENV)/.installed-dev
 	@for file in $(filter-out $(LONG_BENCHES),$(wildcard tests/benchmarks/bench_*.py)); do echo "== $$file"; $(BIN)/python $$file || exit 1; done

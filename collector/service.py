@@ -42,6 +42,7 @@ from collector.telemetry import Telemetry
 from collector.tls import Certificate
 from synth.cases import read_cases
 from synth.errors import BadInput
+from synth.policies.load import text_of
 
 log = logging.getLogger("collector")
 
@@ -263,7 +264,7 @@ def load_files(
         texts = {case_id: case_texts(case) for case_id, case in cases.items()}
         catalog.put_cases(store, project, bodies, now=now, texts=texts)
     for path in policy_files(policies):
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path)
         found = read_policies(str(path), text)
         with store.read() as connection:
             names = names_of(connection, project)
@@ -277,7 +278,14 @@ def policy_files(place: Path | None) -> list[Path]:
     if place is None:
         return []
     if place.is_dir():
-        return sorted(path for path in place.iterdir() if path.suffix in (".yaml", ".yml"))
+        return [regular(path) for path in sorted(place.iterdir()) if path.suffix in (".yaml", ".yml")]
     if not place.exists():
         raise BadInput("there is no such file or folder", file=str(place))
     return [place]
+
+
+def regular(path: Path) -> Path:
+    """The path of a file in a folder; BadInput where it is none that ends, or a link to nothing."""
+    if not path.is_file():
+        raise BadInput("no regular file: remove it from the folder, or name it otherwise", file=str(path))
+    return path

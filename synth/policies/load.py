@@ -46,17 +46,26 @@ def load_policies(source: str | Path) -> PolicySet:
     if isinstance(source, str) and "\n" in source:
         return policies_from_text(source)
     path = Path(source)
-    return policies_from_text(_text_of(path), str(path))
+    return policies_from_text(text_of(path), str(path))
 
 
 def read_yaml(path: str | Path) -> Node:
     """The top of a YAML 1.2 file of ours; BadInput names file and line."""
-    return Node.of(_yaml(_text_of(Path(path)), str(path)), str(path))
+    return Node.of(_yaml(text_of(Path(path)), str(path)), str(path))
 
 
-def _text_of(path: Path) -> str:
+TEXT_BYTES = 20 * 1024 * 1024
+"""Of one file of ours; `/dev/zero` has no end."""
+
+
+def text_of(path: Path) -> str:
+    """A text file; BadInput where it cannot be read, or is too big to be one."""
     try:
-        return path.read_bytes().decode("utf-8")
+        with path.open("rb") as file:
+            content = file.read(TEXT_BYTES + 1)
+        if len(content) > TEXT_BYTES:
+            raise BadInput(f"over {TEXT_BYTES // 2**20} MiB: this is no such file", file=str(path))
+        return content.decode("utf-8")
     except OSError as problem:
         raise BadInput(f"cannot be read: {problem.strerror or problem}", file=str(path)) from problem
     except UnicodeDecodeError as problem:
