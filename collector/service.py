@@ -42,7 +42,7 @@ from collector.telemetry import Telemetry
 from collector.tls import Certificate
 from synth.cases import read_cases
 from synth.errors import BadInput
-from synth.policies.load import text_of
+from synth.policies import text_of
 
 log = logging.getLogger("collector")
 

@@ -19,7 +19,7 @@ from synth.policies.evidence import Evidence, Part
 from synth.policies.kinds.duty import STOPPED, Judged, given_up
 from synth.policies.lasting import are_lasting
 from synth.policies.lint import Problem, lint
-from synth.policies.load import load_policies, read_yaml
+from synth.policies.load import load_policies, read_yaml, text_of
 from synth.policies.model import (
     RULE_FIELDS,
     Applies,
@@ -52,7 +52,7 @@ __all__ = [
     "PolicyVerdict", "Problem", "Rules", "RunBudget", "SeenNames", "Step", "Tools", "all_tools_in",
     "are_lasting", "doubtful", "doubts", "join_runs", "judge_policies", "judge_session", "judge_turn", "lint",
     "load_policies", "names_of_runs", "needs_of", "policy_result_from_json", "read_yaml", "reduced",
-    "size_of_values", "stated_policies", "steps_of", "suggested_rules", "telling", "tools_in",
+    "size_of_values", "stated_policies", "steps_of", "suggested_rules", "telling", "text_of", "tools_in",
     "without_values",
 ]  # fmt: skip
 
