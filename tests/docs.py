@@ -18,7 +18,7 @@ from pdoctor_trace.frameworks import FRAMEWORKS
 from synth.agents import AGENTS
 from synth.cases.generate import Options, generate
 from synth.simulated_model import PROFILES
-from tests.frameworks.conformance import CELLS
+from tests.frameworks.conformance import BESIDE, CELLS
 from tests.frameworks.environments import ENVIRONMENTS, recorded_results
 
 README = Path(__file__).parent.parent / "README.md"
@@ -62,13 +62,13 @@ def _tested(framework: str, kind: str) -> str:
 def matrix() -> str:
     """Framework by cell of the conformance suite, from the newest recorded run."""
     results = recorded_results("newest")
-    signs = {"passes": "✓", "limit": "limit"}
+    signs, cells = {"passes": "✓", "limit": "limit"}, (*CELLS, *BESIDE)
     rows = [
-        (entry.load().title, *(signs.get(results[entry.name]["cells"].get(cell, ""), "-") for cell in CELLS))
+        (entry.load().title, *(signs.get(results[entry.name]["cells"].get(cell, ""), "-") for cell in cells))
         for entry in FRAMEWORKS
         if entry.name in results
     ]
-    return markdown(("", *CELLS), rows)
+    return markdown(("", *cells), rows)
 
 
 def agent_table() -> str:

@@ -258,6 +258,10 @@ LLAMA_INDEX = Framework(
         Limit("unreadable replies", "a reply that LlamaIndex cannot read raises before there is a call"),
         Limit("unchecked types", "argument types are not checked: the tool itself runs and fails"),
         Limit("endless tools", "after StopIteration in a tool LlamaIndex waits for ever: no span"),
+        Limit(
+            "stored waits",
+            "a run that is ended while it waits has no token: its stored context begins another run",
+        ),
         Limit("code as a call", "code of a CodeActAgent is one call"),
     ),
 )

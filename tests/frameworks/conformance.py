@@ -72,6 +72,14 @@ CELLS: dict[str, tuple[str, ...]] = {
 """Cell of the matrix -> the claims that fill it. `streaming` is `sync` in the modes that stream."""
 
 
+BESIDE = ("workflow", "hand-over", "pause", "other process")
+"""More cells, which tests with the mark `cell` fill, where a framework has such a thing.
+
+What it calls a graph, a crew or a team is a workflow; after a hand-over calls are of the agent whose turn it
+is; a run that waits for a person is one run, and so it is where another process goes on with it.
+"""
+
+
 def cells_of(test: str, streaming: bool) -> list[str]:
     """The cells that a test of this name fills."""
     cells = [cell for cell, tests in CELLS.items() if test in tests]

@@ -87,6 +87,7 @@ def one_run(sink: OtlpSink, reason: str = "approval") -> None:
     assert {run["gen_ai.conversation.id"] for run in roots(sink)} == {"s1"}
 
 
+@pytest.mark.cell("pause")
 @pytest.mark.parametrize("mode", ["run", "arun", "stream"])
 def test_a_call_that_a_person_confirms_belongs_to_the_run_that_asked(
     models: FakeModels, sink: OtlpSink, mode: str
@@ -149,6 +150,7 @@ def test_a_tool_whose_arguments_a_person_fills_in_is_judged_with_what_ran(
     assert (call.arguments, call.executed) == (log.entries[0].arguments, True)
 
 
+@pytest.mark.cell("other process")
 def test_a_run_that_is_gone_on_with_in_another_process_says_so(models: FakeModels, sink: OtlpSink) -> None:
     log = ToolLog()
     stored = answered(agent(models, "fake.one.sleepy", gated(log)).run(QUERY), True, False).to_dict()
@@ -168,6 +170,7 @@ def test_a_run_that_is_gone_on_with_in_another_process_says_so(models: FakeModel
     }
 
 
+@pytest.mark.cell("hand-over")
 def test_calls_of_a_team_are_those_of_the_member_whose_turn_it_is(
     models: FakeModels, sink: OtlpSink, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,7 @@ def test_a_hand_over_is_an_offered_tool(models: FakeModels, sink: OtlpSink) -> N
     assert '"transfer_to_bob"' in sink.runs[0]["gen_ai.tool.definitions"]
 
 
+@pytest.mark.cell("hand-over")
 def test_calls_of_a_team_are_those_of_the_agent_whose_turn_it_is(models: FakeModels, sink: OtlpSink) -> None:
     STEPS["to_bob"] = [("transfer_to_bob", "{}")]
     tools = ToolLog().functions()
@@ -170,6 +171,7 @@ def test_a_team_that_was_reset_goes_on_with_nothing(models: FakeModels, sink: Ot
     assert len({span.run_id for span in sink.spans}) == 2
 
 
+@pytest.mark.cell("other process")
 @limit("autogen", "stored teams")
 def test_a_team_made_of_a_stored_state_is_another_run(models: FakeModels, sink: OtlpSink) -> None:
     async def main() -> None:

@@ -111,6 +111,19 @@ class TestCrewAI(Conformance):
         assert [call["pdoctor.turn.has_text"] for call in sink.calls] == [None] * 3
 
 
+@pytest.mark.cell("workflow")
+def test_a_crew_is_a_workflow_and_an_agent_is_none(models: FakeModels, sink: OtlpSink) -> None:
+    with_agent(models, "fake.one", ToolLog().functions(), "agent")
+    pdoctor_trace.flush()
+    assert sink.workflows == []
+    sink.clear()
+    with_agent(models, "fake.one", ToolLog().functions(), "crew")
+    pdoctor_trace.flush()
+    ((around,), (run,)) = sink.workflows, sink.runs
+    assert (around["gen_ai.workflow.name"], around.parent_id) == ("crew", "")
+    assert (run.parent_id, QUERY in around["gen_ai.input.messages"]) == (around.span_id, True)
+
+
 class Writes(BaseLLM):
     """A model without tool calling: says the given texts in order."""
 

@@ -28,7 +28,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("ADK_DISABLE_LOAD_DOTENV", "1")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from google.adk.agents import LlmAgent
+    from google.adk.agents import LlmAgent, SequentialAgent
     from google.adk.agents.run_config import RunConfig, StreamingMode
     from google.adk.models.lite_llm import LiteLlm
     from google.adk.models.llm_request import LlmRequest
@@ -190,3 +190,22 @@ def test_a_callback_may_change_what_a_tool_gets(models: FakeModels, sink: OtlpSi
     (call,) = sink.calls
     assert (call.executed, call.arguments, call.result) == (True, {"a": 40, "b": 40}, 80)
     assert call["pdoctor.tool.asked_arguments"] == '{"a":40,"b":2}'
+
+
+@pytest.mark.cell("workflow")
+def test_agents_in_a_row_are_a_workflow_and_one_is_none(models: FakeModels, sink: OtlpSink) -> None:
+    tools = ToolLog().functions()
+    asyncio.run(run(agent(models, "fake.one", tools), "async"))
+    pdoctor_trace.flush()
+    assert sink.workflows == []
+    sink.clear()
+    both = [agent(models, "fake.one", tools, name=name) for name in ("first", "second")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        row: Any = SequentialAgent(name="row", sub_agents=both)
+    asyncio.run(run(row, "async"))
+    pdoctor_trace.flush()
+    (around,) = sink.workflows
+    (root,) = (one for one in sink.runs if one["pdoctor.run.calls"] is not None)
+    assert (around.name, around.parent_id, root.parent_id) == ("invoke_workflow row", "", around.span_id)
+    assert [call["gen_ai.agent.name"] for call in sink.calls][:1] == ["first"]

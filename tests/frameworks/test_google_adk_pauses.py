@@ -112,6 +112,7 @@ def one_run(sink: OtlpSink, reason: str = "approval") -> None:
     assert {run["gen_ai.conversation.id"] for run in sink.runs} == {"s1"}
 
 
+@pytest.mark.cell("pause")
 def test_a_call_that_a_person_confirms_belongs_to_the_run_that_asked(
     models: FakeModels, sink: OtlpSink
 ) -> None:
@@ -177,6 +178,7 @@ def test_a_new_question_in_the_session_is_a_new_run(models: FakeModels, sink: Ot
     assert first["gen_ai.conversation.id"] == second["gen_ai.conversation.id"] == "s1"
 
 
+@pytest.mark.cell("hand-over")
 def test_calls_after_a_transfer_are_those_of_the_agent_whose_turn_it_is(
     models: FakeModels, sink: OtlpSink, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
+from langchain.agents import create_agent
 from langchain.agents.middleware import wrap_tool_call
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -16,6 +17,7 @@ from langchain_core.tools import tool as langchain_tool
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedState, ToolNode
+from langgraph.types import Command
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 from pydantic import BaseModel
 
@@ -458,3 +460,39 @@ def test_a_stream_that_is_left_as_a_tool_ends(
     pdoctor_trace.flush()
     (call,) = sink.calls
     assert (call.executed, call.failed, str(call.result)) == (True, False, "42")
+
+
+@pytest.mark.cell("workflow")
+@pytest.mark.cell("hand-over")
+@pytest.mark.parametrize("by", ["a node", "a tool"])
+def test_a_graph_that_goes_over_to_another_agent(models: FakeModels, sink: OtlpSink, by: str) -> None:
+    """Calls are of the agent whose turn it is; what a node decides is no call."""
+
+    @langchain_tool("add")
+    def over(a: int, b: int, call_id: Annotated[str, InjectedToolCallId]) -> Any:
+        """Go over to the other agent."""
+        said = ToolMessage("over to you", tool_call_id=call_id)
+        return Command(goto="second", graph=Command.PARENT, update={"messages": [said]})
+
+    with DefaultHttpxClient() as client:
+        chat = ChatOpenAI(model="fake.one", base_url=models.openai, http_client=client, **QUIET)
+        tools = as_tools(ToolLog().functions())
+        first = create_agent(chat, [over] if by == "a tool" else tools, name="first")
+        graph = StateGraph(MessagesState)
+        graph.add_node("first", first)
+        graph.add_node("second", create_agent(chat, tools, name="second"))
+        graph.add_node(
+            "decide", lambda state: Command(goto="second", update={"messages": [HumanMessage("2")]})
+        )
+        graph.add_edge(START, "first")
+        if by == "a node":
+            graph.add_edge("first", "decide")
+        graph.compile(name="both").invoke({"messages": [HumanMessage(QUERY)]})
+    pdoctor_trace.flush()
+    (around,) = sink.workflows
+    root, *inner = sink.runs
+    assert (root["gen_ai.agent.name"], root.parent_id) == ("both", around.span_id)
+    assert [run["gen_ai.agent.name"] for run in inner] == ["first", "second"]
+    told = [(call.tool, call["gen_ai.agent.name"], call.failed) for call in sink.calls]
+    assert told == [("add", "first", False), ("add", "second", False)]
+    assert root["pdoctor.run.calls"] == len(told)

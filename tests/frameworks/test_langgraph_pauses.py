@@ -75,6 +75,7 @@ def paused(run: Any) -> tuple[Any, ...]:
     return run["pdoctor.run.state"], run["pdoctor.run.pause_reason"], run["pdoctor.run.token"]
 
 
+@pytest.mark.cell("pause")
 def test_a_call_that_a_person_approves_belongs_to_the_run_that_asked(
     models: FakeModels, sink: OtlpSink
 ) -> None:
@@ -236,6 +237,7 @@ def test_a_new_question_in_the_thread_is_a_new_run(models: FakeModels, sink: Otl
     assert second["pdoctor.run.resumed"] is None
 
 
+@pytest.mark.cell("other process")
 def test_a_run_that_is_gone_on_with_in_another_process_says_so(models: FakeModels, sink: OtlpSink) -> None:
     log = ToolLog()
 

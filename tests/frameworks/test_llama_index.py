@@ -112,6 +112,8 @@ class TestLlamaIndex(Conformance):
         assert (call.executed, call.kind, log.names) == (False, "bad_arguments", [])
 
 
+@pytest.mark.cell("workflow")
+@pytest.mark.cell("hand-over")
 def test_a_hand_over_is_a_call_of_the_same_run(models: FakeModels, sink: OtlpSink) -> None:
     STEPS["over"] = [("handoff", '{"to_agent": "beta", "reason": "r"}')]
     tools = [FunctionTool.from_defaults(tool) for tool in ToolLog().functions()]
@@ -131,6 +133,8 @@ def test_a_hand_over_is_a_call_of_the_same_run(models: FakeModels, sink: OtlpSin
     ]
     (run,) = sink.runs
     assert run["pdoctor.run.calls"] == 2
+    (around,) = sink.workflows
+    assert (around.parent_id, run.parent_id) == ("", around.span_id)
 
 
 async def ask_a_person(ctx: Context, text: str) -> str:
@@ -166,6 +170,9 @@ def test_a_tool_that_waits_for_a_person_is_one_call(models: FakeModels, sink: Ot
     assert run["gen_ai.conversation.id"] == "s1"
 
 
+@limit("llama_index", "stored waits")
+@pytest.mark.cell("other process")
+@pytest.mark.cell("pause")
 def test_a_run_that_is_ended_while_a_person_is_waited_for_is_paused(
     models: FakeModels, sink: OtlpSink
 ) -> None:
@@ -183,6 +190,7 @@ def test_a_run_that_is_ended_while_a_person_is_waited_for_is_paused(
     pdoctor_trace.flush()
     (run,) = sink.runs
     assert (run["pdoctor.run.state"], run["pdoctor.run.pause_reason"]) == ("paused", "input")
+    assert run["pdoctor.run.token"] is None
     assert (run["pdoctor.run.calls"], sink.calls) == (0, [])
 
 

@@ -101,7 +101,8 @@ def test_each_call_is_one_span(sink: OtlpSink, way: str) -> None:
 @pytest.mark.parametrize("way", ["stdio", "http"])
 def test_a_request_has_the_number_that_the_server_saw(sink: OtlpSink, way: str) -> None:
     """Sessions make requests of their own between."""
-    call_all(way, [("number", {}), ("add", {"a": 1, "b": 2}), ("number", {})])
+    with pdoctor_trace.run():
+        call_all(way, [("number", {}), ("add", {"a": 1, "b": 2}), ("number", {})])
     pdoctor_trace.flush()
     first, other, last = sink.calls
     for call in (first, last):

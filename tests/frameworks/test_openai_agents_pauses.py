@@ -110,6 +110,7 @@ def one_run(sink: OtlpSink) -> None:
     assert {run["pdoctor.run.resumed"] for run in sink.runs} == {None}
 
 
+@pytest.mark.cell("pause")
 @pytest.mark.parametrize(
     "turns",
     [
@@ -176,6 +177,7 @@ def test_runs_that_wait_at_the_same_time_stay_apart(models: FakeModels, sink: Ot
         )
 
 
+@pytest.mark.cell("other process")
 def test_a_run_that_is_gone_on_with_in_another_process_says_so(models: FakeModels, sink: OtlpSink) -> None:
     log = ToolLog()
     waiting = use(models, "fake.one.sleepy", tools(log), ask)
@@ -255,6 +257,7 @@ def test_a_session_is_the_conversation(models: FakeModels, sink: OtlpSink) -> No
     assert [run["gen_ai.conversation.id"] for run in sink.runs] == ["customer 7"] * 2
 
 
+@pytest.mark.cell("hand-over")
 def test_calls_after_a_hand_over_are_those_of_the_agent_whose_turn_it_is(
     models: FakeModels, sink: OtlpSink, monkeypatch: pytest.MonkeyPatch
 ) -> None:

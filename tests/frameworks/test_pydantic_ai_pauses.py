@@ -92,6 +92,7 @@ def one_run(sink: OtlpSink, reason: str = "approval") -> None:
     assert len({run["gen_ai.conversation.id"] for run in sink.runs} - {None}) == 1
 
 
+@pytest.mark.cell("pause")
 @pytest.mark.parametrize("first", [ask, ask_streamed], ids=["run", "run_stream"])
 def test_calls_that_a_person_approves_belong_to_the_run_that_asked(
     models: FakeModels, sink: OtlpSink, first: Turn
@@ -160,6 +161,7 @@ def test_a_tool_that_runs_elsewhere_has_the_result_that_is_brought(
     assert {call["pdoctor.tool.timing"] for call in sink.calls} == {"inferred"}
 
 
+@pytest.mark.cell("other process")
 def test_a_run_that_is_gone_on_with_in_another_process_says_so(models: FakeModels, sink: OtlpSink) -> None:
     log = ToolLog()
     stored = ModelMessagesTypeAdapter.dump_json(use(models, "fake.one.sleepy", gated(log), ask))

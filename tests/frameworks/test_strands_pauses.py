@@ -69,6 +69,7 @@ def one_run(sink: OtlpSink, reason: str = "approval") -> None:
     assert {run["pdoctor.run.resumed"] for run in sink.runs} == {None}
 
 
+@pytest.mark.cell("pause")
 def test_a_call_that_a_person_approves_belongs_to_the_run_that_asked(
     models: FakeModels, sink: OtlpSink
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_tool_may_ask_while_it_runs(models: FakeModels, sink: OtlpSink) -> Non
     assert [(call.call_id, call.result) for call in sink.calls] == [("call_0_0", "a"), ("call_0_1", "b")]
 
 
+@pytest.mark.cell("other process")
 def test_a_session_goes_on_in_another_process(models: FakeModels, sink: OtlpSink, tmp_path: Path) -> None:
     log = ToolLog()
 
@@ -138,6 +140,8 @@ def test_a_session_goes_on_in_another_process(models: FakeModels, sink: OtlpSink
     }
 
 
+@pytest.mark.cell("workflow")
+@pytest.mark.cell("hand-over")
 def test_a_swarm_is_one_run_and_each_call_is_of_the_agent_whose_turn_it_is(
     models: FakeModels, sink: OtlpSink, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,3 +160,5 @@ def test_a_swarm_is_one_run_and_each_call_is_of_the_agent_whose_turn_it_is(
     ]
     (root,) = roots(sink)
     assert root["pdoctor.run.calls"] == 3
+    (around,) = sink.workflows
+    assert (around.parent_id, root.parent_id) == ("", around.span_id)

@@ -199,8 +199,12 @@ def test_what_was_said_goes_by_content_mode(chat: ChatOpenAI, sink: OtlpSink, re
     pdoctor_trace.install(content="none")
     request.addfinalizer(lambda: pdoctor_trace.install(content="full"))
     graph_of(chat).invoke(ASK)
+    graph_of(chat, interrupt_after=["think"], checkpointer=InMemorySaver()).invoke(
+        ASK, {"configurable": {"thread_id": "left with a call"}}
+    )
     for span in (*workflows(sink), *sink.runs):
         assert (span["gen_ai.input.messages"], span["gen_ai.output.messages"]) == (None, None)
+    assert len(sink.runs) == 2
 
 
 def test_the_hosts_provider_has_both(chat: ChatOpenAI, sink: OtlpSink, host: InMemorySpanExporter) -> None:
