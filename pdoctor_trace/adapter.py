@@ -36,6 +36,7 @@ from .tracebacks import without_our_frames
 from .workflows import Workflow
 from .wrappers import (
     Attempt,
+    CallVisit,
     Enter,
     InRun,
     RunVisit,
@@ -71,6 +72,7 @@ __all__ = [
     "Attempt",
     "Call",
     "CallFrame",
+    "CallVisit",
     "Chat",
     "Enter",
     "Frame",

@@ -13,7 +13,7 @@ from . import semconv
 from .harmless import note
 from .reading import error_text
 from .settings import Redactor
-from .values import NOT_KEPT, Cut, Walk, clean, json_text, json_writer
+from .values import NOT_KEPT, Cut, Walk, clean, json_writer
 
 MAX_MESSAGE = 4_096
 """Longest error text kept, in characters."""
@@ -32,12 +32,14 @@ def _read(text: str) -> Any:
 class Capture:
     """What is kept of a value: the content mode, the size limit and the redactor of this process."""
 
-    __slots__ = ("_key", "arguments", "limit", "mode", "pairs", "redactor", "result")
+    __slots__ = ("_key", "arguments", "limit", "mode", "pairs", "redactor", "result", "whole")
 
     arguments: Callable[[Any], bytes | None]
     """JSON text of a call's arguments, taken before the call so that later changes do not show."""
     result: Callable[[Any], bytes | None]
     """JSON text of a call's result."""
+    whole: Callable[[Any], bytes]
+    """JSON text of any value up to the limit, whatever the mode."""
     pairs: tuple[str | None, ...]
     """Attributes that tell readers what is kept, where that is not everything."""
 
@@ -47,8 +49,9 @@ class Capture:
         self.mode, self.limit, self.redactor = mode, limit, redactor
         self._key = hash_key.encode() if hash_key else os.urandom(32)
         self.pairs = () if mode == "full" else (semconv.CONTENT, mode, semconv.HASH_KEY, self._key_id())
+        self.whole = json_writer(limit)
         if mode == "full" and redactor is None:
-            self.arguments = self.result = json_writer(limit)
+            self.arguments = self.result = self.whole
         else:
             self.arguments = functools.partial(self._kept, "arguments")
             self.result = functools.partial(self._kept, "result")
@@ -100,7 +103,7 @@ class Capture:
         if self.mode == "shape":
             plain = Walk(self.limit).plain(value)
             return orjson.dumps(self._shape(plain, named=kind == "arguments"))
-        text = json_text(value, self.limit)
+        text = self.whole(value)
         redacted = self._redacted(kind, text.decode())
         return None if redacted is None else _as_json(redacted)
 

@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 
 from . import runtime
-from .values import json_text
 
 Offer = tuple[str, str | None] | tuple[str, str | None, Any]
 """Name and description of a tool, and, where the framework has it, the JSON schema of its parameters."""
@@ -19,7 +18,7 @@ def schema_text(parameters: Any) -> bytes | None:
     capture = runtime.ACTIVE.capture
     if capture.mode != "full" or not issubclass(type(parameters), dict):
         return None
-    text = json_text(parameters, capture.limit)
+    text = capture.whole(parameters)
     return text if type(text) is bytes else None
 
 

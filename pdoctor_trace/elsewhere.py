@@ -9,8 +9,9 @@ asked for itself is remembered, so that nothing is told of twice.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Protocol
 
 import orjson
@@ -30,17 +31,27 @@ class Asked(Protocol):
 
 
 class AskedHere:
-    """The calls that models asked this process for, the newest ones."""
+    """The calls that models asked this process for, the newest ones.
+
+    Frameworks add at each call and hardly ever ask: so that is no more than a note, and read when they do.
+    """
 
     def __init__(self) -> None:
         self._known: OrderedDict[int, None] = OrderedDict()
+        self._noted: deque[tuple[str | None, str]] = deque(maxlen=MOST // 2)
 
     def add(self, asked: Asked) -> None:
         """From a raw loop, where arguments tell apart those who have the same ids."""
         self._remember(hash(asked.call_id), _key(asked))
 
     def add_of_framework(self, call_id: str | None, tool: str) -> None:
-        self._remember(hash(call_id), hash((call_id, tool)))
+        self._noted.append((call_id, tool))
+
+    def _read_notes(self) -> None:
+        with suppress(IndexError):  # where another thread is reading them, too
+            while self._noted:
+                noted = self._noted.popleft()
+                self._remember(hash(noted[0]), hash(noted))
 
     def _remember(self, *keys: int) -> None:
         for key in keys:
@@ -51,16 +62,19 @@ class AskedHere:
 
     def knows(self, call_id: str, asked: Asked | None) -> bool:
         """Whether it was asked for here; `asked` is what the history shows of it."""
+        self._read_notes()
         if asked is None:
             return hash(call_id) in self._known
         return _key(asked) in self._known or self.knows_of_framework(call_id, asked.tool)
 
     def knows_of_framework(self, call_id: str | None, tool: str) -> bool:
+        self._read_notes()
         return hash((call_id, tool)) in self._known
 
     def clear(self) -> None:
         """In a forked child: what was asked for is the parent's."""
         self._known.clear()
+        self._noted.clear()
 
 
 HERE = AskedHere()

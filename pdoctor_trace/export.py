@@ -23,7 +23,7 @@ from .resource import host_provider, resource_attributes
 from .sender import Answer, Sender
 from .settings import LOG, Settings
 from .version import version
-from .wire import AttributeValue, CallRecord, call_bytes, request_bytes
+from .wire import AttributeValue, Span, encoded, request_bytes
 
 BATCH_SPANS, CHUNK_SPANS = 512, 32
 BATCH_BYTES = 2_097_152
@@ -38,7 +38,7 @@ class Way(Protocol):
     last_problem: str
     """Why spans are not delivered; empty where they are."""
 
-    def put(self, span: bytes | CallRecord, size: int = 0) -> None:
+    def put(self, span: Span, size: int = 0) -> None:
         """Take a finished span with about `size` bytes of content; never waits, never raises."""
 
     @property
@@ -95,7 +95,7 @@ class Exporter:
     def _reset(self) -> None:
         # Re-entrant: a signal handler or a finalizer of the host may come back in here from inside.
         self._lock = threading.RLock()
-        self._queue: deque[bytes | CallRecord] = deque()
+        self._queue: deque[Span] = deque()
         self._room = self._settings.queue_size
         self._queued_bytes = 0
         self._wake = threading.Event()
@@ -109,7 +109,7 @@ class Exporter:
 
     # -- the host's side
 
-    def put(self, span: bytes | CallRecord, size: int = 0) -> None:
+    def put(self, span: Span, size: int = 0) -> None:
         """Queue a span with about `size` bytes of content; never waits, never raises.
 
         Without a lock: appending is atomic, and the byte count may be a little off for a moment when
@@ -279,13 +279,11 @@ class Exporter:
             count = 1 if self._queued_bytes > BATCH_BYTES else min(len(self._queue), CHUNK_SPANS)
             self._in_flight += count
             chunk = [self._queue.popleft() for _ in range(count)]
-            encoded = guarded(_encoded, chunk) or [
-                e for span in chunk for e in guarded(_encoded, [span]) or ()
-            ]
-            if len(encoded) < count:
-                self._refused(count - len(encoded))
-            batch += encoded
-            size += sum(map(len, encoded))
+            ready = guarded(_encoded, chunk) or [e for span in chunk for e in guarded(_encoded, [span]) or ()]
+            if len(ready) < count:
+                self._refused(count - len(ready))
+            batch += ready
+            size += sum(map(len, ready))
         self._room = self._most_spans - self._in_flight
         self._queued_bytes = max(self._queued_bytes - size, 0) if self._queue else 0
         return batch
@@ -381,8 +379,8 @@ class Exporter:
             LOG.warning("pdoctor_trace: %s", text)
 
 
-def _encoded(spans: list[bytes | CallRecord]) -> list[bytes]:
-    return [span if type(span) is bytes else call_bytes(span) for span in spans]  # type: ignore[arg-type]
+def _encoded(spans: list[Span]) -> list[bytes]:
+    return [encoded(span) for span in spans]
 
 
 def start_untraced(thread: threading.Thread) -> None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .adapter import Target
     from .wrappers import Wrapper
 
-_LATER = 0x20 | 0x80 | 0x100 | 0x200
-"""Code flags of functions whose body does not run when they are called: all generators and coroutines."""
+_GENERATOR, _COROUTINE = 0x20 | 0x100 | 0x200, 0x80
+"""Code flags of functions; generators are also those that serve as coroutines, and asynchronous ones."""
 WAITING, PATCHED, MISSING = "waiting", "patched", "missing"
 _MOST_LAYERS = 50
 _NOBODY: Any = object()
@@ -66,18 +66,23 @@ def patch(row: Row, module: Any) -> None:
 
 
 def _wrap(holder: Any, name: str, target: Target) -> None:
-    """Plain methods get a plain function, as they are called most; wrapt keeps the kind of all others."""
+    """Most get a plain function, which costs half of a proxy's call; wrapt keeps the kind of all others."""
     is_class, wrapper = isinstance(holder, type), target.wrapper
     original = _in_class(holder, name) if is_class else getattr(holder, name)
-    if is_class and _is_plain(holder, original):
-        setattr(holder, name, _method(original, wrapper))
+    if _is_plain(holder, original):
+        setattr(holder, name, _plain(original, wrapper, of_class=is_class))
         return
-    from .functions import HostFunction, HostMethod, place
+    from .functions import HostFunction, HostMethod, named, place
 
     where = place(holder, target.module), name
-    if isinstance(original, classmethod | staticmethod):
+    at_home: Any = (
+        named(original.__module__, original.__qualname__) if type(original) is FunctionType else None
+    )
+    if not is_class and _is_ours(at_home, wrapper) and at_home.__wrapped__ is original:
+        made: Any = at_home  # the host has imported it from there, and has one function under two names
+    elif isinstance(original, classmethod | staticmethod):
         kind = HostMethod if isinstance(original, classmethod) else HostFunction
-        made: Any = type(original)(kind(original.__func__, wrapper, where))
+        made = type(original)(kind(original.__func__, wrapper, where))
     elif is_class and not hasattr(type(original), "__get__"):
         made = staticmethod(HostFunction(original, wrapper, where))
     else:
@@ -93,35 +98,78 @@ def _in_class(cls: type, name: str) -> Any:
     return getattr(cls, name)
 
 
-def _is_plain(cls: type, original: Any) -> bool:
-    """Whether it runs when it is called, and is found where its name says; pickles have only that name."""
-    return (
-        type(original) is FunctionType
-        and not original.__code__.co_flags & _LATER
-        and (original.__module__, original.__qualname__)
-        == (cls.__module__, f"{cls.__qualname__}.{original.__name__}")
-        and vars(cls).get(original.__name__) is original
-    )
+def _is_plain(holder: Any, original: Any) -> bool:
+    """Whether it is no generator, and is found where its name says; pickles have only that name."""
+    if type(original) is not FunctionType or original.__code__.co_flags & _GENERATOR:
+        return False
+    if isinstance(holder, type):
+        home = holder.__module__, f"{holder.__qualname__}.{original.__name__}"
+    else:
+        home = holder.__name__, original.__name__
+    is_home = (original.__module__, original.__qualname__) == home
+    return is_home and vars(holder).get(original.__name__) is original
 
 
-def _method(original: FunctionType, wrapper: Wrapper) -> Any:
-    @functools.wraps(original)
-    def method(self: Any = _NOBODY, /, *args: Any, **kwargs: Any) -> Any:
-        if self is _NOBODY:
-            return original(**kwargs)
-        return wrapper(MethodType(original, self), self, args, kwargs)
-
-    made: Any = method
+def _plain(original: FunctionType, wrapper: Wrapper, *, of_class: bool) -> Any:
+    if original.__code__.co_flags & _COROUTINE:
+        make = _awaiting_method if of_class else awaiting
+    else:
+        make = _calling_method if of_class else calling
+    made = make(original, wrapper)
     made._self_wrapper = wrapper  # as wrapt calls it
     return made
+
+
+def calling(function: Any, wrapper: Wrapper) -> Any:
+    """A function that gives each of its calls to the wrapper of this one."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return wrapper(function, None, args, kwargs)
+
+    return called
+
+
+def awaiting(function: Any, wrapper: Wrapper) -> Any:
+    """The same of a coroutine function."""
+
+    @functools.wraps(function)
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        return await wrapper(function, None, args, kwargs)
+
+    return awaited
+
+
+def _calling_method(function: FunctionType, wrapper: Wrapper) -> Any:
+    @functools.wraps(function)
+    def called(self: Any = _NOBODY, /, *args: Any, **kwargs: Any) -> Any:
+        if self is _NOBODY:
+            return function(**kwargs)
+        return wrapper(MethodType(function, self), self, args, kwargs)
+
+    return called
+
+
+def _awaiting_method(function: FunctionType, wrapper: Wrapper) -> Any:
+    @functools.wraps(function)
+    async def awaited(self: Any = _NOBODY, /, *args: Any, **kwargs: Any) -> Any:
+        if self is _NOBODY:
+            return await function(**kwargs)
+        return await wrapper(MethodType(function, self), self, args, kwargs)
+
+    return awaited
 
 
 def _wrapped_by(wrapper: Any, function: Any) -> bool:
     """Whether one of the function's layers is ours."""
     for _ in range(_MOST_LAYERS):
-        if getattr(function, "_self_wrapper", None) is wrapper:
+        if _is_ours(function, wrapper):
             return True
         function = getattr(function, "__wrapped__", None)
         if function is None:
             break
     return False
+
+
+def _is_ours(function: Any, wrapper: Any) -> bool:
+    return getattr(function, "_self_wrapper", None) is wrapper

@@ -30,7 +30,7 @@ from .reading import class_names
 from .same_call import Request, asked_for
 from .spoken import input_messages
 from .usage import Usage
-from .wire import Pairs, SpanName, as_dict, run_bytes, span_bytes
+from .wire import Pairs, SpanName, SpanRecord, as_dict, run_bytes, span_bytes
 
 if TYPE_CHECKING:
     from .workflows import Workflow
@@ -141,7 +141,7 @@ class CallFrame(Frame):
 
     __slots__ = ("call", "in_body", "run", "sdk")
 
-    def __init__(self, call: Any, *, in_body: bool) -> None:
+    def __init__(self, call: Any, *, in_body: bool = False) -> None:
         self.state, self.span_id, self.run, self.sdk = call.state, call.span_id, call.run, call.sdk
         self.call, self.in_body = call, in_body
 
@@ -319,7 +319,7 @@ class OpenRun(Frame):
         key = (request.call_id, request.tool)
         if request.call_id is not None:
             HERE.add_of_framework(*key)
-        if key in self._taken_early:
+        if self._taken_early and key in self._taken_early:
             self._taken_early.remove(key)
         else:
             self._requests.append(request)
@@ -341,7 +341,10 @@ class OpenRun(Frame):
         `early`: where there is none, it may yet come.
         """
         for requests in (self._requests, self.state.left):
-            found = asked_for([one for one in requests if one.tool == tool], call_id, arguments)
+            for place, one in enumerate(requests if call_id is not None else ()):
+                if one.call_id == call_id and one.tool == tool:
+                    return requests.pop(place)
+            found = asked_for((one for one in requests if one.tool == tool), call_id, arguments)
             if found is not None:
                 requests.remove(found)
                 return found
@@ -434,8 +437,8 @@ class OpenRun(Frame):
         """A span of this run on both paths; `ids`: its own, its parent's, and itself in the provider."""
         own, parent, sdk = ids
         common, start = self.state.encoded, self.start_ns
-        span = span_bytes(common, own, parent, name, start, end_ns, message, pairs, link=link)
-        runtime.emit(span, len(span))
+        span = SpanRecord(common, own, parent, name, start, end_ns, message, pairs, False, link)
+        runtime.emit(span, span.size)
         if sdk is not None:
             sdkspans.finish(sdk, {**self.state.pairs(), **as_dict(pairs)}, message, end_ns)
 

@@ -8,7 +8,7 @@ from . import otel
 from .capture import Capture
 from .export import Way
 from .settings import Settings
-from .wire import CallRecord
+from .wire import Span
 
 
 class Runtime:
@@ -41,7 +41,7 @@ def ready() -> None:
         exporter.wake_up()
 
 
-def emit(span: bytes | CallRecord, content_bytes: int) -> None:
+def emit(span: Span, content_bytes: int) -> None:
     """Hand a finished span with so much content to the exporter, if records are wanted."""
     exporter = ACTIVE.exporter
     if exporter is not None:

@@ -23,7 +23,7 @@ from .harmless import guarded
 from .ids import numbers
 from .resource import resource_attributes
 from .settings import LOG, Settings
-from .wire import CallRecord
+from .wire import Span
 
 NEEDED = "PDOCTOR_EXPORT=otel needs the OpenTelemetry SDK: pip install 'pdoctor-trace[otel]'"
 _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
@@ -83,7 +83,7 @@ class SdkExport:
 
     # -- as `Exporter`
 
-    def put(self, span: bytes | CallRecord, size: int = 0) -> None:
+    def put(self, span: Span, size: int = 0) -> None:
         """A span has ended; the SDK has it already."""
         with self._lock:
             self._recorded += 1

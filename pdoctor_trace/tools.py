@@ -14,9 +14,10 @@ from typing import Any, TypeVar, overload
 from . import raw_loops
 from .calls import Call, new_call
 from .machine import around_of
+from .patching import awaiting, calling
 from .runs import USER, current
 from .runtime import ACTIVE
-from .wrappers import Enter, Visit, Wrapper, around, around_async, around_async_generator, around_generator
+from .wrappers import Enter, Visit, around, around_async, around_async_generator, around_generator
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,28 +89,12 @@ def _recording(function: Any, enter: Enter) -> Any:
     import inspect
 
     if inspect.iscoroutinefunction(function):
-        return _awaiting(function, around_async(enter))
+        return awaiting(function, around_async(enter))
     if inspect.isgeneratorfunction(function):
-        return _calling(function, around_generator(enter))
+        return calling(function, around_generator(enter))
     if inspect.isasyncgenfunction(function):
-        return _calling(function, around_async_generator(enter))
-    return _calling(function, around(enter))
-
-
-def _calling(function: Any, wrapper: Wrapper) -> Any:
-    @functools.wraps(function)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
-        return wrapper(function, None, args, kwargs)
-
-    return recorded
-
-
-def _awaiting(function: Any, wrapper: Wrapper) -> Any:
-    @functools.wraps(function)
-    async def recorded(*args: Any, **kwargs: Any) -> Any:
-        return await wrapper(function, None, args, kwargs)
-
-    return recorded
+        return calling(function, around_async_generator(enter))
+    return calling(function, around(enter))
 
 
 def _parameters(function: Any) -> tuple[str, ...]:

@@ -83,9 +83,13 @@ def json_writer(limit: int) -> Callable[[Any], bytes]:
     def write(value: Any) -> bytes:
         if doubt:
             return look_and_write(value)
-        odd = True
+        outer, odd = type(value), True
         try:
-            if type(value) is dict and len(value) <= _LARGE:
+            if outer is str:
+                odd = False
+                if len(value) > _LARGE:
+                    return look_and_write(value)
+            elif outer is dict and len(value) <= _LARGE:
                 odd = False
                 for item in value.values():
                     kind = type(item)
@@ -96,7 +100,7 @@ def json_writer(limit: int) -> Callable[[Any], bytes]:
                         odd = True
                         if kind not in _SCALARS and (kind not in _CONTAINERS or len(item) > _LARGE):
                             return look_and_write(value)
-            elif type(value) not in _SCALARS and _is_odd(value):
+            elif outer not in _SCALARS and _is_odd(value):
                 return look_and_write(value)
             text = _dumps(value, None, _STRICT)
         except Exception:

@@ -6,7 +6,7 @@ decodes the bytes with the official protobuf classes and compares field by field
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from struct import Struct
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ Pairs = tuple[AttributeValue | None, ...]
 
 
 _KIND_INTERNAL, _KIND_CLIENT = b"\x30\x01", b"\x30\x03"
+_TEXTS = (bytes, str, Truncated)
 _KEYS: dict[str, bytes] = {}
 _MAX_MEMO = 4_096
 
@@ -128,6 +129,35 @@ class CallRecord(NamedTuple):
     """Attributes that few calls have."""
 
 
+class SpanRecord(NamedTuple):
+    """Any other finished span, as `span_bytes` takes it; whoever sends it encodes it."""
+
+    run: bytes
+    """From `run_bytes`."""
+    span_id: int
+    parent_id: int
+    """0 = none."""
+    name: str
+    start_ns: int
+    end_ns: int
+    error: str | None
+    """Status message of what failed; None = status unset."""
+    pairs: Pairs
+    client: bool = False
+    """Whether it is of a request to a service."""
+    link: SpanName | None = None
+    """The span of another trace that it goes on from."""
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it has."""
+        return sum(len(value) for value in self.pairs[1::2] if type(value) in _TEXTS)  # type: ignore[misc, arg-type]
+
+
+Span = bytes | CallRecord | SpanRecord
+"""A finished span; bytes are encoded already."""
+
+
 class _Memo(dict[int, bytes]):
     """A function of a small number, remembered; of a large one, computed each time."""
 
@@ -179,33 +209,34 @@ def call_bytes(record: CallRecord) -> bytes:
 
     The order of fields is free in protobuf, so what repeats stands in front, encoded already.
     """
-    head, run, span_id, parent_id, start, end, error, error_type, step = record[:9]
-    call_id, arguments, result, turn, has_text, rare = record[9:]
+    head, run, own, above, start, end, error, kind, step, call_id, given, result, turn, has_text, rare = (
+        record
+    )
     parts = [
         run,
         head.encoded,
-        _IDS(b"\x12\x08", span_id, b"\x22\x08", parent_id) if parent_id else _ROOT_IDS(b"\x12\x08", span_id),
+        _IDS(b"\x12\x08", own, b"\x22\x08", above) if above else _ROOT_IDS(b"\x12\x08", own),
         _TIMES(b"\x39", start, b"\x41", end),
         _STEPS[step],
     ]
     if call_id is not None:
-        encoded = _text(call_id)
-        parts += (_CALL_IDS[len(encoded)], encoded)
-    if arguments is not None:
-        parts += (_ARGUMENTS[len(arguments)], arguments)
+        text = _text(call_id)
+        parts += (_CALL_IDS[len(text)], text)
+    if given is not None:
+        parts += (_ARGUMENTS[len(given)], given)
     if result is not None:
         parts += (_RESULTS[len(result)], result)
     if turn is not None:
         parts.append(_TURNS[turn])
         if has_text is not None:
             parts.append(_HAS_TEXT if has_text else _HAS_NO_TEXT)
-    if type(arguments) is Truncated or type(result) is Truncated:
+    if type(given) is Truncated or type(result) is Truncated:
         parts.append(_TRUNCATED)
     if rare is not None:
         parts.append(attribute_bytes(tuple(part for pair in rare.items() for part in pair)))
     if error is not None:
-        encoded = _text(error_type or "_OTHER")
-        parts += (_ERROR_TYPES[len(encoded)], encoded, _failed(error))
+        text = _text(kind or "_OTHER")
+        parts += (_ERROR_TYPES[len(text)], text, _failed(error))
     body = _joined(parts)
     return _SPANS[len(body)] + body
 
@@ -219,11 +250,10 @@ def span_bytes(
     end_ns: int,
     error: str | None,
     pairs: Pairs,
-    *,
     client: bool = False,
     link: SpanName | None = None,
 ) -> bytes:
-    """Any other finished span, likewise; `run` is from `run_bytes`, `client`: of a request to a service."""
+    """A `SpanRecord`, given by its fields, likewise."""
     ids = _ROOT_IDS(b"\x12\x08", span_id)
     if parent_id:
         ids = _IDS(b"\x12\x08", span_id, b"\x22\x08", parent_id)
@@ -232,6 +262,13 @@ def span_bytes(
     named = _name(name, _KIND_CLIENT if client else _KIND_INTERNAL)
     linked = b"" if link is None else _link(*link)
     return _sized(b"\x12", _joined((run, named, ids, times, attribute_bytes(pairs), linked, failed)))
+
+
+def encoded(span: Span) -> bytes:
+    """The span as the `spans` field of a ScopeSpans message."""
+    if type(span) is bytes:
+        return span
+    return span_bytes(*span) if type(span) is SpanRecord else call_bytes(span)  # type: ignore[arg-type]
 
 
 def _link(trace_id: int, span_id: int) -> bytes:
@@ -248,13 +285,20 @@ def _failed(message: str) -> bytes:
 
 
 def request_bytes(
-    spans: Iterable[bytes], resource: Mapping[str, AttributeValue], scope: str, version: str, schema: str
+    spans: Collection[bytes], resource: Mapping[str, AttributeValue], scope: str, version: str, schema: str
 ) -> bytes:
-    """An ExportTraceServiceRequest around encoded spans; `schema` is the URL of their attributes' schema."""
+    """An ExportTraceServiceRequest around encoded spans; `schema` is the URL of their attributes' schema.
+
+    The spans may be megabytes, so they are copied once.
+    """
     flat = tuple(part for pair in resource.items() for part in pair)
-    scope_field = _sized(b"\x0a", _sized(b"\x0a", _text(scope)) + _sized(b"\x12", _text(version)))
-    scope_spans = _sized(b"\x12", scope_field + b"".join(spans) + _sized(b"\x1a", _text(schema)))
-    return _sized(b"\x0a", _sized(b"\x0a", _attributes(flat, b"\x0a")) + scope_spans)
+    of_resource = _sized(b"\x0a", _attributes(flat, b"\x0a"))
+    of_scope = _sized(b"\x0a", _sized(b"\x0a", _text(scope)) + _sized(b"\x12", _text(version)))
+    of_schema = _sized(b"\x1a", _text(schema))
+    size = len(of_scope) + sum(map(len, spans)) + len(of_schema)
+    before = of_resource + b"\x12" + _varint(size) + of_scope
+    whole = len(before) - len(of_scope) + size
+    return _joined((b"\x0a", _varint(whole), before, *spans, of_schema))
 
 
 def rejected_spans(response: bytes) -> int:

@@ -14,12 +14,12 @@ from . import sdkspans
 from .calls import Call, kind_of
 from .harmless import guarded, note
 from .machine import finish
-from .runs import CURRENT, Frame, OpenRun
+from .runs import CURRENT, CallFrame, Frame, OpenRun
 from .runtime import recording
 
 _set_current = CURRENT.set
 
-Enter = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Visit | Call | None"]
+Enter = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Visit | Call | CallVisit | None"]
 """Reads (instance, args, kwargs) of a host function about to run; None = nothing to record."""
 Wrapper = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
 """wrapt's (wrapped, instance, args, kwargs)."""
@@ -37,6 +37,22 @@ class Visit:
 
     def returned(self, result: Any) -> None:
         """The host function returned (or its generator is exhausted: then `result` is None)."""
+
+    def raised(self, error: BaseException) -> None:
+        """The host function raised."""
+
+
+class CallVisit(CallFrame):
+    """One requested call with all that surrounds its tool: visit and frame in one."""
+
+    __slots__ = ()
+
+    @property
+    def frame(self) -> CallVisit:
+        return self
+
+    def returned(self, result: Any) -> None:
+        """The host function returned."""
 
     def raised(self, error: BaseException) -> None:
         """The host function raised."""
@@ -88,8 +104,8 @@ class Attempt(Visit):
     __slots__ = ("call", "kind")
 
     def __init__(self, call: Call, kind: Callable[[BaseException], str | None] = kind_of) -> None:
-        super().__init__(call)
-        self.call, self.kind = call, kind
+        self.frame = self.call = call
+        self.kind = kind
         call.attempts += 1
 
     def returned(self, result: Any) -> None:
@@ -125,7 +141,7 @@ def around(enter: Enter) -> Wrapper:
                 note(enter, error)
         if visit is None:
             return wrapped(*args, **kwargs)
-        frame = visit if isinstance(visit, Call) else visit.frame
+        frame = visit if isinstance(visit, Frame) else visit.frame
         token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
         try:
             result = wrapped(*args, **kwargs)
@@ -155,7 +171,7 @@ def around_async(enter: Enter) -> Wrapper:
                 note(enter, error)
         if visit is None:
             return await wrapped(*args, **kwargs)
-        frame = visit if isinstance(visit, Call) else visit.frame
+        frame = visit if isinstance(visit, Frame) else visit.frame
         token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
         try:
             result = await wrapped(*args, **kwargs)

@@ -24,7 +24,7 @@ from pdoctor_trace.adapter import (
     UNKNOWN_TOOL,
     Attempt,
     Call,
-    CallFrame,
+    CallVisit,
     Framework,
     HistoryAnswer,
     InRun,
@@ -108,14 +108,14 @@ class _NodeAttempt(Attempt):
         self.call.came = (result,)
 
 
-class _NodeVisit(Visit):
+class _NodeVisit(CallVisit):
     """One requested call in a ToolNode, with all its attempts."""
 
-    __slots__ = ("call", "known")
+    __slots__ = ("known",)
 
     def __init__(self, call: _NodeCall, known: bool) -> None:
-        super().__init__(CallFrame(call, in_body=False))
-        self.call, self.known = call, known
+        super().__init__(call)
+        self.known = known
 
     def returned(self, result: Any) -> None:
         call = self.call
@@ -191,7 +191,7 @@ class _GraphVisit(RunVisit):
             self.run.leave(self.key)  # from its last checkpoint, if the host calls it again
 
 
-def _enter_node(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+def _enter_node(node: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallVisit:
     request = args[0] if args else kwargs["call"]
     name, given = request["name"], request["args"]
     tool = node.tools_by_name.get(name)

@@ -24,7 +24,7 @@ from pdoctor_trace.adapter import (
     TIMED_OUT,
     Attempt,
     Call,
-    CallFrame,
+    CallVisit,
     Framework,
     InRun,
     Limit,
@@ -59,22 +59,18 @@ class _Run(OpenRun):
     """Whether the SDK sorts a reply once more that it has processed before the pause."""
 
 
-class _ToolVisit(Visit):
+class _ToolVisit(CallVisit):
     """One requested call with all that surrounds the tool."""
 
-    __slots__ = ("call",)
-
-    def __init__(self, call: Call) -> None:
-        super().__init__(CallFrame(call, in_body=False))
-        self.call = call
-        call.attempts = 0
+    __slots__ = ()
 
     def returned(self, result: Any) -> None:
         call = self.call
-        if _waits(result) or call.span_id in call.state.waiting:
+        instead = type(result) is not str and _is_a(result, "FunctionToolResult")  # if it was not approved
+        if (instead and _waits(result)) or call.span_id in call.state.waiting:
             call.withdraw()
             return
-        if type_name(result).endswith(".FunctionToolResult"):  # instead of a result: what was not approved
+        if instead:
             result = field(result, "output", result)
         call.close(None if call.error is not None else outcome(result))
 
@@ -137,21 +133,20 @@ class _ResolveVisit(InRun[_Run]):
         self.run.resolving = False
 
 
-class _HandoffVisit(Visit):
+class _HandoffVisit(CallVisit):
     """An agent hands over to another by a call of the model."""
 
-    __slots__ = ("call", "ignored", "run", "to")
+    __slots__ = ("ignored", "to")
 
-    def __init__(self, run: _Run, handoffs: Any) -> None:
+    def __init__(self, handoffs: Any) -> None:
         first, *others = handoffs
-        self.run, self.to = run, first.handoff.agent_name
-        self.call, *self.ignored = [_handoff_call(one) for one in (first, *others)]
-        super().__init__(CallFrame(self.call, in_body=False))
+        super().__init__(_handoff_call(first))
+        self.to, self.ignored = first.handoff.agent_name, [_handoff_call(one) for one in others]
 
     def returned(self, result: Any) -> None:
         self._others()
         self.call.close(outcome({"assistant": self.to}))
-        if type(self.to) is str:
+        if self.run is not None and type(self.to) is str:
             self.run.turn_of = self.to
 
     def raised(self, error: BaseException) -> None:
@@ -166,21 +161,22 @@ class _HandoffVisit(Visit):
             call.close()
 
 
-def _enter_tool(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+def _enter_tool(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallVisit:
     asked, tool = kwargs["tool_call"], kwargs["func_tool"]
-    frame = current()
+    name, call_id = asked.name, asked.call_id
     run = run_here(SOURCE)
-    request = None if run is None else run.take_request(asked.call_id, asked.name)
+    request = None if run is None else run.take_request(call_id, name)
     if request is None:
         arguments, well_formed = argument_text(asked.arguments)
     else:  # the same text has been read in the model's reply
         arguments, well_formed = request.arguments, request.well_formed
     call: Call = new_call(Call)
-    description = getattr(tool, "description", None)
-    call.begin(SOURCE, asked.name, arguments, asked.call_id, description, None, frame)
+    call.begin(SOURCE, name, arguments, call_id, getattr(tool, "description", None), None, current())
+    call.attempts = 0
     if not well_formed:
         call.kind = BAD_ARGUMENTS
-    call.asked_by(request)
+    if request is not None:
+        call.turn, call.has_text = request.turn, request.has_text
     return _ToolVisit(call)
 
 
@@ -219,9 +215,8 @@ def _take_turn(run: _Run, agent: Any) -> None:
     run.turn_of = name if type(name) is str else run.turn_of
 
 
-def _enter_handoffs(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
-    run = run_here(SOURCE, _Run)
-    return None if run is None else _HandoffVisit(run, kwargs["run_handoffs"])
+def _enter_handoffs(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallVisit | None:
+    return None if run_here(SOURCE, _Run) is None else _HandoffVisit(kwargs["run_handoffs"])
 
 
 def _handoff_call(asked: Any) -> Call:
@@ -296,9 +291,7 @@ def _conversation(options: dict[str, Any]) -> str | None:
 
 def _resumes(given: Any) -> str | None:
     """Token of the run that a state was made of, where it waited for approvals."""
-    if not type_name(given).endswith(".RunState") or not field(
-        field(given, "_current_step"), "interruptions"
-    ):
+    if not _is_a(given, "RunState") or not field(field(given, "_current_step"), "interruptions"):
         return None
     return _token(given, given._model_responses, given._original_input)
 
@@ -321,10 +314,14 @@ def _asked(responses: Any) -> Iterator[Any]:
                 yield from (item.call_id, item.name, item.arguments)
 
 
-def _waits(result: Any) -> bool:
+def _waits(instead: Any) -> bool:
     """Whether what came instead of a tool's result says that a person has to approve of the call."""
-    item = field(result, "run_item") if type_name(result).endswith(".FunctionToolResult") else None
-    return type_name(item).endswith(".ToolApprovalItem")
+    return _is_a(field(instead, "run_item"), "ToolApprovalItem")
+
+
+def _is_a(value: Any, name: str) -> bool:
+    """Whether it is of the SDK's class of that name."""
+    return type_name(value).endswith(f".{name}")
 
 
 def _query(given: Any) -> str | None:

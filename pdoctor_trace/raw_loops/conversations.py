@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from pdoctor_trace import otel, semconv
 from pdoctor_trace.calls import Call
@@ -135,9 +135,20 @@ class Conversations:
         self._by_key: OrderedDict[str, Conversation] = OrderedDict()
         self.waiting: dict[str | None, list[OpenCall]] = {}
         """Open calls by their id."""
+        self._running: dict[int, Conversation] = {}
 
-    def __iter__(self) -> Iterator[Conversation]:
-        return iter(list(self._all.values()))
+    def running(self) -> list[Conversation]:
+        """Those with a run that is open; most of what is remembered has none, and calls are open in runs."""
+        return list(self._running.values())
+
+    def run(self, conversation: Conversation, run: OpenRun | None) -> None:
+        """The run of a conversation begins, or (None) has ended."""
+        conversation.run = run
+        if run is None:
+            self._running.pop(id(conversation), None)
+        else:
+            conversation.state = run.state
+            self._running[id(conversation)] = conversation
 
     def new(self) -> Conversation:
         conversation = Conversation(ambient())

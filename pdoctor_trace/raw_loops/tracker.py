@@ -162,7 +162,7 @@ class Tracker:
             self._end_run(conversation, now, left=conversation.left)
         if conversation.run is None and (out.tools or out.answers):
             self._end_other_cases()
-            conversation.run = OpenRun(
+            run = OpenRun(
                 out.source,
                 query=out.query,
                 start_ns=now,
@@ -170,10 +170,10 @@ class Tracker:
                 resumes=conversation.resumes,
             )
             conversation.resumes, conversation.held = None, out.held
-            if conversation.run.state.case_id is not None:  # all parts of a case have its run id
-                conversation.run.resumed = None
-            conversation.run.model = out.model
-            conversation.state = conversation.run.state
+            if run.state.case_id is not None:  # all parts of a case have its run id
+                run.resumed = None
+            run.model = out.model
+            self._known.run(conversation, run)
         if conversation.run is not None:
             conversation.run.offer(out.tools)
 
@@ -361,21 +361,22 @@ class Tracker:
         if run is not None:
             run.close(end_ns=now, cut_short=not conversation.ending)
         conversation.ending = False
-        conversation.run, conversation.asking = None, (-1, [])
+        self._known.run(conversation, None)
+        conversation.asking = (-1, [])
 
     def _end_other_cases(self) -> None:
         """A case that this thread has left behind is over, whatever its last message asked for."""
         here, belongs = ambient(), belongs_here()
-        for conversation in self._known:
+        for conversation in self._known.running():
             state = conversation.state
             left_behind = state is not None and state.case_id is not None and not belongs(conversation)
-            if left_behind and conversation.run is not None and conversation.ambient == here:
+            if left_behind and conversation.ambient == here:
                 self._end_run(conversation, time.time_ns())
 
     def end(self, *, state: RunState | None = None, where: Ambient | None = None) -> None:
         """End conversations of one run, of one thread or task, or (with neither) all."""
         with self._lock:
-            for conversation in self._known:
+            for conversation in self._known.running():
                 if state is not None and conversation.state is not state:
                     continue
                 if where is not None and conversation.ambient != where:
