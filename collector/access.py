@@ -109,8 +109,15 @@ class Gate:
         *,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        changed: Callable[[], object] = lambda: None,
+        elsewhere: Callable[[], object] = lambda: None,
     ) -> None:
-        """`wall` tells Unix seconds: keys expire by it."""
+        """`wall` tells Unix seconds: keys expire by it.
+
+        `changed` is called when keys have changed here; what `elsewhere` gives is another value once they
+        have in another process of this collector.
+        """
+        self._changed, self._elsewhere, self._seen = changed, elsewhere, elsewhere()
         self._store, self._clock, self._wall = store, clock, wall
         self._known: dict[str, tuple[float, keys.StoredKey | None]] = {}
         self._anybody: tuple[float, Grant | None] | None = None
@@ -141,6 +148,7 @@ class Gate:
 
     def remembers(self, token: str | None) -> bool:
         """Whether `grant` can answer without asking the database, so that an event loop may call it."""
+        self._look_elsewhere()
         anybody = self._anybody
         if anybody is None or anybody[1] is not None:
             return anybody is not None and self._fresh(anybody[0])
@@ -150,6 +158,15 @@ class Gate:
 
     def forget(self) -> None:
         """Keys have changed here."""
+        self._changed()
+        self._forget()
+
+    def _look_elsewhere(self) -> None:
+        if (seen := self._elsewhere()) != self._seen:
+            self._seen = seen
+            self._forget()
+
+    def _forget(self) -> None:
         with self._lock:
             self._known.clear()
             self._anybody = None
@@ -157,6 +174,7 @@ class Gate:
 
     def grant(self, token: str | None, scope: str) -> Grant:
         """What a request with this key may do; raises Unauthorized or Forbidden if not `scope`."""
+        self._look_elsewhere()
         anybody = self._open_to_all()
         if anybody is not None:
             return anybody

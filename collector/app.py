@@ -126,12 +126,16 @@ def _web(service: Service) -> FastAPI:
                 certificate=service.certificate,
                 sender_of=service.sender_over_grpc,
                 called=service.telemetry.called,
+                shared=service.crew.size > 1,
             )
-        feeling = asyncio.create_task(service.telemetry.feel_loop())
+        watching = [asyncio.create_task(service.telemetry.feel_loop())]
+        if service.crew.size > 1:
+            watching.append(asyncio.create_task(service.tell()))
         try:
             yield
         finally:
-            feeling.cancel()
+            for task in watching:
+                task.cancel()
             if grpc_server is not None:
                 await grpc_server.stop(GRPC_SECONDS)
             await asyncio.to_thread(service.close)

@@ -96,7 +96,7 @@ class Budget:
         """Who has to give way for `held`; raises Overloaded where that would not do."""
         more = size - held.size
         over = max(self.used + more - self.total, 0)
-        own = max(self._by[held.who] + more - self._share, 0)
+        own = max(self._by[held.who] + more - max(self._share, size), 0)  # one alone may be bigger
         if not over and not own:
             return []
         old = time.monotonic() - YOUNG_SECONDS

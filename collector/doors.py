@@ -63,9 +63,17 @@ class Doors:
     """Used from the event loop only."""
 
     def __init__(
-        self, most: int, most_of_one: int = 0, is_front: Callable[[str], bool] = lambda _: False
+        self,
+        most: int,
+        most_of_one: int = 0,
+        is_front: Callable[[str], bool] = lambda _: False,
+        told: Callable[[int], object] = lambda _: None,
     ) -> None:
-        """`most_of_one`: of one address that is no front; 0 = all."""
+        """`most_of_one`: of one address that is no front; 0 = all.
+
+        `told` hears how many there are, whenever that changes.
+        """
+        self._told_of = told
         self.most = min(most, most_files() - SPARE_FILES)
         self.most_of_one = min(most_of_one or self.most, self.most)
         self._is_front = is_front
@@ -110,6 +118,7 @@ class Doors:
         if address not in self._addresses:
             self._addresses[address] = _Address(self._is_front(address))
         self._addresses[address].all.add(connection)
+        self._told_of(len(self._at))
         self.silent(connection)
         return True
 
@@ -150,6 +159,7 @@ class Doors:
         own.silent.pop(connection, None)
         own.reading.pop(connection, None)
         address = self._at.pop(connection)
+        self._told_of(len(self._at))
         if not own.all:
             del self._addresses[address]
 

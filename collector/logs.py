@@ -23,7 +23,7 @@ LogFormat = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 FIELDS = (
     "request_id", "project", "actor", "method", "path", "status", "ms", "spans", "requests", "rejected",
-    "refused", "judged", "runs", "run", "code", "host", "url", "store", "version", "action",
+    "refused", "judged", "runs", "run", "code", "worker", "host", "url", "store", "version", "action",
 )  # fmt: skip
 """Names that may be given as `extra`; in this order in a line."""
 LONGEST_MESSAGE = 500

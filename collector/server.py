@@ -20,11 +20,13 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from collector import logs
 from collector.app import create_app
+from collector.clock import Clock
 from collector.doors import Doors
 from collector.pipeline.garbage import calm_garbage_collection
 from collector.service import Service
 from collector.settings import Settings
 from collector.tls import Greeting, accept
+from collector.workers import Crew, Order
 
 READY = "pdoctor collector ready at "
 """Start of the line that `serve` prints once it takes spans; the address follows."""
@@ -45,6 +47,19 @@ def serve(settings: Settings) -> None:
         calm_garbage_collection()
         sys.setswitchinterval(SWITCH_SECONDS)
         server.run_here(lambda url: print(f"{READY}{url}", flush=True))  # noqa: T201
+
+
+def serve_beside(
+    order: Order, crew: Crew, sock: socket.socket, listen: Callable[[Callable[[], None]], None]
+) -> None:
+    """Run as one more worker until `listen`, which is given what stops it, says so."""
+    logs.configure(order.settings.log_format, order.settings.log_level)
+    service = Service(order.settings, Clock(order.clock), crew, order)
+    server = Server(order.settings, sock, service)
+    threading.Thread(target=listen, args=(server.stop,), daemon=True).start()
+    calm_garbage_collection()
+    sys.setswitchinterval(SWITCH_SECONDS)
+    server.run_here(lambda _url: None)
 
 
 @contextlib.contextmanager
@@ -79,29 +94,39 @@ LAST_SECONDS = 0.3
 class _Uvicorn(uvicorn.Server):
     """Ends in good order at a signal, and then does not raise it again: the exit code is 0.
 
-    Connections over TLS are accepted by ours: see `collector.tls`.
+    Connections over TLS, and those that several workers share, are accepted by ours: see `collector.tls`.
     """
 
     service: Service
     _accepting: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        certificate = self.service.certificate
-        if certificate is None or not sockets:
+        service, crew = self.service, self.service.crew
+        if not sockets or (service.certificate is None and crew.size == 1):
             await super().startup(sockets)
             return
         await super().startup([])
-        accepting = accept(sockets[0], certificate, self.service.doors, self._connection)
+        accepting = accept(
+            sockets[0], service.certificate, service.doors, self._connection, lambda: crew.has_fewest
+        )
         self._accepting = asyncio.create_task(accepting)
+        service.start_workers(sockets[0].fileno())
 
     def _connection(self) -> Any:
         made: Any = self.config.http_protocol_class
         return made(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.service.stop_workers()
         if self._accepting is not None:
             self._accepting.cancel()
         await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """They are for the first worker."""
+        with super().capture_signals() if self.service.crew.leads else contextlib.nullcontext():
+            yield
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         self.force_exit = self.should_exit and sig == signal.SIGINT
@@ -109,14 +134,14 @@ class _Uvicorn(uvicorn.Server):
 
 
 class Server:
-    """One collector in this process, on a socket that is already bound."""
+    """One collector in this process, or one worker of it, on a socket that is already bound."""
 
-    def __init__(self, settings: Settings, sock: socket.socket) -> None:
+    def __init__(self, settings: Settings, sock: socket.socket, service: Service | None = None) -> None:
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         scheme = "http" if settings.tls_cert is None else "https"
         self.url = f"{scheme}://{host}:{sock.getsockname()[1]}"
         self._sock = sock
-        service = Service(settings)
+        service = service or Service(settings)
         config = uvicorn.Config(
             create_app(service),
             http=type("Connection", (BoundedHeads,), {"doors": service.doors}),
@@ -139,7 +164,7 @@ class Server:
         self._uvicorn.run(sockets=[self._sock])
 
     def _announce(self, ready: Callable[[str], None]) -> None:
-        while not self._uvicorn.started:
+        while not (self._uvicorn.started and self._uvicorn.service.all_work):
             if self._uvicorn.should_exit:
                 return
             threading.Event().wait(0.01)

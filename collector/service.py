@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import logging
 import math
 import shutil
 import threading
 import time
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -23,23 +26,23 @@ from collector.fronts import Fronts, InClear, Sender, peer
 from collector.judging.bind import case_texts
 from collector.judging.names import names_of, warnings
 from collector.judging.policies import read_policies
+from collector.lead import Lead
 from collector.logs import new_request_id, request_id
+from collector.memory import give_back
 from collector.model import Batch
-from collector.notify.events import EventExporter
-from collector.notify.webhooks import Courier
 from collector.otlp.intake import Intake
 from collector.otlp.redact_spans import redacted
 from collector.otlp.redaction import read_redaction
 from collector.pipeline.asked import Asked
-from collector.pipeline.janitor import Janitor
-from collector.pipeline.supervisor import SILENT_SECONDS, Supervisor
+from collector.pipeline.supervisor import ring
 from collector.pipeline.watch import Watch
 from collector.pipeline.writer import ANSWER_SECONDS, Writer
 from collector.settings import MIB, Settings
 from collector.store import QUICK, Store, catalog, open_store, readiness, work
 from collector.store.engine import project_id
-from collector.telemetry import Telemetry
+from collector.telemetry import Figures, Telemetry
 from collector.tls import Certificate
+from collector.workers import TELL_SECONDS, Crew, Order
 from synth.cases import read_cases
 from synth.errors import BadInput
 from synth.policies import text_of
@@ -53,6 +56,10 @@ TOLD_LAG = 30.0
 FREE_BYTES = 16 * MIB
 HEAVY_LINE = 2
 """Answers about big runs that are worked at or waited for: each has a thread of those for pages."""
+LEAST_MIB = 32
+"""Of bodies that a worker may hold, however many there are."""
+GIVE_BACK_ROUNDS = 240
+"""After so many times that it told the others how it is, a worker gives memory back."""
 FAILED_SECONDS = 10.0
 """So long after spans could not be stored this collector says so, unless others were stored since."""
 
@@ -60,37 +67,48 @@ FAILED_SECONDS = 10.0
 class Service:
     """Open with `Service(settings)`, end with `close()`; ending stores everything that was accepted."""
 
-    def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock | None = None,
+        crew: Crew | None = None,
+        order: Order | None = None,
+    ) -> None:
+        """`crew` and `order` are those of a worker beside the first one."""
         self.settings = settings
+        self.crew = crew or Crew.of(settings.workers)
+        self._order = order
         self.certificate = certificate_of(settings)
         """None = plain HTTP and gRPC."""
         self.fronts, self.in_clear = Fronts(settings.trusted_proxies), InClear()
-        self.doors = Doors(settings.max_connections, settings.max_connections_per_address, self.fronts.trusts)
         self.redactor = read_redaction(settings.redact) if settings.redact else None
         self.grpc_port: int | None = None
         """Where the gRPC receiver listens, once it does."""
         self._projects: dict[str, int] = {}
-        self.heavy = threading.BoundedSemaphore(1)
-        """Held while a big run is read for an answer."""
+        size = self.crew.size
+        self.doors = Doors(
+            settings.max_connections // size,
+            -(-settings.max_connections_per_address // size),
+            self.fronts.trusts,
+            self.crew.count,
+        )
         self.heavy_line = threading.BoundedSemaphore(HEAVY_LINE)
-        """Held while that is waited for, and done."""
-        self.budget = Budget(settings.in_flight_mib * MIB)
+        """Held while a big run is read for an answer, and while that is waited for."""
+        self.budget = Budget(share_of(settings.in_flight_mib, size) * MIB)
         self.intake = Intake(self.put_spans, self.authorize, settings.limits, self.budget)
         self.telemetry = Telemetry()
         self.store: Store = open_store(settings.store_url, patience=QUICK)
         with contextlib.ExitStack() as failed:
             failed.callback(self.store.close)
             self.clock = clock or clock_for(self.store)
-            self.started = self.clock()
-            self._take_over()
-            self.gate = Gate(self.store, wall=self.clock)
-            self.supervisors = [
-                Supervisor(self.store, settings, self.clock) for _ in range(settings.checkers)
-            ]
-            self.asked = Asked(settings)
-            self.courier = Courier(self.store, settings, clock=self.clock)
-            endpoint = settings.events_endpoint
-            self.events = EventExporter(self.store, endpoint) if endpoint else None
+            self.started = self.clock() if order is None else order.started
+            if self.crew.leads:
+                self._take_over()
+            self.gate = Gate(
+                self.store, wall=self.clock, changed=self.crew.change_keys,
+                elsewhere=lambda: self.crew.key_changes,
+            )  # fmt: skip
+            self.asked = Asked(settings, self.crew.checks, share=size)
             self.writer = Writer(
                 self.store,
                 queue_bytes=settings.limits.queue_bytes,
@@ -99,10 +117,14 @@ class Service:
                 clock=self.clock,
                 took=self.telemetry.commits.took,
             )
-            self.watch = Watch(self.store, self.clock, self.supervisors, self.telemetry.database.took)
-            self.janitor = Janitor(self.store, self.clock, self._tally, pause=settings.janitor_seconds)
+            self.lead: Lead | None = None
+            if self.crew.leads:
+                self.lead = Lead(self.store, settings, self.clock, self.crew, self._tally)
+            supervisors = self.lead.supervisors if self.lead else ()
+            self.watch = Watch(self.store, self.clock, supervisors, self.telemetry.database.took)
             failed.pop_all()
-        log.info("started", extra={"store": "sqlite" if self.store.sqlite else "postgresql"})
+        said = {"store": "sqlite" if self.store.sqlite else "postgresql"}
+        log.info("started", extra=said if size == 1 else {**said, "worker": self.crew.number})
 
     def _take_over(self) -> None:
         """Make the store this collector's, with the cases and policies that its settings name."""
@@ -122,8 +144,72 @@ class Service:
 
     def wake(self) -> None:
         """Tell the checkers that something changed."""
-        for supervisor in self.supervisors:
-            supervisor.wake()
+        if self.lead is not None:
+            self.lead.wake()
+        for bell in self._order.bells if self._order is not None else ():
+            ring(bell)
+
+    def figures(self) -> Figures:
+        """What this worker counts."""
+        counters = self.writer.counters
+        found = Figures(
+            self.telemetry,
+            Counter(
+                spans_stored_total=counters.spans,
+                batches_stored_total=counters.batches,
+                commits_total=counters.commits,
+                requests_refused_total=counters.refused,
+                store_failures_total=counters.failures,
+                queue_bytes=self.writer.queued_bytes,
+                bodies_refused_total=self.budget.refused,
+                in_flight_bytes=self.budget.used,
+                connections=self.doors.open,
+                connections_refused_total=self.doors.refused,
+                connections_dropped_total=self.doors.dropped,
+                keys_in_clear_total=self.in_clear.requests,
+            ),
+            tuple(self._process_problems()),
+        )
+        if self.lead is not None:
+            found.sums.update(self.lead.sums)
+            found = replace(found, checkers=self.lead.checkers)
+        if self._order is None:
+            return found
+        whole = copy.deepcopy(self._order.before)
+        whole.add(found)
+        return whole
+
+    def all_figures(self) -> Figures:
+        """What all workers of this collector count together."""
+        found = Figures()
+        found.add(self.figures())
+        for _, _, figures in self.crew.others:
+            found.add(figures)
+        return found
+
+    async def tell(self) -> None:
+        """Let the other workers know for ever how this one is."""
+        rounds = 0
+        while True:
+            self.crew.pages[self.crew.number].write(self.figures())
+            await asyncio.sleep(TELL_SECONDS)
+            rounds += 1
+            if not self.crew.leads and rounds % GIVE_BACK_ROUNDS == 0:
+                await asyncio.to_thread(give_back)
+
+    def start_workers(self, listening: int) -> None:
+        if self.lead is not None and self.crew.size > 1:
+            self.lead.start_workers(listening, self.grpc_port, self.started)
+
+    @property
+    def all_work(self) -> bool:
+        """All workers take spans."""
+        return all(age < math.inf for _, age, _ in self.crew.others)
+
+    def stop_workers(self) -> None:
+        """Ask the others to end."""
+        if self.lead is not None:
+            self.lead.stop_workers()
 
     def project(self, name: str = DEFAULT_PROJECT) -> int:
         """Row id of a project."""
@@ -191,19 +277,20 @@ class Service:
         return f"{lag.capitalize()}." if self.watch.lag > TOLD_LAG else None
 
     def _tally(self) -> dict[str, int]:
-        counters = self.writer.counters
+        sums = self.all_figures().sums
         return {
-            "requests": counters.batches,
-            "spans": counters.spans,
-            "refused": counters.refused + counters.failures,
-            "judged": sum(supervisor.judged for supervisor in self.supervisors),
+            "requests": sums["batches_stored_total"],
+            "spans": sums["spans_stored_total"],
+            "refused": sums["requests_refused_total"] + sums["store_failures_total"],
+            "judged": sums["runs_judged_total"],
         }
 
     async def problems(self) -> list[str]:
         """Why this collector is not ready, empty if it is; answered at once, whatever hangs."""
         await self.watch.looked()
         late = [self.behind] if self.over_lag > 0 and self.behind else []
-        return [*(self.watch.problems or self._disk_problems()), *late, *self._process_problems()]
+        own = [*(self.watch.problems or self._disk_problems()), *late, *self._process_problems()]
+        return list(dict.fromkeys([*own, *self.crew.problems]))
 
     def _disk_problems(self) -> list[str]:
         """A full disk shows only when something is really written."""
@@ -216,27 +303,30 @@ class Service:
 
     def _process_problems(self) -> list[str]:
         found = [] if self.writer.alive else ["the writer has ended; restart this collector"]
-        if any(not supervisor.healthy for supervisor in self.supervisors):
-            found.append("a checker process is not running; it is being restarted")
-        if (silence := max((one.silence for one in self.supervisors), default=0.0)) > SILENT_SECONDS / 2:
-            found.append(f"a checker has given no sign of life for {silence:.0f} s")
-        return found
+        return [*found, *(self.lead.problems if self.lead is not None else ())]
 
     def close(self) -> None:
         """Store what was accepted, then end the checkers."""
         self.intake.close()
         self.writer.close()
-        self.courier.close()
         self.asked.close()
-        if self.events is not None:
-            self.events.close()
+        if self.lead is not None:
+            self.lead.close()
         self.watch.close()
-        self.janitor.close()
+        if self.lead is None:
+            self.crew.pages[self.crew.number].write(self.figures())
+            self.store.close()
+            return
         done = self._tally()
-        for supervisor in self.supervisors:
-            supervisor.close()
+        self.lead.close_checkers()
         self.store.close()
+        self.crew.close()
         log.info("stopped", extra=done)
+
+
+def share_of(mib: int, workers: int) -> int:
+    """The part of one worker in a budget of bytes: enough for the biggest body."""
+    return mib if workers == 1 else max(mib // workers, LEAST_MIB)
 
 
 def certificate_of(settings: Settings) -> Certificate | None:

@@ -90,7 +90,9 @@ class Settings:
     cases: Path | None = setting(None, "Cases as JSON lines.", option="--cases")
     """Loaded at start."""
     redact: Path | None = setting(None, "Names and patterns (YAML) that are never stored.", option="--redact")
-    checkers: int = setting(1, "Judging processes.", option="--checkers", within=(0, 64))
+    workers: int = setting(1, "Receiving processes on one port.", option="--workers", within=(1, 64))
+    """Each has its part of `--in-flight` (32 MiB at least) and of `--max-connections`."""
+    checkers: int = setting(1, "Judging processes for each worker.", option="--checkers", within=(0, 64))
     """0 = this collector only stores (another one checks)."""
     open_check_seconds: float = setting(
         1.0, "A run that pauses this long is judged as an open run.", checker=True

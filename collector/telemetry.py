@@ -7,7 +7,7 @@ import threading
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -33,10 +33,23 @@ class Histogram:
             self._counts[bisect_left(BOUNDS, seconds)] += 1
             self._sum += seconds
 
+    def add(self, other: Histogram) -> None:
+        counts, total = other.__getstate__()
+        with self._lock:
+            self._counts = [own + more for own, more in zip(self._counts, counts, strict=True)]
+            self._sum += total
+
+    def __getstate__(self) -> tuple[list[int], float]:
+        with self._lock:
+            return list(self._counts), self._sum
+
+    def __setstate__(self, state: tuple[list[int], float]) -> None:
+        self._counts, self._sum = state
+        self._lock = threading.Lock()
+
     def samples(self, name: str, labels: Labels) -> Iterator[str]:
         """Lines of the text format: buckets that hold all below their bound, sum and count."""
-        with self._lock:
-            counts, total = list(self._counts), self._sum
+        counts, total = self.__getstate__()
         below = 0
         for bound, count in zip((*map(str, BOUNDS), "+Inf"), counts, strict=True):
             below += count
@@ -83,6 +96,21 @@ class Telemetry:
         self.calls[service].took(seconds)
         self.codes[service, code] += 1
 
+    def add(self, other: Telemetry) -> None:
+        """Count what another one has counted as well."""
+        for key, took in other.requests.items():
+            self.requests.setdefault(key, Histogram()).add(took)
+        for service, took in other.calls.items():
+            self.calls.setdefault(service, Histogram()).add(took)
+        self.codes.update(other.codes)
+        self.answers.update(other.answers)
+        self.spans.update(other.spans)
+        self.refused.update(other.refused)
+        for mine, theirs in (
+            (self.loop, other.loop), (self.commits, other.commits), (self.database, other.database)
+        ):  # fmt: skip
+            mine.add(theirs)
+
     async def feel_loop(self) -> None:
         """Measure for ever how late the event loop is."""
         loop = asyncio.get_running_loop()
@@ -90,6 +118,39 @@ class Telemetry:
             before = loop.time()
             await asyncio.sleep(FEEL_SECONDS)
             self.loop.took(max(0.0, loop.time() - before - FEEL_SECONDS))
+
+
+PASSING = ("queue_bytes", "in_flight_bytes", "connections")
+"""Of `Figures.sums`, what ends with its worker; the others only grow."""
+
+
+@dataclass(slots=True)
+class Figures:
+    """What one worker of a collector counts, or several together."""
+
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    sums: Counter[str] = field(default_factory=Counter)
+    """Metric -> value, of those that add up over workers."""
+    problems: tuple[str, ...] = ()
+    """Why its processes are not ready."""
+    checkers: tuple[float, ...] = ()
+    """Seconds since the last sign of life of each."""
+
+    def add(self, other: Figures) -> None:
+        """Count what another worker counts as well."""
+        self.telemetry.add(other.telemetry)
+        self.sums.update(other.sums)
+        self.problems += other.problems
+        self.checkers += other.checkers
+
+    def lasting(self) -> Figures:
+        """What still counts once the worker has ended."""
+        sums = Counter({name: value for name, value in self.sums.items() if name not in PASSING})
+        return Figures(self.telemetry, sums)
+
+    def without_projects(self) -> Figures:
+        """Less to tell, where there are very many projects."""
+        return replace(self, telemetry=replace(self.telemetry, spans=Counter(), refused=Counter()))
 
 
 class Exposition:

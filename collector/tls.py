@@ -7,6 +7,7 @@ many that never finish one could use up every file that the process may open.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import re
@@ -31,6 +32,8 @@ HANDSHAKE_SECONDS = 10.0
 GOODBYE_SECONDS = 1.0
 """For the other side to end TLS as well, once a connection is closed; an idle client never does."""
 OUT_OF_FILES_SECONDS = 1.0
+TURN_SECONDS = 0.01
+"""For a process with fewer connections to take one."""
 State = tuple[tuple[int, ...], ...]
 """Of both files: as long as it is the same, so are they."""
 
@@ -211,19 +214,51 @@ class Greeting:
 
 
 async def accept(
-    listening: socket.socket, certificate: Certificate, doors: Doors, make: Callable[[], Any]
+    listening: socket.socket,
+    certificate: Certificate | None,
+    doors: Doors,
+    make: Callable[[], Any],
+    has_turn: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Take connections until cancelled; `make` gives the protocol (`Arriving`) of one."""
+    """Take connections until cancelled; `make` gives the protocol (`Arriving`) of one.
+
+    Where other processes take some of the same socket, `has_turn` says whether it is this one's turn.
+    """
     loop = asyncio.get_running_loop()
     listening.setblocking(False)
     async with asyncio.TaskGroup() as greetings:
         while True:
             try:
-                connection, address = await loop.sock_accept(listening)
+                connection, address = await next_of(listening, has_turn)
             except OSError:  # no file is left for one more
                 await asyncio.sleep(OUT_OF_FILES_SECONDS)
                 continue
-            greetings.create_task(greet(connection, address[0], certificate, doors, make))
+            if certificate is None:
+                await loop.connect_accepted_socket(make, connection)
+            else:
+                greetings.create_task(greet(connection, address, certificate, doors, make))
+
+
+async def next_of(listening: socket.socket, has_turn: Callable[[], bool]) -> tuple[socket.socket, str]:
+    """The next connection, and from which address; where it is not this process's turn, others have a moment to take it."""
+    while True:
+        await readable(listening)
+        if not has_turn():
+            await asyncio.sleep(TURN_SECONDS)
+        with contextlib.suppress(BlockingIOError):  # another one has taken it
+            connection, address = listening.accept()
+            connection.setblocking(False)
+            return connection, address[0]
+
+
+async def readable(waiting: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(waiting, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(waiting)
 
 
 async def greet(

@@ -13,7 +13,7 @@ from collector.errors import CollectorError
 from collector.service import Service
 from collector.store import counts, reads
 from collector.store.keys import project_ids
-from collector.telemetry import Exposition
+from collector.telemetry import Exposition, Figures, Kind
 
 router = APIRouter(tags=["operation"])
 
@@ -41,17 +41,18 @@ def metrics(access: Annotated[Access, Depends(metrics_reader)]) -> Response:
     """
     said = Exposition()
     everything = access.everywhere and bool(access.scopes & {"admin", "metrics"})
+    figures = access.service.all_figures()
     if everything:
-        of_collector(said, access.service)
+        of_collector(said, access.service, figures)
     try:
-        of_projects(said, access.service, None if everything else access.project)
+        of_projects(said, access.service, figures, None if everything else access.project)
     except CollectorError:  # the collector's own rows say why
         if not everything:
             raise
     return Response(str(said), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-def of_projects(said: Exposition, service: Service, only: int | None) -> None:
+def of_projects(said: Exposition, service: Service, figures: Figures, only: int | None) -> None:
     """What is counted of one project, or of each."""
     with service.store.read() as connection:
         names = {row["id"]: row["name"] for row in project_ids(connection) if only in (None, row["id"])}
@@ -73,8 +74,8 @@ def of_projects(said: Exposition, service: Service, only: int | None) -> None:
     late = [({"project": name}, waiting.get(number, 0)) for number, name in names.items()]
     said.add("project_runs_waiting", "gauge", "Runs that changed since they were judged.", late)
     for name, what, found in (
-        ("project_spans_received_total", "Spans that were acknowledged.", service.telemetry.spans),
-        ("project_requests_refused_total", "Export requests told to come back.", service.telemetry.refused),
+        ("project_spans_received_total", "Spans that were acknowledged.", figures.telemetry.spans),
+        ("project_requests_refused_total", "Export requests told to come back.", figures.telemetry.refused),
     ):
         said.add(name, "counter", what, [({"project": p}, found[p]) for p in names.values()])
     prefix, whose = ("", {}) if only is None else ("project_", {"project": names[only]})
@@ -87,34 +88,35 @@ def of_projects(said: Exposition, service: Service, only: int | None) -> None:
     )
 
 
-def of_collector(said: Exposition, service: Service) -> None:
-    """How the process itself is; nothing here asks the database."""
-    counters, telemetry, checkers = service.writer.counters, service.telemetry, service.supervisors
-    add = said.add
-    add("spans_stored_total", "counter", "New spans stored.", counters.spans)
-    add("batches_stored_total", "counter", "Export requests stored.", counters.batches)
-    add("commits_total", "counter", "Transactions that stored spans.", counters.commits)
-    add(
-        "requests_refused_total",
-        "counter",
-        "Export requests refused because too much waited.",
-        counters.refused,
-    )
-    add("store_failures_total", "counter", "Transactions that failed.", counters.failures)
-    add("queue_bytes", "gauge", "Decoded bytes that wait to be stored.", service.writer.queued_bytes)
-    add("bodies_refused_total", "counter", "Bodies for which there was no room.", service.budget.refused)
-    add("in_flight_bytes", "gauge", "Of bodies being read, decoded or queued.", service.budget.used)
-    add("connections", "gauge", "HTTP connections.", service.doors.open)
-    add("connections_refused_total", "counter", "New connections closed at once because all were in use.",
-        service.doors.refused)  # fmt: skip
-    add("connections_dropped_total", "counter", "Waiting connections closed because of a new one.",
-        service.doors.dropped)  # fmt: skip
-    add("runs_judged_total", "counter", "Judgements made.", sum(one.judged for one in checkers))
-    add("checker_restarts_total", "counter", "Checkers that ended.", sum(one.restarts for one in checkers))
+SUMS: tuple[tuple[str, Kind, str], ...] = (
+    ("spans_stored_total", "counter", "New spans stored."),
+    ("batches_stored_total", "counter", "Export requests stored."),
+    ("commits_total", "counter", "Transactions that stored spans."),
+    ("requests_refused_total", "counter", "Export requests refused because too much waited."),
+    ("store_failures_total", "counter", "Transactions that failed."),
+    ("queue_bytes", "gauge", "Decoded bytes that wait to be stored."),
+    ("bodies_refused_total", "counter", "Bodies for which there was no room."),
+    ("in_flight_bytes", "gauge", "Of bodies being read, decoded or queued."),
+    ("connections", "gauge", "HTTP connections."),
+    ("connections_refused_total", "counter", "New connections closed at once because all were in use."),
+    ("connections_dropped_total", "counter", "Waiting connections closed because of a new one."),
+    ("runs_judged_total", "counter", "Judgements made."),
+    ("checker_restarts_total", "counter", "Checkers that ended."),
+    ("worker_restarts_total", "counter", "Workers that ended."),
+    ("keys_in_clear_total", "counter", "Requests with a key that came over a network without TLS."),
+)  # fmt: skip
+"""What the workers of a collector count, and adds up."""
+
+
+def of_collector(said: Exposition, service: Service, figures: Figures) -> None:
+    """How the collector itself is, all its workers together; nothing here asks the database."""
+    telemetry, add = figures.telemetry, said.add
+    for name, kind, what in SUMS:
+        add(name, kind, what, figures.sums[name])
     add("checker_heartbeat_age_seconds", "gauge", "Since a checker's last sign of life.",
-        [({"checker": str(k)}, one.still_for) for k, one in enumerate(checkers)])  # fmt: skip
-    add("keys_in_clear_total", "counter", "Requests with a key that came over a network without TLS.",
-        service.in_clear.requests)  # fmt: skip
+        [({"checker": str(k)}, age) for k, age in enumerate(figures.checkers)])  # fmt: skip
+    add("worker_heartbeat_age_seconds", "gauge", "Since another worker's last sign of life.",
+        [({"worker": str(k)}, age) for k, age, _ in service.crew.others])  # fmt: skip
     if service.certificate is not None:
         expires = service.certificate.pair.expires
         add("tls_certificate_expiry_seconds", "gauge", "When the certificate expires (Unix).", expires)

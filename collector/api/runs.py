@@ -207,13 +207,13 @@ def alone(access: Access, run_id: str) -> Iterator[None]:
     if not access.service.heavy_line.acquire(blocking=False):
         raise others
     try:
-        if not access.service.heavy.acquire(timeout=PATIENCE):
+        if not access.service.crew.reads.acquire(timeout=PATIENCE):
             raise others
         try:
             yield
         finally:
             give_back()
-            access.service.heavy.release()
+            access.service.crew.reads.release()
     finally:
         access.service.heavy_line.release()
 

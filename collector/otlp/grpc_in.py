@@ -47,15 +47,19 @@ async def start(
     certificate: Certificate | None,
     sender_of: SenderOf,
     called: Called = lambda *_: None,
+    shared: bool = False,
 ) -> tuple[Any, int]:
-    """(server, port), with TLS where there is a certificate; raises OSError where the address is taken."""
+    """(server, port), with TLS where there is a certificate; raises OSError where the address is taken.
+
+    A `shared` port is that of all workers of one collector.
+    """
     server = grpc.aio.server(
         options=(
             ("grpc.max_receive_message_length", intake.limits.grpc_bytes),
             ("grpc.max_concurrent_streams", STREAMS),
             ("grpc.server_handshake_timeout_ms", SILENT_MS),
             ("grpc.max_connection_idle_ms", IDLE_MS),
-            ("grpc.so_reuseport", 0),  # two collectors on one port would each get half of the spans
+            ("grpc.so_reuseport", int(shared)),  # two collectors on one port would each get half of the spans
         )
     )
     server.add_generic_rpc_handlers(tuple(_services(intake, sender_of, called)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -98,8 +99,12 @@ class _Line:
 class Asked:
     """The process and the line before it."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(
+        self, settings: Settings, alone: AbstractContextManager[None] | None = None, *, share: int = 1
+    ) -> None:
+        """`alone` is held while a run is judged, where `share` processes of a collector are asked."""
+        self._settings, self._alone = settings, alone or nullcontext()
+        self._most = max(1, WAITING // share)
         self._process = SolverProcess(
             limit_seconds=settings.check_seconds, first=partial(ready, MEMORY_BYTES)
         )
@@ -114,7 +119,7 @@ class Asked:
     ) -> bytes:
         """The JSON of the answer; raises what is wrong with the request, Overloaded, or Left."""
         line, turn = self._line, _Turn(Question(body, kind, project, self._settings))
-        if line.waiting >= WAITING or (line.waiting and line.size + len(body) > WAITING_BYTES):
+        if line.waiting >= self._most or (line.waiting and line.size + len(body) > WAITING_BYTES):
             raise Overloaded(
                 "too many runs wait to be judged on demand", "ask again in a moment", retry_after=2
             )
@@ -163,7 +168,9 @@ class Asked:
         try:
             while not turn.left:
                 try:
-                    return self._process.ask(answered, question)
+                    with self._alone:
+                        if not turn.left:
+                            return self._process.ask(answered, question)
                 except JudgeFailed as failed:
                     question = without(question, failed)
             raise Left("the client has left")

@@ -39,7 +39,7 @@ class Board:
     """One shared page; the parent makes it, the checker opens it by the descriptor it inherits."""
 
     def __init__(self, descriptor: int | None = None) -> None:
-        self.descriptor = _shared_file() if descriptor is None else descriptor
+        self.descriptor = shared_file(LAYOUT.size) if descriptor is None else descriptor
         self._page = mmap.mmap(self.descriptor, LAYOUT.size)
         self._begun = 0
         self._state: State = "away"
@@ -91,11 +91,12 @@ class Board:
         self._page[:] = LAYOUT.pack(self._begun, time.monotonic(), number, self._key, self._policy)
 
 
-def _shared_file() -> int:
+def shared_file(size: int) -> int:
+    """Descriptor of memory of so many bytes that processes can share."""
     if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("pdoctor-board")
+        descriptor = os.memfd_create("pdoctor-shared")
     else:
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
-    os.truncate(descriptor, LAYOUT.size)
+    os.truncate(descriptor, size)
     return descriptor

@@ -217,10 +217,16 @@ def say(message: Mapping[str, Any]) -> None:
         os._exit(0)
 
 
-def listen(wake: threading.Event) -> None:
-    """Wait for lines of the parent; its end is ours."""
-    while os.read(0, 65536):
+def listen(ears: int, wake: threading.Event) -> None:
+    """Wait for word of work."""
+    while os.read(ears, 65536):
         wake.set()
+
+
+def end_with_parent() -> None:
+    """The end of the parent is ours."""
+    while os.read(0, 65536):
+        pass
     os._exit(0)
 
 
@@ -290,7 +296,8 @@ def main() -> None:
     store = open_store(settings.store_url, durable=False)
     store.watched.told = board.away
     wake = threading.Event()
-    threading.Thread(target=listen, args=(wake,), daemon=True).start()
+    threading.Thread(target=listen, args=(order.ears, wake), daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     checker = Checker(store, settings, order.worker, board, order.stopped, Clock(order.clock))
     rounds = Rounds(checker, wake)
     say({"ready": os.getpid()})

@@ -22,6 +22,8 @@ class Order:
     worker: str
     board: int
     """Descriptor of the page that it shares with its parent."""
+    ears: int
+    """Descriptor of the pipe by which it hears of work."""
     clock: float
     """Offset of the clock that it shares."""
     stopped: Stopped = field(default_factory=dict)

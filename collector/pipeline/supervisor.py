@@ -50,6 +50,12 @@ class Stillness:
         return self.seconds
 
 
+def ring(bell: int) -> None:
+    """Tell a checker that there is work; a full pipe means that it has been told already."""
+    with contextlib.suppress(BlockingIOError):
+        os.write(bell, b"w")
+
+
 class Supervisor:
     """Keeps one checker process running; `wake` tells it that there is work."""
 
@@ -59,6 +65,9 @@ class Supervisor:
         self._ready = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
         self._board = Board()
+        self._ears, self.bell = os.pipe()
+        """Whoever has work for the checker writes to the bell: also after the checker was started again."""
+        os.set_blocking(self.bell, False)
         self._pipe = threading.Lock()
         """Held around every use of the pipe to the checker: once closed, its number is somebody else's."""
         self._judged_before = 0
@@ -72,12 +81,8 @@ class Supervisor:
         self._thread.start()
 
     def wake(self) -> None:
-        """Tell the checker to look for work; a full pipe means that it has been told already."""
-        with self._pipe:
-            process = self._process
-            if process is not None and process.stdin is not None and not process.stdin.closed:
-                with contextlib.suppress(BlockingIOError, BrokenPipeError):
-                    os.write(process.stdin.fileno(), b"w")
+        """Tell the checker to look for work."""
+        ring(self.bell)
 
     def wait_ready(self, seconds: float) -> bool:
         """Whether the checker said within `seconds` that it runs."""
@@ -132,6 +137,8 @@ class Supervisor:
                 self._process.kill()
                 self._process.wait()
         self._board.close()
+        os.close(self.bell)
+        os.close(self._ears)
 
     def _run(self) -> None:
         pause = RESTART_SECONDS
@@ -182,14 +189,14 @@ class Supervisor:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             close_fds=True,
-            pass_fds=(self._board.descriptor,),
+            pass_fds=(self._board.descriptor, self._ears),
         )
         assert self._process.stdin is not None
-        os.set_blocking(self._process.stdin.fileno(), True)
-        order = Order(self._settings, self.worker, self._board.descriptor, self._clock.offset, self._stopped)
+        order = Order(
+            self._settings, self.worker, self._board.descriptor, self._ears, self._clock.offset, self._stopped
+        )
         self._process.stdin.write(to_json(order))
         self._process.stdin.flush()
-        os.set_blocking(self._process.stdin.fileno(), False)
         threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
 
     def _listen(self, process: subprocess.Popen[bytes]) -> None:

@@ -69,8 +69,8 @@ def blob(dice: random.Random) -> str:
     return json.dumps(value)
 
 
-def run_spans(dice: random.Random, index: int) -> list[Span]:
-    """The spans of run `index`, root last."""
+def run_spans(dice: random.Random, index: int, *, announce: bool = True) -> list[Span]:
+    """The spans of run `index`, root last; other vendors' do not `announce` how many calls there were."""
     root = dice.randbytes(8)
     tools = ["search_flights", *dice.choices(TOOLS, k=dice.randint(0, 18)), "book_hotel"]
     if index % BAD_EVERY == 0:
@@ -99,18 +99,18 @@ def run_spans(dice: random.Random, index: int) -> list[Span]:
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": f"agent-{index % 17}",
         "gen_ai.input.messages": blob(dice),
-        "pdoctor.run.calls": len(tools),
+        **({"pdoctor.run.calls": len(tools)} if announce else {}),
     }
     return [*spans, (root, b"", agent["gen_ai.agent.name"], begin, at, agent)]
 
 
-def requests(runs: int, *, seed: int = 7, spans: int = 512) -> Iterator[Request]:
+def requests(runs: int, *, seed: int = 7, spans: int = 512, announce: bool = True) -> Iterator[Request]:
     """`runs` runs in requests of at least `spans` spans (whole runs each)."""
     dice = random.Random(seed)
     group: list[tuple[bytes, list[Span]]] = []
     count = 0
     for index in range(runs):
-        group.append((dice.randbytes(16), run_spans(dice, index)))
+        group.append((dice.randbytes(16), run_spans(dice, index, announce=announce)))
         count += len(group[-1][1])
         if count >= spans or index == runs - 1:
             yield Request(encoded(group), tuple(trace.hex() for trace, _ in group), count)

@@ -40,7 +40,7 @@ from collector.server import serve
 from collector.settings import Settings
 folder = Path(sys.argv[1])
 serve(Settings(http_port=0, grpc_port=None, store_url=f"sqlite:///{folder / 'store.db'}",
-               policies=folder / "policies.yaml", z3_check_policies=sys.argv[2]))
+               policies=folder / "policies.yaml", z3_check_policies=sys.argv[2], workers=int(sys.argv[3])))
 """
 
 
@@ -193,10 +193,10 @@ def null_server(load: Sequence[Request]) -> float:
 
 
 @contextlib.contextmanager
-def collector(folder: Path, policy: str, z3: str = "off") -> Iterator[tuple[int, int]]:
+def collector(folder: Path, policy: str, z3: str = "off", workers: int = 1) -> Iterator[tuple[int, int]]:
     """Our collector as a process of its own: (process id, port); its store is `folder`/store.db."""
     (folder / "policies.yaml").write_text(policy)
-    command = [sys.executable, "-c", COLLECTOR, str(folder), z3]
+    command = [sys.executable, "-c", COLLECTOR, str(folder), z3, str(workers)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
