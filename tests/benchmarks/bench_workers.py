@@ -5,7 +5,7 @@
 The bodies are prepared; whoever sends them costs the rest of the machine `sender_share` of a core. Every run
 is judged, none announces how many calls it has. One and two workers take turns; of each the best round
 counts. The wall figure needs a machine that does nothing else, with a core for each process that receives or
-judges: on fewer than `CORES` it is told and no gate. Prints one JSON document; exits 1 where a gate is missed.
+judges: on fewer than `CORES` it is told and no gate. Prints one JSON document; exits 1 where one is missed.
 """
 
 from __future__ import annotations

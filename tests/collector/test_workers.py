@@ -361,9 +361,15 @@ def test_workers_end_with_the_first_one(served: Callable[..., Served]) -> None:
     one.process.kill()
     one.process.wait(SECONDS)
     eventually(lambda: not Path(f"/proc/{child}/exe").exists(), SECONDS)
-    with socket.socket() as taken:
+    eventually(lambda: is_free(httpx.URL(one.url).port or 0), SECONDS)
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as taken, contextlib.suppress(OSError):
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(("127.0.0.1", httpx.URL(one.url).port or 0))
+        taken.bind(("127.0.0.1", port))
+        return True
+    return False
 
 
 @pytest.mark.heavy
