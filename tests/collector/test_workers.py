@@ -194,7 +194,7 @@ def test_limits_are_divided() -> None:
     told: list[int] = []
     doors = Doors(3, told=told.append)
     visitor = Visitor()
-    doors.enter(visitor)
+    doors.enter(visitor, "10.0.0.1")
     doors.gone(visitor)
     assert told == [1, 0]
 

@@ -182,7 +182,7 @@ def test_who_gives_way_is_told_so(tmp_path: Path) -> None:
 
 def test_a_body_of_the_api_counts_too(tmp_path: Path) -> None:
     with running(settings(tmp_path, checkers=0, in_flight_mib=8)) as url, Client(url) as client:
-        answer = client.http.put("/api/v1/policies/x", content=bytes(5 * MIB))
+        answer = client.http.put("/api/v1/policies/x", content=bytes(9 * MIB))
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
 
 
