@@ -171,7 +171,7 @@ class Settings:
     in_flight_mib: int = setting(
         64, "Of bodies being read, decoded or queued.", option="--in-flight", within=(8, None), metavar="MIB"
     )
-    """One key, or one address without a key, may hold half of it, or one body; beyond it the answer is 503."""
+    """One key, or one address without a key, may hold half of it, or one body; beyond is 503."""
     max_lag_seconds: float = setting(
         0.0,
         "Refuse spans while runs wait longer for a verdict; 0 = never.",
