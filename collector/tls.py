@@ -240,7 +240,7 @@ async def accept(
 
 
 async def next_of(listening: socket.socket, has_turn: Callable[[], bool]) -> tuple[socket.socket, str]:
-    """The next connection, and from which address; where it is not this process's turn, others have a moment to take it."""
+    """The next connection and its address; where it is not this process's turn, others may take it."""
     while True:
         await readable(listening)
         if not has_turn():
