@@ -32,8 +32,8 @@ HANDSHAKE_SECONDS = 10.0
 GOODBYE_SECONDS = 1.0
 """For the other side to end TLS as well, once a connection is closed; an idle client never does."""
 OUT_OF_FILES_SECONDS = 1.0
-TURN_SECONDS = 0.01
-"""For a process with fewer connections to take one."""
+TURN_SECONDS, TURNS = 0.01, 10
+"""For a process with fewer connections to take one, and how often that is waited for."""
 State = tuple[tuple[int, ...], ...]
 """Of both files: as long as it is the same, so are they."""
 
@@ -243,7 +243,9 @@ async def next_of(listening: socket.socket, has_turn: Callable[[], bool]) -> tup
     """The next connection and its address; where it is not this process's turn, others may take it."""
     while True:
         await readable(listening)
-        if not has_turn():
+        for _ in range(TURNS):
+            if has_turn():
+                break
             await asyncio.sleep(TURN_SECONDS)
         with contextlib.suppress(BlockingIOError):  # another one has taken it
             connection, address = listening.accept()

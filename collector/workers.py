@@ -36,6 +36,8 @@ log = logging.getLogger("collector.workers")
 
 TELL_SECONDS = 0.25
 """Between two times that a worker tells what it counts."""
+QUICK_SECONDS = 2.0
+"""A worker that has told nothing for so long is left no connection."""
 SILENT_SECONDS = 10.0
 """A worker that has told nothing for so long is killed."""
 START_SECONDS = 60.0
@@ -84,6 +86,12 @@ class Page:
             body = pickle.dumps(figures.without_projects())
         header = HEADER.pack(time.monotonic() if lives else 0.0, len(body), zlib.crc32(body))
         self._page[: HEADER.size + len(body)] = header + body
+
+    @property
+    def beat(self) -> float:
+        """The last sign of life (monotonic); 0 = it does not run."""
+        found: float = HEADER.unpack(self._page[: HEADER.size])[0]
+        return found
 
     def read(self) -> tuple[float, Figures]:
         """(last sign of life, what it told last); 0 = it does not run."""
@@ -199,8 +207,11 @@ class Crew:
     @property
     def has_fewest(self) -> bool:
         """Is it this worker's turn to take a connection?"""
-        counts = self._connections.all
-        return counts[self.number] <= min(counts)
+        now, counts = time.monotonic(), self._connections.all
+        quick = (
+            count for count, page in zip(counts, self.pages, strict=True) if now - page.beat < QUICK_SECONDS
+        )
+        return counts[self.number] <= min(quick, default=GONE)
 
     def change_keys(self) -> None:
         """Keys have changed here: all are to forget what they know of them."""
