@@ -257,6 +257,7 @@ def test_a_conversation_of_several_traces_ends_with_the_last_of_them(judge: Judg
 def test_several_checkers_confirm_each_run_once(judge: Judge, store_url: str, tmp_path: Path) -> None:
     runs = [vendor(judge, "verify", "pay", "receipt") for _ in range(60)]
     judge.at(0)
+    assert work.claim(judge.store, "w", now=NOW + GRACE, lease=9.0, limit=99) == []  # none to be judged
     others = [open_store(store_url) for _ in range(3)]
     done: list[int] = []
 
