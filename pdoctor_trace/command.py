@@ -37,6 +37,8 @@ VERBS = {
     "dissect": "find the root cause of failing cases",
     "report": "tables and figures over judged runs",
     "export": "write what campaigns found as JSON lines, also for training",
+    "progress": "show how far recorded runs came, and how much they repeat",
+    "games": "let a player play Mastermind or Sudoku, and see how far it comes",
     "monitor": "check event sequences against a behaviour specification",
     "policies": "lint policies for production runs, load them into a collector, draft them from good runs",
     "keys": "make API keys for a collector",

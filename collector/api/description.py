@@ -19,6 +19,7 @@ Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
+RATE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 FLAG: Schema = {"type": "boolean"}
 TIME: Schema = {"type": "string", "format": "date-time"}
 ANY: Schema = {}
@@ -135,6 +136,7 @@ SCHEMAS: dict[str, Schema] = {
                  "history": several(ref("Conclusion")), "record": maybe(OPEN)},
                 calls_cursor=maybe(TEXT), trouble=maybe(ref("Trouble")), parts=several(ref("Part")),
                 waits=maybe(ref("Part")),
+                progress=record({"progress": maybe(several(RATE)), "repetition": maybe(several(RATE))}),
             ),
         ]
     },
@@ -298,7 +300,8 @@ ROUTES: dict[str, Route] = {
         ref("RunDetail"),
         {**ITEM, "query": "A must precede b.", "tools": ["do_a", "do_b"], "status": "ok", "trouble": None,
          "calls": [CALL], "calls_cursor": None,
-         "verdict": VERDICT, "policies": [], "metrics": {}, "problems": [], "suggested_rules": [],
+         "verdict": VERDICT, "policies": [], "metrics": {},
+         "progress": {"progress": [0.5], "repetition": [0.0]}, "problems": [], "suggested_rules": [],
          "history": [], "record": RECORD},
         failures=MISSING,
     ),

@@ -23,9 +23,10 @@ from collector.model import Rebuilt
 from collector.otlp.spans import spans_of
 from collector.pipeline import asked
 from collector.rebuild import inside, rebuild
-from collector.store import reads
+from collector.store import catalog, reads
 from collector.store.recheck import make_due
 from collector.store.stored import weights
+from synth.cases import Case, case_from_json
 
 PAGE_BYTES = 8 * 1024 * 1024
 """A page of spans has no more after so many bytes of JSON."""
@@ -76,7 +77,7 @@ def show_run(access: Reader, run_id: str) -> dict[str, Any]:
     """
     with alone(access, run_id):
         row, rebuilt, history = load_run(access, run_id)
-        return views.run_detail(row, rebuilt, history)
+        return views.run_detail(row, rebuilt, history, load_case(access, row["case_id"]))
 
 
 @router.get("/runs/{run_id}/calls")
@@ -227,6 +228,15 @@ def load_run(access: Access, run_id: str) -> tuple[Any, Rebuilt, list[views.Entr
     spans = list(bounded(spans_of(own.payloads, own.shared)))
     spans += inside(spans, list(bounded(spans_of(guests.payloads, guests.shared))))
     return row, rebuild(row["key"], spans), history
+
+
+def load_case(access: Access, case_id: str | None) -> Case | None:
+    """A stored case; None where there is none of that id."""
+    if case_id is None:
+        return None
+    with access.service.store.read() as connection:
+        text = catalog.cases(connection, access.project, [case_id]).get(case_id)
+    return None if text is None else case_from_json(orjson.loads(text))
 
 
 def entry_of(connection: Any, project: int, row: Any) -> views.Entry:

@@ -13,10 +13,12 @@ from typing import Any
 import orjson
 
 from collector.errors import BadRequest
-from collector.metrics import measured, observed
+from collector.metrics import Observed, measured, observed
+from collector.metrics.progress import progress_rates, repetition_rates
 from collector.model import LAST_NS, Part, Rebuilt, Span, ToolCall
 from collector.rebuild.messages import certain_messages
 from collector.store.reads import Place
+from synth.cases import Case
 from synth.observed import Interval
 
 Row = Any
@@ -61,8 +63,9 @@ MOST_CALLS = 1000
 
 
 def run_detail(
-    row: Row, rebuilt: Rebuilt, history: Sequence[Entry], *, first: int = 0, limit: int | None = None
-) -> dict[str, Any]:
+    row: Row, rebuilt: Rebuilt, history: Sequence[Entry], case: Case | None = None, *, first: int = 0,
+    limit: int | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """A run alone: its calls, what was concluded, and every earlier conclusion.
 
     Of the calls come `limit` (`MOST_CALLS`) from `first` on; `record` is null where it would have more than
@@ -72,6 +75,7 @@ def run_detail(
     verdict, policies = current.get("verdict"), current.get("policies", [])
     short = len(rebuilt.run.calls) <= MOST_CALLS
     limit = MOST_CALLS if limit is None else limit
+    seen = observed(rebuilt, case)
     return {
         **run_item(row),
         "query": rebuilt.run.query,
@@ -83,7 +87,8 @@ def run_detail(
         "verdict": verdict,
         "policies": policies,
         "verdicts": ([verdict] if verdict else []) + list(policies),
-        "metrics": measured(observed(rebuilt)),
+        "metrics": measured(seen),
+        "progress": rates_item(seen),
         "problems": current.get("problems", []),
         "suggested_rules": current.get("suggested_rules", []),
         "parts": [part_item(part) for part in rebuilt.parts],
@@ -91,6 +96,12 @@ def run_detail(
         "history": [history_item(entry) for entry in history],
         "record": run_record(row, rebuilt, history) if short else None,
     }
+
+
+def rates_item(seen: Observed) -> dict[str, Any]:
+    """Progress and repetition after each call, as far as they are known, of the first `MOST_CALLS` calls."""
+    rates = {"progress": progress_rates(seen), "repetition": repetition_rates(seen)}
+    return {name: None if of is None else list(of[:MOST_CALLS]) for name, of in rates.items()}
 
 
 def part_item(part: Part) -> dict[str, Any]:

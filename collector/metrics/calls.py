@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
-
-import orjson
 
 from collector.metrics.metric import Metric, Observed
 
@@ -46,17 +43,12 @@ def unknown_tools(seen: Observed) -> int | None:
 
 def repeated(seen: Observed) -> int:
     """Calls with the tool and the arguments of an earlier one."""
-    return len(seen.run.calls) - len({(call.tool, _spelled(call.arguments)) for call in seen.run.calls})
+    return len(seen.run.calls) - len({step.action for step in seen.steps})
 
 
 def repeated_share(seen: Observed) -> float | None:
     count = len(seen.run.calls)
     return repeated(seen) / count if count else None
-
-
-def _spelled(arguments: Any) -> bytes:
-    options = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
-    return orjson.dumps(arguments, default=str, option=options)
 
 
 def turns(seen: Observed) -> int | None:
@@ -85,7 +77,8 @@ METRICS = (
     ),
     Metric("repeated_calls", "calls with the tool and arguments of an earlier call", repeated, better="low"),
     Metric(
-        "repeated_share", "repeated calls / calls; null without calls", repeated_share,
+        "repeated_share", "repeated calls / calls (`repetition_rate`: by one less); null without calls",
+        repeated_share,
         highest=1, better="low",
     ),
     Metric("turns", "model messages with tool calls; null where the spans do not tell them apart", turns),

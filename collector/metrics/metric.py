@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from collector.model import ModelCall, Rebuilt, Run
+from synth.cases import Case
+from synth.progress import Step, steps_of
 
 Value = int | float | Mapping[str, int] | None
 """A number, counts by name, or None where the spans do not say."""
@@ -22,11 +24,20 @@ class Observed:
     """Position of a failed call -> what its span calls the failure."""
     started_ns: int | None = None
     ended_ns: int | None = None
+    case: Case | None = None
+    """The test case that the run is an attempt at."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The calls by the attributes of AgentQuest's metrics: step, action, observation, hidden state."""
+        return steps_of(self.run)
 
 
-def observed(rebuilt: Rebuilt) -> Observed:
+def observed(rebuilt: Rebuilt, case: Case | None = None) -> Observed:
     """A rebuilt run as metrics see it."""
-    return Observed(rebuilt.run, rebuilt.models, rebuilt.error_kinds, rebuilt.started_ns, rebuilt.ended_ns)
+    return Observed(
+        rebuilt.run, rebuilt.models, rebuilt.error_kinds, rebuilt.started_ns, rebuilt.ended_ns, case
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ from collector.api import views
 from collector.api.access import COOKIE, Access, anybody, reader
 from collector.api.bodies import raw_body
 from collector.api.errors import sentence
-from collector.api.runs import alone, find_run, load_run, run_filter
+from collector.api.runs import alone, find_run, load_case, load_run, run_filter
 from collector.errors import CollectorError, NotFound
 from collector.judging.names import misspelt_tools
 from collector.otlp.spans import spans_of
 from collector.service import Service
-from collector.store import catalog, reads
+from collector.store import reads
 from collector.store.work import HISTORY
 from collector.ui import words
 from collector.ui.run_page import SHOWN, Window, run_page
@@ -106,12 +106,9 @@ def run(access: Reader, run_id: str, calls: Annotated[int, Query(ge=0)] = 0) -> 
 def _run(access: Access, run_id: str, calls: int) -> HTMLResponse:
     row, rebuilt, history = load_run(access, run_id)
     window = Window.of(rebuilt, calls)
-    detail = views.run_detail(row, rebuilt, history, first=window.first, limit=SHOWN)
-    with access.service.store.read() as connection:
-        case = None
-        if detail["case_id"]:
-            case = catalog.cases(connection, access.project, [detail["case_id"]]).get(detail["case_id"])
-    shown = run_page(detail, rebuilt, orjson.loads(case) if case else None, window)
+    case = load_case(access, row["case_id"])
+    detail = views.run_detail(row, rebuilt, history, case, first=window.first, limit=SHOWN)
+    shown = run_page(detail, rebuilt, case.to_json() if case else None, window)
     state = state_of(row)
     return page(
         "run.html", run=detail, page=shown, shown=SHOWN, state=state, now=access.now, seen=row["first_seen"],

@@ -95,6 +95,34 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Rates:
+    """Progress and repetition after each call, as lines on a grid of 1000 by 100."""
+
+    calls: int
+    lines: tuple[tuple[str, str, float], ...]
+    """(name, points of the line, the last value) of what is known."""
+
+    @classmethod
+    def of(cls, progress: Mapping[str, Sequence[float] | None]) -> Rates | None:
+        """None for runs of fewer than two calls."""
+        known = [(name, rates) for name, rates in progress.items() if rates is not None and len(rates) > 1]
+        if not known:
+            return None
+        calls = len(known[0][1])
+        lines = tuple(
+            (
+                name,
+                " ".join(
+                    f"{x * AXIS / (calls - 1):.1f},{100 - 100 * rate:.1f}" for x, rate in enumerate(rates)
+                ),
+                rates[-1],
+            )
+            for name, rates in known
+        )
+        return cls(calls, lines)
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """Which calls of a run are shown, and what the others are."""
 
@@ -144,6 +172,7 @@ class Page:
     """Where on the axis the plan became hopeless."""
     span_of_axis: str
     ticks: tuple[tuple[float, str], ...]
+    rates: Rates | None
 
 
 def run_page(
@@ -167,6 +196,7 @@ def run_page(
         plans=(*_plan(rebuilt, verdict.get("repair"), case), *_policy_plans(detail, rebuilt)),
         dead_x=_end_of(rebuilt, axis, dead_at),
         span_of_axis=lasting(axis.length / 1e6),
+        rates=Rates.of(detail["progress"]),
         ticks=tuple((x, lasting(x / AXIS * axis.length / 1e6)) for x in (0.0, 250.0, 500.0, 750.0, AXIS)),
     )
 

@@ -37,7 +37,8 @@ def test_a_worked_example() -> None:
     assert measured(Observed(run, models, kinds, T0, T0 + 100 * MS)) == {
         "calls": 5, "executed_calls": 4, "tools": 4, "failed_calls": 3,
         "errors": {"tool_raised": 1, "timeout": 1, "unknown_tool": 1}, "unknown_tools": 1,
-        "repeated_calls": 1, "repeated_share": 0.2, "turns": 3, "parallel_turns": 2,
+        "repeated_calls": 1, "repeated_share": 0.2, "progress_rate": None, "repetition_rate": 0.25,
+        "turns": 3, "parallel_turns": 2,
         "duration_ms": 100.0, "tool_time_share": 0.5,
         "model_calls": 2, "input_tokens": 17, "output_tokens": 3,
     }  # fmt: skip
@@ -47,8 +48,8 @@ def test_what_is_not_known_is_null_and_never_zero() -> None:
     found = measured(Observed(Run("r", (call("search"),))))
     unknown = {name for name, value in found.items() if value is None}
     assert unknown == {
-        "unknown_tools", "turns", "parallel_turns", "duration_ms", "tool_time_share", "model_calls",
-        "input_tokens", "output_tokens",
+        "unknown_tools", "progress_rate", "turns", "parallel_turns", "duration_ms", "tool_time_share",
+        "model_calls", "input_tokens", "output_tokens",
     }  # fmt: skip
 
 

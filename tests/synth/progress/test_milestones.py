@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synth.cases.generate import Options, generate
@@ -146,6 +146,7 @@ def test_steps_have_the_four_attributes_of_the_paper() -> None:
     assert (second.number, second.observation, second.state) == (2, "too long", None)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.text(st.characters(), min_size=1, max_size=3), VALUES), max_size=6))
 def test_hostile_names_and_values_have_progress_and_texts(said: list[tuple[str, Any]]) -> None:
     run = Run("r", tuple(ToolCall(None, tool, value) for tool, value in said))
