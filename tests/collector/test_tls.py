@@ -55,6 +55,7 @@ def served(
     """(address, gRPC port, the files that it reads) of a collector with the first certificate."""
     files, port = Made(tmp_path / "tls.crt", tmp_path / "tls.key"), free_port()
     made[0].copy_to(files.certificate, files.key)
+    monkeypatch.setattr(tls, "LOOK_SECONDS", 0.02)
     given = settings(
         tmp_path,
         tls_cert=files.certificate,
