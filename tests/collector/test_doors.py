@@ -214,4 +214,4 @@ def test_the_end_does_not_wait_for_who_says_nothing(tmp_path: Path) -> None:
             with Client(url) as client:
                 eventually(lambda: metrics_of(client)["connections"] >= 5)
             began = time.monotonic()
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 9, "not the ten seconds that an end waits at most"
