@@ -108,7 +108,7 @@ def test_the_page_of_a_run_shows_them() -> None:
     asked = told(0, "verify", **{names.ASKED_ARGUMENTS: '{"amount": 9}'})
     rebuilt = rebuild(TRACE, [asked, unanswered(1, "pay"), root(2)])
     calls = [call.to_json() for call in rebuilt.run.calls]
-    detail = {"verdict": None, "policies": [], "calls": calls, "query": None}
+    detail = {"verdict": None, "policies": [], "calls": calls, "query": None, "progress": {}}
     page = run_page(detail, rebuilt, None, Window.of(rebuilt, 0))
     assert [row.state for row in page.rows] == ["ok", "unknown"]
     assert page.rows[0].call["asked_arguments"] == {"amount": 9}
