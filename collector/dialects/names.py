@@ -42,11 +42,11 @@ TOOL_ARGUMENTS = "gen_ai.tool.call.arguments"
 TOOL_RESULT = "gen_ai.tool.call.result"
 TOOL_DEFINITIONS = "gen_ai.tool.definitions"
 AGENT_NAME = "gen_ai.agent.name"
-WORKFLOW_NAME = "gen_ai.workflow.name"
-"""Of a graph, a crew or a workflow; later conventions have the agent's name there."""
 INPUT_MESSAGES = "gen_ai.input.messages"
 OUTPUT_MESSAGES = "gen_ai.output.messages"
 CONVERSATION_ID = "gen_ai.conversation.id"
+WORKFLOW_NAME = "gen_ai.workflow.name"
+"""Of a graph, a crew or a workflow; later conventions have the agent's name there."""
 REQUEST_MODEL = "gen_ai.request.model"
 INPUT_TOKENS = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
 OUTPUT_TOKENS = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")

@@ -165,10 +165,12 @@ def _claim(_on_sqlite: bool) -> Any:
         .with_for_update(skip_locked=True)
         .cte("mine")  # PostgreSQL may run a plain subquery more than once, and then take more than `limit`
     )
+    # who let a lease run out was killed with the whole collector, which is no fault of the runs around it
+    attempts = case((runs.c.worker.is_not(None), runs.c.attempts), else_=runs.c.attempts + 1)
     return (
         update(runs)
         .where(runs.c.id.in_(select(due.c.id)))
-        .values(lease=bindparam("until"), worker=bindparam("worker"), attempts=runs.c.attempts + 1)
+        .values(lease=bindparam("until"), worker=bindparam("worker"), attempts=attempts)
         .returning(
             runs.c.id, runs.c.project, runs.c.key, runs.c.version, runs.c.first_seen, runs.c.last_seen,
             runs.c.root_seen, runs.c.attempts, runs.c.case_id, runs.c.digest, runs.c.joined,
