@@ -84,10 +84,6 @@ class Supervisor:
         """Tell the checker to look for work."""
         ring(self.bell)
 
-    def wait_ready(self, seconds: float) -> bool:
-        """Whether the checker said within `seconds` that it runs."""
-        return self._ready.wait(seconds)
-
     @property
     def judged(self) -> int:
         """Judgements begun since the start."""
