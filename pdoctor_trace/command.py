@@ -38,6 +38,7 @@ VERBS = {
     "report": "tables and figures over judged runs",
     "export": "write what campaigns found as JSON lines, also for training",
     "progress": "show how far recorded runs came, and how much they repeat",
+    "metrics": "compare predicted tool plans with gold plans, part by part",
     "games": "let a player play Mastermind or Sudoku, and see how far it comes",
     "monitor": "check event sequences against a behaviour specification",
     "policies": "lint policies for production runs, load them into a collector, draft them from good runs",

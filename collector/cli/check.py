@@ -22,6 +22,7 @@ from collector.cli.console import (
     warning,
     write_json,
 )
+from collector.cli.planfiles import check_plans
 from collector.cli.runfiles import RunFile, all_runs
 from synth.errors import BadInput
 
@@ -36,7 +37,16 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@click.argument("runs", nargs=-1, required=True, metavar="RUNS...")
+@click.argument("runs", nargs=-1, metavar="RUNS...")
+@click.option(
+    "--plan", "plan_file", metavar="FILE",
+    help="Verify tool plans (JSON lines, a JSON document or Python) before their first call, by --tools.",
+)  # fmt: skip
+@click.option("--tools", "tools_file", metavar="FILE", help="Of --plan: JSON list of tools, inputs, outputs.")
+@click.option(
+    "--edges", "edges_file", metavar="FILE",
+    help="Of --plan: JSON list of [from, to], the tools that may follow each other; else types decide.",
+)  # fmt: skip
 @click.option(
     "--cases",
     "cases_file",
@@ -58,8 +68,9 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @json_option
 def command(
-    runs: Sequence[str], cases_file: str | None, policies_file: str | None, z3: str, query_rules: QueryRules,
-    clock_skew_ms: float, as_json: bool,
+    runs: Sequence[str], plan_file: str | None, tools_file: str | None, edges_file: str | None,
+    cases_file: str | None, policies_file: str | None, z3: str, query_rules: QueryRules, clock_skew_ms: float,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Judge recorded RUNS (run records, OTLP JSON lines or OTLP protobuf; - is standard input).
 
@@ -67,10 +78,19 @@ def command(
     policy that speaks of a tool that no run shows, while one of nearly that name was seen, is unsupported.
     What can be read only once (-, a pipe) is copied to a temporary file.
 
+    With --plan no run is needed: of each plan in FILE it is said whether its tools, argument names and
+    connections are those of --tools. A plan in Python is read, never run.
+
     Exit code: 0 all passed, 1 something failed or is violated, 3 nothing failed but something is
     open, undecided, unsupported or an error (the agent was not tested), 2 bad input.
     """
     with clear_errors():
+        if plan_file is not None:
+            if runs or cases_file or policies_file:
+                raise BadInput("--plan takes no runs, cases or policies: check those in a call of their own")
+            raise SystemExit(check_plans(plan_file, tools_file, edges_file, as_json))
+        if not runs or tools_file or edges_file:
+            raise BadInput("give RUNS, or --plan FILE with --tools FILE and, where declared, --edges FILE")
         raise SystemExit(check(runs, cases_file, policies_file, z3, query_rules, clock_skew_ms, as_json))
 
 
