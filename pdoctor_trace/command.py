@@ -39,7 +39,7 @@ VERBS = {
     "export": "write what campaigns found as JSON lines, also for training",
     "progress": "show how far recorded runs came, and how much they repeat",
     "metrics": "compare predicted tool plans with gold plans, part by part",
-    "games": "let a player play Mastermind or Sudoku, and see how far it comes",
+    "games": "let agents and players play AgentQuest's games, and see how far they come",
     "monitor": "check event sequences against a behaviour specification",
     "policies": "lint policies for production runs, load them into a collector, draft them from good runs",
     "keys": "make API keys for a collector",

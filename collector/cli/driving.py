@@ -125,6 +125,12 @@ class Setup:
         return bool(self.base_url or os.environ.get("OPENAI_BASE_URL"))
 
     @property
+    def api_key(self) -> str | None:
+        """None: the SDK takes it from its environment. It insists on one even where a server of one's own
+        asks for none."""
+        return NO_KEY if self.elsewhere and not os.environ.get("OPENAI_API_KEY") else None
+
+    @property
     def model_name(self) -> str:
         real = self.base_url or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
         return self.model or ("gpt-4o-mini" if real else "simulated-perfect")
@@ -163,8 +169,7 @@ class Setup:
 
         options = Options(
             self.parallel, self.agent_timeout, self.max_iterations, self.temperature, self.base_url,
-            # OpenAI's SDK insists on a key even where a server of one's own asks for none.
-            api_key=NO_KEY if self.elsewhere and not os.environ.get("OPENAI_API_KEY") else None,
+            api_key=self.api_key,
         )  # fmt: skip
         with contextlib.ExitStack() as stack:
             url = self.url or stack.enter_context(own_collector())

@@ -4,8 +4,10 @@ Started as `pdoctor run --endpoint URL -- python -m synth.agents.worker AGENT`, 
 installed without this package importing it. Trace id and case id are attached as OpenTelemetry context,
 exactly as a caller in another process would hand them over.
 
-In: `{"agent", "trace_id", "case_id", "case" | "record", "settings", "tool_log"}` a line; the mock tools
-write their own log into the file `tool_log`, which so survives a killed process.
+In: `{"agent", "trace_id", "case_id", "case" | "record" | "game", "settings", "tool_log"}` a line; the mock
+tools write their own log into the file `tool_log`, which so survives a killed process. A `game` is
+`{"variant", "seed", "data", "judge", "log"}`; its moves go to the file `log`, and its trouble to
+`log` + `.trouble`.
 
 Out: `{"ready": true}` or `{"ready": false, "error"}` once, when the agent is loaded. Then for each job
 `{"trace_id", "begun": true}` (or `{"trace_id", "refused": why}` where its agent cannot be loaded);
@@ -31,15 +33,19 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import Any, TextIO
 
 from synth.agents import is_external, load, load_replay, tracer
+from synth.agents.game_tool import game_tool, sitting_of, task_of
 from synth.agents.mock_tools import ToolLog, mock_tools
-from synth.agents.model import CASE_ID, REPLAY, Job, Outcome, OutOfIterations, Settings, Unreachable
+from synth.agents.model import CASE_ID, REPLAY, Job, Outcome, OutOfIterations, Run, Settings, Unreachable
 from synth.agents.retry_after import retry_after
 from synth.cases.case import case_from_json
 from synth.errors import SynthError
 from synth.formal.trouble import Trouble
+from synth.games import variant_named
+from synth.games.sitting import sendable
 
 AGENT_PATH = "PDOCTOR_AGENT_PATH"
 """Environment variable: folders in which agents of the user are looked for, like PYTHONPATH. They come onto
@@ -127,10 +133,27 @@ def load_any(agent: str) -> RunRequest:
     run = load(agent)
 
     def run_case(request: Mapping[str, Any], log: ToolLog) -> Outcome:
+        if "game" in request:
+            return run_game(agent, run, request, log)
         case = case_from_json(request["case"])
         return run(Job(case.query, mock_tools(case, log), Settings(**request["settings"])))
 
     return run_case
+
+
+def run_game(agent: str, run: Run, request: Mapping[str, Any], log: ToolLog) -> Outcome:
+    """Let an agent play a game through the proxy tool."""
+    said = request["game"]
+    file = Path(said["log"])
+    sitting = sitting_of(said, file)
+    settings = Settings(**request["settings"])
+    query = task_of(sitting, variant_named(said["variant"]).steps)
+    try:
+        with _announced(agent, query, request["trace_id"]):
+            return run(Job(query, (game_tool(sitting, log),), settings))
+    finally:
+        if sitting.trouble is not None:
+            file.with_name(f"{file.name}.trouble").write_text(sendable(sitting.trouble), encoding="utf-8")
 
 
 # ---------------------------------------------------------------- the pipe to whoever started us
@@ -199,7 +222,7 @@ def run_job(agent: str, run: RunRequest, request: Mapping[str, Any]) -> dict[str
 def _told(agent: str, run: RunRequest, request: Mapping[str, Any], log: ToolLog) -> dict[str, Any]:
     """Status and outcome of the agent. What it raises ends its run for the tracer too."""
     try:
-        with _announced(agent, request):
+        with _announced_run(agent, request):
             outcome = run(request, log)
     except OutOfIterations as error:
         return _answer("timeout", str(error), Outcome("", error.iterations))
@@ -247,12 +270,18 @@ def traced(trace_id: str, case_id: str | None) -> Iterator[None]:
         context.detach(token)
 
 
-def _announced(agent: str, request: Mapping[str, Any]) -> AbstractContextManager[Any]:
-    if is_external(agent):
-        return nullcontext()
+def _announced_run(agent: str, request: Mapping[str, Any]) -> AbstractContextManager[Any]:
+    if "game" in request:
+        return nullcontext()  # `run_game` announces it, once the game has said what it is about
     query = (request.get("case") or request["record"])["query"]
     # Without a case the run chooses its own id; then the harness finds it by its conversation.
     conversation = None if request.get("case_id") else request["trace_id"]
+    return _announced(agent, query, conversation)
+
+
+def _announced(agent: str, query: str, conversation: str | None) -> AbstractContextManager[Any]:
+    if is_external(agent):
+        return nullcontext()
     return tracer.announced(agent, query, conversation)
 
 

@@ -48,6 +48,34 @@ def _left_out(curve: Curve) -> str:
     return f" ({curve.errors} in error left out)" if curve.errors else ""
 
 
+def rates_figure(curves: Sequence[tuple[str, Sequence[float], Sequence[float]]], title: str) -> Figure:
+    """Progress (lines) and repetition (dashes) over the steps, for each (player, PR, RR)."""
+    figure = _figure()
+    axes = figure.add_subplot()
+    for number, (player, reached, again) in enumerate(curves):
+        steps, colour = range(1, len(reached) + 1), f"C{number}"
+        axes.plot(steps, reached, color=colour, label=f"{player}: progress")
+        axes.plot(steps, again, color=colour, linestyle="--", label=f"{player}: repetition")
+    axes.set(title=title, xlabel="step", ylabel="rate", ylim=(-0.02, 1.02))
+    axes.xaxis.set_major_locator(_whole_numbers())
+    axes.legend(fontsize="small")
+    return figure
+
+
+def repeated_figure(games: Sequence[tuple[str, Sequence[bool]]], steps: int, title: str) -> Figure:
+    """A line of cells for each game: light for a new action, dark for one that was done before."""
+    figure = _figure()
+    axes = figure.add_subplot()
+    for line, (_, repeated) in enumerate(games):
+        for wanted, colour in ((False, "#c6d8e8"), (True, "#7a1f2b")):
+            at = [(step - 0.5, 1) for step, again in enumerate(repeated, 1) if again is wanted]
+            axes.broken_barh(at, (line - 0.4, 0.8), facecolors=colour, edgecolors="white", linewidth=0.5)
+    axes.set(title=title, xlabel="step", xlim=(0.5, steps + 0.5), ylim=(len(games) - 0.5, -0.5))
+    axes.set_yticks(range(len(games)), [name for name, _ in games])
+    axes.xaxis.set_major_locator(_whole_numbers())
+    return figure
+
+
 def png(figure: Figure) -> bytes:
     """The figure as a PNG file."""
     stream = io.BytesIO()

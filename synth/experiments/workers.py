@@ -22,7 +22,8 @@ SHARED = frozenset({REPLAY, *(agent.name for agent in AGENTS)})
 class Workers:
     """Idle worker processes; at most as many are busy as there are running threads."""
 
-    def __init__(self, endpoint: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, endpoint: str | None, environment: Mapping[str, str]) -> None:
+        """Without an endpoint they are not traced."""
         self._endpoint, self._environment = endpoint, environment
         self._lock = threading.Lock()
         self._idle: dict[str, list[Worker]] = {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 
@@ -40,3 +42,31 @@ class Driver(Protocol):
     @property
     def progress(self) -> float:
         """The share of milestones that the present state has reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supplies:
+    """What games need beside a seed."""
+
+    data: Path | None = None
+    """Of the user: a file or folder with the game's data."""
+    ask: Callable[[str], str] | None = None
+    """A language model, from a prompt to its answer, for games that need a judge."""
+
+
+NOTHING = Supplies()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One step as the player remembers it."""
+
+    action: str
+    seen: str
+    """What came of it."""
+
+
+Player = Callable[[str], str]
+"""Is told what there is to see, and answers with an action. One is made for each game."""
+Strategy = Callable[[int, str, Sequence[Turn]], str]
+"""(seed, what there was to see first, the turns so far) -> action."""

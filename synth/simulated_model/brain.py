@@ -15,7 +15,7 @@ from random import Random
 from typing import Any
 
 from synth.errors import BadInput, SynthError
-from synth.simulated_model import replay
+from synth.simulated_model import playing, replay
 from synth.simulated_model.dialogue import Answer, Ask, Dialogue, call_id, digest
 from synth.simulated_model.newest import Newest
 from synth.simulated_model.planning import Fault, Plan
@@ -91,6 +91,8 @@ class Brain:
             return replay.answer(dialogue, self._records), 0
         profile, seed = parse_model(dialogue.model)
         attempt = self._attempt(dialogue)
+        if playing.is_game(dialogue):
+            return playing.next_action(dialogue, profile.name, seed, attempt), attempt
         try:
             task = understand(dialogue)
         except SynthError as error:

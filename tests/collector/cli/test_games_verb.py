@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,63 @@ def test_one_that_repeats_itself_does_not_and_ends_with_1() -> None:
     assert lines[-1].startswith("SR 0.00  Steps 10.00  PR10 0.")
     assert lines[-1].endswith("RR10 1.00")
     assert [line.split()[0] for line in lines[2:4]] == ["4", "5"]
+
+
+def test_several_games_and_players_are_one_table() -> None:
+    result = games("mastermind", "mastermind+memory+5", "--player", "good,forgetting", "--games", 2)
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 1
+    assert lines[0].split() == ["game", "player", "games", "SR", "Steps", "to", "win", "PR", "RR", "trouble"]
+    rows = [line.split() for line in lines[2:6]]
+    assert [row[:3] for row in rows] == [
+        ["mastermind", "good", "2"], ["mastermind", "forgetting", "2"],
+        ["mastermind+memory+5", "good", "2"], ["mastermind+memory+5", "forgetting", "2"],
+    ]  # fmt: skip
+    assert rows[0][3:] == ["1.00", "6.50", "6.50", "1.00", "0.00", "0"]
+    assert rows[1][3:6] == ["0.00", "60.00", "-"]
+    assert rows[2][3:] == rows[3][3:]
+    assert lines[-4].split()[:2] == ["mastermind", "good"]
+    assert lines[-3].endswith("█")
+
+
+def test_repeated_actions_are_drawn() -> None:
+    lines = games(
+        "ltp", "--player", "repeating", "--games", 2, "--steps", 5, "--repeated"
+    ).stdout.splitlines()
+    assert lines[:3] == ["ltp+5 repeating 0: .####", "ltp+5 repeating 1: .####", ""]
+
+
+def test_one_player_tells_when_it_won() -> None:
+    last = games("ltp", "--games", 2).stdout.splitlines()[-1]
+    assert last.startswith("SR 1.00  Steps 3.00 (3.00 steps, 0.")
+    assert last.endswith("s where won)  PR60 1.00  RR60 0.00")
+
+
+@pytest.mark.processes
+def test_a_report_has_table_curves_and_pictures(tmp_path: Path) -> None:
+    page = tmp_path / "games.html"
+    result = games("ltp+memory", "--player", "repeating", "--games", 2, "--steps", 6, "-o", page)
+    text = page.read_text()
+    assert text.count("<img") == 2
+    assert len(list(tmp_path.glob("*.png"))) == 2
+    assert "repeating at ltp+memory+6, game 0: not won after 6 steps, progress 0.00, repetition 1.00" in text
+    assert 'id="table3"' in text
+    assert re.search(r"<td>ltp\+memory\+6</td><td>repeating</td><td class=.number.>2</td>", text)
+    assert re.search(
+        r"repeating</td><td class=.number.>6</td><td class=.number.>0.000</td><td[^>]*>1.000", text
+    )
+    assert "<td>Is it about the weather?</td><td>repeated</td>" in text
+    assert f"written: {page}" in result.stderr
+
+
+def test_names_of_games_and_models_are_checked_before_anybody_plays() -> None:
+    for arguments, said in [
+        (("chess",), "'chess' is no game"),
+        (("ltp", "--data", "/nowhere"), "cannot read the puzzles"),
+        (("ltp", "--agent", "raw-loop", "--model", "simulated-nobody"), "unknown model"),
+    ]:
+        result = games(*arguments)
+        assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
 
 
 @pytest.fixture
