@@ -41,7 +41,6 @@ VERBS = {
     "metrics": "compare predicted tool plans with gold plans, part by part",
     "games": "let agents and players play AgentQuest's games, and see how far they come",
     "planners": "let planning agents plan for tasks with gold plans, and score the plans",
-    "games": "let a player play Mastermind or Sudoku, and see how far it comes",
     "monitor": "check event sequences against a behaviour specification",
     "policies": "lint policies for production runs, load them into a collector, draft them from good runs",
     "keys": "make API keys for a collector",
