@@ -1,7 +1,8 @@
 """Agent `react`: text ReAct (Thought, Action, Action Input, Observation) over text completions.
 
 Its tools run as LangChain tools; an action that is no tool runs a stand-in that refuses, so that the
-request is visible as a tool call that failed.
+request is visible as a tool call that failed. A text with neither an action nor a final answer is answered as
+LangChain's agent does: the model is asked again, and a second such text in a row ends the run with an error.
 """
 
 from __future__ import annotations
@@ -32,14 +33,42 @@ Observation: the result of the action
 Thought: I now know the final answer
 Final Answer: the final answer to the original input question
 
+Here is how it looks for another question, with other tools:
+
+Question: The watering must happen after the weeding. Do both.
+Thought: The weeding comes first.
+Action: weeding
+Action Input: {{}}
+Observation: The weeding has been carried out.
+Thought: The watering is left.
+Action: watering
+Action Input: {{}}
+Observation: The watering has been carried out.
+Thought: I now know the final answer
+Final Answer: The weeding and the watering are done.
+
 Begin!
 
 Question: {question}
 Thought:"""
 
 STOP = ["\nObservation:"]
+FINAL = "Final Answer:"
+NO_ACTION = "Invalid Format: Missing 'Action:' after 'Thought:'"
+"""What the model is told, as LangChain's agent tells it, where it wrote neither an action nor an answer."""
 _ACTION = re.compile(r"Action: *(.*?) *\nAction Input:(.*)", re.DOTALL)
 _COMPLETION_MODELS = ("simulated-", "davinci-", "babbage-")
+
+
+SLIPS = 1
+"""So many times in a row the model is asked again."""
+
+
+class FormatSlip(Exception):
+    """The model wrote, again, what is neither an action nor a final answer."""
+
+    def __init__(self, thought: str) -> None:
+        super().__init__(f"could not parse what the model wrote: {thought.strip()!r}")
 
 
 def run(job: Job) -> Outcome:
@@ -47,15 +76,22 @@ def run(job: Job) -> Outcome:
     prompt = PROMPT.format(
         tools="\n".join(_line(tool) for tool in job.tools), names=", ".join(tools), question=job.query
     )
-    tokens = 0
+    tokens = slips = 0
     with OpenAI(base_url=job.settings.base_url, api_key=job.settings.api_key) as client:
         for iteration in range(1, job.settings.max_iterations + 1):
             thought, used = complete(client, job.settings, prompt)
             tokens += used
             action = _ACTION.search(thought)
+            if action is None and FINAL in thought:
+                return Outcome(thought.rpartition(FINAL)[2].strip(), iteration, tokens)
             if action is None:
-                return Outcome(thought.rpartition("Final Answer:")[2].strip(), iteration, tokens)
-            observation = _act(tools, action[1], action[2])
+                slips += 1
+                if slips > SLIPS:
+                    raise FormatSlip(thought)
+                observation = NO_ACTION
+            else:
+                slips = 0
+                observation = _act(tools, action[1], action[2])
             prompt = f"{prompt}{thought}\nObservation: {observation}\nThought:"
     raise OutOfIterations(job.settings.max_iterations)
 

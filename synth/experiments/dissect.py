@@ -1,37 +1,39 @@
-"""Why does the agent fail? Mutants of a failing case that keep its meaning (paper, Algorithm 2, mended).
+"""Why does the agent fail? Every failure of a campaign looked into, kept in a journal (paper, RQ3).
 
-Re-run the case: a pass means that chance decides. Then mutants that change one layer each, in the order
-wording, topic, structure: the first that passes names the layer whose particulars the agent trips
-over. If every mutant fails, what is left is the meaning: the constraints themselves. The paper's listing
-returns after the first failing mutant; here all K of a layer are tried.
+`synth.experiments.causes` says how a cause is found; here it is done for many failures of several agents.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from synth.cases.case import Case, case_from_json
-from synth.cases.mutate import Layer, mutants
+from synth.cases.mutate import mutants
 from synth.errors import SynthError
 from synth.experiments.campaign import Journal, Meter
+from synth.experiments.causes import (
+    LOOKS,
+    PAPER_MUTANTS,
+    REPEATS,
+    Attempt,
+    Found,
+    Mutate,
+    Passes,
+    as_paper,
+    contrasted,
+    layer_rates,
+    most_runs,
+    paper_cause,
+)
 from synth.experiments.harness import Harness
+from synth.experiments.rates import Rate
 from synth.experiments.trial import Result, Trial
 from synth.simulated_model import Cause
-
-LAYERS: tuple[Layer, ...] = get_args(Layer)
-CAUSES: tuple[Cause, ...] = get_args(Cause)
-REPEATS = 3
-MUTANTS = 10
-
-Mutate = Callable[[Case, Layer, int], Sequence[Case]]
-"""(case, layer, count) -> mutants of that layer: other texts with the same meaning."""
-Passes = Callable[[Case, int], bool]
-"""(case, number of this run of it) -> whether the agent passed. Blocking; raises `Untested`."""
 
 
 class Untested(SynthError):
@@ -43,13 +45,34 @@ class Untested(SynthError):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
-    """One run made while looking for the cause."""
+class Method:
+    """How a cause is looked for."""
 
-    layer: str
-    """`repeat`, or the layer that was changed."""
-    case_id: str
-    passed: bool
+    repeats: int = REPEATS
+    """Runs of the case itself."""
+    looks: tuple[int, ...] = LOOKS
+    """Mutants of each layer until each look; the last number is how many are made at most."""
+    paper: bool = False
+    """By the paper's rule instead, with `looks[-1]` mutants of each layer."""
+
+    @property
+    def most_runs(self) -> int:
+        """Runs a failure, at most."""
+        return most_runs(self.looks[-1], self.repeats)
+
+    @property
+    def rule(self) -> str:
+        return "paper" if self.paper else "contrast"
+
+    def find(self, case: Case, passes: Passes, base_rate: Callable[[], Rate], mutate: Mutate) -> Found:
+        """The cause of one case's failure, and the runs that say so."""
+        if self.paper:
+            return as_paper(case, passes, mutate, self.repeats, self.looks[-1])
+        return contrasted(case, passes, base_rate, mutate, self.repeats, self.looks)
+
+
+CONTRAST = Method()
+AS_PAPER = Method(looks=(PAPER_MUTANTS,), paper=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +86,18 @@ class Dissection:
     error_type: str | None
     cause: Cause
     attempts: tuple[Attempt, ...]
+    rule: str = "paper"
+    """By which the cause was named: `contrast` or `paper`."""
+
+    @property
+    def layers(self) -> dict[str, Rate]:
+        """Passes and tries of each layer whose mutants were run."""
+        return layer_rates(self.attempts)
+
+    @property
+    def paper_cause(self) -> Cause:
+        """What the paper's rule names."""
+        return self.cause if self.rule == "paper" else paper_cause(self.attempts)
 
     @property
     def key(self) -> str:
@@ -76,38 +111,18 @@ class Dissection:
     def to_json(self) -> dict[str, Any]:
         head = {"agent": self.agent, "model": self.model, "case_id": self.case_id, "topic": self.topic}
         attempts = [{"layer": a.layer, "case_id": a.case_id, "passed": a.passed} for a in self.attempts]
-        return {**head, "error_type": self.error_type, "cause": self.cause, "attempts": attempts}
+        layers = {layer: [rate.hits, rate.trials] for layer, rate in self.layers.items()}
+        found = {"cause": self.cause, "rule": self.rule, "layers": layers}
+        return {**head, "error_type": self.error_type, **found, "attempts": attempts}
 
 
 def dissection_from_json(body: Mapping[str, Any]) -> Dissection:
-    return Dissection(**{**body, "attempts": tuple(Attempt(**attempt) for attempt in body["attempts"])})
+    kept = {name: value for name, value in body.items() if name != "layers"}
+    return Dissection(**{**kept, "attempts": tuple(Attempt(**attempt) for attempt in body["attempts"])})
 
 
-def find_cause(
-    case: Case,
-    passes: Passes,
-    mutate: Mutate = mutants,
-    repeats: int = REPEATS,
-    count: int = MUTANTS,
-) -> tuple[Cause, tuple[Attempt, ...]]:
-    """Algorithm 2 for one failing case."""
-    attempts: list[Attempt] = []
-    for attempt, cause in _tried(case, passes, mutate, repeats, count):
-        attempts.append(attempt)
-        if attempt.passed:
-            return cause, tuple(attempts)
-    return "constraint", tuple(attempts)
-
-
-def _tried(
-    case: Case, passes: Passes, mutate: Mutate, repeats: int, count: int
-) -> Iterator[tuple[Attempt, Cause]]:
-    """Every run to make until one passes, with the cause that its passing would prove."""
-    for number in range(1, repeats + 1):
-        yield Attempt("repeat", case.id, passes(case, number)), "probability"
-    for layer in LAYERS:
-        for mutant in mutate(case, layer, count):
-            yield Attempt(layer, mutant.id, passes(mutant, 0)), layer
+PassesOf = Callable[[str, str, Case, int], bool]
+"""(agent, model, case, number of this run of it) -> whether it passed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +141,20 @@ class Failure:
 
 def dissect(
     failures: Iterable[Failure],
-    passes: Callable[[str, str, Case, int], bool],
+    passes: PassesOf,
     journal: Journal[Dissection],
+    method: Method = CONTRAST,
+    base_rate: Callable[[Failure], Rate] = lambda failure: Rate(0, 0),
     mutate: Mutate = mutants,
     parallel: int = 1,
-    repeats: int = REPEATS,
-    count: int = MUTANTS,
     on_dissection: Callable[[Dissection], None] = lambda dissection: None,
     meter: Meter | None = None,
     on_error: Callable[[Failure, Result], None] = lambda failure, result: None,
 ) -> list[Dissection]:
     """Look into every failure that the journal does not have yet; `passes` runs (agent, model, case, n).
 
+    `base_rate` is how often that agent passes fresh cases of the failure's size, never the failures
+    themselves; where it is not known, nothing is blamed on the constraints.
     Where a meter says that the budget is spent, failures that nobody has begun to look into are left out;
     each that is looked into counts as a case. A failure with a run in which the agent was not tested has no
     dissection: `on_error` is told of it. Raises `Stopped` where the meter stops for errors.
@@ -151,13 +168,20 @@ def dissect(
             return passes(failure.agent, failure.model, case, number)
 
         try:
-            cause, attempts = find_cause(failure.case, passes_here, mutate, repeats, count)
+            cause, attempts = method.find(failure.case, passes_here, lambda: base_rate(failure), mutate)
         except Untested as untested:
             on_error(failure, untested.result)
             return None
         case = failure.case
         return Dissection(
-            failure.agent, failure.model, case.id, case.topic, failure.error_type, cause, attempts
+            failure.agent,
+            failure.model,
+            case.id,
+            case.topic,
+            failure.error_type,
+            cause,
+            attempts,
+            method.rule,
         )
 
     done = journal.done
@@ -177,9 +201,7 @@ def dissections_journal(path: Path | None, campaign: Mapping[str, Any]) -> Journ
     return Journal(path, campaign, dissection_from_json)
 
 
-def passes_with(
-    harness: Harness, on_result: Callable[[Result], None] = lambda result: None
-) -> Callable[[str, str, Case, int], bool]:
+def passes_with(harness: Harness, on_result: Callable[[Result], None] = lambda result: None) -> PassesOf:
     """Whether an agent passes a case, by running it; raises `Untested` where that says nothing."""
 
     def passes(agent: str, model: str, case: Case, number: int) -> bool:
@@ -200,12 +222,6 @@ def failures_of(results: Iterable[Result]) -> list[Failure]:
 
 
 # ---------------------------------------------------------------- tables
-
-
-def cause_shares(dissections: Sequence[Dissection]) -> dict[Cause, int]:
-    """Failures by cause (paper, Tables 4 and 7)."""
-    found = Counter(dissection.cause for dissection in dissections)
-    return {cause: found[cause] for cause in CAUSES}
 
 
 def top_topics(dissections: Iterable[Dissection], count: int = 5) -> list[tuple[str, int]]:

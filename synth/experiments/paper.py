@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -19,8 +19,10 @@ from typing import Any, Literal, TypeVar
 from synth.cases.case import Case
 from synth.cases.generate import Options as CaseOptions
 from synth.cases.generate import generate
+from synth.experiments.base_rates import BaseRates
 from synth.experiments.campaign import (
     Budget,
+    Journal,
     Meter,
     RunTrials,
     Stopped,
@@ -29,15 +31,18 @@ from synth.experiments.campaign import (
     run_campaign,
 )
 from synth.experiments.capability import FIRST, LARGEST, Curve, Sampling, curve, errors_within, measure
+from synth.experiments.causes import BASE_CASES, LOOKS, PAPER_MUTANTS, REPEATS
 from synth.experiments.dissect import (
-    LAYERS,
-    MUTANTS,
-    REPEATS,
+    AS_PAPER,
     Dissection,
+    Failure,
+    Method,
+    PassesOf,
     dissect,
     dissections_journal,
     failures_of,
 )
+from synth.experiments.rates import Rate
 from synth.experiments.tables import Subject
 from synth.experiments.trial import Result, Trial
 
@@ -63,16 +68,35 @@ class Sizes:
     sampling: Sampling = field(default_factory=Sampling)
     largest: int = LARGEST
     errors: int = 100
-    """Failures per subject and mode that are tabulated and dissected."""
+    """Failures per subject and mode that are dissected by the paper's rule."""
     repeats: int = REPEATS
-    mutants: int = MUTANTS
+    mutants: int = PAPER_MUTANTS
+    """Of each layer, by the paper's rule."""
+    contrasts: int = 20
+    """Failures per subject and mode whose cause is told from chance."""
+    looks: tuple[int, ...] = LOOKS
+    """Mutants of each layer for that, until each look."""
     rq1_actions: tuple[int, int] = (3, 5)
     seed: int = 1
+
+    @property
+    def as_paper(self) -> Method:
+        return replace(AS_PAPER, repeats=self.repeats, looks=(self.mutants,))
+
+    @property
+    def contrast(self) -> Method:
+        return Method(self.repeats, self.looks)
 
 
 PAPER = Sizes(rq1_seconds=3_600.0, rq1_cases=None)
 QUICK = Sizes(
-    rq1_seconds=None, rq1_cases=20, sampling=Sampling(per_pair=5, cap=20), largest=8, errors=5, mutants=5
+    rq1_seconds=None,
+    rq1_cases=20,
+    sampling=Sampling(per_pair=5, cap=20),
+    largest=8,
+    errors=5,
+    mutants=5,
+    contrasts=1,
 )
 
 
@@ -87,6 +111,16 @@ class Chapter:
     errors: tuple[Result, ...]
     """Sampled failures within each subject's capability limit."""
     dissections: tuple[Dissection, ...]
+    """By the paper's rule."""
+    contrasted: tuple[Result, ...] = ()
+    """Those of the errors whose cause was to be told from chance."""
+    contrasts: tuple[Dissection, ...] = ()
+
+    @property
+    def causeless(self) -> int:
+        """Failures that were to be looked into and could not be."""
+        left = len(self.errors) - len(self.dissections), len(self.contrasted) - len(self.contrasts)
+        return sum(max(0, count) for count in left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +142,7 @@ class Reproduction:
     @property
     def errors(self) -> int:
         """Runs, and failures that were to be looked into, in which an agent was not tested."""
-        causeless = sum(max(0, len(one.errors) - len(one.dissections)) for one in self.chapters)
-        return causeless + sum(result.is_void for result in self.results)
-
-
-Passes = Callable[[str, str, Case, int], bool]
+        return sum(one.causeless for one in self.chapters) + sum(result.is_void for result in self.results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +151,7 @@ class Bench:
 
     run: RunTrials
     """`Harness.run`"""
-    passes: Passes
+    passes: PassesOf
     """`dissect.passes_with(harness)`"""
     parallel: int = 1
     on_result: Callable[[Result], None] = lambda result: None
@@ -153,11 +183,15 @@ class Part:
 def parts_of(sizes: Sizes, subjects: Sequence[Subject], modes: Sequence[Mode] = MODES) -> tuple[Part, ...]:
     """Everything to do, in order."""
     curve_runs = sum(sizes.sampling.count(size) for size in range(FIRST, sizes.largest + 1))
-    cause_runs = len(subjects) * sizes.errors * (sizes.repeats + len(LAYERS) * sizes.mutants)
+    cause_runs = len(subjects) * sizes.errors * sizes.as_paper.most_runs
+    contrast_runs = len(subjects) * sizes.contrasts * sizes.contrast.most_runs
+    if sizes.contrasts:
+        contrast_runs += len(subjects) * BASE_CASES * (sizes.largest + 1 - FIRST)
     made = [Part("RQ1", one, sizes.rq1_seconds, sizes.rq1_cases or 0) for one in subjects]
     for mode in modes:
         made += [Part(f"capability {mode}", one, None, curve_runs) for one in subjects]
         made.append(Part(f"causes {mode}", None, None, cause_runs))
+        made.append(Part(f"causes against chance {mode}", None, None, contrast_runs))
     return tuple(made)
 
 
@@ -280,17 +314,31 @@ def _chapter(
                 )  # fmt: skip
         results = tuple(journal.records)
     curves = tuple(curve(agent, model, results) for agent, model in subjects)
-    errors = tuple(error for one in curves for error in _sampled(results, one, sizes))
-    if end.why is not None:
-        return Chapter(mode, results, curves, errors, ())
-    bench.on_part(next(parts))
-    with dissections_journal(folder / f"dissections-{mode}.jsonl", _head(sizes, mode)) as causes:
-        with end.noted():
-            dissect(
-                failures_of(errors), bench.passes, causes, parallel=bench.parallel, repeats=sizes.repeats,
-                count=sizes.mutants, on_dissection=bench.on_dissection, meter=bench.meter,
-            )  # fmt: skip
-        return Chapter(mode, results, curves, errors, tuple(causes.records))
+    errors = tuple(error for one in curves for error in _sampled(results, one, sizes.errors, sizes.seed))
+    to_contrast = tuple(e for one in curves for e in _sampled(errors, one, sizes.contrasts, sizes.seed))
+    dissections: dict[str, tuple[Dissection, ...]] = {}
+    rates = BaseRates(bench.passes, results)
+    looked_into = (("dissections", sizes.as_paper, errors), ("contrasts", sizes.contrast, to_contrast))
+    for name, method, failures in end.before(looked_into):
+        bench.on_part(next(parts))
+        path = folder / f"{name}-{mode}.jsonl"
+        with dissections_journal(path, _head(sizes, mode)) as causes, end.noted():
+            dissections[name] = _dissected(bench, failures_of(failures), causes, method, rates)
+    return Chapter(
+        mode, results, curves, errors, dissections.get("dissections", ()), to_contrast,
+        dissections.get("contrasts", ()),
+    )  # fmt: skip
+
+
+def _dissected(
+    bench: Bench, failures: Iterable[Failure], journal: Journal[Dissection], method: Method,
+    rates: Callable[[Failure], Rate],
+) -> tuple[Dissection, ...]:  # fmt: skip
+    dissect(
+        failures, bench.passes, journal, method, rates, parallel=bench.parallel,
+        on_dissection=bench.on_dissection, meter=bench.meter,
+    )  # fmt: skip
+    return tuple(journal.records)
 
 
 def _only_failures_whole(result: Result) -> Result:
@@ -305,9 +353,9 @@ def _cases_of(sizes: Sizes, mode: Mode) -> Callable[[int, int], Iterable[Case]]:
     return make
 
 
-def _sampled(results: Iterable[Result], one: Curve, sizes: Sizes) -> list[Result]:
+def _sampled(results: Iterable[Result], one: Curve, count: int, seed: int) -> list[Result]:
     own = (result for result in results if (result.agent, result.model) == (one.agent, one.model))
-    return errors_within(own, one.limit, sizes.errors, sizes.seed)
+    return errors_within(own, one.limit, count, seed)
 
 
 def _head(sizes: Sizes, part: str) -> dict[str, Any]:

@@ -53,3 +53,11 @@ def fisher_test(one: Rate, other: Rate) -> float:
     possible = range(max(0, hits - other.trials), min(hits, one.trials) + 1)
     observed = ways(one.hits)
     return sum(ways(k) for k in possible if ways(k) <= observed) / comb(total, hits)
+
+
+def fisher_greater(one: Rate, other: Rate) -> float:
+    """One-sided p-value of Fisher's exact test that the first rate is higher by chance; 1 without trials."""
+    hits, total = one.hits + other.hits, one.trials + other.trials
+    most = min(hits, one.trials)
+    ways = sum(comb(one.trials, k) * comb(other.trials, hits - k) for k in range(one.hits, most + 1))
+    return ways / comb(total, hits)

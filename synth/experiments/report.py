@@ -97,6 +97,7 @@ CAUSES_IN_WORDS = {
     "topic": "the topic",
     "structure": "the sentence structure",
     "constraint": "the constraints themselves",
+    "difficulty": "size and luck",
 }
 
 
@@ -106,14 +107,16 @@ def summary_of(chapter: Chapter) -> Iterator[str]:
     for one in chapter.curves:
         subject = one.agent, one.model
         errors = Counter(e.error_type for e in chapter.errors if (e.agent, e.model) == subject)
-        causes = Counter(d.cause for d in chapter.dissections if (d.agent, d.model) == subject)
+        causes = Counter(d.cause for d in chapter.contrasts if (d.agent, d.model) == subject)
         said = f"{one.agent} on {one.model}, {kind}: {_reach(one)}"
         if errors:
             (type, count), total = errors.most_common(1)[0], sum(errors.values())
             said += f"; {count} of {total} failures looked into are {type}"
         if causes:
             (cause, count), total = causes.most_common(1)[0], sum(causes.values())
-            said += f", most often because of {CAUSES_IN_WORDS[cause]} ({count} of {total})"
+            said += (
+                f"; told from chance, the cause most found is {CAUSES_IN_WORDS[cause]} ({count} of {total})"
+            )
         yield said + "."
 
 
@@ -138,6 +141,17 @@ def _chapter_tables(chapter: Chapter) -> list[Table]:
         ),
         tables.cause_table(
             chapter.dissections, chapter.errors, f"table{causes}", f"Table {causes}: root causes ({kind})"
+        ),
+    ]
+    shown += [
+        tables.contrast_table(
+            chapter.contrasts,
+            chapter.contrasted,
+            f"contrast-{chapter.mode}",
+            f"Causes told from chance ({kind})",
+        ),
+        tables.layers_table(
+            chapter.contrasts, f"layers-{chapter.mode}", f"Passes of mutants by layer ({kind})"
         ),
     ]
     if order:
@@ -174,7 +188,8 @@ def sizes_in_words(sizes: Sizes) -> str:
         f"{sizes.sampling.per_pair} * C(n, 2) cases per size, {sizes.sampling.cap} at most, up to "
         f"{sizes.largest} actions, until success is under 20 %; {sizes.errors} failures per agent, model and "
         f"mode for the tables of errors and causes, {sizes.repeats} repeats and {sizes.mutants} mutants per "
-        "layer."
+        f"layer; {sizes.contrasts} of them looked into again with up to {sizes.looks[-1]} mutants per layer, "
+        "to tell causes from chance."
     )
 
 

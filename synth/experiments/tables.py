@@ -9,13 +9,15 @@ from typing import Any
 
 from synth.agents import AGENTS
 from synth.experiments.capability import Curve
-from synth.experiments.dissect import CAUSES, Dissection, top_topics
+from synth.experiments.causes import CAUSES, LAYERS
+from synth.experiments.dissect import Dissection, top_topics
 from synth.experiments.rates import Rate, fisher_test, sign_test
 from synth.experiments.tally import detection, errors_of, tally
 from synth.experiments.trial import Result
 from synth.formal.constraints import clock
 from synth.formal.model import ERROR_TYPES
 from synth.observed.instants import START_TIME
+from synth.simulated_model import Cause
 
 Subject = tuple[str, str]
 """(agent, model)"""
@@ -85,9 +87,19 @@ def error_table(
     return Table(name, title, headers, tuple(rows), f"{note} {NOT_TESTED}")
 
 
+PAPER_CAUSES = tuple(cause for cause in CAUSES if cause != "difficulty")
+"""The paper knows no failure that chance explains but one that a repeat does not show."""
+BY_PAPER = "The paper's rule: the first mutant that passes names the cause, also where chance explains it."
+BY_CONTRAST = (
+    "A cause is named only where mutants of its layer pass more often than chance explains (Fisher's exact "
+    "test); difficulty: size and luck explain the failure."
+)
+
+
 def cause_table(
-    dissections: Iterable[Dissection], failures: Iterable[Result], name: str, title: str
-) -> Table:
+    dissections: Iterable[Dissection], failures: Iterable[Result], name: str, title: str,
+    causes: Sequence[Cause] = PAPER_CAUSES, note: str = BY_PAPER,
+) -> Table:  # fmt: skip
     """Shares of root causes (paper, Tables 4 and 7) among the failures that were to be looked into."""
     wanted = Counter((failure.agent, failure.model) for failure in failures)
     groups: dict[Subject, list[Dissection]] = defaultdict(list)
@@ -97,11 +109,34 @@ def cause_table(
     for subject in dict.fromkeys((*groups, *wanted)):
         group = groups[subject]
         found = Counter(dissection.cause for dissection in group)
-        shares = (_percent(found[cause] / len(group) if group else None) for cause in CAUSES)
+        shares = (_percent(found[cause] / len(group) if group else None) for cause in causes)
         left = max(0, wanted[subject] - len(group))
         rows.append((*subject, str(len(group)), *shares, str(left)))
-    note = "Error: failures with a run in which the agent's planning was not tested; they have no cause."
-    return Table(name, title, ("agent", "model", "dissected", *CAUSES, "error"), tuple(rows), note)
+    untested = "Error: failures with a run in which the agent's planning was not tested; they have no cause."
+    headers = ("agent", "model", "dissected", *causes, "error")
+    return Table(name, title, headers, tuple(rows), f"{note} {untested}")
+
+
+def contrast_table(
+    dissections: Iterable[Dissection], failures: Iterable[Result], name: str, title: str
+) -> Table:
+    """Shares of root causes that chance does not explain."""
+    return cause_table(dissections, failures, name, title, CAUSES, BY_CONTRAST)
+
+
+def layers_table(dissections: Iterable[Dissection], name: str, title: str) -> Table:
+    """Each failure that was looked into, with passes and tries of the mutants of each layer."""
+    rows = tuple(
+        (one.agent, one.model, one.case_id, one.cause, *(passes_and_tries(one, layer) for layer in LAYERS))
+        for one in dissections
+    )
+    return Table(name, title, ("agent", "model", "case", "cause", *LAYERS), rows, "Passes of tries.")
+
+
+def passes_and_tries(dissection: Dissection, layer: str) -> str:
+    """`12 of 20`; `-` where no mutant of the layer was run."""
+    rate = dissection.layers.get(layer)
+    return "-" if rate is None else f"{rate.hits} of {rate.trials}"
 
 
 def topics_table(dissections: Sequence[Dissection], name: str, title: str, count: int = 5) -> Table:

@@ -31,8 +31,9 @@ from synth.simulated_model.planning import (
 )
 from synth.simulated_model.task import Task, layers, some_order
 
-Cause = Literal["probability", "terminal", "topic", "structure", "constraint"]
-"""What dissection must name for failures of this profile (paper, Algorithm 2)."""
+Cause = Literal["probability", "terminal", "topic", "structure", "constraint", "difficulty"]
+"""What dissection must name for failures of this profile: the causes of the paper's Algorithm 2, and size
+and luck where chance explains the failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,7 @@ def when(trips: Callable[[Task, Random], bool], wrong: Callable[[Task, Random], 
     return plan
 
 
-TRIP_WORDS = ("executed", "prior to")
+TRIP_WORDS = ("carried out", "prior to")
 """Words that `words` misreads."""
 FRONTED = tuple(
     f"{link.text} "
@@ -230,7 +231,12 @@ PROFILES: tuple[Profile, ...] = (
     Profile("wrong-times", "timed: starts a task before the day begins", wrong_times),
     Profile("loops", "repeats one call until it is stopped", loops),
     Profile("slow", "answers later than the time limit: an `error`, no fault of its planning", slow),
-    Profile("difficulty", "fails more often the more actions there are", when(is_too_hard, some_fault)),
+    Profile(
+        "difficulty",
+        "fails more often the more actions there are",
+        when(is_too_hard, some_fault),
+        cause="difficulty",
+    ),
     Profile(
         "mixed",
         "fails for every reason below, for more of them the longer the plan",

@@ -20,7 +20,9 @@ def test_a_budget_of_cases_ends_each_verb_and_says_so(tmp_path: Path) -> None:
     measured = pdoctor("capability", "raw-loop", *options)
     assert sum(p["runs"] for p in json.loads(measured.stdout)["curves"][0]["points"]) == 3
     options = ("--model", "simulated-constraints", "--cases", "4", "--seed", "3", "--max-cases", "4")
-    dissected = pdoctor("dissect", "raw-loop", *options, "--repeats", "1", "--mutants", "1", "--json")
+    dissected = pdoctor(
+        "dissect", "raw-loop", *options, "--repeats", "1", "--mutants", "1", "--as-paper", "--json"
+    )
     assert dissected.stdout == ""
     for said in (tested, measured, dissected):
         assert "stopped by the budget (cases)" in said.stderr

@@ -90,7 +90,9 @@ def test_worse_than_the_baseline_fails(campaign: Path, tmp_path: Path) -> None:
 @pytest.mark.heavy
 def test_dissect_names_the_planted_cause() -> None:
     arguments = ("--cases", "1", "--model", "simulated-constraints", "--repeats", "1")
-    found = json_lines(pdoctor("dissect", "raw-loop", *arguments, "--mutants", "1", "--json").stdout)
+    found = json_lines(
+        pdoctor("dissect", "raw-loop", *arguments, "--mutants", "1", "--as-paper", "--json").stdout
+    )
     assert [dissection["cause"] for dissection in found] == ["constraint"]
 
 

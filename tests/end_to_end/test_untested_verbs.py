@@ -164,7 +164,7 @@ def test_a_failure_that_could_not_be_looked_into_has_no_cause(provider: Provider
 
     provider.fails = fails
     journal = tmp_path / "journal.jsonl"
-    arguments = ("raw-loop", "--cases", 1, "--repeats", 1, "--mutants", 1, "--journal", journal)
+    arguments = ("raw-loop", "--cases", 1, "--repeats", 1, "--mutants", 1, "--as-paper", "--journal", journal)
     command = driven("dissect", provider, *arguments, model="simulated-constraints")
     refused = pdoctor(*command)
     assert refused.returncode == 2

@@ -249,3 +249,85 @@ def test_a_file_that_holds_no_run_records_names_the_line(tmp_path: Path) -> None
     (tmp_path / "runs.jsonl").write_text('{"run_id": "a", "calls": []}\n{"x": 1}\n')
     with pytest.raises(BadInput, match=r"runs.jsonl:2: not a run record"):
         read_records(tmp_path / "runs.jsonl")
+
+
+# ---------------------------------------------------------------- what ReAct writes
+
+
+class Scripted(BaseHTTPRequestHandler):
+    """Text completions that are said one after the other; the prompts asked are kept."""
+
+    texts: list[str]
+    prompts: list[str]
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.prompts.append(body["prompt"])
+        choice = {"text": self.texts.pop(0), "index": 0, "logprobs": None, "finish_reason": "stop"}
+        said = {"id": "c", "object": "text_completion", "created": 1, "model": "m", "choices": [choice]}
+        answer = json.dumps(said).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def scripted() -> Iterator[tuple[type[Scripted], str]]:
+    handler = type("Handler", (Scripted,), {"texts": [], "prompts": []})
+    server = HTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield handler, f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+SLIP, ACT, DONE = (
+    " I will do it.",
+    " Now.\nAction: flour_delivery\nAction Input: {}",
+    " So.\nFinal Answer: done",
+)
+
+
+def react(scripted: tuple[type[Scripted], str], *texts: str) -> tuple[list[str], str]:
+    """The calls that were made, and the answer or the error's text."""
+    from synth.agents.react import FormatSlip
+
+    handler, url = scripted
+    handler.texts += texts
+    log = ToolLog()
+    try:
+        answer = load("react")(
+            Job(CASE.query, mock_tools(CASE, log), Settings("x-instruct", url, "key"))
+        ).answer
+    except FormatSlip as slip:
+        answer = str(slip)
+    return [call.name for call in log.calls], answer
+
+
+def test_react_asks_again_after_a_text_without_an_action(scripted: tuple[type[Scripted], str]) -> None:
+    assert react(scripted, SLIP, ACT, SLIP, DONE) == (["flour_delivery"], "done")
+    again = scripted[0].prompts[1]
+    assert again.endswith(
+        f"{SLIP}\nObservation: Invalid Format: Missing 'Action:' after 'Thought:'\nThought:"
+    )
+
+
+def test_a_second_slip_in_a_row_is_an_error_of_the_agent(scripted: tuple[type[Scripted], str]) -> None:
+    calls, said = react(scripted, ACT, SLIP, SLIP, DONE)
+    assert calls == ["flour_delivery"]
+    assert said == "could not parse what the model wrote: 'I will do it.'"
+
+
+def test_react_shows_the_model_an_example(scripted: tuple[type[Scripted], str]) -> None:
+    react(scripted, DONE)
+    (prompt,) = scripted[0].prompts
+    example, _, question = prompt.partition("Begin!")
+    assert example.count("Action Input: {}\nObservation:") == 2
+    assert CASE.query in question

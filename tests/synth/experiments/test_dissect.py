@@ -1,31 +1,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-import pytest
-
 from synth.cases.case import Case
-from synth.cases.generate import Options, generate
-from synth.cases.mutate import mutants
+from synth.cases.mutate import Layer
+from synth.experiments.causes import Attempt
 from synth.experiments.dissect import (
-    CAUSES,
-    LAYERS,
-    Attempt,
+    AS_PAPER,
+    CONTRAST,
     Dissection,
     Failure,
-    Layer,
-    cause_shares,
     dissect,
+    dissection_from_json,
     dissections_journal,
     failures_of,
-    find_cause,
     top_topics,
 )
-from synth.simulated_model import PROFILES, Profile
-from synth.simulated_model.brain import Brain
-from synth.simulated_model.dialogue import Dialogue, OfferedTool
+from synth.experiments.rates import Rate
 from tests.support.bench_cases import order_case
 from tests.support.bench_results import result
 
@@ -34,33 +27,6 @@ CASE = order_case()
 
 def numbered(case: Case, layer: Layer, count: int) -> Sequence[Case]:
     return [order_case(id=f"{layer}-{number}") for number in range(count)]
-
-
-def passing(*ids: str) -> Callable[[Case, int], bool]:
-    return lambda case, number: (f"{case.id}#{number}" if case.id == CASE.id else case.id) in ids
-
-
-@pytest.mark.parametrize(
-    ("passes", "cause", "runs"),
-    [
-        (passing("case-1#1"), "probability", 1),
-        (passing("case-1#3"), "probability", 3),
-        (passing("terminal-0"), "terminal", 4),
-        (passing("terminal-9", "topic-0"), "terminal", 13),
-        (passing("topic-4", "structure-0"), "topic", 18),
-        (passing("structure-9"), "structure", 33),
-        (passing(), "constraint", 33),
-    ],
-)
-def test_the_first_pass_names_the_cause(passes: Callable[[Case, int], bool], cause: str, runs: int) -> None:
-    found, attempts = find_cause(CASE, passes, numbered)
-    assert (found, len(attempts)) == (cause, runs)
-    assert [attempt.passed for attempt in attempts].count(True) == (cause != "constraint")
-
-
-def test_layers_are_tried_in_the_order_of_the_paper() -> None:
-    _, attempts = find_cause(CASE, passing(), numbered, repeats=1, count=1)
-    assert [attempt.layer for attempt in attempts] == ["repeat", *LAYERS]
 
 
 def test_dissections_are_kept_and_not_made_again(tmp_path: Path) -> None:
@@ -75,7 +41,7 @@ def test_dissections_are_kept_and_not_made_again(tmp_path: Path) -> None:
     failures = [Failure("a", "m", order_case(id=f"case-{k}"), "order_error") for k in range(3)]
     for given in (failures[:2], failures, failures):
         with dissections_journal(tmp_path / "d.jsonl", {}) as journal:
-            found = dissect(given, passes, journal, numbered, parallel=2)
+            found = dissect(given, passes, journal, AS_PAPER, mutate=numbered, parallel=2)
     assert {d.case_id for d in found} == {"case-0", "case-1", "case-2"}
     assert len(looked) == 3 * 33
     assert {(d.cause, d.error_type, d.topic) for d in found} == {("constraint", "order_error", "baker")}
@@ -99,43 +65,35 @@ def dissection(cause: str, topic: str) -> Dissection:
     return Dissection("a", "m", "c", topic, None, cause, (Attempt("repeat", "c", False),))  # type: ignore[arg-type]
 
 
-def test_the_tables_count_causes_and_topics() -> None:
+def test_a_base_rate_is_asked_where_no_mutant_passes_and_only_there(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def base(failure: Failure) -> Rate:
+        asked.append(failure.key)
+        return Rate(25, 50)
+
+    def some_topics(agent: str, model: str, case: Case, number: int) -> bool:
+        return agent == "b" and case.id.startswith("topic")
+
+    failures = [Failure(agent, "m", CASE) for agent in ("a", "b")]
+    with dissections_journal(tmp_path / "d.jsonl", {}) as journal:
+        found = dissect(failures, some_topics, journal, CONTRAST, base, numbered)
+    assert {d.agent: d.cause for d in found} == {"a": "constraint", "b": "topic"}
+    assert asked == [f"a|m|{CASE.id}"]
+    by_agent = {d.agent: d for d in found}
+    assert by_agent["b"].layers == {"terminal": Rate(0, 20), "topic": Rate(20, 20), "structure": Rate(0, 20)}
+    assert by_agent["b"].to_json()["layers"]["topic"] == [20, 20]
+    assert all(dissection_from_json(d.to_json()) == d for d in found)
+
+
+def test_a_cause_told_from_chance_has_the_paper_s_cause_beside_it() -> None:
+    attempts = [Attempt("terminal", "t", number == 3) for number in range(10)]
+    found = Dissection("a", "m", "c", "baker", None, "difficulty", tuple(attempts), "contrast")
+    assert (found.cause, found.paper_cause) == ("difficulty", "terminal")
+    assert dissection("topic", "baker").paper_cause == "topic"
+
+
+def test_the_tables_count_topics() -> None:
     found = [dissection("topic", "baker"), dissection("topic", "baker"), dissection("topic", "dentist")]
     found.append(dissection("terminal", "pilot"))
-    assert cause_shares(found) == {**dict.fromkeys(CAUSES, 0), "topic": 3, "terminal": 1}
     assert top_topics(found) == [("baker", 2), ("dentist", 1)]
-
-
-# ---------------------------------------------------------------- the planners with a single cause
-
-
-def passes_on(brain: Brain, model: str, case: Case) -> bool:
-    """Whether the planner has no fault in mind for this case; no agent needs to run for that."""
-    tools = tuple(OfferedTool(action.tool, action.description) for action in case.actions)
-    brain.think(Dialogue(model, case.query, tools, key="k"))
-    planted = brain.planted_for("k")
-    assert planted is not None
-    return planted.fault is None
-
-
-def named_causes(profile: str, count: int) -> list[str]:
-    brain, model, named = Brain(), f"simulated-{profile}", []
-    for case in generate(1_000, 21, Options(actions=(3, 6)), confirm=False):
-        if len(named) == count:
-            break
-        if not passes_on(brain, model, case):
-            named.append(find_cause(case, lambda case, _: passes_on(brain, model, case), mutants)[0])
-    return named
-
-
-@pytest.mark.parametrize("profile", [p for p in PROFILES if p.cause], ids=lambda profile: profile.name)
-def test_planners_with_a_single_cause_are_seen_through(profile: Profile) -> None:
-    named = named_causes(profile.name, 6)
-    assert named.count(profile.cause) >= 5
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("profile", [p for p in PROFILES if p.cause], ids=lambda profile: profile.name)
-def test_the_planted_cause_is_named_in_95_of_100_cases(profile: Profile) -> None:
-    named = named_causes(profile.name, 100)
-    assert named.count(profile.cause) >= 95

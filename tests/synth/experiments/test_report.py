@@ -18,7 +18,14 @@ from synth.experiments.trial import Trial
 from tests.support.bench_results import finding, result, running
 
 SIZES = replace(
-    QUICK, rq1_cases=3, sampling=Sampling(per_pair=2, cap=4), largest=4, errors=2, mutants=1, repeats=1
+    QUICK,
+    rq1_cases=3,
+    sampling=Sampling(per_pair=2, cap=4),
+    largest=4,
+    errors=2,
+    mutants=1,
+    repeats=1,
+    looks=(1, 2),
 )
 draws = pytest.mark.processes
 """The first figure on a machine makes matplotlib ask another program for the fonts."""
