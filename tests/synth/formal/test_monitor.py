@@ -145,7 +145,7 @@ WORDS_OF: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "chain_of_thought": (
         ("Ques Tht Ans",),
-        ("Ques Ans", "Tht Ans", "Ques Tht", "Ques Tht Tht Ans", "Ques Act Tht Ans", "Ques Tht Ans Tht", "Tht"),
+        ("Ques Ans", "Tht Ans", "Ques Tht", "Ques Tht Tht Ans", "Ques Act Tht Ans", "Tht Ques Ans", "Tht"),
     ),
     "direct": (
         ("Ques Ans",),
