@@ -3,7 +3,7 @@
 The agent is the one that the framework's conformance suite drives: a thought beside each of two calls, one
 after the other, then the answer. Run from the project's root with the framework's environment:
 
-    PYTHONPATH=. .environments/strands/bin/python tests/collector/recorded/scripts/react_run.py strands test_strands
+    PYTHONPATH=. .environments/strands/bin/python SCRIPTS/react_run.py strands test_strands
 """
 
 from __future__ import annotations
