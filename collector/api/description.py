@@ -137,6 +137,7 @@ SCHEMAS: dict[str, Schema] = {
                 calls_cursor=maybe(TEXT), trouble=maybe(ref("Trouble")), parts=several(ref("Part")),
                 waits=maybe(ref("Part")),
                 progress=record({"progress": maybe(several(RATE)), "repetition": maybe(several(RATE))}),
+                plan=maybe(OPEN),
             ),
         ]
     },

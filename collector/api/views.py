@@ -20,6 +20,7 @@ from collector.rebuild.messages import certain_messages
 from collector.store.reads import Place
 from synth.cases import Case
 from synth.observed import Interval
+from synth.plans import gold_plans, plan_of_run, plan_to_json, run_passed, run_scores
 
 Row = Any
 """A row of the store: column name -> value."""
@@ -89,6 +90,7 @@ def run_detail(
         "verdicts": ([verdict] if verdict else []) + list(policies),
         "metrics": measured(seen),
         "progress": rates_item(seen),
+        "plan": plan_item(seen) if short else None,
         "problems": current.get("problems", []),
         "suggested_rules": current.get("suggested_rules", []),
         "parts": [part_item(part) for part in rebuilt.parts],
@@ -102,6 +104,21 @@ def rates_item(seen: Observed) -> dict[str, Any]:
     """Progress and repetition after each call, as far as they are known, of the first `MOST_CALLS` calls."""
     rates = {"progress": progress_rates(seen), "repetition": repetition_rates(seen)}
     return {name: None if of is None else list(of[:MOST_CALLS]) for name, of in rates.items()}
+
+
+def plan_item(seen: Observed) -> dict[str, Any] | None:
+    """The calls as a plan beside the gold plan of the case, and its scores; None without a gold plan."""
+    scores = run_scores(seen.run, seen.case)
+    if scores is None or seen.case is None:
+        return None
+    gold = gold_plans(seen.case)
+    return {
+        "gold": plan_to_json(gold[0]),
+        "done": plan_to_json(plan_of_run(seen.run, gold)),
+        "scores": scores[0].to_json(),
+        "with_alternatives": scores[1].to_json(),
+        "passed": run_passed(seen.run),
+    }
 
 
 def part_item(part: Part) -> dict[str, Any]:

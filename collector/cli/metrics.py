@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -12,14 +13,15 @@ from collector.cli.console import clear_errors, json_option, table, write_json
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
+    from synth.plans.entail import Judge
     from synth.plans.pairs import Corpus, Spelling
 
 
 @click.command("metrics")
 @click.argument("pairs", metavar="PAIRS")
 @click.option(
-    "--family", type=click.Choice(["mnms", "taskbench"]), default="mnms", show_default=True,
-    help="Whose definitions: m&m's (percent) or TaskBench's (0 to 1).",
+    "--family", type=click.Choice(["mnms", "taskbench", "ratings"]), default="mnms", show_default=True,
+    help="Whose definitions: m&m's (percent) or TaskBench's (0 to 1); or how far raters agree.",
 )  # fmt: skip
 @click.option(
     "--tools", "tools_file", metavar="FILE|FOLDER",
@@ -34,20 +36,33 @@ if TYPE_CHECKING:
     "--plans", "spelling", type=click.Choice(["json", "text", "python"]), default="json", show_default=True,
     help="Predictions are JSON, text that is to be JSON, or text that is to be Python.",
 )  # fmt: skip
+@click.option(
+    "--judge", "judge_name", metavar="MODULE:FUNCTION",
+    help="Also say how many gold values the predicted ones entail: function (tool, argument, gold value, "
+    "predicted value) -> True or False.",
+)  # fmt: skip
 @json_option
 def command(
-    pairs: str, family: str, tools_file: str | None, dependency: str | None, spelling: Spelling, as_json: bool
-) -> None:
+    pairs: str, family: str, tools_file: str | None, dependency: str | None, spelling: Spelling,
+    judge_name: str | None, as_json: bool,
+) -> None:  # fmt: skip
     """Compare predicted tool plans with gold plans: tools, arguments, values, connections, order.
 
     PAIRS (- is standard input) has a JSON object a line: {"gold", "prediction", "alternatives"}, all lines
     one corpus, or {"case", "gold": [...], "predictions": [...]}, each line a corpus of its own. An m&m's
     plan is a list of {"id", "name", "args"}, a TaskBench sample an object with task_nodes and task_links.
-    What cannot be read counts as an empty plan. Two empty sides are equal (100, or 1), one is 0.
+    What cannot be read counts as an empty plan. Two empty sides are equal (100, or 1), one is 0. With
+    --plans python there are AST accuracy and CodeBLEU too. With --family ratings a line is
+    {"item", "rater", "rating"}.
     """
     with clear_errors():
+        if family == "ratings":
+            write_agreement(pairs, as_json)
+            return
+        judge = None if judge_name is None else loaded(judge_name)
         found = [
-            scored(corpus, pairs, family, tools_file, dependency, spelling) for corpus in corpora_in(pairs)
+            scored(corpus, pairs, family, tools_file, dependency, spelling, judge)
+            for corpus in corpora_in(pairs)
         ]
         if not found:
             raise BadInput("no pairs found", file=pairs)
@@ -85,18 +100,22 @@ def read_line(read: Any, said: Any, source: str, number: int) -> Any:
 
 def scored(
     corpus: Corpus, source: str, family: str, tools_file: str | None, dependency: str | None,
-    spelling: Spelling,
+    spelling: Spelling, judge: Judge | None,
 ) -> dict[str, Any]:  # fmt: skip
     """What is said about one corpus."""
     file = tools_file_of(corpus, source, tools_file)
-    scores = _of_mnms(corpus, file, spelling) if family == "mnms" else _of_taskbench(corpus, file, dependency)
+    if family == "mnms":
+        scores = _of_mnms(corpus, file, spelling, judge)
+    else:
+        scores = _of_taskbench(corpus, file, dependency)
     said = {"corpus": corpus.name, "family": family, "samples": len(corpus.pairs)}
     return {**said, "tools": None if file is None else str(file), **scores}
 
 
-def _of_mnms(corpus: Corpus, file: Path | None, spelling: Spelling) -> dict[str, Any]:
-    from synth.plans import corpus_scores, corpus_with_alternatives, graph_from_json
-    from synth.plans.pairs import mnms_pairs
+def _of_mnms(corpus: Corpus, file: Path | None, spelling: Spelling, judge: Judge | None) -> dict[str, Any]:
+    from synth.plans import corpus_scores, corpus_with_alternatives, entailment, graph_from_json
+    from synth.plans.code import code_scores
+    from synth.plans.pairs import code_pairs, mnms_pairs
 
     graph = None if file is None else graph_from_json(json_file(file))
     pairs = mnms_pairs(corpus, spelling, graph)
@@ -105,6 +124,10 @@ def _of_mnms(corpus: Corpus, file: Path | None, spelling: Spelling) -> dict[str,
     if any(pair.alternatives for pair in pairs):
         said["with_alternatives"] = better = corpus_with_alternatives(pairs, tools)
         said["delta"] = {name: better[name] - value for name, value in said["scores"].items()}
+    if spelling == "python":
+        said["code"] = code_scores(code_pairs(corpus))
+    if judge is not None:
+        said["entailment"] = entailment(pairs, judge)
     return said
 
 
@@ -147,8 +170,41 @@ def shown(said: Mapping[str, Any]) -> str:
     columns = [name for name in ("scores", "with_alternatives", "delta") if name in said]
     rows = [[name, *(number(said[column][name]) for column in columns)] for name in said["scores"]]
     tools = f"tools of {said['tools']}" if said["tools"] else "tools that the plans name"
+    rows += [
+        [name, number(value), *[""] * (len(columns) - 1)] for name, value in said.get("code", {}).items()
+    ]
+    if said.get("entailment") is not None:
+        rows.append(["entailment", number(100 * said["entailment"]), *[""] * (len(columns) - 1)])
     head = f"{said['corpus']}: {said['samples']} samples, {tools}"
     return f"{head}\n{table(['metric', *(one.replace('_', ' ') for one in columns)], rows)}"
+
+
+def loaded(name: str) -> Judge:
+    """The function `module:function`. BadInput where there is none."""
+    from importlib import import_module
+
+    module, _, attribute = name.partition(":")
+    try:
+        found: Judge = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise BadInput(f"the judge {name!r} cannot be loaded: {problem}") from None
+    return found
+
+
+def write_agreement(source: str, as_json: bool) -> None:
+    from synth.plans import agreement
+    from synth.plans.raters import ratings_from_json
+
+    found = asdict(agreement(ratings_from_json(said for _, said in json_lines(source))))
+    if as_json:
+        write_json(found)
+    else:
+        click.echo(
+            table(
+                ["agreement", ""],
+                [[name, "-" if one is None else number(one)] for name, one in found.items()],
+            )
+        )
 
 
 def number(value: float) -> str:

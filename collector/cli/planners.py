@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -44,11 +44,14 @@ COLUMNS = {
 @click.option("--feedback", default="none,P,PV,PE,PVE", show_default=True, metavar="NAMES")
 @click.option("--save", metavar="FILE", help="Write every attempt as a JSON line.")
 @click.option("--sample", metavar="FILE", help="Only write the tasks as JSON lines (- is standard output).")
+@click.option(
+    "--cases", metavar="FILE", help="Only write the tasks as cases, for a collector to score runs by."
+)
 @json_option
 def command(
     models: str, base_url: str | None, temperature: float | None, tasks: str, tools_file: str | None,
     edges_file: str | None, seed: int, strategy: str, forms: str, feedback: str, save: str | None,
-    sample: str | None, as_json: bool,
+    sample: str | None, cases: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Let planning agents plan for tasks whose gold plans are known, and score the plans (m&m's).
 
@@ -57,7 +60,8 @@ def command(
     from the tool graph, or read: our own, or a copy of m&m's data set (user_request, plan_str and
     alt_plans_str).
     """
-    from synth.experiments.planning import attempts, rows
+    from synth.experiments.planning import attempts, correlations, rows
+    from synth.plans.tasks import case_of
 
     with clear_errors():
         graph = graph_of(tools_file, edges_file)
@@ -65,6 +69,10 @@ def command(
         if sample is not None:
             with click.open_file(sample, "w") as out:
                 out.writelines(json_line(task.to_json()) for task in drawn)
+        if cases is not None:
+            with click.open_file(cases, "w") as out:
+                out.writelines(json_line(case_of(task, graph).to_json()) for task in drawn)
+        if sample is not None or cases is not None:
             return
         designs = designs_of(several(strategy), several(forms), several(feedback))
         planners = planners_of(several(models), graph, seed, base_url, temperature)
@@ -77,9 +85,9 @@ def command(
                 out.writelines(json_line(one.to_json()) for one in made)
         found = rows(made, graph)
         if as_json:
-            write_json({"rows": [row.to_json() for row in found]})
+            write_json({"rows": [row.to_json() for row in found], "correlations": correlations(made)})
         else:
-            click.echo(shown(found))
+            click.echo(f"{shown(found)}\n\n{correlated(correlations(made))}")
 
 
 def graph_of(tools_file: str | None, edges_file: str | None) -> ToolGraph:
@@ -159,8 +167,17 @@ def shown(found: Sequence[Row]) -> str:
     return "\n\n".join(_group(strategy, form, rows) for (strategy, form), rows in groups.items())
 
 
+def correlated(found: Mapping[str, Mapping[str, float | None]]) -> str:
+    """How scores go together with right answers."""
+    rows = [
+        [name, *("-" if one is None else f"{one:.2f}" for one in by.values())] for name, by in found.items()
+    ]
+    return f"Correlation with right answers\n{table(['score', 'Pearson', 'Spearman'], rows)}"
+
+
 def _group(strategy: str, form: str, found: Sequence[Row]) -> str:
     headers = ["planner", "feedback", *COLUMNS, "pass", "answer", "turns", "tokens"]
+    headers += ["AST", "CodeBLEU"] if form == "code" else []
     return f"{strategy}, {form}\n{table(headers, [list(_cells(row)) for row in found])}"
 
 
@@ -169,3 +186,4 @@ def _cells(row: Row) -> Iterator[str]:
     yield from (f"{row.scores[name]:.1f}" for name in COLUMNS.values())
     yield from (f"{100 * share:.1f}" for share in (row.pass_rate, row.execution_accuracy))
     yield from (f"{row.turns:.1f}", f"{row.tokens:.0f}")
+    yield from (f"{share:.1f}" for share in (row.code or {}).values())

@@ -14,11 +14,17 @@ from __future__ import annotations
 import functools
 
 from collector import plugins
-from collector.metrics import calls, progress, times, tokens
+from collector.metrics import calls, plans, progress, times, tokens
 from collector.metrics.metric import Metric, Observed, Value, observed
 from synth.progress import Step
 
-METRICS: tuple[Metric, ...] = (*calls.METRICS, *progress.METRICS, *times.METRICS, *tokens.METRICS)
+METRICS: tuple[Metric, ...] = (
+    *calls.METRICS,
+    *progress.METRICS,
+    *plans.METRICS,
+    *times.METRICS,
+    *tokens.METRICS,
+)
 
 __all__ = ["METRICS", "Metric", "Observed", "Step", "Value", "measured", "observed", "outside_metrics"]
 

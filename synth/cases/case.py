@@ -26,7 +26,7 @@ DAY = 24 * 60
 
 _FIELDS = (
     "id", "seed", "mode", "query", "paragraph", "topic", "actions", "constraints", "valid_plans", "stop",
-    "options", "durations", "horizon", "witness", "statistics",
+    "options", "durations", "horizon", "witness", "statistics", "gold_plan", "alternative_plans",
 )  # fmt: skip
 _REQUIRED = ("id", "mode", "query", "paragraph", "actions", "constraints")
 _REQUIRED_TIMED = ("durations", "horizon", "witness")
@@ -71,6 +71,10 @@ class Case:
     """Timed mode: a satisfying start (minutes after midnight) for every action."""
     statistics: Mapping[str, Any] = field(default_factory=dict)
     """What making it took: `candidates`; in timed mode `replans`; with Z3 as decider `z3_calls`, `z3_ms`."""
+    gold_plan: tuple[Mapping[str, Any], ...] | None = None
+    """Calls with arguments that answer the query, `{"id", "name", "args"}` each; None = not stated."""
+    alternative_plans: tuple[tuple[Mapping[str, Any], ...], ...] = ()
+    """Other such plans."""
 
     @property
     def spec(self) -> Spec:
@@ -100,6 +104,10 @@ class Case:
             }
         if self.statistics:
             said["statistics"] = dict(self.statistics)
+        if self.gold_plan is not None:
+            said["gold_plan"] = [dict(step) for step in self.gold_plan]
+        if self.alternative_plans:
+            said["alternative_plans"] = [[dict(step) for step in plan] for plan in self.alternative_plans]
         return said
 
 
@@ -202,7 +210,26 @@ def _case(obj: Any) -> Case:
         horizon=_horizon(obj["horizon"]) if timed else None,
         witness=_minutes(obj["witness"], ids, "witness") if timed else None,
         statistics=_object(obj, "statistics"),
+        gold_plan=None if obj.get("gold_plan") is None else _plan(obj["gold_plan"], "gold_plan"),
+        alternative_plans=_plans(obj.get("alternative_plans", [])),
     )
+
+
+def _plans(value: Any) -> tuple[tuple[Mapping[str, Any], ...], ...]:
+    if not isinstance(value, list):
+        raise BadInput(f"expected a list of plans, got {_brief(value)}", field="alternative_plans")
+    return tuple(_plan(one, f"alternative_plans[{position}]") for position, one in enumerate(value))
+
+
+def _plan(value: Any, where: str) -> tuple[Mapping[str, Any], ...]:
+    if not isinstance(value, list):
+        raise BadInput(f"expected a list of steps, got {_brief(value)}", field=where)
+    for position, step in enumerate(value):
+        fits = isinstance(step, dict) and isinstance(step.get("args"), dict)
+        if not fits or not isinstance(step.get("name"), str):
+            said = f'expected a step with "name" and "args", got {_brief(step)}'
+            raise BadInput(said, field=f"{where}[{position}]")
+    return tuple(value)
 
 
 def _refuse_circles(case: Case) -> None:

@@ -9,11 +9,14 @@ from importlib import resources
 from typing import Any
 
 from synth.observed.run import parse_json
+from synth.plans.code import code_scores
 from synth.plans.execute import Executed, SimulatedTools, execute
 from synth.plans.graph import ToolGraph, graph_from_json
 from synth.plans.mnms import Pair, PlanScores, corpus_scores, corpus_with_alternatives, nearest, plan_scores
 from synth.plans.model import plan_to_json
 from synth.plans.planning import Ask, Design, Message, Planned, Reply, plan_task
+from synth.plans.python_plan import plan_to_python
+from synth.plans.raters import pearson, spearman
 from synth.plans.simulated import FAULTS, HEEDS, Fault, Heeds, SimulatedPlanner
 from synth.plans.tasks import PlanTask
 
@@ -73,6 +76,8 @@ class Row:
     turns: float
     """Model answers, on average."""
     tokens: float
+    code: Mapping[str, float] | None
+    """AST accuracy and CodeBLEU of plans in Python, in percent."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -80,6 +85,7 @@ class Row:
             "feedback": self.design.feedback, "attempts": self.attempts, "scores": dict(self.scores),
             "with_alternatives": dict(self.with_alternatives), "pass_rate": self.pass_rate,
             "execution_accuracy": self.execution_accuracy, "turns": self.turns, "tokens": self.tokens,
+            "code": None if self.code is None else dict(self.code),
         }  # fmt: skip
 
 
@@ -118,12 +124,33 @@ def _row(planner: str, design: Design, group: Sequence[Attempt], graph: ToolGrap
         planner, design, len(group), corpus_scores(pairs, tools), corpus_with_alternatives(pairs, tools),
         _mean(one.passed for one in group), _mean(one.right_answer for one in group),
         _mean(one.planned.turns for one in group), _mean(one.planned.tokens for one in group),
+        code_scores([_code(one) for one in group]) if design.form == "code" else None,
     )  # fmt: skip
+
+
+def _code(one: Attempt) -> tuple[str, str]:
+    """Gold and predicted plan as Python, written alike; what could not be read as it was."""
+    plan = one.planned.plan
+    return plan_to_python(one.task.plan), one.planned.text if plan is None else plan_to_python(plan)
 
 
 def _mean(values: Iterator[float]) -> float:
     every = list(values)
     return sum(every) / len(every)
+
+
+def correlations(made: Sequence[Attempt]) -> dict[str, dict[str, float | None]]:
+    """How far each score of a plan goes together with a right answer, over attempts (m&m's, appendix E).
+
+    Pearson's and Spearman's coefficient by score; None where one of both does not vary.
+    """
+    answers = [float(one.right_answer) for one in made]
+    scores = [one.scores.to_json() | {"passed": one.passed} for one in made]
+    columns = {name: [float(one[name]) for one in scores] for name in (scores[0] if scores else ())}
+    return {
+        name: {"pearson": pearson(values, answers), "spearman": spearman(values, answers)}
+        for name, values in columns.items()
+    }
 
 
 def built_in_tools() -> ToolGraph:

@@ -62,7 +62,7 @@ def execute(plan: Plan, call: Call) -> Executed:
 
 def run_step(step: PlanStep, results: Mapping[int, Any], call: Call) -> Any:
     """One step, with what earlier ones gave in place of references. CannotRun where that is not there."""
-    return call(step.tool, {name: _resolved(value, results) for name, value in step.arguments.items()})
+    return call(step.tool, {name: resolved(value, results) for name, value in step.arguments.items()})
 
 
 class SimulatedTools:
@@ -104,11 +104,12 @@ def is_file(value: str) -> bool:
     return bool(stem and dot) and end.isalnum() and 2 <= len(end) <= 4 and " " not in value
 
 
-def _resolved(value: Any, results: Mapping[int, Any]) -> Any:
+def resolved(value: Any, results: Mapping[int, Any]) -> Any:
+    """A value with what steps gave in place of references. CannotRun where that is not there."""
     if isinstance(value, Mapping):
-        return {name: _resolved(one, results) for name, one in value.items()}
+        return {name: resolved(one, results) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_resolved(one, results) for one in value]
+        return [resolved(one, results) for one in value]
     if not isinstance(value, str):
         return value
     whole = REFERENCE.fullmatch(value)

@@ -15,7 +15,7 @@ from synth.errors import BadInput
 from synth.plans import mnms, taskbench
 from synth.plans.graph import ToolGraph
 from synth.plans.model import Plan, plan_from_json, plan_from_text, unfenced
-from synth.plans.python_plan import plan_from_python
+from synth.plans.python_plan import plan_from_python, plan_to_python
 
 Spelling = Literal["json", "text", "python"]
 """How predictions are given: as JSON, as a text that is to be JSON, or as one that is to be Python."""
@@ -88,6 +88,20 @@ def mnms_pairs(
         )
         for gold, prediction, others in corpus.pairs
     ]
+
+
+def code_pairs(corpus: Corpus) -> list[tuple[str, str]]:
+    """(gold, prediction) as Python; what is JSON is written as Python, what is neither is empty."""
+    return [(_as_code(gold), _as_code(said)) for gold, said, _ in corpus.pairs]
+
+
+def _as_code(said: Any) -> str:
+    if isinstance(said, str):
+        return unfenced(said)
+    try:
+        return plan_to_python(plan_from_json(said))
+    except BadInput:
+        return ""
 
 
 def taskbench_pairs(

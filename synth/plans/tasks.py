@@ -13,9 +13,11 @@ from itertools import islice, product
 from random import Random
 from typing import Any
 
+from synth.cases.case import Action, Case
 from synth.errors import BadInput
+from synth.formal.constraints import Before
 from synth.plans.graph import PlanTool, ToolGraph
-from synth.plans.model import Plan, PlanStep, plan_from_json, plan_to_json
+from synth.plans.model import Plan, PlanStep, plan_from_json, plan_to_json, references
 
 Words = Callable[[Plan, ToolGraph], str]
 """Makes the query of a plan: a template, or a model."""
@@ -101,6 +103,31 @@ def task_from_json(said: Any, at: int = 0) -> PlanTask:
     code = next((said[name] for name in ("code", "code_str") if isinstance(said.get(name), str)), None)
     id = said.get("id", at)
     return PlanTask(str(id), query, plan_from_json(plan), tuple(map(plan_from_json, others)), code)
+
+
+def case_of(task: PlanTask, graph: ToolGraph) -> Case:
+    """The task as a test case, whose runs are then scored beside its gold plan.
+
+    Its actions are the tools of the plan; what uses the output of another comes after it.
+    """
+    tools = list(dict.fromkeys(step.tool for step in task.plan))
+    ids = {tool: f"a{at}" for at, tool in enumerate(tools, 1)}
+    by_id = {step.id: step.tool for step in task.plan}
+    uses = dict.fromkeys(
+        (by_id[one.node], step.tool) for step in task.plan for one in references(step) if one.node in by_id
+    )
+    first = {tool: at for at, tool in enumerate(tools)}
+    return Case(
+        task.id, 0, "order", task.query, task.query, "",
+        tuple(Action(ids[tool], tool, tool, _about(tool, graph)) for tool in tools),
+        tuple(Before(ids[a], ids[b]) for a, b in uses if first[a] < first[b]),
+        gold_plan=tuple(plan_to_json(task.plan)),
+        alternative_plans=tuple(tuple(plan_to_json(plan)) for plan in task.alternatives),
+    )  # fmt: skip
+
+
+def _about(tool: str, graph: ToolGraph) -> str:
+    return graph.tools[tool].description if tool in graph.tools else ""
 
 
 def _parsed(said: Any) -> Any:

@@ -142,3 +142,41 @@ def test_a_plan_is_not_checked_with_runs_or_without_tools(tmp_path: Path) -> Non
         ["--tools", good],
     ):
         assert run(check, *arguments).exit_code == 2
+
+
+def contains(tool: str, argument: str, gold: object, given: object) -> bool:
+    """A judge."""
+    return str(gold) in str(given)
+
+
+def test_a_judge_says_what_values_entail(tmp_path: Path) -> None:
+    said = [{"name": "a", "args": {"x": "it is 1"}}]
+    pairs = written(tmp_path, "pairs.jsonl", {"gold": GOLD[:1], "prediction": said})
+    (found,) = lines(run(metrics, pairs, "--judge", f"{__name__}:contains", "--json"))
+    assert (found["scores"]["argvalue_f1"], found["entailment"]) == (0, 1)
+    assert "entailment" in run(metrics, pairs, "--judge", f"{__name__}:contains").stdout
+    for name in ("nowhere:judge", f"{__name__}:nobody", ":", "x"):
+        assert run(metrics, pairs, "--judge", name).exit_code == 2
+
+
+def test_plans_in_python_have_metrics_of_code_too(tmp_path: Path) -> None:
+    code = "output0 = a(x=1)"
+    pairs = written(
+        tmp_path, "pairs.jsonl", {"gold": code, "prediction": f"```\n{code}  # so\n```"},
+        {"gold": GOLD, "prediction": "b("}, {"gold": GOLD, "prediction": None},
+    )  # fmt: skip
+    (found,) = lines(run(metrics, pairs, "--plans", "python", "--json"))
+    assert found["code"]["ast_accuracy"] == pytest.approx(100 / 3)
+    assert 100 / 3 < found["code"]["codebleu"] < 50
+    assert "codebleu" in run(metrics, pairs, "--plans", "python").stdout
+
+
+def test_ratings_of_several_raters(tmp_path: Path) -> None:
+    ratings = [
+        {"item": item, "rater": rater, "rating": item * (rater == "b")} for item in (0, 1) for rater in "ab"
+    ]
+    file = written(tmp_path, "ratings.jsonl", *ratings)
+    (found,) = lines(run(metrics, file, "--family", "ratings", "--json"))
+    assert (found["items"], found["raters"], found["pairwise"]) == (2, 2, 0.5)
+    assert "krippendorffs_alpha" in run(metrics, file, "--family", "ratings").stdout
+    assert run(metrics, written(tmp_path, "wrong.jsonl", 1), "--family", "ratings").exit_code == 2

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from collector.cli.planners import command
+from synth.cases.case import read_cases
 
 FEW = ("--tasks", "3", "--strategy", "multi-step", "--format", "json", "--feedback", "none,PVE")
 
@@ -43,6 +44,29 @@ def test_drawn_tasks_can_be_written_and_read_again(tmp_path: Path) -> None:
     assert (
         run("--tasks", listed, *FEW[2:], "--model", "simulated-none-never", "--json").stdout == again.stdout
     )
+
+
+def test_tasks_can_be_written_as_cases(tmp_path: Path) -> None:
+    tasks, cases = tmp_path / "tasks.jsonl", tmp_path / "cases.jsonl"
+    assert run("--tasks", 20, "--sample", tasks, "--cases", cases).stdout == ""
+    drawn = [json.loads(line) for line in tasks.read_text().splitlines()]
+    read = read_cases(cases)
+    assert [list(case.gold_plan or ()) for case in read] == [task["plan"] for task in drawn]
+    assert [case.query for case in read] == [task["query"] for task in drawn]
+    assert any(case.constraints for case in read)
+
+
+def test_plans_in_python_have_two_more_columns_and_scores_go_with_right_answers() -> None:
+    code = ("--tasks", 6, "--strategy", "multi-step", "--format", "code", "--feedback", "none")
+    models = "simulated-none-never,simulated-tool-never"
+    found = json.loads(run(*code, "--model", models, "--json").stdout)
+    right, wrong = found["rows"]
+    assert right["code"] == {"ast_accuracy": 100, "codebleu": pytest.approx(100)}
+    assert wrong["code"]["ast_accuracy"] == 0 < wrong["code"]["codebleu"] < 100
+    assert found["correlations"]["plan_argvalue_accuracy"]["pearson"] == pytest.approx(1)
+    text = run(*code, "--model", models).stdout
+    assert "CodeBLEU" in text
+    assert "Correlation with right answers" in text
 
 
 def test_tools_of_ones_own(tmp_path: Path) -> None:

@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 
 from collector.cli.runs import command
 from collector.metrics import METRICS, Observed, measured
+from collector.metrics.plans import METRICS as PLAN_METRICS
 from collector.metrics.times import covered
 from collector.model import ModelCall, Run, ToolCall
 from tests.support.traces import MS, T0, Client, agent_request, agent_spans, new_id, request
+
+PLANS = [metric.name for metric in PLAN_METRICS]
+"""Known where the case states a gold plan."""
 
 
 def call(tool: str, start: int | None = None, end: int | None = None, **more: Any) -> ToolCall:
@@ -38,6 +42,7 @@ def test_a_worked_example() -> None:
         "calls": 5, "executed_calls": 4, "tools": 4, "failed_calls": 3,
         "errors": {"tool_raised": 1, "timeout": 1, "unknown_tool": 1}, "unknown_tools": 1,
         "repeated_calls": 1, "repeated_share": 0.2, "progress_rate": None, "repetition_rate": 0.25,
+        **dict.fromkeys(PLANS),
         "turns": 3, "parallel_turns": 2,
         "duration_ms": 100.0, "tool_time_share": 0.5,
         "model_calls": 2, "input_tokens": 17, "output_tokens": 3,
@@ -49,7 +54,7 @@ def test_what_is_not_known_is_null_and_never_zero() -> None:
     unknown = {name for name, value in found.items() if value is None}
     assert unknown == {
         "unknown_tools", "progress_rate", "turns", "parallel_turns", "duration_ms", "tool_time_share",
-        "model_calls", "input_tokens", "output_tokens",
+        "model_calls", "input_tokens", "output_tokens", *PLANS,
     }  # fmt: skip
 
 
