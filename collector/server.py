@@ -35,6 +35,15 @@ HEAD_BYTES = 64 * 1024
 HEAD_SECONDS = 20.0
 """From connecting, or from the first byte of a further request, to the end of its headers."""
 
+PIPELINED = 16
+"""Requests of a connection that may wait for an answer before theirs; each takes kilobytes."""
+PIECES, PIECE_BYTES = 1024, 64
+"""A body may come in so many pieces, or in more of so many bytes on average: each costs the event loop."""
+
+
+class Abuse(Exception):
+    """What no client does; the connection is closed after an answer of 400."""
+
 
 def serve(settings: Settings) -> None:
     """Run until interrupted; prints `READY` and the address on standard output.
@@ -214,6 +223,7 @@ class BoundedHeads(HttpToolsProtocol):
     _size = 0
     _in_head = True
     _heads = 0
+    _pieces = _body_size = 0
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -239,6 +249,19 @@ class BoundedHeads(HttpToolsProtocol):
                 self._refuse(b"431 Request Header Fields Too Large")
             elif self._timer is None:
                 self._start_timer()
+
+    def on_message_begin(self) -> None:
+        if len(self.pipeline) >= PIPELINED:
+            raise Abuse
+        self._pieces = self._body_size = 0
+        super().on_message_begin()
+
+    def on_body(self, body: bytes) -> None:
+        self._pieces += 1
+        self._body_size += len(body)
+        if self._pieces > PIECES and self._body_size < self._pieces * PIECE_BYTES:
+            raise Abuse
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
         self._in_head = False

@@ -94,6 +94,8 @@ class Service:
         )
         self.heavy_line = threading.BoundedSemaphore(HEAVY_LINE)
         """Held while a big run is read for an answer, and while that is waited for."""
+        self.lists = asyncio.Lock()
+        """Held while a long list that was sent is read and stored."""
         self.budget = Budget(share_of(settings.in_flight_mib, size) * MIB)
         self.intake = Intake(self.put_spans, self.authorize, settings.limits, self.budget)
         self.telemetry = Telemetry()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
     from fastapi import Request  # a process that judges reads bodies, too, and needs no web framework
 
 BODY_BYTES = 20 * 1024 * 1024
-DEPTH = 60
+VALUES = 1_000_000
+"""In one body; each takes up to a hundred bytes."""
+ITEMS = 10_000
+"""In one list: what is stored in one transaction, which keeps others waiting."""
 
 
 class TooLarge(BadRequest):
@@ -24,17 +28,24 @@ class TooLarge(BadRequest):
 
 async def raw_body(request: Request, limit: int = BODY_BYTES) -> bytes:
     """The body, at most `limit` bytes; raises TooLarge (413), and Full where there is no room for it now."""
+    async with held_body(request, limit) as body:
+        return body
+
+
+@asynccontextmanager
+async def held_body(request: Request, limit: int = BODY_BYTES) -> AsyncIterator[bytes]:
+    """As `raw_body`; there is less room for others as long as the block has it."""
     service = request.app.state.service
     who = request.headers.get("authorization") or (request.client.host if request.client else "")
     try:
         with service.budget.open(who) as held:
             seconds = service.settings.limits.body_seconds
             body = await read_body(request.receive, held, limit=limit, seconds=seconds)
+            if body is None:
+                raise TooLarge(f"the body is over the limit of {limit} bytes", "send it in parts")
+            yield body
     except Gone:
         raise BadRequest("the body is cut short") from None
-    if body is None:
-        raise TooLarge(f"the body is over the limit of {limit} bytes", "send it in parts")
-    return body
 
 
 async def documents(request: Request) -> list[Any]:
@@ -42,8 +53,19 @@ async def documents(request: Request) -> list[Any]:
     return values_in(await raw_body(request), request.headers.get("content-type", ""))
 
 
+@asynccontextmanager
+async def documents_in_turn(request: Request) -> AsyncIterator[list[Any]]:
+    """As `documents`, for lists that take long: those of one request at a time."""
+    async with held_body(request) as body, request.app.state.service.lists:
+        found = values_in(body, request.headers.get("content-type", ""))
+        if len(found) > ITEMS:
+            raise TooLarge(f"{len(found)} items are over the limit of {ITEMS}", "send them in parts")
+        yield found
+
+
 def values_in(body: bytes, kind: str) -> list[Any]:
-    """Every JSON value of a body of this `Content-Type`."""
+    """Every JSON value of a body of this `Content-Type`; raises TooLarge where there are too many."""
+    bounded(body.count(b",") + body.count(b"[") + body.count(b"{"))
     if "ndjson" in kind or "jsonl" in kind:
         return json_lines(body)
     try:
@@ -57,7 +79,13 @@ def values_in(body: bytes, kind: str) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def bounded(values: int) -> None:
+    if values > VALUES:
+        raise TooLarge(f"about {values} values are over the limit of {VALUES}", "send them in parts")
+
+
 def json_lines(body: bytes) -> list[Any]:
+    bounded(body.count(b"\n"))
     values = []
     for number, line in enumerate(body.splitlines(), 1):
         if line.strip():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import orjson
@@ -13,17 +14,14 @@ from starlette.concurrency import run_in_threadpool
 from collector.api import views
 from collector.api.access import Access, reader, writer
 from collector.api.answers import JsonRoute
-from collector.api.bodies import documents, json_object, raw_body, reject_unknown
+from collector.api.bodies import documents_in_turn, json_object, raw_body, reject_unknown
 from collector.errors import BadRequest, NotFound
 from collector.judging.bind import case_texts
-from collector.judging.names import names_of, warnings
-from collector.judging.policies import read_policies
 from collector.model import Binding
 from collector.store import catalog, keys
 from synth.cases import case_from_json
-from synth.errors import BadInput, SynthError
+from synth.errors import BadInput
 from synth.formal import Trouble, trouble_from_json
-from synth.policies import SeenNames
 
 router = APIRouter(prefix="/api/v1", tags=["cases and policies"], route_class=JsonRoute)
 Reader = Annotated[Access, Depends(reader)]
@@ -38,7 +36,8 @@ STATUSES = ("ok", "timeout", "crash")
 @router.post("/cases", status_code=201)
 async def put_cases(access: Writer, request: Request) -> dict[str, Any]:
     """Store one case or many (object, list, `{"items": [...]}` or JSON lines); all or none."""
-    return await run_in_threadpool(_put_cases, access, await documents(request))
+    async with documents_in_turn(request) as found:
+        return await run_in_threadpool(_put_cases, access, found)
 
 
 def _put_cases(access: Access, found: list[Any]) -> dict[str, Any]:
@@ -79,19 +78,20 @@ def show_case(access: Reader, case_id: str) -> Any:
 @router.post("/bindings", status_code=201)
 async def put_bindings(access: Writer, request: Request) -> dict[str, Any]:
     """Say which case the runs of a trace belong to; with a `status`, that the run has ended."""
-    bindings = [binding_from_json(said, number) for number, said in enumerate(await documents(request))]
+    async with documents_in_turn(request) as found:
+        return {"stored": await run_in_threadpool(_put_bindings, access, found)}
+
+
+def _put_bindings(access: Access, found: list[Any]) -> int:
+    bindings = [binding_from_json(said, number) for number, said in enumerate(found)]
     if not bindings:
         raise BadRequest("no binding was sent", 'send {"trace_id", "case_id", "status"?} or a list of them')
-    await run_in_threadpool(_put_bindings, access, bindings)
-    return {"stored": len(bindings)}
-
-
-def _put_bindings(access: Access, bindings: list[Binding]) -> None:
     service = access.service
     catalog.bind(
         service.store, access.project, bindings, now=service.clock(), grace=service.settings.grace_seconds
     )
     service.wake()
+    return len(bindings)
 
 
 def binding_from_json(said: Any, number: int) -> Binding:
@@ -145,12 +145,17 @@ def _brief(value: Any) -> str:
 
 
 @router.get("/policies")
-def list_policies(access: Reader) -> dict[str, Any]:
+async def list_policies(access: Reader, request: Request) -> dict[str, Any]:
     """Active policy files, each with warnings of the tools that no run of the project shows."""
+    rows = await run_in_threadpool(_active, access)
+    warned = await access.service.asked.warnings(access.project, request.is_disconnected) if rows else {}
+    items = [{**policy_item(row), "warnings": warned.get(row["name"], [])} for row in rows]
+    return {"items": items, "cursor": None}
+
+
+def _active(access: Access) -> Sequence[Any]:
     with access.service.store.read() as connection:
-        rows = catalog.active_policies(connection, access.project)
-        names = names_of(connection, access.project)
-    return {"items": [{**policy_item(row), "warnings": warned(row, names)} for row in rows], "cursor": None}
+        return catalog.active_policies(connection, access.project)
 
 
 @router.get("/policies/{name}")
@@ -166,8 +171,7 @@ def show_policy(access: Reader, name: str) -> dict[str, Any]:
 @router.put("/policies/{name}")
 async def put_policy(access: Writer, name: str, request: Request) -> dict[str, Any]:
     """Store a new version of a policy file (YAML text as the body); it is active at once."""
-    text = _decoded(await raw_body(request))
-    return await run_in_threadpool(_put_policy, access, name, text)
+    return await _put_policy(access, request, name, _decoded(await raw_body(request)))
 
 
 @router.post("/policies", status_code=201)
@@ -178,21 +182,25 @@ async def post_policy(access: Writer, request: Request) -> dict[str, Any]:
     name, text = said.get("name"), said.get("text")
     if not isinstance(name, str) or not isinstance(text, str):
         raise BadRequest("`name` and `text` must be text", 'send {"name", "text"}')
-    return await run_in_threadpool(_put_policy, access, name, text)
+    return await _put_policy(access, request, name, text)
 
 
-def _put_policy(access: Access, name: str, text: str) -> dict[str, Any]:
+async def _put_policy(access: Access, request: Request, name: str, text: str) -> dict[str, Any]:
+    """Read it in a process of its own, then store it."""
     if not NAME.fullmatch(name):
         raise BadRequest(
             f"{name[:80]!r} is no name of a policy file", "use letters, digits, dot, dash, underscore"
         )
-    policies = read_policies(name, text)
+    warned = await access.service.asked.warnings(access.project, request.is_disconnected, name, text)
+    version = await run_in_threadpool(_store_policy, access, name, text)
+    return {"name": name, "version": version, "warnings": warned[name]}
+
+
+def _store_policy(access: Access, name: str, text: str) -> int:
     version = catalog.put_policy(access.service.store, access.project, name, text, now=access.now)
     _note(access, "policy.put", f"{name} version {version}")
     access.service.wake()
-    with access.service.store.read() as connection:
-        names = names_of(connection, access.project)
-    return {"name": name, "version": version, "warnings": warnings(policies, names)}
+    return version
 
 
 @router.delete("/policies/{name}")
@@ -206,14 +214,6 @@ def drop_policy(access: Writer, name: str) -> dict[str, Any]:
 def _note(access: Access, action: str, subject: str) -> None:
     with access.service.store.write() as connection:
         keys.record(connection, access.project, access.actor, action, subject, now=access.now)
-
-
-def warned(row: Any, names: SeenNames | None) -> list[dict[str, Any]]:
-    """The warnings of a stored file; none of one that cannot be read any more, whose log tells why."""
-    try:
-        return warnings(read_policies(row["name"], row["text"]), names)
-    except SynthError:
-        return []
 
 
 def policy_item(row: Any) -> dict[str, Any]:

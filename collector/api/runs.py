@@ -190,7 +190,7 @@ async def check(access: Reader, request: Request) -> Response:
     names, and against `policies` (text of a policy file) if given, else the active ones."""
     body = await raw_body(request, asked.BODY_BYTES)
     kind = request.headers.get("content-type", "")
-    said = await access.service.asked.answer(body, kind, access.project, request.is_disconnected)
+    said = await access.service.asked.judged(body, kind, access.project, request.is_disconnected)
     return Response(said, media_type="application/json")
 
 

@@ -1,7 +1,8 @@
-"""A run that somebody sends to be judged and not stored: in a process of its own, one after the other.
+"""What may take long to answer, in a process of its own, one question after the other.
 
-Receivers and pages never wait for it. Its limits are those of a checker: a policy at which it hangs is
-undecided and the others keep their answers. Whoever leaves is not judged for.
+A run that somebody sends to be judged and not stored, and policy files to be read. Receivers and pages never
+wait for it. Its limits are those of a checker: a policy at which it hangs is undecided and the others keep
+their answers. Whoever leaves is not worked for.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -20,8 +21,8 @@ from collector.api.bodies import TooLarge, object_in
 from collector.api.views import encoded
 from collector.errors import BadRequest, CollectorError, Overloaded
 from collector.judging.assess import Standard, assess, outcome_of
-from collector.judging.names import names_in, seen_names
-from collector.judging.policies import PolicyFile, load_all, stored_files
+from collector.judging.names import names_in, names_of, seen_names, warnings
+from collector.judging.policies import PolicyFile, load_all, read_policies, readable, stored_files
 from collector.metrics import Observed, measured
 from collector.model import Assessment
 from collector.pipeline.checker import KILL_AFTER
@@ -62,9 +63,23 @@ class Left(CollectorError):
     status = 499
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Protocol):
     """One request, and what of the collector's settings its answer depends on."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that it holds while it waits."""
+
+    def answered(self) -> bytes:
+        """Inside the process: the JSON of the answer; raises what is wrong with the request."""
+
+    def without(self, failed: JudgeFailed) -> Question:
+        """What is still to be asked after a process had to be stopped; raises TooLarge if nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunToJudge:
+    """A run record in a body."""
 
     body: bytes
     kind: str
@@ -76,6 +91,43 @@ class Question:
     z3: bool = True
     case_failed: str | None = None
     """Why the case is not judged any more."""
+
+    @property
+    def size(self) -> int:
+        return len(self.body)
+
+    def answered(self) -> bytes:
+        return judged(self)
+
+    def without(self, failed: JudgeFailed) -> RunToJudge:
+        if failed.at is not None and len(self.stopped) < STOPS:
+            return replace(self, stopped=(*self.stopped, failed.at))
+        if self.z3:
+            return replace(self, z3=False)
+        if self.case_failed is None:
+            return replace(self, case_failed=str(failed))
+        raise TooLarge(f"the run could not be judged: {failed}", "send a smaller run, or fewer policies")
+
+
+@dataclass(frozen=True, slots=True)
+class FilesToRead:
+    """The text of a policy file, or the active ones of a project: what is to be said of their tools."""
+
+    project: int
+    store_url: str
+    name: str = ""
+    text: str | None = None
+    """None = the active ones."""
+
+    @property
+    def size(self) -> int:
+        return len(self.text or "")
+
+    def answered(self) -> bytes:
+        return encoded(warned(self))
+
+    def without(self, failed: JudgeFailed) -> FilesToRead:
+        raise TooLarge(f"the policy file could not be read: {failed}", "make several smaller files of it")
 
 
 @dataclass(slots=True, eq=False)
@@ -114,18 +166,33 @@ class Asked:
         self._at: _Turn | None = None
         self._rest: asyncio.TimerHandle | None = None
 
-    async def answer(
+    async def judged(
         self, body: bytes, kind: str, project: int, gone: Callable[[], Awaitable[bool]]
     ) -> bytes:
+        """As `answer`, of a run in a body of this `Content-Type`."""
+        return await self.answer(RunToJudge(body, kind, project, self._settings), gone)
+
+    async def warnings(
+        self, project: int, gone: Callable[[], Awaitable[bool]], name: str = "", text: str | None = None
+    ) -> dict[str, list[dict[str, Any]]]:
+        """File -> warnings of its tools: of one that is read, or of the active ones.
+
+        Raises what `answer` does, BadInput of the one.
+        """
+        said = await self.answer(FilesToRead(project, self._settings.store_url, name, text), gone)
+        found: dict[str, list[dict[str, Any]]] = orjson.loads(said)
+        return found
+
+    async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]]) -> bytes:
         """The JSON of the answer; raises what is wrong with the request, Overloaded, or Left."""
-        line, turn = self._line, _Turn(Question(body, kind, project, self._settings))
-        if line.waiting >= self._most or (line.waiting and line.size + len(body) > WAITING_BYTES):
+        line, turn, size = self._line, _Turn(question), question.size
+        if line.waiting >= self._most or (line.waiting and line.size + size > WAITING_BYTES):
             raise Overloaded(
-                "too many runs wait to be judged on demand", "ask again in a moment", retry_after=2
+                "too much waits to be judged or read on demand", "ask again in a moment", retry_after=2
             )
-        line.waiting, line.size = line.waiting + 1, line.size + len(body)
+        line.waiting, line.size = line.waiting + 1, line.size + size
         work = asyncio.ensure_future(self._in_turn(turn))
-        work.add_done_callback(lambda _: self._done(len(body)))
+        work.add_done_callback(lambda _: self._done(size))
         try:
             while not (await asyncio.wait({work}, timeout=LOOK_SECONDS))[0]:
                 if await gone():
@@ -172,29 +239,18 @@ class Asked:
                         if not turn.left:
                             return self._process.ask(answered, question)
                 except JudgeFailed as failed:
-                    question = without(question, failed)
+                    question = question.without(failed)
             raise Left("the client has left")
         finally:
             with self._guard:
                 self._at = None
-            if turn.left or len(question.body) > BIG_BYTES:
+            if turn.left or question.size > BIG_BYTES:
                 self._process.close()
 
     def close(self) -> None:
         """End the process, whatever it is at."""
         self._process.stop()
         self._process.close()
-
-
-def without(question: Question, failed: JudgeFailed) -> Question:
-    """What is still to be asked after a process had to be stopped; raises TooLarge where nothing is left."""
-    if failed.at is not None and len(question.stopped) < STOPS:
-        return replace(question, stopped=(*question.stopped, failed.at))
-    if question.z3:
-        return replace(question, z3=False)
-    if question.case_failed is None:
-        return replace(question, case_failed=str(failed))
-    raise TooLarge(f"the run could not be judged: {failed}", "send a smaller run, or fewer policies")
 
 
 # ---------------------------------------------------------------- inside the process
@@ -215,12 +271,22 @@ def opened(url: str) -> Store:
 def answered(question: Question) -> bytes:
     """The JSON of the answer to one request; raises TooLarge where it takes too much memory."""
     try:
-        return _answered(question)
+        return question.answered()
     except MemoryError:
-        raise TooLarge("judging this run takes too much memory", "send a smaller run") from None
+        raise TooLarge("answering this takes too much memory", "send less at once") from None
 
 
-def _answered(question: Question) -> bytes:
+def warned(question: FilesToRead) -> dict[str, list[dict[str, Any]]]:
+    """File -> its warnings; none of a stored one that cannot be read any more, whose log tells why."""
+    with opened(question.store_url).read() as connection:
+        names = names_of(connection, question.project)
+        files = stored_files(catalog.active_policies(connection, question.project))
+    if question.text is not None:
+        return {question.name: warnings(read_policies(question.name, question.text), names)}
+    return {file.name: warnings(file.read(), names) for file in readable(files)}
+
+
+def judged(question: RunToJudge) -> bytes:
     said = object_in(question.body, question.kind)
     wrapped = isinstance(said.get("run"), dict)
     run = run_from_json(said["run"] if wrapped else said)
@@ -265,7 +331,7 @@ def case_of(connection: Any, project: int, run: Run) -> Case | None:
     return case_from_json(orjson.loads(stored[run.case_id]))
 
 
-def rules_of(question: Question, skew: float | None) -> tuple[Rules, Rules]:
+def rules_of(question: RunToJudge, skew: float | None) -> tuple[Rules, Rules]:
     """Those of cases and those of policies, as a checker has them."""
     settings, seconds = question.settings, question.settings.check_seconds
     z3, z3_policies = (settings.z3_check, settings.z3_check_policies) if question.z3 else ("off", "off")

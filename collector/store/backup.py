@@ -72,7 +72,8 @@ def held(file: Path) -> Held:
     if _kind_of(file) != "sqlite":
         return Held(size)
     with closing(read_only(file)) as copy:
-        runs, spans = copy.execute("SELECT count(*), coalesce(sum(spans), 0) FROM runs").fetchone()
+        ((runs,),) = copy.execute("SELECT count(*) FROM runs")
+        ((spans,),) = copy.execute("SELECT coalesce(sum(spans), 0) FROM segments")
     return Held(size, runs, spans)
 
 

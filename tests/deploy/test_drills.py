@@ -11,11 +11,13 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import stat
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -116,7 +118,7 @@ def test_the_image_is_small_ready_soon_and_has_a_health_check_that_fails_with_it
 ) -> None:
     installed = image.root / "opt" / "pdoctor"
     (packages,) = installed.glob("lib/python3*/site-packages")
-    parts = sorted(((size(one), one.name) for one in packages.iterdir() if one.is_dir()), reverse=True)
+    parts = Counter({one.name: size(one) for one in packages.iterdir() if one.is_dir()})
     port = str(quiet_port())
     health = [mapped(one, {"4318": port}) for one in image.health]
     home = own(tmp_path / "home")
@@ -130,17 +132,49 @@ def test_the_image_is_small_ready_soon_and_has_a_health_check_that_fails_with_it
     served = Running(plain(entry(image), *image.command), log=tmp_path / "log", **how)
     try:
         ready = served.healthy(plain(*health), **how)
+        spent = served.cpu_seconds()
+        eventually(served.rests)
         memory = served.memory()
         assert {one.name.partition("-")[0] for one in home.iterdir()} == {"pdoctor.db"}
     finally:
         assert served.end() == 0, served.said()
     assert subprocess.run(plain(*health), capture_output=True, **how).returncode
-    biggest = ", ".join(f"{name} {bytes_ // MIB} MiB" for bytes_, name in parts[:3])
+    bare_python = image.here("/opt/pdoctor/bin/python")
+    bare = cpu_of([bare_python, "-c", "pass"], **how)
+    imports = imported(bare_python, "collector.server", **how)
     with capsys.disabled():
         sys.stdout.write(
-            f"\nimage folder {size(installed) // MIB} MiB ({biggest}); ready after {ready:.1f} s; "
-            f"idle {memory // MIB} MiB\n"
+            f"\nimage folder {size(installed) // MIB} MiB ({biggest(parts, MIB, 'MiB')})\n"
+            f"ready after {ready:.1f} s and {spent:.1f} s of CPU, {spent / bare:.0f} starts of Python "
+            f"(imports: {biggest(imports, 1000, 'ms')})\n"
+            f"idle {memory.total() // MIB} MiB ({biggest(memory, MIB, 'MiB')})\n"
         )
+
+
+def biggest(parts: Counter[str], unit: int, name: str) -> str:
+    return ", ".join(f"{part} {size // unit} {name}" for part, size in parts.most_common(3))
+
+
+def cpu_of(command: Sequence[str], **how: Any) -> float:
+    """CPU seconds of a program, the least of ten."""
+
+    def once() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, **how)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    return min(once() for _ in range(10))
+
+
+def imported(python: str, module: str, **how: Any) -> Counter[str]:
+    """Microseconds that each package takes when a module is imported, without what it imports itself."""
+    command = [python, "-X", "importtime", "-c", f"import {module}"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, **how)
+    found: Counter[str] = Counter()
+    for took, name in re.findall(r"^import time:\s+(\d+) \|\s+\d+ \|\s+(\w+)", done.stderr, re.M):
+        found[name] += int(took)
+    return found
 
 
 class Machine:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ PLAIN = (
 )  # fmt: skip
 """Before a command: as a user who may write to his own folders only, also where the tests may do all. He may
 look into others, since Python, and the tests' own folders, can lie in one of root's."""
+BUSY_SHARE = 0.1
+"""Of a core: who takes less is at rest."""
 ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 
 
@@ -161,15 +164,38 @@ class Running:
             self.process.send_signal(number)
         return self.process.wait(60)
 
-    def memory(self) -> int:
-        """Bytes that it and its children hold for themselves."""
-        every = [self.process.pid]
-        for pid in every:
-            every += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-        shares = (
-            re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M) for pid in every
-        )
-        return sum(int(share[1]) * 1024 for share in shares if share)
+    @property
+    def _every(self) -> list[int]:
+        """It and its descendants."""
+        found = [self.process.pid]
+        for pid in found:  # each thread has children of its own
+            for children in Path(f"/proc/{pid}/task").glob("*/children"):
+                found += map(int, children.read_text().split())
+        return found
+
+    def cpu_seconds(self) -> float:
+        """Of it and its descendants; how busy the machine is hardly changes that."""
+        fields = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self._every)
+        return sum(int(field[11]) + int(field[12]) for field in fields) / os.sysconf("SC_CLK_TCK")
+
+    def rests(self) -> bool:
+        """Has it done nothing for a second?"""
+        before = self.cpu_seconds()
+        time.sleep(1)
+        return self.cpu_seconds() - before < BUSY_SHARE
+
+    def memory(self) -> Counter[str]:
+        """Bytes that it and its descendants hold for themselves, by what lies there."""
+        found: Counter[str] = Counter()
+        for number, pid in enumerate(self._every):
+            own, what = "objects of its children" if number else "objects of the first process", ""
+            for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+                if share := re.match(r"Pss:\s+(\d+) kB", line):
+                    found[what] += int(share[1]) * 1024
+                elif re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+                    place = line.split(maxsplit=5)[5:]
+                    what = Path(place[0]).name if place and place[0].startswith("/") else own
+        return found
 
 
 def quiet_port() -> int:

@@ -10,19 +10,30 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+
+def pdoctor() -> str:
+    """The command, beside this Python."""
+    program = shutil.which("pdoctor", path=str(Path(sys.executable).parent))
+    assert program, "the pdoctor command is not installed beside this Python"
+    return program
 
 
 class Collector:
     """`pdoctor serve` as a process of its own."""
 
-    def __init__(self, store: Path, port: int = 0) -> None:
-        program = shutil.which("pdoctor", path=str(Path(sys.executable).parent))
-        assert program, "the pdoctor command is not installed beside this Python"
-        options = ["--http-port", str(port), "--grpc-port", "off", "--store", f"sqlite:///{store}"]
-        self.process = subprocess.Popen([program, "serve", *options], stdout=subprocess.PIPE, text=True)
+    def __init__(
+        self, store: Path | str, port: int = 0, *more: str, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """`store`: a file of SQLite, or an address; `more` options of `pdoctor serve`."""
+        url = store if isinstance(store, str) else f"sqlite:///{store}"
+        options = ["--http-port", str(port), "--grpc-port", "off", "--store", url, *more]
+        self.process = subprocess.Popen(
+            [pdoctor(), "serve", *options], stdout=subprocess.PIPE, text=True, env=environment
+        )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line.startswith("pdoctor collector ready at "), line
@@ -41,6 +52,11 @@ class Collector:
             if found["unchecked"] == 0 or time.monotonic() > deadline:
                 return int(found["spans"])
             time.sleep(0.5)
+
+    def end(self) -> None:
+        """In good order."""
+        self.process.terminate()
+        self.process.communicate(timeout=120)
 
     def kill(self) -> None:
         if self.process.poll() is None:

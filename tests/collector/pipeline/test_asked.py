@@ -18,7 +18,7 @@ import pytest
 from collector.api.bodies import TooLarge
 from collector.errors import Overloaded
 from collector.pipeline import asked
-from collector.pipeline.asked import Asked, Question, answered, without
+from collector.pipeline.asked import Asked, RunToJudge, answered
 from collector.server import running
 from collector.store import open_store
 from synth.judge_process import JudgeFailed
@@ -104,7 +104,7 @@ class Slow(Asked):
         self._process.ask = self._wait  # type: ignore[assignment, method-assign]
         self._process.stop = self._stopped  # type: ignore[method-assign]
 
-    def _wait(self, _work: object, question: Question) -> bytes:
+    def _wait(self, _work: object, question: RunToJudge) -> bytes:
         self.asked.append(question.body)
         assert self.let.wait(60)
         if self.stops:
@@ -126,14 +126,14 @@ def test_too_many_questions_are_refused_at_once(tmp_path: Path, monkeypatch: pyt
     slow = Slow(tmp_path)
 
     async def main() -> list[object]:
-        first = [asyncio.create_task(slow.answer(body, "", 1, here)) for body in (b"1", b"2222")]
+        first = [asyncio.create_task(slow.judged(body, "", 1, here)) for body in (b"1", b"2222")]
         await asyncio.sleep(0)
-        refused = [await outcome(slow.answer(b"x" * 6, "", 1, here))]  # of bytes
-        first.append(asyncio.create_task(slow.answer(b"3", "", 1, here)))
+        refused = [await outcome(slow.judged(b"x" * 6, "", 1, here))]  # of bytes
+        first.append(asyncio.create_task(slow.judged(b"3", "", 1, here)))
         await asyncio.sleep(0)
-        refused.append(await outcome(slow.answer(b"4", "", 1, here)))  # of questions
+        refused.append(await outcome(slow.judged(b"4", "", 1, here)))  # of questions
         slow.let.set()
-        return [*refused, *[await one for one in first], await outcome(slow.answer(b"x" * 20, "", 1, here))]
+        return [*refused, *[await one for one in first], await outcome(slow.judged(b"x" * 20, "", 1, here))]
 
     found = asyncio.run(main())
     assert [type(one) for one in found[:2]] == [Overloaded, Overloaded]
@@ -158,9 +158,9 @@ def test_only_the_question_of_who_left_is_stopped(tmp_path: Path, monkeypatch: p
         return b"3" in slow.asked
 
     async def main() -> list[object]:
-        first = asyncio.create_task(slow.answer(b"1", "", 1, here))
+        first = asyncio.create_task(slow.judged(b"1", "", 1, here))
         await asyncio.sleep(0.01)
-        left = await outcome(slow.answer(b"2", "", 1, away))  # while it waits in the line
+        left = await outcome(slow.judged(b"2", "", 1, away))  # while it waits in the line
         stops = slow.stops
         slow.let.set()
         kept = await first
@@ -169,7 +169,7 @@ def test_only_the_question_of_who_left_is_stopped(tmp_path: Path, monkeypatch: p
             left,
             stops,
             kept,
-            await outcome(slow.answer(b"3", "", 1, away_at_work)),
+            await outcome(slow.judged(b"3", "", 1, away_at_work)),
             slow.stops,
         ]
 
@@ -184,7 +184,7 @@ def test_a_run_of_too_many_calls_for_so_many_policies_is_refused(
     known = settings(tmp_path)
     open_store(known.store_url).close()
     monkeypatch.setattr(asked, "PAIRS", 2)
-    question = Question(orjson.dumps({"run": RUN, "policies": RULES}), "application/json", 1, known)
+    question = RunToJudge(orjson.dumps({"run": RUN, "policies": RULES}), "application/json", 1, known)
     try:
         assert orjson.loads(answered(question))["outcome"] == "fail"
         monkeypatch.setattr(asked, "PAIRS", 1)
@@ -196,25 +196,25 @@ def test_a_run_of_too_many_calls_for_so_many_policies_is_refused(
 
 
 def test_what_stopped_a_process_is_left_out_until_nothing_is_left(tmp_path: Path) -> None:
-    question = Question(b"", "", 1, settings(tmp_path))
+    question = RunToJudge(b"", "", 1, settings(tmp_path))
     at = JudgeFailed("took longer")
     at.at = "P"
-    assert without(question, at).stopped == ("P",)
+    assert question.without(at).stopped == ("P",)
     elsewhere = JudgeFailed("took longer")
-    second = without(question, elsewhere)
+    second = question.without(elsewhere)
     assert (second.z3, second.case_failed) == (False, None)
-    third = without(second, elsewhere)
+    third = second.without(elsewhere)
     assert third == replace(second, case_failed="took longer")
     with pytest.raises(TooLarge):
-        without(third, elsewhere)
-    assert without(replace(question, stopped=("A", "B", "C")), at).z3 is False
+        third.without(elsewhere)
+    assert replace(question, stopped=("A", "B", "C")).without(at).z3 is False
 
 
 def test_a_case_that_could_not_be_judged_is_undecided_and_the_policies_are(tmp_path: Path) -> None:
     known = settings(tmp_path)
     open_store(known.store_url).close()
     body = {"run": RUN, "case": case_json("c", "a < b"), "policies": RULES}
-    question = Question(orjson.dumps(body), "", 1, known, case_failed="it took too long")
+    question = RunToJudge(orjson.dumps(body), "", 1, known, case_failed="it took too long")
     try:
         said = orjson.loads(answered(question))
     finally:
@@ -232,7 +232,7 @@ def test_an_idle_process_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     slow.let.set()
 
     async def main() -> None:
-        assert await slow.answer(b"1", "", 1, here) == b"1"
+        assert await slow.judged(b"1", "", 1, here) == b"1"
         end = time.monotonic() + 60
         while not closed.is_set() and time.monotonic() < end:
             await asyncio.sleep(0.001)
