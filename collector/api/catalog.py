@@ -14,10 +14,11 @@ from starlette.concurrency import run_in_threadpool
 from collector.api import views
 from collector.api.access import Access, reader, writer
 from collector.api.answers import JsonRoute
-from collector.api.bodies import documents_in_turn, json_object, raw_body, reject_unknown
+from collector.api.bodies import TooLarge, documents_in_turn, json_object, raw_body, reject_unknown
 from collector.errors import BadRequest, NotFound
 from collector.judging.bind import case_texts
 from collector.model import Binding
+from collector.pipeline import asked
 from collector.store import catalog, keys
 from synth.cases import case_from_json
 from synth.errors import BadInput
@@ -30,6 +31,8 @@ Limit = Annotated[int, Query(ge=1, le=1000)]
 
 HEX32 = re.compile(r"[0-9a-f]{32}")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+POLICY_TEXT = 2 * 1024 * 1024
+"""Characters of all active policy files of a project: pages and checkers keep what they say in memory."""
 STATUSES = ("ok", "timeout", "crash")
 
 
@@ -148,9 +151,20 @@ def _brief(value: Any) -> str:
 async def list_policies(access: Reader, request: Request) -> dict[str, Any]:
     """Active policy files, each with warnings of the tools that no run of the project shows."""
     rows = await run_in_threadpool(_active, access)
-    warned = await access.service.asked.warnings(access.project, request.is_disconnected) if rows else {}
+    warned = await _warnings(access, request, sum(len(row["text"]) for row in rows))
     items = [{**policy_item(row), "warnings": warned.get(row["name"], [])} for row in rows]
     return {"items": items, "cursor": None}
+
+
+async def _warnings(
+    access: Access, request: Request, size: int, name: str = "", text: str | None = None
+) -> dict[str, list[dict[str, Any]]]:
+    """As `asked.warned`, of texts of so many characters; big ones are read in a process of their own."""
+    service = access.service
+    if size > asked.SMALL_TEXT:
+        return await service.asked.warnings(access.project, request.is_disconnected, name, text)
+    async with service.lists:
+        return await run_in_threadpool(asked.warned, service.store, access.project, name, text)
 
 
 def _active(access: Access) -> Sequence[Any]:
@@ -186,17 +200,23 @@ async def post_policy(access: Writer, request: Request) -> dict[str, Any]:
 
 
 async def _put_policy(access: Access, request: Request, name: str, text: str) -> dict[str, Any]:
-    """Read it in a process of its own, then store it."""
+    """Read it, then store it."""
     if not NAME.fullmatch(name):
         raise BadRequest(
             f"{name[:80]!r} is no name of a policy file", "use letters, digits, dot, dash, underscore"
         )
-    warned = await access.service.asked.warnings(access.project, request.is_disconnected, name, text)
+    warned = await _warnings(access, request, len(text), name, text)
     version = await run_in_threadpool(_store_policy, access, name, text)
     return {"name": name, "version": version, "warnings": warned[name]}
 
 
 def _store_policy(access: Access, name: str, text: str) -> int:
+    others = sum(len(row["text"]) for row in _active(access) if row["name"] != name)
+    if others + len(text) > POLICY_TEXT:
+        raise TooLarge(
+            f"the active policy files have {others + len(text)} characters, {POLICY_TEXT} at most",
+            "switch off one that is not needed: DELETE /api/v1/policies/NAME",
+        )
     version = catalog.put_policy(access.service.store, access.project, name, text, now=access.now)
     _note(access, "policy.put", f"{name} version {version}")
     access.service.wake()

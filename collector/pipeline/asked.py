@@ -51,6 +51,8 @@ PAIRS = 2_000_000
 """Calls of a run times policies; more is answered with 413."""
 BIG_BYTES = MIB
 """After a question of so many bytes the process is ended: what it took is given back."""
+SMALL_TEXT = 4096
+"""Policies of so many characters are read where they are asked for: it takes a tenth of a second at most."""
 IDLE_SECONDS = 30.0
 LOOK_SECONDS = 0.25
 """How often to see whether who asked is still there."""
@@ -124,7 +126,7 @@ class FilesToRead:
         return len(self.text or "")
 
     def answered(self) -> bytes:
-        return encoded(warned(self))
+        return encoded(warned(opened(self.store_url), self.project, self.name, self.text))
 
     def without(self, failed: JudgeFailed) -> FilesToRead:
         raise TooLarge(f"the policy file could not be read: {failed}", "make several smaller files of it")
@@ -175,10 +177,7 @@ class Asked:
     async def warnings(
         self, project: int, gone: Callable[[], Awaitable[bool]], name: str = "", text: str | None = None
     ) -> dict[str, list[dict[str, Any]]]:
-        """File -> warnings of its tools: of one that is read, or of the active ones.
-
-        Raises what `answer` does, BadInput of the one.
-        """
+        """As `warned`, in the process; raises what `answer` does."""
         said = await self.answer(FilesToRead(project, self._settings.store_url, name, text), gone)
         found: dict[str, list[dict[str, Any]]] = orjson.loads(said)
         return found
@@ -276,13 +275,13 @@ def answered(question: Question) -> bytes:
         raise TooLarge("answering this takes too much memory", "send less at once") from None
 
 
-def warned(question: FilesToRead) -> dict[str, list[dict[str, Any]]]:
+def warned(store: Store, project: int, name: str, text: str | None) -> dict[str, list[dict[str, Any]]]:
     """File -> its warnings; none of a stored one that cannot be read any more, whose log tells why."""
-    with opened(question.store_url).read() as connection:
-        names = names_of(connection, question.project)
-        files = stored_files(catalog.active_policies(connection, question.project))
-    if question.text is not None:
-        return {question.name: warnings(read_policies(question.name, question.text), names)}
+    with store.read() as connection:
+        names = names_of(connection, project)
+        files = stored_files(catalog.active_policies(connection, project)) if text is None else []
+    if text is not None:
+        return {name: warnings(read_policies(name, text), names)}
     return {file.name: warnings(file.read(), names) for file in readable(files)}
 
 

@@ -222,8 +222,8 @@ ODD: dict[str, Attack] = {
         lambda: case_texts(19 * MIB), path="/api/v1/cases", kind=JSON, packed=False, distinct=1
     ),
     "odd: YAML of sequences": posting(
-        lambda: yaml_sequences(2 * MIB - 99), path="/api/v1/policies/x", method="PUT", kind=YAML, packed=False,
-        threads=4, distinct=1,
+        lambda: yaml_sequences(2 * MIB - 99), path="/api/v1/policies/x", method="PUT", kind=YAML,
+        packed=False, threads=4, distinct=1,
     ),
     "odd: YAML, 64 kB": posting(
         lambda: yaml_sequences(65_536), path="/api/v1/policies/x", method="PUT", kind=YAML, packed=False,

@@ -185,6 +185,26 @@ def test_a_body_that_makes_no_sense_is_400(shared: Client, path: str, body: byte
     assert status == 400, problem
 
 
+@pytest.mark.parametrize("path", ["/api/v1/cases", "/api/v1/bindings"])
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"[" + b"[]," * 1_000_000 + b"[]]", "application/json"),
+        (b'["' + b'a","' * 1_000_000 + b'"]', "application/json"),
+        (b"1\n" * 1_000_001, "application/x-ndjson"),
+        (b"1\n" * 10_001, "application/x-ndjson"),
+        (b"[" + b"{}," * 10_000 + b"{}]", "application/json"),
+    ],
+    ids=["lists", "texts", "lines", "items in lines", "items"],
+)
+def test_a_list_that_is_too_long_is_413(shared: Client, path: str, body: bytes, kind: str) -> None:
+    answer = shared.http.post(path, content=body, headers={"content-type": kind})
+    status, said = error(answer)
+    assert status == 413
+    assert "over the limit of" in answer.text
+    assert said
+
+
 def test_a_body_that_is_too_big_is_413(shared: Client) -> None:
     assert error(shared.http.post("/api/v1/cases", content=bytes(21 * 1024 * 1024)))[0] == 413
 

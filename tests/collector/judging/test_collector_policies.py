@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from collector.api import catalog
 from collector.server import running
 from synth.errors import BadInput
 from tests.support.outside_policies import MODULE, for_children, installed
@@ -111,6 +112,30 @@ def test_a_broken_policy_file_is_refused_and_never_read_from_the_disk(shared: Cl
 @pytest.mark.parametrize("name", ["", "../x", "a b", "x" * 200, "."])
 def test_a_policy_file_needs_a_plain_name(shared: Client, name: str) -> None:
     assert shared.post("/policies", {"name": name, "text": ORDER}).status_code == 400
+
+
+def test_the_policy_files_of_a_project_are_bounded_together(
+    fresh: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "actions: {A: a, B: b}\npolicies:\n  - {id: p, rule: A must happen before B.}\n"
+    monkeypatch.setattr(catalog, "POLICY_TEXT", 2 * len(text))
+
+    def put(name: str, text: str) -> int:
+        return fresh.http.put(f"/api/v1/policies/{name}", content=text).status_code
+
+    assert [put("x", text), put("y", text), put("y", text + "# more\n")] == [200, 200, 413]
+    fresh.http.delete("/api/v1/policies/x")
+    assert put("y", text + "# more\n") == 200
+
+
+def test_reading_a_policy_file_may_take_no_longer_than_judging(tmp_path: Path) -> None:
+    rules = "".join(f"  - {{id: p{number}, rule: A must happen before B.}}\n" for number in range(5_000))
+    with running(settings(tmp_path, check_seconds=0.1, checkers=0)) as url, Client(url) as client:
+        refused = client.http.put(
+            "/api/v1/policies/long", content=f"actions: {{A: a, B: b}}\npolicies:\n{rules}"
+        )
+        assert (refused.status_code, "could not be read" in refused.text) == (413, True)
+        assert client.get("/policies")["items"] == []
 
 
 def test_policies_are_loaded_at_start_from_a_folder(tmp_path: Path) -> None:

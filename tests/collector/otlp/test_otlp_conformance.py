@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import socket
@@ -188,6 +189,29 @@ def test_requests_may_follow_each_other_without_waiting(shared: Client) -> None:
             raw.socket.sendall(body)
         assert [raw.answer()[0] for _ in runs] == [200] * 5
     assert [len(stored(shared, run)) for run in runs] == [2] * 5
+
+
+def test_a_body_in_thousands_of_tiny_pieces_is_refused(shared: Client) -> None:
+    with Raw(shared) as raw:
+        raw.head("Transfer-Encoding: chunked")
+        with contextlib.suppress(ConnectionError):  # what comes after the refusal is not read
+            raw.socket.sendall(b"1\r\n\n\r\n" * 5_000 + b"0\r\n\r\n")
+            assert raw.file.readline().split()[1] == b"400"
+    run = new_id()
+    body = agent_request(run, ["a"] * 1_500)
+    with Raw(shared) as raw:
+        raw.head("Transfer-Encoding: chunked")
+        pieces = (body[at : at + 100] for at in range(0, len(body), 100))
+        raw.socket.sendall(b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n")
+        assert raw.answer()[0] == 200
+    assert len(body) > 200_000
+
+
+def test_hundreds_of_requests_ahead_of_their_answers_are_not_kept(shared: Client) -> None:
+    asked = f"GET /api/v1/stats HTTP/1.1\r\nhost: {shared.url[7:]}\r\n\r\n".encode()
+    with Raw(shared) as raw, contextlib.suppress(ConnectionError):
+        raw.socket.sendall(asked * 500)
+        assert raw.file.read().count(b"HTTP/1.1 200") < 100
 
 
 @pytest.fixture(scope="module")

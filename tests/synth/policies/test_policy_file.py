@@ -9,7 +9,7 @@ import pytest
 
 from synth.errors import BadInput
 from synth.observed.run import Run, ToolCall
-from synth.policies import Rules, judge_policies, load_policies
+from synth.policies import Rules, judge_policies, load, load_policies
 from synth.policies.names import Tools
 
 HEAD = "actions:\n  pay: pay\n  verify: verify\npolicies:\n  - id: P\n"
@@ -84,6 +84,13 @@ def test_files_that_are_no_policies_are_refused(text: str, said: str) -> None:
     with pytest.raises(BadInput) as caught:
         load_policies(text)
     assert said in str(caught.value)
+
+
+def test_a_file_of_very_many_values_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "MAX_NODES", 50)
+    with pytest.raises(BadInput, match="over 50 values"):
+        load_policies("policies: [" + "a," * 60 + '"never ended\n')
+    assert load_policies("aliases: {}\npolicies: []\n").policies == ()
 
 
 def test_files_are_named(tmp_path: Path) -> None:
