@@ -11,7 +11,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
-SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.py
+SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.py \
+  tests/collector/store/test_drills_under_load.py
 
 .PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs release clean
 .NOTPARALLEL:
