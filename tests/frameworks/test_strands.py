@@ -11,7 +11,6 @@ from mcp.client.stdio import stdio_client
 from strands import Agent, tool
 from strands.event_loop.streaming import process_stream
 from strands.hooks import BeforeToolCallEvent
-from strands.middleware import ExecuteToolStage
 from strands.models.openai import OpenAIModel
 from strands.tools.executors import SequentialToolExecutor
 from strands.tools.mcp import MCPClient
@@ -32,6 +31,11 @@ from tests.frameworks.conformance import (
 )
 from tests.support.models import STEPS, FakeModels
 from tests.support.sink import OtlpSink
+
+try:
+    from strands.middleware import ExecuteToolStage
+except ImportError:  # the release before has no middleware
+    ExecuteToolStage = None  # type: ignore[assignment, misc]
 
 # Strands never closes its clients.
 pytestmark = [
@@ -195,16 +199,18 @@ def test_a_hook_may_have_another_tool_run(models: FakeModels, sink: OtlpSink) ->
     assert (asked["pdoctor.turn.index"], ran["pdoctor.turn.index"]) == (0, 0)
 
 
-def test_middleware_that_answers_for_the_tool(models: FakeModels, sink: OtlpSink) -> None:
-    async def answer(context: Any, following: Any) -> Any:
-        content = [{"text": "cached"}]
-        told: Any = {"toolUseId": context.tool_use["toolUseId"], "status": "success", "content": content}
-        yield ToolResultEvent(told)
+if ExecuteToolStage is not None:
 
-    log = ToolLog()
-    one = agent(models, "fake.one", log.functions())
-    one.add_middleware(ExecuteToolStage, answer)
-    one(QUERY)
-    pdoctor_trace.flush()
-    (call,) = sink.calls
-    assert (call.executed, call.failed, call.result, log.names) == (False, False, "cached", [])
+    def test_middleware_that_answers_for_the_tool(models: FakeModels, sink: OtlpSink) -> None:
+        async def answer(context: Any, following: Any) -> Any:
+            content = [{"text": "cached"}]
+            told: Any = {"toolUseId": context.tool_use["toolUseId"], "status": "success", "content": content}
+            yield ToolResultEvent(told)
+
+        log = ToolLog()
+        one = agent(models, "fake.one", log.functions())
+        one.add_middleware(ExecuteToolStage, answer)
+        one(QUERY)
+        pdoctor_trace.flush()
+        (call,) = sink.calls
+        assert (call.executed, call.failed, call.result, log.names) == (False, False, "cached", [])
