@@ -14,7 +14,6 @@ from strands.hooks import BeforeToolCallEvent
 from strands.models.openai import OpenAIModel
 from strands.tools.executors import SequentialToolExecutor
 from strands.tools.mcp import MCPClient
-from strands.types.events import ToolResultEvent
 
 import pdoctor_trace
 from tests.frameworks.conformance import (
@@ -34,6 +33,7 @@ from tests.support.sink import OtlpSink
 
 try:
     from strands.middleware import ExecuteToolStage
+    from strands.types.events import ToolResultEvent
 except ImportError:  # the release before has no middleware
     ExecuteToolStage = None  # type: ignore[assignment, misc]
 
