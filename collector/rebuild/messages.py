@@ -2,8 +2,9 @@
 
 A run of our own tracer goes from one message of the user to its end, and its span has that message. Other
 vocabularies give every model call the conversation so far: what is new in it was said before that model
-call. A model call that was given something else (another agent's instructions, a shortened history) leaves
-open what the user said last, until one that goes on with the conversation tells.
+call. What the assistant said beside requests for tools is marked with `asks`. A model call that was given
+something else (another agent's instructions, a shortened history) leaves open what the user said last, until
+one that goes on with the conversation tells.
 
 A message says with `partly`, as a call's values do, why not all of it is known.
 """
@@ -55,6 +56,7 @@ def talk_of(calls: Sequence[SeenCall], agents: Sequence[SeenAgent], models: Sequ
     ours = [agent for agent in asked if agent.span.scope == SCOPE_NAME]
     if ours:
         heard.queries(ours)
+        heard.last_words(ours, models)
     elif any(model.given for model in models):
         heard.conversation(models)
     else:
@@ -148,6 +150,14 @@ class _Heard:
                 at = self._place(agent.span) if self.users else 0
                 self._add("user", agent.query, at, partly=_partly(agent.query, agent.span))
 
+    def last_words(self, agents: Sequence[SeenAgent], models: Iterable[SeenModel]) -> None:
+        """What the models of these runs said when they asked for no tool; their runs began with a query."""
+        own = {agent.span.span_id for agent in agents}
+        for model in models:
+            if model.said and not model.requests and model.span.parent_id in own:
+                self._add("assistant", model.said, self._place(model.span, ended=True))
+        self.said.sort(key=lambda said: said["before_call"])
+
     def conversation(self, models: Iterable[SeenModel]) -> None:
         """Each of these model calls was given the conversation so far, and said something."""
         for turn, model in enumerate(models):
@@ -159,7 +169,8 @@ class _Heard:
             else:
                 self._given(model.given, at, model.span)
             if model.said:
-                self._add("assistant", model.said, self._place(model.span, ended=True))
+                place = self._place(model.span, ended=True)
+                self._add("assistant", model.said, place, asks=bool(model.requests))
 
     def _given(self, given: Sequence[Message], at: int, span: Span) -> None:
         users = [message.text for message in given if message.role == "user"]
@@ -195,12 +206,14 @@ class _Heard:
             self._put({"role": "user", "content": None, "before_call": at, "partly": why})
             self.unsure = True
 
-    def _add(self, role: str, text: str, at: int, *, partly: str | None = None) -> None:
+    def _add(self, role: str, text: str, at: int, *, partly: str | None = None, asks: bool = False) -> None:
         kept = text[: min(LONGEST_TEXT, self.left)]
         self.left -= len(kept)
         why = partly or ("cut" if len(kept) < len(text) else None)
         content = kept or (None if why else "")
         entry = {"role": role, "content": content, "before_call": at} | ({"partly": why} if why else {})
+        if asks:
+            entry["asks"] = True
         self._put(entry)
         if role == "user":
             self.users.append(text)

@@ -31,6 +31,8 @@ class Event:
     lo: int
     hi: int
     """It surely precedes those whose `lo` is not less."""
+    sure: bool = True
+    """False: it may not have happened; then its name is of such events alone."""
 
 
 Between = Callable[[set[int], Callable[[int], bool]], tuple[set[int], bool]]
@@ -105,8 +107,10 @@ def _next(
     strayed: set[int] = set()
     for done, states in level.items():
         for at in next_.possible(done):
-            name = next_.events[at].name
-            found = states if name is None else {monitor.after(state, name) for state in states}
+            event = next_.events[at]
+            found = states if event.name is None else {monitor.after(state, event.name) for state in states}
+            if not event.sure:
+                found = found | states
             if None in found:
                 strayed.add(at)
             if kept := {state for state in found if state is not None}:

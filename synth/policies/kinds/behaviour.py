@@ -1,4 +1,7 @@
-"""Behaviour specifications as policies: the tools of a run, in order, must follow a monitor."""
+"""Behaviour specifications as policies: a run must follow a monitor.
+
+A bare formula speaks of tool names, in the order of the calls; the file form of states (see `transcript`).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import ClassVar
 
 from synth.errors import BadInput
 from synth.formal.constraints import Fixed, edges_of
-from synth.formal.monitor import Monitor, monitor_of
+from synth.formal.monitor import SHIPPED, Monitor, monitor_of, shipped
 from synth.formal.monitor_orders import MAX_PAIRS, Event, follow_orders
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
@@ -25,6 +28,7 @@ from synth.policies.kinds.duty import (
 )
 from synth.policies.kinds.kind import Field, Form, Reads, Traits
 from synth.policies.kinds.plans import Slot
+from synth.policies.kinds.transcript import Reading, Shown, reading, states_of, transcript
 from synth.policies.names import Names, Tools
 from synth.policies.source import Node
 
@@ -34,16 +38,17 @@ TOO_MANY = Judged(
 
 
 def read_behaviour(node: Node, names: Names) -> Behaviour:
-    """An S-expression over tool names, see the module `monitor`."""
+    """A specification (see the module `monitor`), or the name of one that is shipped."""
+    text = node.text().strip()
     try:
-        return Behaviour(monitor_of(node.text()))
+        return Behaviour(shipped(text) if text in SHIPPED else monitor_of(text))
     except BadInput as bad:
         raise node.bad(bad.message) from None
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """The names of the tools that ran form a word of the specification."""
+    """The names of the tools that ran, or the states that the run shows, form a word of the specification."""
 
     kind: ClassVar[str] = "behaviour"
     forms: ClassVar[tuple[Form, ...]] = (Field("behaviour", read_behaviour),)
@@ -55,11 +60,17 @@ class Behaviour:
 
     @property
     def traits(self) -> Traits:
+        said, words = self.monitor.specification, self.monitor.text
+        if said.states:
+            tools = tuple(sorted({tool for _, tool in said.trace if tool is not None}))
+            reads = Reads(others=True)
+            return Traits((), named=tools, turns=True, messages=True, words=said.name, reads=reads)
         named = {tool for state in self.monitor.transitions for tool in state}
-        words = self.monitor.text
         return Traits(subjects=(), named=tuple(sorted(named)), words=words, reads=Reads(others=True))
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
+        if self.monitor.specification.states:
+            return _judge_states(self.monitor, seen)
         ran = [i for i in seen.order if seen.calls[i].executed]
         if not ran:
             return NOT_APPLICABLE
@@ -99,6 +110,8 @@ class Behaviour:
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         """The answer, if every word that the run may have been has it."""
+        if self.monitor.specification.states:
+            return _UNSEEN
         found = follow_orders(
             self.monitor, _events(seen.order, seen), partial(self._between, seen), seen.budget
         )
@@ -152,6 +165,56 @@ class Behaviour:
 
     def flaws(self) -> tuple[str, ...]:
         return ()
+
+
+_UNSEEN = Judged("undecided", (), "The evidence is incomplete: a call may not have been seen.")
+
+
+def _judge_states(monitor: Monitor, seen: Evidence) -> Judged:
+    """The answer, if every transcript that the run may have has it."""
+    shown = transcript(seen)
+    if not any(one.sure for one in shown[1:]):
+        return NOT_APPLICABLE
+    known = reading(monitor, shown)
+    found = follow_orders(known.monitor, [one.event(k) for k, one in enumerate(shown)], budget=seen.budget)
+    if found.too_many:
+        return TOO_MANY
+    if not found.states:
+        return _not_allowed(monitor, known, shown, found.last if _is_sure(shown) else found.strayed, seen)
+    whole = {known.monitor.accepting[state] for state in found.states}
+    if whole == {True} and not found.strayed:
+        return Judged("ok", (), "The run follows the specification.")
+    if whole == {False} and not found.strayed:
+        following = sorted({name for state in found.states for name in known.allowed(state, monitor)})
+        return _incomplete(f"The run is incomplete; next could come {', '.join(following)}.", seen)
+    said = "What was recorded allows transcripts that keep it and transcripts that do not."
+    return Judged("undecided", (), said, awaits=True)
+
+
+def _is_sure(shown: Sequence[Shown]) -> bool:
+    return all(one.sure for one in shown) and len({one.at for one in shown}) == len(shown)
+
+
+def _not_allowed(
+    monitor: Monitor, known: Reading, shown: Sequence[Shown], strayed: Collection[int], seen: Evidence
+) -> Judged:
+    """A violation, with the event at which the run left the specification where that is known."""
+    if len(strayed) != 1:
+        calls = {shown[key].call for key in strayed}
+        named = tuple(call for call in calls if call is not None) if len(calls) == 1 else ()
+        said = "The run leaves the specification, whatever was not recorded."
+        return Judged("violated", named, said)
+    (key,) = strayed
+    one, before = shown[key], known.monitor.follow(other.name for other in shown[:key])
+    said = f"{one.words(seen)} is not allowed here"
+    if states := states_of(monitor.specification, one):
+        said = f"{said} as {states}"
+    if _is_sure(shown) and before.violated_at is None:
+        state: int | None = 0
+        for other in shown[:key]:
+            state = known.monitor.after(state, other.name)
+        said = f"{said}; expected {', '.join(known.allowed(state or 0, monitor)) or 'nothing more'}"
+    return Judged("violated", () if one.call is None else (one.call,), f"{said}.")
 
 
 def _incomplete(said: str, seen: Evidence) -> Judged:

@@ -1,9 +1,8 @@
-"""Record what our tracer sends of a scripted ReAct run of one framework: react_run.py NAME TEST_MODULE.
+"""Record a scripted ReAct run: a thought beside each of two calls, one after the other, then the answer.
 
-The agent is the one that the framework's conformance suite drives: a thought beside each of two calls, one
-after the other, then the answer. Run from the project's root with the framework's environment:
-
-    PYTHONPATH=. .environments/strands/bin/python SCRIPTS/react_run.py strands test_strands
+`react_run.py strands test_strands`, with the environment of a framework, records what our tracer sends of the
+agent that the framework's conformance suite drives; `react_run.py openinference langchain_agent` records an
+instrumentation with one of the scripts here. From the project's root, with PYTHONPATH=. around it.
 """
 
 from __future__ import annotations
@@ -14,15 +13,23 @@ import os
 import sys
 from pathlib import Path
 
+import recording as recordings
 from google.protobuf.json_format import MessageToDict
-from recording import hex_ids, recording
+from recording import OSLO, ROME, Recording, hex_ids, models, recording
 
 FOLDER = Path(__file__).resolve().parents[2] / "react_runs"
 
-SCRIPT = "fake.talk.one.talk.one"
+
+def write(made: Recording, name: str) -> None:
+    document = hex_ids(MessageToDict(made.request))
+    for resource in document["resourceSpans"]:
+        said = resource.get("resource", {}).get("attributes", [])
+        resource["resource"] = {"attributes": [one for one in said if one["key"] == "service.name"]}
+    text = made.anonymous(json.dumps(document, separators=(",", ":")))
+    (FOLDER / f"{name}.json").write_text(text + "\n")
 
 
-def main(name: str, module: str) -> None:
+def of_framework(name: str, module: str) -> None:
     with recording() as made:
         os.environ.update(PDOCTOR_ENDPOINT=made.sink, PDOCTOR_CONTENT="full")
         import pdoctor_trace
@@ -35,17 +42,18 @@ def main(name: str, module: str) -> None:
             for one in vars(tests).values()
             if isinstance(one, type) and issubclass(one, Conformance) and getattr(one, "driver", None)
         )
-        log = ToolLog()
-        outcome = driver.run(made.models, SCRIPT, log.functions(), driver.sync_mode or driver.modes[0])
+        mode = driver.sync_mode or driver.modes[0]
+        driver.run(made.models, "fake.talk.one.talk.one", ToolLog().functions(), mode)
         pdoctor_trace.flush()
-        document = hex_ids(MessageToDict(made.request))
-        for resource in document["resourceSpans"]:
-            said = resource.get("resource", {}).get("attributes", [])
-            resource["resource"] = {"attributes": [one for one in said if one["key"] == "service.name"]}
-        text = made.anonymous(json.dumps(document, separators=(",", ":")))
-    (FOLDER / f"{name}.json").write_text(text + "\n")
-    sys.stdout.write(f"{name}: {log.names} {outcome}\n")
+        write(made, name)
+
+
+def of_instrumentation(name: str, script: str) -> None:
+    models.STEPS.update(oslo=[("get_weather", OSLO)], rome=[("get_weather", ROME)])
+    recordings.STORY = "fake.talk.oslo.talk.rome"
+    Recording.write = lambda made, *_, **__: write(made, f"{name}_{script}")  # type: ignore[method-assign]
+    importlib.import_module(script).main(name)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    (of_framework if sys.argv[2].startswith("test_") else of_instrumentation)(*sys.argv[1:])
