@@ -1,8 +1,9 @@
 """A recorded run as a transcript: the events that stand for states of a behaviour specification.
 
 The transcript goes by model messages, as the model reads it: its text, all its calls, all their results.
-Where it is not known which calls belong to one message, or one message's calls run while another's begin, it goes
-by instants. What was not recorded (whether there was text beside a call, a last word) may have been or not.
+Where it is not known which calls belong to one message, or one message's calls run while another's begin, it
+goes by instants. What was not recorded (whether there was text beside a call, a last word) may have been or
+not.
 """
 
 from __future__ import annotations
