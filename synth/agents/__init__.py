@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from synth.agents.mock_tools import run_tool
 from synth.agents.model import EXEC, REPLAY, AgentUnderTest, Job, Outcome, OutOfIterations, Run, Settings
 from synth.errors import BadInput, MissingExtra
+from synth.plans.planning import DESIGNS
 
 _ALL = "model, base URL, temperature, iterations"
 
@@ -47,9 +49,12 @@ def load(name: str) -> Run:
         return _external(name)
     if agent is None and ":" in name:
         return _callable(name)
+    design = next((design for design in DESIGNS if design.name == name), None)
+    if design is not None:
+        return partial(_imported(name, "synth.agents.planning").run, design=design)
     if agent is None:
         known = ", ".join(agent.name for agent in AGENTS)
-        others = "module:callable, http://... or exec:COMMAND"
+        others = "plan-STRATEGY-FORMAT-FEEDBACK, module:callable, http://... or exec:COMMAND"
         raise BadInput(f"unknown agent {name!r}; expected one of {known}, {others}", field="agent")
     run: Run = _imported(agent.name, agent.module).run
     return run

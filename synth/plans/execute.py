@@ -43,9 +43,12 @@ class Executed:
         return list(self.results.values())[-1] if self.results and self.passed else None
 
 
-def execute(plan: Plan, call: Call) -> Executed:
-    """Run every step after those that it refers to, until one fails; whatever a tool raises is that."""
-    results: dict[int, Any] = {}
+def execute(plan: Plan, call: Call, given: Mapping[int, Any] | None = None) -> Executed:
+    """Run every step after those that it refers to, until one fails; whatever a tool raises is that.
+
+    `given` are results of steps that ran before, by id.
+    """
+    results: dict[int, Any] = dict(given or {})
     by_id = {step.id: step for step in plan}
     uses = {step.id: {one.node for one in references(step)} & by_id.keys() for step in plan}
     try:

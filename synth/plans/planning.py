@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from synth.errors import BadInput
 from synth.plans.execute import Call, execute
@@ -26,6 +26,10 @@ AGAIN = "Answer again."
 """How every complaint ends."""
 NEXT = "Next step."
 """How every answer to an accepted step ends."""
+INTRODUCTION = "You plan with these tools, one a line:"
+ONE_STEP = "Answer the request with the next step alone"
+CODE = "A plan is Python"
+"""By which simulated models know such a request."""
 MOST_TURNS = 10
 
 
@@ -94,18 +98,18 @@ def plan_task(query: str, graph: ToolGraph, design: Design, ask: Ask, call: Call
 def instructions(graph: ToolGraph, design: Design) -> str:
     """What the model is told before the query."""
     tools = "\n".join(json.dumps(tool.to_json()) for tool in graph.tools.values())
-    return f"You plan with these tools, one a line:\n{tools}\n\n{_HOW[design.strategy]} {_FORM[design.form]}"
+    return f"{INTRODUCTION}\n{tools}\n\n{_HOW[design.strategy]} {_FORM[design.form]}"
 
 
 _HOW = {
     "multi-step": "Answer the request with the whole plan.",
-    "step-by-step": "Answer the request with the next step alone, as a plan of one step with the next id. "
+    "step-by-step": f"{ONE_STEP}, as a plan of one step with the next id. "
     f"When no step is left to do, answer {DONE}.",
 }
 _FORM = {
     "json": 'A plan is a JSON list of {"id": 0, "name": TOOL, "args": {NAME: VALUE}}, nothing else; a value '
     "<node-0>.text is the output `text` of the step with id 0.",
-    "code": "A plan is Python: output0 = tool_name(argument=value), one line a step, nothing else; a value "
+    "code": f"{CODE}: output0 = tool_name(argument=value), one line a step, nothing else; a value "
     "output0['text'] is the output `text` of the first step.",
 }
 
@@ -118,6 +122,8 @@ class _Agent:
         self._messages: list[Message] = []
         self._turns = self._tokens = 0
         self._complaints: list[str] = []
+        self._results: dict[int, Any] = {}
+        """Of accepted steps that ran."""
 
     def plan(self, query: str) -> Planned:
         self._say("system", instructions(self._graph, self._design))
@@ -165,8 +171,12 @@ class _Agent:
         whole = (*accepted, *plan)
         if "V" in feedback and (problems := verify(whole, self._graph)):
             return plan, f"Verification error: {problems[0].text}. {AGAIN}"
-        if "E" in feedback and (done := execute(whole, self._call)).error:
-            return plan, f"Execution error: {done.error}. {AGAIN}"
+        if "E" in feedback:
+            done = execute(plan, self._call, self._results)
+            if done.error:
+                return plan, f"Execution error: {done.error}. {AGAIN}"
+            if self._design.strategy == "step-by-step":
+                self._results.update(done.results)
         return plan, None
 
     def _read(self, text: str, accepted: Plan) -> Plan:
@@ -186,9 +196,8 @@ class _Agent:
     def _observation(self, accepted: Plan) -> str:
         if "E" not in self._design.feedback:
             return NEXT
-        done = execute(accepted, self._call)
-        seen = done.error or json.dumps(done.results.get(accepted[-1].id), default=str)
-        return f"Result: {seen}. {NEXT}"
+        result = self._results.get(accepted[-1].id, "none, the step failed")
+        return f"Result: {json.dumps(result, default=str)}. {NEXT}"
 
     def _answer(self) -> str:
         reply = self._ask(self._messages)

@@ -18,11 +18,12 @@ from synth.errors import BadInput, SynthError
 from synth.simulated_model import playing, replay
 from synth.simulated_model.dialogue import Answer, Ask, Dialogue, call_id, digest
 from synth.simulated_model.newest import Newest
-from synth.simulated_model.planning import Fault, Plan
+from synth.simulated_model.plan_texts import plan_text
+from synth.simulated_model.planning import Fault, Plan, perfect
 from synth.simulated_model.profiles import PROFILES, Profile, profile_named
 from synth.simulated_model.task import understand
 
-_MODEL = re.compile(r"simulated-(?P<profile>[a-z-]+)(?::(?P<seed>\d+))?\Z")
+_MODEL = re.compile(r"simulated-(?P<profile>[a-z-]+)(?:\+(?P<heeds>always|half))?(?::(?P<seed>\d+))?\Z")
 
 REMEMBERED = 100_000
 """Conversations of which counts and planted faults are known."""
@@ -50,7 +51,10 @@ class Planted:
 
 
 def parse_model(name: str) -> tuple[Profile, int]:
-    """`simulated-<profile>` or `simulated-<profile>:<seed>`."""
+    """`simulated-<profile>` or `simulated-<profile>:<seed>`.
+
+    `+always` or `+half` after the profile: what it is told of a plan that it wrote it heeds so often.
+    """
     match = _MODEL.match(name)
     profile = profile_named(match["profile"]) if match else None
     if match is None or profile is None:
@@ -100,6 +104,10 @@ class Brain:
         plan = profile.plan(task, _randomness(profile, seed, dialogue, attempt))
         if not dialogue.turns:
             self._plant(dialogue, profile, attempt, plan.fault)
+        if dialogue.planning is not None:
+            if _heeds(dialogue):
+                plan = Plan(perfect(task, _randomness(profile, seed, dialogue, attempt)))
+            return Answer(plan_text(plan, dialogue.planning), delay=plan.delay), attempt
         return _answer(plan, dialogue, attempt), attempt
 
     def _attempt(self, dialogue: Dialogue) -> int:
@@ -117,6 +125,15 @@ class Brain:
         with self._lock:
             self._planted.append(planted)
             self._by_key[planted.key] = planted
+
+
+def _heeds(dialogue: Dialogue) -> bool:
+    """Has it been told that its plan, or this step of it, is wrong, and listened?"""
+    match = _MODEL.match(dialogue.model)
+    heeds, told = match and match["heeds"], range(dialogue.planning.complaints)
+    if heeds == "half":
+        return any(int(digest(dialogue.model, dialogue.text, at), 16) % 2 for at in told)
+    return heeds == "always" and bool(told)
 
 
 def _randomness(profile: Profile, seed: int, dialogue: Dialogue, attempt: int) -> Random:

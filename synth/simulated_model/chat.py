@@ -6,7 +6,16 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from synth.simulated_model.dialogue import Answer, Asked, Dialogue, attempt_of, offered, text_of
+from synth.simulated_model.dialogue import (
+    Answer,
+    Asked,
+    Dialogue,
+    OfferedTool,
+    attempt_of,
+    offered,
+    text_of,
+)
+from synth.simulated_model.plan_texts import PlanRequest, plan_request
 
 Event = tuple[str | None, Mapping[str, Any] | str]
 """(SSE event name or None, data)."""
@@ -18,6 +27,8 @@ FRAGMENT = 7
 def read(body: Mapping[str, Any], key: str) -> Dialogue:
     """The dialogue of a `/v1/chat/completions` request."""
     messages: Sequence[Mapping[str, Any]] = body["messages"]
+    if asked := plan_request(messages):
+        return _for_a_plan(body["model"], messages, asked, key)
     turns = _turns(messages)
     return Dialogue(
         model=body["model"],
@@ -29,6 +40,20 @@ def read(body: Mapping[str, Any], key: str) -> Dialogue:
         key=key,
         attempt=attempt_of(tuple(call.id for turn in turns for call in turn)),
     )
+
+
+def _for_a_plan(
+    model: str,
+    messages: Sequence[Mapping[str, Any]],
+    asked: tuple[PlanRequest, tuple[OfferedTool, ...]],
+    key: str,
+) -> Dialogue:
+    """The request of a planning agent; its conversation carries no ids, so it always is the first."""
+    request, tools = asked
+    begun = any(message["role"] == "assistant" for message in messages)
+    turns = ((),) if begun else ()
+    text = next(text_of(message.get("content")) for message in messages if message["role"] == "user")
+    return Dialogue(model, text, tools, turns, key, 0, request)
 
 
 def _turns(messages: Sequence[Mapping[str, Any]]) -> tuple[tuple[Asked, ...], ...]:

@@ -52,6 +52,8 @@ class Dialogue:
     """The API key presented, which the harness makes different for every run."""
     attempt: int | None = None
     """Which conversation about this text it is, counted from 0; None = said nowhere, so it just begins."""
+    planning: Any = None
+    """The `PlanRequest` of a request for a plan as text."""
 
     @property
     def asked(self) -> tuple[Asked, ...]:
