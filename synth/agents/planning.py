@@ -14,7 +14,7 @@ from typing import Any
 from openai import OpenAI
 
 from synth.agents.mock_tools import MockTool, as_callable
-from synth.agents.model import Job, Outcome
+from synth.agents.model import Job, Outcome, OutOfIterations
 from synth.agents.tracer import traced
 from synth.plans.execute import CannotRun, execute
 from synth.plans.graph import PlanTool, ToolGraph
@@ -31,6 +31,8 @@ def run(job: Job, design: Design) -> Outcome:
     with OpenAI(base_url=settings.base_url, api_key=settings.api_key) as client:
 
         def ask(messages: Sequence[Message]) -> Reply:
+            if sum(message["role"] == "assistant" for message in messages) >= settings.max_iterations:
+                raise OutOfIterations(settings.max_iterations)
             sent: Any = list(messages)
             completion = client.chat.completions.create(
                 model=settings.model, messages=sent, **settings.sampling()

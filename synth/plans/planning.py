@@ -14,7 +14,7 @@ from synth.plans.execute import Call, execute
 from synth.plans.graph import ToolGraph
 from synth.plans.model import Plan, plan_from_text, plan_to_json, unfenced
 from synth.plans.python_plan import plan_from_python, plan_to_python
-from synth.plans.verify import verify
+from synth.plans.verify import Problem, verify
 
 Strategy = Literal["multi-step", "step-by-step"]
 Form = Literal["json", "code"]
@@ -169,8 +169,8 @@ class _Agent:
         if not plan:
             return plan, None
         whole = (*accepted, *plan)
-        if "V" in feedback and (problems := verify(whole, self._graph)):
-            return plan, f"Verification error: {problems[0].text}. {AGAIN}"
+        if "V" in feedback and (wrong := self._problem(plan, whole)):
+            return plan, f"Verification error: {wrong.text}. {AGAIN}"
         if "E" in feedback:
             done = execute(plan, self._call, self._results)
             if done.error:
@@ -178,6 +178,12 @@ class _Agent:
             if self._design.strategy == "step-by-step":
                 self._results.update(done.results)
         return plan, None
+
+    def _problem(self, plan: Plan, whole: Plan) -> Problem | None:
+        """What the verifier says first against these steps, whatever it says of those accepted before."""
+        own = {step.id for step in plan}
+        found = verify(whole, self._graph)
+        return next((one for one in found if one.step in own or one.kind == "circle"), None)
 
     def _read(self, text: str, accepted: Plan) -> Plan:
         if self._design.strategy == "step-by-step" and text.strip().strip('."') == DONE:

@@ -102,9 +102,9 @@ class Brain:
         except SynthError as error:
             return Answer(f"I cannot read this task: {error}"), attempt
         plan = profile.plan(task, _randomness(profile, seed, dialogue, attempt))
-        if not dialogue.turns:
+        if dialogue.planning is None and not dialogue.turns:
             self._plant(dialogue, profile, attempt, plan.fault)
-        if dialogue.planning is not None:
+        if dialogue.planning is not None:  # whether its fault comes to a call is up to the feedback
             if _heeds(dialogue):
                 plan = Plan(perfect(task, _randomness(profile, seed, dialogue, attempt)))
             return Answer(plan_text(plan, dialogue.planning), delay=plan.delay), attempt
@@ -128,7 +128,7 @@ class Brain:
 
 
 def _heeds(dialogue: Dialogue) -> bool:
-    """Has it been told that its plan, or this step of it, is wrong, and listened?"""
+    """Has it been told that what it planned is wrong, and listened?"""
     match = _MODEL.match(dialogue.model)
     heeds, told = match and match["heeds"], range(dialogue.planning.complaints)
     if heeds == "half":

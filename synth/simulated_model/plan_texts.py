@@ -27,7 +27,7 @@ class PlanRequest:
     answers: tuple[str, ...]
     """To the steps accepted so far."""
     complaints: int
-    """About this plan, or this step of it."""
+    """So far, about whatever it planned."""
 
 
 def plan_request(messages: Sequence[Mapping[str, Any]]) -> tuple[PlanRequest, tuple[OfferedTool, ...]] | None:
@@ -38,11 +38,7 @@ def plan_request(messages: Sequence[Mapping[str, Any]]) -> tuple[PlanRequest, tu
     tools, _, how = first.removeprefix(INTRODUCTION).strip().partition("\n\n")
     said = [text_of(one.get("content")) for one in messages if one["role"] == "user"][1:]
     answers = tuple(text for text in said if text.endswith(NEXT))
-    complaints = 0
-    for text in reversed(said):
-        if not text.endswith(AGAIN):
-            break
-        complaints += 1
+    complaints = sum(text.endswith(AGAIN) for text in said)
     request = PlanRequest(ONE_STEP in how, CODE in how, answers, complaints)
     return request, tuple(_tool(line) for line in tools.splitlines())
 

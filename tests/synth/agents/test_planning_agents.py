@@ -8,7 +8,7 @@ import pytest
 
 from synth.agents import load
 from synth.agents.mock_tools import ToolLog, mock_tools
-from synth.agents.model import Job, Outcome, Settings
+from synth.agents.model import Job, Outcome, OutOfIterations, Settings
 from synth.cases.case import Case
 from synth.cases.generate import Options, generate
 from synth.errors import BadInput
@@ -51,6 +51,20 @@ def test_a_planner_that_heeds_is_mended_by_what_notices_its_fault(
     assert (verdict == "pass", outcome.iterations) == (turns > 1, turns)
     deaf, outcome, _ = done(f"plan-multi-step-json-{feedback}", f"simulated-{profile}")
     assert (deaf, outcome.iterations) == ("fail", 10 if turns > 1 else 1)
+
+
+def test_step_by_step_what_was_heeded_stays_heeded() -> None:
+    for form in ("json", "code"):
+        verdict, outcome, log = done(f"plan-step-by-step-{form}-PV", "simulated-invents+always")
+        assert (verdict, outcome.iterations, len(log.calls)) == ("pass", 6, 4)
+
+
+def test_answers_are_limited() -> None:
+    with SimulatedModel() as server:
+        settings = Settings("simulated-invents", server.base_url, "key", max_iterations=3)
+        job = Job(CASE.query, mock_tools(CASE, ToolLog()), settings)
+        with pytest.raises(OutOfIterations, match="3 model answers"):
+            load("plan-multi-step-json-PVE")(job)
 
 
 def test_a_wrong_order_is_noticed_by_no_feedback() -> None:
