@@ -76,7 +76,7 @@ def run_detail(
     verdict, policies = current.get("verdict"), current.get("policies", [])
     short = len(rebuilt.run.calls) <= MOST_CALLS
     limit = MOST_CALLS if limit is None else limit
-    seen = observed(rebuilt, case)
+    seen = observed(rebuilt, case, current.get("problems", ()))
     return {
         **run_item(row),
         "query": rebuilt.run.query,

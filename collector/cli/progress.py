@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from collector.cli.console import clear_errors, json_option, table, write_json
+from collector.cli.console import clear_errors, json_option, plain, table, write_json
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def command(
 
     FILE has run records, OTLP JSON lines or OTLP protobuf (- is standard input). Progress is the share of
     milestones reached: the actions of the run's case, done in a valid order, or your own; without either it
-    is not known. Repetition is repeated steps / (steps - 1). With --json one object a line.
+    is not known. Repetition is repeated steps / (steps - 1). Where calls of a run were not seen, a rate that
+    they may change is not known either, and its curve is of what was seen. With --json one object a line.
     """
     from collector.cli.runfiles import RunFile, all_runs
     from synth.observed.run import parse_json
@@ -69,7 +70,7 @@ def command(
         if milestones_file:
             own = milestones_from_json(parse_json(Path(milestones_file).read_bytes(), file=milestones_file))
         milestones = _of_cases(cases_file) if cases_file else {}
-        rows = []
+        rows, doubts = [], {}
         with ExitStack() as opened:
             for run in all_runs([opened.enter_context(RunFile(source)) for source in runs]):
                 wanted = milestones.get(run.case_id or "", ()) if own is None else own
@@ -78,9 +79,10 @@ def command(
                         write_json(said)
                     else:
                         rows.append(row_of(said))
+                        doubts |= dict.fromkeys(doubts_of(said))
         if not as_json:
             headers = ("run", "steps", "progress", "PR", "threshold", "repetition", "RR")
-            click.echo(table(headers, rows) if rows else "No runs.")
+            click.echo("\n".join([table(headers, rows), *doubts]) if rows else "No runs.")
 
 
 def rates_of(
@@ -88,29 +90,41 @@ def rates_of(
     against: Against, steps: int | None,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """What is said about a run, one object for each threshold."""
-    from synth.progress import progress, repetition, steps_of
+    from synth.progress import progress, progress_doubts, repetition, repetition_doubts, steps_of
 
     actions = [step.action for step in steps_of(run)]
     reached = progress(run, milestones)
+    further, again = progress_doubts(run, milestones), repetition_doubts(run)
     for threshold in thresholds:
         found = repetition(actions, similarity=similarity, threshold=threshold, against=against)
         repeated = found.rates(steps)
         yield {
             "run_id": run.id, "case_id": run.case_id, "steps": len(actions), "milestones": len(milestones),
             "progress": None if reached is None else list(reached),
-            "progress_rate": None if reached is None else (reached[:steps] or (0.0,))[-1],
+            "progress_rate": None if reached is None or further else (reached[:steps] or (0.0,))[-1],
             "threshold": threshold, "similarity": similarity, "against": against,
             "repeated": list(found.repeated), "repetition": list(repeated),
-            "repetition_rate": (repeated or (0.0,))[-1],
+            "repetition_rate": None if again else (repeated or (0.0,))[-1],
+            "doubts": {"progress": list(further), "repetition": list(again)},
         }  # fmt: skip
 
 
 def row_of(said: dict[str, Any]) -> list[Any]:
-    rate = said["progress_rate"]
     return [
-        said["run_id"], said["steps"], curve(said["progress"] or []), "-" if rate is None else f"{rate:.2f}",
-        said["threshold"], curve(said["repetition"]), f"{said['repetition_rate']:.2f}",
+        said["run_id"], said["steps"], curve(said["progress"] or []), _rate(said["progress_rate"]),
+        said["threshold"], curve(said["repetition"]), _rate(said["repetition_rate"]),
     ]  # fmt: skip
+
+
+def doubts_of(said: dict[str, Any]) -> Iterator[str]:
+    """Why rates are not known, a line each."""
+    for what, reasons in said["doubts"].items():
+        if reasons:
+            yield f"{plain(said['run_id'])}: {what} is not known: {plain('; '.join(reasons))}"
+
+
+def _rate(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.2f}"
 
 
 def curve(rates: Sequence[float]) -> str:

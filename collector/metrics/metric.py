@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from collector.model import ModelCall, Rebuilt, Run
@@ -33,11 +33,10 @@ class Observed:
         return steps_of(self.run)
 
 
-def observed(rebuilt: Rebuilt, case: Case | None = None) -> Observed:
-    """A rebuilt run as metrics see it."""
-    return Observed(
-        rebuilt.run, rebuilt.models, rebuilt.error_kinds, rebuilt.started_ns, rebuilt.ended_ns, case
-    )
+def observed(rebuilt: Rebuilt, case: Case | None = None, problems: Iterable[str] = ()) -> Observed:
+    """A rebuilt run as metrics see it; `problems` are the gaps in it that its judgement told."""
+    run = replace(rebuilt.run, problems=tuple(dict.fromkeys((*rebuilt.run.problems, *problems))))
+    return Observed(run, rebuilt.models, rebuilt.error_kinds, rebuilt.started_ns, rebuilt.ended_ns, case)
 
 
 @dataclass(frozen=True, slots=True)

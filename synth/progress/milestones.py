@@ -8,7 +8,7 @@ from __future__ import annotations
 import graphlib
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,19 +104,28 @@ def check_milestones(milestones: Sequence[Milestone]) -> None:
 
 
 def progress(run: Run, milestones: Sequence[Milestone]) -> tuple[float, ...] | None:
-    """PR_t = reached milestones / milestones after each call; None without milestones."""
+    """PR_t = reached milestones / milestones after each call, of what was seen; None without milestones."""
     if not milestones:
         return None
+    return tuple(len(reached) / len(milestones) for reached in _after_each(run, milestones))
+
+
+def reached_by(run: Run, milestones: Sequence[Milestone]) -> frozenset[str]:
+    """Names of the milestones that the calls that were seen have reached."""
+    *_, last = (set[str](), *_after_each(run, milestones))
+    return frozenset(last)
+
+
+def _after_each(run: Run, milestones: Sequence[Milestone]) -> Iterator[set[str]]:
+    """The names of the milestones that are reached, after each call: one set, which grows."""
     waiting = list(milestones)
     reached: set[str] = set()
-    rates = []
     for call in run.calls:
         if call.succeeded:
             now = [one for one in waiting if _is_reached(one, call, reached)]
             reached.update(one.name for one in now)
             waiting = [one for one in waiting if one.name not in reached]
-        rates.append(len(reached) / len(milestones))
-    return tuple(rates)
+        yield reached
 
 
 def state_progress(states: Iterable[Any], share: Callable[[Any], float]) -> tuple[float, ...]:

@@ -122,3 +122,19 @@ def test_a_milestone_file_that_is_none_names_the_field(tmp_path: Path, runs: Pat
     (tmp_path / "m.json").write_text('[{"tool": "a"}, {"tool": 1}]')
     result = progress(runs, "--milestones", tmp_path / "m.json")
     assert (result.exit_code, "milestones[1].tool" in result.stderr) == (2, True)
+
+
+def test_what_unseen_calls_may_change_is_not_said(tmp_path: Path, milestones: Path) -> None:
+    file = tmp_path / "gaps.jsonl"
+    file.write_text(record("gap", "a", "a", problems=["lost spans"]) + "\n")
+    (one,) = said(progress(file, "--milestones", milestones, "--json"))
+    assert (one["progress_rate"], one["progress"]) == (None, [1 / 3, 1 / 3])
+    assert (one["repetition_rate"], one["repetition"]) == (None, [0, 1])
+    assert one["doubts"] == {"progress": ["lost spans"], "repetition": ["lost spans"]}
+    lines = progress(
+        file, "--milestones", milestones, "--threshold", 1, "--threshold", 0.5
+    ).stdout.splitlines()
+    assert [line.split()[3::3] for line in lines[2:4]] == [["-", "-"], ["-", "-"]]
+    assert lines[4:] == [
+        "gap: progress is not known: lost spans", "gap: repetition is not known: lost spans",
+    ]  # fmt: skip

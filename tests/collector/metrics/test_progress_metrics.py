@@ -73,3 +73,17 @@ def test_a_run_without_a_case_has_repetition_alone_and_one_call_no_curve(fresh: 
     assert "Progress: actions" not in page
     fresh.judged(one)
     assert 'id="rates"' not in fresh.http.get(f"/runs/{one}").text
+
+
+def test_rates_that_unseen_calls_may_change_are_not_said(fresh: Client) -> None:
+    fresh.post("/cases", CASE)
+    some, all_of_it = new_id(), new_id()
+    fresh.send(agent_request(some, [FIRST], case="case-progress", root=False))
+    fresh.send(agent_request(all_of_it, [FIRST, THEN], case="case-progress", root=False))
+    found = fresh.judged(some)
+    assert len(found["problems"]) == 1
+    assert found["progress"] == {"progress": None, "repetition": None}
+    assert (found["metrics"]["progress_rate"], found["metrics"]["repetition_rate"]) == (None, None)
+    found = fresh.judged(all_of_it)
+    assert found["progress"] == {"progress": None, "repetition": None}
+    assert (found["metrics"]["progress_rate"], found["metrics"]["repetition_rate"]) == (1, None)
