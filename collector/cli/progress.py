@@ -70,7 +70,8 @@ def command(
         if milestones_file:
             own = milestones_from_json(parse_json(Path(milestones_file).read_bytes(), file=milestones_file))
         milestones = _of_cases(cases_file) if cases_file else {}
-        rows, doubts = [], {}
+        rows: list[list[Any]] = []
+        doubts: dict[str, None] = {}
         with ExitStack() as opened:
             for run in all_runs([opened.enter_context(RunFile(source)) for source in runs]):
                 wanted = milestones.get(run.case_id or "", ()) if own is None else own

@@ -12,6 +12,8 @@ from statistics import fmean
 from typing import Any
 
 from synth.errors import BadInput
+from synth.games.alfworld import Alfworld
+from synth.games.gaia import Gaia
 from synth.games.lateral import Lateral
 from synth.games.mastermind import Mastermind
 from synth.games.memory import Remembered
@@ -27,6 +29,8 @@ GAMES: dict[str, Callable[[int, Supplies], Driver]] = {
     "mastermind": lambda seed, supplies: Mastermind.drawn(seed),
     "sudoku": lambda seed, supplies: Sudoku.drawn(seed),
     "ltp": Lateral.drawn,
+    "alfworld": Alfworld.drawn,
+    "gaia": Gaia.drawn,
 }
 """Name -> the game of a seed. BadInput where it needs supplies that are not there."""
 
