@@ -63,7 +63,10 @@ class Alfworld:
             raise BadInput(f"{HOW}; missing is {problem.name or problem}", field="game") from None
         game = _game(folder, seed)
         infos = textworld.EnvInfos(won=True, feedback=True)
-        env = textworld.start(str(game), request_infos=infos, wrappers=[wrapper()])
+        try:
+            env = textworld.start(str(game), request_infos=infos, wrappers=[wrapper()])
+        except ImportError as problem:  # the planner in TextWorld's extra `pddl`
+            raise BadInput(f"{HOW}; missing is {problem}", field="game") from None
         return cls(env, _json(game.with_name("traj_data.json")))
 
     def reset(self) -> Observation:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -156,6 +158,19 @@ def test_without_the_package_it_is_said_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "textworld", None)
     with pytest.raises(BadInput, match=r"pip install alfworld.*missing is textworld"):
+        variant_named("alfworld").driver(0, Supplies(tmp_path))
+
+
+@pytest.mark.usefixtures("package")
+def test_a_package_without_its_planner_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    textworld = import_module("textworld")
+
+    def start(*_: Any, **__: Any) -> None:
+        raise ImportError("PddlEnv requires fast_downward")
+
+    game(tmp_path, "pick_and_place_simple", {}, "no")
+    monkeypatch.setattr(textworld, "start", start)
+    with pytest.raises(BadInput, match=r"pip install alfworld.*missing is PddlEnv requires fast_downward"):
         variant_named("alfworld").driver(0, Supplies(tmp_path))
 
 
