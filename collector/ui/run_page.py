@@ -101,6 +101,13 @@ class Rates:
     calls: int
     lines: tuple[tuple[str, str, float], ...]
     """(name, points of the line, the last value) of what is known."""
+    repeated: tuple[int, ...] = ()
+    """Calls that were made before."""
+
+    @property
+    def marks(self) -> str:
+        """The path of a square of 1 by 1 for each repeated call, the first call at 0 (AgentQuest, Figure 3)."""
+        return "".join(f"M{call} 0h1v1h-1z" for call in self.repeated)
 
     @classmethod
     def of(cls, progress: Mapping[str, Sequence[float] | None]) -> Rates | None:
@@ -119,7 +126,9 @@ class Rates:
             )
             for name, rates in known
         )
-        return cls(calls, lines)
+        repetition = progress.get("repetition") or ()
+        again = tuple(call for call, (rate, later) in enumerate(pairwise(repetition), 1) if later > rate)
+        return cls(calls, lines, again)
 
 
 @dataclass(frozen=True, slots=True)

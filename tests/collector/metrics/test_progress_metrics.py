@@ -61,6 +61,19 @@ def test_the_api_and_the_page_show_progress_and_repetition(fresh: Client) -> Non
     assert 'class="progress" points="0.0,50.0 500.0,50.0 1000.0,0.0"' in page
     assert 'class="repetition" points="0.0,100.0 500.0,50.0 1000.0,50.0"' in page
     assert "progress 100 %, repetition 50 % after 3 calls" in page
+    assert 'viewBox="0 0 3 1"' in page
+    assert '<path d="M1 0h1v1h-1z"/>' in page
+    assert "1 of 3 calls were made before" in page
+
+
+def test_a_run_that_repeats_nothing_has_no_strip(fresh: Client) -> None:
+    run = new_id()
+    fresh.send(agent_request(run, ["x", "y"]))
+    fresh.judged(run)
+    page = fresh.http.get(f"/runs/{run}").text
+    assert "repetition 0 % after 2 calls" in page
+    assert "made before; the strip" not in page
+    assert 'class="repeated"' not in page
 
 
 def test_a_run_without_a_case_has_repetition_alone_and_one_call_no_curve(fresh: Client) -> None:
