@@ -106,7 +106,7 @@ class Rates:
 
     @property
     def marks(self) -> str:
-        """The path of a square of 1 by 1 for each repeated call, the first call at 0 (AgentQuest, Figure 3)."""
+        """A path with a square of 1 by 1 for each repeated call (AgentQuest, Figure 3)."""
         return "".join(f"M{call} 0h1v1h-1z" for call in self.repeated)
 
     @classmethod
