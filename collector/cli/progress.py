@@ -33,7 +33,7 @@ CURVE = 16
 )  # fmt: skip
 @click.option(
     "--similarity", default="indel", show_default=True, metavar="NAME",
-    help="How alike two actions are: indel, exact, bleu or rouge.",
+    help="How alike two actions are: indel, exact, bleu, rouge or bertscore.",
 )  # fmt: skip
 @click.option(
     "--threshold", "thresholds", type=float, multiple=True, default=[1.0], show_default=True,

@@ -25,21 +25,33 @@ def exact(a: str, b: str) -> float:
 def _bleu() -> Similarity:
     """Sentence BLEU of the later action, the earlier one as reference."""
     sentence_bleu = _package("sacrebleu", "bleu").sentence_bleu
-    return lambda a, b: float(sentence_bleu(a, [b], use_effective_order=True).score / 100)
+    return _sure_of_equals(lambda a, b: sentence_bleu(a, [b], use_effective_order=True).score / 100)
 
 
 def _rouge() -> Similarity:
     """F-measure of ROUGE-L."""
     scorer = _package("rouge_score.rouge_scorer", "rouge").RougeScorer(["rougeL"])
-    return lambda a, b: float(scorer.score(b, a)["rougeL"].fmeasure)
+    return _sure_of_equals(lambda a, b: scorer.score(b, a)["rougeL"].fmeasure)
 
 
-_BRINGS = {"bleu": "sacrebleu", "rouge": "rouge-score"}
+def _bertscore() -> Similarity:
+    """F-measure of BERTScore by the package's model for English, which it fetches when it has none."""
+    scorer = _package("bert_score", "bertscore").BERTScorer(lang="en")
+    return _sure_of_equals(lambda a, b: scorer.score([a], [b])[2].item())
+
+
+def _sure_of_equals(measure: Callable[[str, str], Any]) -> Similarity:
+    """Equal texts are alike, also those without a word, of which such measures say 0."""
+    return lambda a, b: 1.0 if a == b else min(float(measure(a, b)), 1.0)
+
+
+_BRINGS = {"bleu": "sacrebleu", "rouge": "rouge-score", "bertscore": "bert-score"}
 _MAKERS: dict[str, Callable[[], Similarity]] = {
     "indel": lambda: indel,
     "exact": lambda: exact,
     "bleu": _bleu,
     "rouge": _rouge,
+    "bertscore": _bertscore,
 }
 SIMILARITIES = tuple(_MAKERS)
 

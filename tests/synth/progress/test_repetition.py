@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import sys
+import types
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from synth.observed.run import read_runs
 from synth.progress import repetition, state_progress, steps_of
 from synth.progress.nearby import Nearby, common_subsequence, least_common, ratio
 from synth.progress.repetition import Against
-from synth.progress.similarity import indel
+from synth.progress.similarity import indel, similarity_named
 
 HERE = Path(__file__).parent
 PARITY = [json.loads(line) for line in (HERE / "agentquest_parity/cases.jsonl").read_text().splitlines()]
@@ -197,13 +199,57 @@ def test_similarities_by_name_and_function() -> None:
     assert asked == [("b", "aa"), ("cc", "aa"), ("b", "b")]
 
 
-@pytest.mark.parametrize("package", ["sacrebleu", "rouge_score"])
+@pytest.mark.parametrize(
+    ("name", "package"), [("bleu", "sacrebleu"), ("rouge", "rouge_score"), ("bertscore", "bert_score")]
+)
 def test_a_similarity_whose_package_is_missing_says_what_to_install(
-    package: str, monkeypatch: pytest.MonkeyPatch
+    name: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, package, None)
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(BadInput, match=f"pip install {package.replace('_', '-')}"):
-        repetition(["a"], similarity={"sacrebleu": "bleu", "rouge_score": "rouge"}[package])
+        repetition(["a"], similarity=name)
+
+
+class Scored:
+    """What each of the packages gives, for words in common / words of the later text."""
+
+    def __init__(self, later: str, earlier: str) -> None:
+        words = later.split()
+        self.fmeasure = sum(word in earlier.split() for word in words) / max(len(words), 1)
+        self.score = 100 * self.fmeasure + 1e-9
+
+    def item(self) -> float:
+        return self.fmeasure
+
+
+class Scorer:
+    """`RougeScorer` and `BERTScorer`, which take their texts in different orders and shapes."""
+
+    def __init__(self, kinds: Any = None, lang: str = "en") -> None:
+        assert kinds in (None, ["rougeL"])
+
+    def score(self, first: Any, second: Any) -> Any:
+        if isinstance(first, list):
+            return None, None, Scored(first[0], second[0])
+        return {"rougeL": Scored(second, first)}
+
+
+@pytest.mark.parametrize("name", ["bleu", "rouge", "bertscore"])
+def test_similarities_of_other_packages_are_asked_as_they_want_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored = types.SimpleNamespace(RougeScorer=Scorer, BERTScorer=Scorer)
+    scored.sentence_bleu = lambda a, b, use_effective_order: Scored(a, b[0])
+    scored.rouge_scorer = scored
+    for package in ("sacrebleu", "rouge_score", "rouge_score.rouge_scorer", "bert_score"):
+        monkeypatch.setitem(sys.modules, package, scored)
+    measure = similarity_named(name)
+    assert measure("open door now", "open door") == pytest.approx(2 / 3)
+    assert (measure("a", "a b"), measure("a", "b")) == (1, pytest.approx(0, abs=1e-9))
+    assert (measure("", ""), measure("?", "?")) == (1, 1)
+    assert repetition(["", "x y", "", "x z"], similarity=name, threshold=0.5).repeated == (
+        False, False, True, True,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
