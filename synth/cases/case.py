@@ -64,7 +64,8 @@ class Case:
     """Number of orders that keep every constraint (linear extensions), None when counting is too dear."""
     stop: str = "covered"
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Everything that, with the seed, makes this case again; `index` is its position in the stream."""
+    """Everything that, with the seed, makes this case again; `index` is its position in the stream,
+    `generator` the version of the words and shapes that are drawn."""
     durations: Mapping[str, int] | None = None
     horizon: tuple[int, int] | None = None
     witness: Mapping[str, int] | None = None

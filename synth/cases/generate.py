@@ -36,6 +36,9 @@ from synth.language.render import render
 COUNT_PLANS_UP_TO = 12
 """Counting linear extensions is #P-hard: larger cases get null unless bounds were asked for."""
 
+GENERATOR = 2
+"""Which words and shapes are drawn: with the seed and the options it makes a case again."""
+
 MAX_RESTARTS = 2_000
 """Attempts at one case before its options count as impossible."""
 
@@ -82,8 +85,9 @@ class Options:
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Options:
-        """The options of a stored case (its `index` is left out)."""
-        values = {name: _frozen(value) for name, value in said.items() if name != "index"}
+        """The options of a stored case (its place in the stream is left out)."""
+        place = ("index", "generator")
+        values = {name: _frozen(value) for name, value in said.items() if name not in place}
         values["sizes"] = Sizes(**{name: _frozen(value) for name, value in said["sizes"].items()})
         if isinstance(said.get("tools"), list):
             values["tools"] = tuple(Action(**tool) for tool in said["tools"])
@@ -167,7 +171,7 @@ class _Maker:
             constraints=constraints_of(placed),
             valid_plans=plans,
             stop=options.stop,
-            options=self.stored | {"index": index},
+            options=self.stored | {"index": index, "generator": GENERATOR},
             statistics=statistics,
             **timed,
         )

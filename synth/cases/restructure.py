@@ -85,7 +85,8 @@ class _Composer:
         subjects, others = (first, then) if relation is Relation.PRECEDES else (then, first)
         used = {*first, *then}
         subject = self._names(subjects, used, said)
-        return SubSentence(pick(self.rng, tuple(Form)), relation, subject, self._names(others, used, said))
+        forms = tuple(form for form in Form if form is not Form.FRONTED or len(subjects) == 1)
+        return SubSentence(pick(self.rng, forms), relation, subject, self._names(others, used, said))
 
     def _widened(self, first: list[int], then: list[int]) -> tuple[list[int], list[int]]:
         """Both lists with further actions for which every pair is in the order."""

@@ -91,12 +91,17 @@ class Attempt:
     known: tuple[int, int | None] | None = None
     """(number of placed actions, point of no return) when it was last asked for."""
 
+    @property
+    def now(self) -> int | None:
+        """The clock: the latest end so far, in minutes; None before the first start that can be read."""
+        return max((end for _, _, end in self.placed), default=None)
+
 
 def read_timed(subject: Subject, run: Run, rules: Rules) -> Conclude:
     """What there is to conclude from a run in timed mode."""
     durations = known_durations(subject, run.calls)
     plan = DayPlan(subject.spec, durations, rules.z3_timeout_ms)
-    attempts = split_attempts(subject, run.calls, plan)
+    attempts = split_attempts(subject, run.calls, plan, ended=run.closed)
     doubts = [*_doubts(subject, run.calls)]
     untold = [*_untold(subject, run.calls)]
     if untold or (doubts and _is_any_repeated(subject, run.calls)):
@@ -190,20 +195,50 @@ def known_durations(subject: Subject, calls: Sequence[ToolCall]) -> dict[str, in
     return durations
 
 
-def split_attempts(subject: Subject, calls: Sequence[ToolCall], plan: DayPlan) -> list[Attempt]:
-    """The attempts of a run; at least one, perhaps empty."""
+def split_attempts(
+    subject: Subject, calls: Sequence[ToolCall], plan: DayPlan, *, ended: bool = True
+) -> list[Attempt]:
+    """The attempts of a run; at least one, perhaps empty.
+
+    Once a plan is dead, the next begins with a call of an action that is already done, or with any call whose
+    declared start lies before the clock: it goes back to the beginning of the day. Where the run has `ended`
+    and what the dead plan did was not done again, nothing was begun anew: such a start is only too early.
+    """
     attempts = [Attempt()]
-    for position in observed_order(calls):
+    order = observed_order(calls)
+    left = _done_from(subject, calls, order) if ended else [frozenset(subject.spec.actions)] * len(order)
+    for position, done_again in zip(order, left, strict=True):
         call = calls[position]
         action = subject.actions.get(call.tool)
         done = action if call.succeeded else None
-        if done in attempts[-1].calls and _dead_at(plan, attempts[-1]) is not None:
+        attempt = attempts[-1]
+        goes_back = (
+            done is not None and _is_before_clock(call, attempt) and done_again >= attempt.calls.keys()
+        )
+        if (done in attempt.calls or goes_back) and _dead_at(plan, attempt) is not None:
             attempts.append(Attempt())
         attempt = attempts[-1]
         attempt.order.append(position)
         if done is not None and done not in attempt.calls:
             _place(attempt, done, position, call, plan)
     return attempts
+
+
+def _done_from(subject: Subject, calls: Sequence[ToolCall], order: Sequence[int]) -> list[frozenset[str]]:
+    """For each call in order, the actions that it and the later ones carry out."""
+    done: frozenset[str] = frozenset()
+    found = []
+    for position in reversed(order):
+        action = subject.actions.get(calls[position].tool)
+        if action is not None and action not in done and calls[position].succeeded:
+            done |= {action}
+        found.append(done)
+    return found[::-1]
+
+
+def _is_before_clock(call: ToolCall, attempt: Attempt) -> bool:
+    start, now = declared_start(call), attempt.now
+    return isinstance(start, int) and now is not None and start < now
 
 
 def _place(attempt: Attempt, action: str, position: int, call: ToolCall, plan: DayPlan) -> None:

@@ -83,17 +83,22 @@ class Expansion:
         relation = self._relation()
         clock_allowed = bool(self.moments) and form in PHRASE_FORMS
         at_clock = clock_allowed and (len(self.ids) == 1 or self.random() < self.sizes.clock)
-        subject = self._names(0 if at_clock else 1, 0)
+        alone = form is Form.FRONTED and not at_clock
+        subject = self._names(0 if at_clock else 1, 0, 1 if alone else self.sizes.list_length)
         target: Target = self._moment() if at_clock else self._names(0, 0)
         self.mentioned += self.pool[: self.used]
         return SubSentence(form, relation, subject, target)
 
-    def _names(self, reserve: int, depth: int) -> Names:
-        """A list that leaves at least `reserve` actions for the rest of the sub-sentence."""
+    def _names(self, reserve: int, depth: int, most: int | None = None) -> Names:
+        """A list that leaves at least `reserve` actions for the rest of the sub-sentence.
+
+        `most` is 1 where another list stands right before it: `After A, B and C` reads like one list.
+        """
         random, sizes = self.random, self.sizes
         spare = len(self.ids) - self.used - reserve
         length = 1
-        while length < sizes.list_length and length < spare and random() < sizes.longer_list**length:
+        most = sizes.list_length if most is None else most
+        while length < most and length < spare and random() < sizes.longer_list**length:
             length += 1
         actions = self._take(length)
         if depth < sizes.depth and random() < sizes.relative and (spare > length or self.moments):

@@ -22,10 +22,10 @@ from synth.formal.constraints import Constraint
 from synth.language.derive import constraints_of
 from synth.language.grammar import Form, Moment, Names, Relative, Sentence, Span, SubSentence, Target
 from synth.language.lexer import Named, Vocabulary, tokenize
-from synth.language.parse_errors import ParseError, explain_unexpected, wrong_link
-from synth.language.words import Relation
+from synth.language.parse_errors import ParseError, explain_unexpected, unclear_clause, wrong_link
+from synth.language.words import MODALS, Relation
 
-__all__ = ["ParseError", "ParsedParagraph", "parse", "read_paragraph"]
+__all__ = ["ParseError", "ParsedParagraph", "must_show_number", "parse", "read_paragraph"]
 
 GRAMMAR = """
 paragraph: sentence+
@@ -87,6 +87,33 @@ def read_paragraph(paragraph: str, vocabulary: Vocabulary) -> ParsedParagraph:
         raise wrong_link(error.token, paragraph) from None
     mentions = tuple((token.value, _span(token)) for token in tokens if token.type == "NAME")
     return ParsedParagraph(paragraph, sentences, constraints_of(sentences), mentions)
+
+
+def must_show_number(read: ParsedParagraph) -> ParsedParagraph:
+    """The same, where every clause after a list says that it speaks of the whole list.
+
+    Raises ParseError for the first that does not: of `A and B, which must ...` some readers take B alone. For
+    texts that somebody writes today; the paragraph of a stored case is read as it was meant.
+    """
+    for sentence in read.sentences:
+        for part in sentence.parts:
+            for names in (part.subject, part.target):
+                _must_show_number(names, read.text)
+    return read
+
+
+def _must_show_number(names: Target, text: str) -> None:
+    if not isinstance(names, Names) or names.relative is None:
+        return
+    clause = names.relative
+    assert clause.span is not None, "a clause that was read has a place"
+    words = " ".join(text[slice(*clause.span)].lower().split()[1:3])
+    if len(names.actions) > 1 and words not in _PLURALS:
+        raise unclear_clause(words, text, clause.span)
+    _must_show_number(clause.target, text)
+
+
+_PLURALS = frozenset(modal.plural for modal in MODALS if modal.shows_number)
 
 
 def _reached(text: str, vocabulary: Vocabulary) -> int:

@@ -80,6 +80,15 @@ def wrong_link(token: Token, text: str) -> ParseError:
     return ParseError(problem, text, _span(token))
 
 
+def unclear_clause(words: str, text: str, span: Span) -> ParseError:
+    """`A and B, which must ...`: of both, or of B alone?"""
+    problem = (
+        f"after a list, 'which {words}' can mean the whole list or its last name: write 'which have to' or "
+        "'which need to' for the whole list, or a sentence of its own for one name"
+    )
+    return ParseError(problem, text, span)
+
+
 def explain_unexpected(
     error: UnexpectedInput,
     tokens: Sequence[Token],

@@ -29,7 +29,7 @@ _TIMED_TASK = (
     'at which the activity starts as {start}, written "HH:MM". How long an activity takes is not known '
     "in advance: only the answer of its tool tells. If an answer shows that your plan can no longer keep "
     "the rules, halt at once, make a new plan with what you have learned, and start over from the beginning "
-    "of the day, first with an activity that you have already carried out; only the last attempt counts. "
+    "of the day; only the last attempt counts. "
     "When an attempt has called all of the tools, say that the work is done."
 )
 _PARAGRAPH = re.compile(f"{re.escape(_BEGIN)}(.*?){re.escape(_END)}", re.DOTALL)

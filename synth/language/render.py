@@ -15,6 +15,7 @@ from synth.language.words import (
     JOINTS,
     LIST_WORD,
     MODALS,
+    NOT_DRAWN_JOINTS,
     PREPOSITIONS,
     RELATIVE_WORD,
     VERBS,
@@ -27,11 +28,13 @@ from synth.language.words import (
 
 T = TypeVar("T")
 
+_DRAWN_JOINTS = tuple(joint for joint in JOINTS if joint not in NOT_DRAWN_JOINTS)
+_NUMBERED = tuple(modal for modal in MODALS if modal.shows_number)
 _DRAWN = tuple(happening for happening in HAPPENINGS if happening.drawn)
 _BETWEEN_NAMES = f" {LIST_WORD} "
 
 _VERBS_BY_USE: dict[tuple[Relation, bool], tuple[Verb, ...]] = {
-    (relation, at_clock): tuple(v for v in VERBS[relation] if v.clock or not at_clock)
+    (relation, at_clock): tuple(v for v in VERBS[relation] if v.drawn and (v.clock or not at_clock))
     for relation in Relation
     for at_clock in (False, True)
 }
@@ -39,7 +42,7 @@ _LINKS_BY_USE: dict[tuple[bool, Relation, bool, bool], tuple[Link, ...]] = {
     (clausal, relation, in_front, at_clock): tuple(
         link
         for link in (CONJUNCTIONS if clausal else PREPOSITIONS)[relation]
-        if (link.front or not in_front) and (link.clock or not at_clock)
+        if link.drawn and (link.front or not in_front) and (link.clock or not at_clock)
     )
     for clausal in (False, True)
     for relation in Relation
@@ -86,7 +89,7 @@ class _Writer:
         begin, first_piece = self.written, len(self.pieces)
         parts = [self.part(sentence.parts[0])]
         for part in sentence.parts[1:]:
-            self.put(f"{self.pick(JOINTS)} ")
+            self.put(f"{self.pick(_DRAWN_JOINTS)} ")
             parts.append(self.part(part))
         self.pieces[first_piece] = capitalized(self.pieces[first_piece])
         self.put(".")
@@ -156,19 +159,22 @@ class _Writer:
     def relative(self, clause: Relative, head: Names) -> Relative:
         begin = self.written
         if clause.form is Form.VERB:
-            middle = self.obliged(head, self.verb_for(clause.relation, clause.target))
+            middle = self.obliged(head, self.verb_for(clause.relation, clause.target), clause=True)
         else:
-            middle = f"{self.must_happen(head)} {self.link(False, clause.relation, clause.target)}"
+            link = self.link(False, clause.relation, clause.target)
+            middle = f"{self.must_happen(head, clause=True)} {link}"
         self.put(f"{RELATIVE_WORD} {middle} ")
         target = self.target(clause.target)
         return replace(clause, target=target, span=(begin, self.written))
 
-    def obliged(self, subject: Names, infinitive: str) -> str:
-        modal: Modal = self.pick(MODALS)
-        return f"{modal.singular if len(subject.actions) == 1 else modal.plural} {infinitive}"
+    def obliged(self, subject: Names, infinitive: str, *, clause: bool = False) -> str:
+        """The verb of obligation; in a `clause` after a list one that shows its number."""
+        is_list = len(subject.actions) > 1
+        modal: Modal = self.pick(_NUMBERED if clause and is_list else MODALS)
+        return f"{modal.plural if is_list else modal.singular} {infinitive}"
 
-    def must_happen(self, subject: Names) -> str:
-        return self.obliged(subject, self.pick(_DRAWN).infinitive)
+    def must_happen(self, subject: Names, *, clause: bool = False) -> str:
+        return self.obliged(subject, self.pick(_DRAWN).infinitive, clause=clause)
 
     def verb_for(self, relation: Relation, target: Target) -> str:
         return self.pick(_VERBS_BY_USE[relation, isinstance(target, Moment)]).text

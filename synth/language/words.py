@@ -27,6 +27,8 @@ class Verb:
     text: str
     clock: bool = True
     """Reads well before a clock time."""
+    drawn: bool = True
+    """False: read, but never written, because readers differ on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Link:
     """Reads well at the start of a sentence."""
     clock: bool = True
     """Reads well before a clock time."""
+    drawn: bool = True
+    """False: read, but never written, because readers differ on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,11 @@ class Modal:
 
     singular: str
     plural: str
+
+    @property
+    def shows_number(self) -> bool:
+        """Whether it tells a list from its last name."""
+        return self.singular != self.plural
 
 
 MODALS = (
@@ -82,7 +91,8 @@ VERBS = {
         Verb("go after", clock=False),
         Verb("be preceded by", clock=False),
         Verb("come later than"),
-        Verb("succeed", clock=False),
+        Verb("succeed", clock=False, drawn=False),
+        Verb("come at some point after"),
         Verb("wait for", clock=False),
     ),
 }
@@ -124,7 +134,8 @@ CONJUNCTIONS = {
         Link("before"),
         Link("sometime before"),
         Link("at some point before"),
-        Link("earlier than when", front=False),
+        Link("any time before"),
+        Link("earlier than when", front=False, drawn=False),
     ),
     Relation.SUCCEEDS: (
         Link("after"),
@@ -132,12 +143,14 @@ CONJUNCTIONS = {
         Link("sometime after"),
         Link("at some point after"),
         Link("only after", front=False),
-        Link("only once", front=False),
+        Link("only once", front=False, drawn=False),
     ),
 }
 
 JOINTS = (";", ", and", ", but", ", yet", ", while", ", whereas")
 """Between sub-sentences; without temporal meaning."""
+NOT_DRAWN_JOINTS = (", while",)
+"""Read, but never written: between orders it sounds like simultaneity."""
 
 LIST_WORD = "and"
 """Joins the names of a list; comma lists are truly ambiguous and not in the language."""
@@ -155,14 +168,15 @@ def _first_words() -> frozenset[str]:
         link.text for table in (PREPOSITIONS, CONJUNCTIONS) for links in table.values() for link in links
     ]
     texts += [joint.lstrip(", ") for joint in JOINTS if joint != ";"]
-    return frozenset(text.split()[0] for text in texts)
+    return frozenset(text.split()[0] for text in texts) - {"any"}
 
 
 GRAMMAR_WORDS = _first_words()
-"""Words with which a terminal can begin. A name that contains one is written in quotes."""
+"""Words with which a terminal can begin. A name that contains one is written in quotes; "any" begins too many
+names (`any tool`) to be one, and is told by the word after it."""
 
 _WORD = re.compile(r"\w+")
-_PUNCTUATION_OR_CLOCK = re.compile(r"[,;.]|\d:\d")
+_PUNCTUATION_OR_CLOCK = re.compile(r"[,;.]|\d:\d|\bany time\b", re.IGNORECASE)
 
 
 def needs_quotes(name: str) -> bool:

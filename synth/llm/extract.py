@@ -20,7 +20,7 @@ from synth.formal.constraints import Constraint, outline_of, restated
 from synth.formal.model import Spec
 from synth.formal.order import transitive_reduction
 from synth.language.lexer import Named, Vocabulary
-from synth.language.parse import ParsedParagraph, ParseError, read_paragraph
+from synth.language.parse import ParsedParagraph, ParseError, must_show_number, read_paragraph
 from synth.language.words import spelled
 from synth.llm.chat import Message, ask, assistant, system, user, without_fences
 
@@ -127,7 +127,7 @@ def _sample(
     for _ in range(repairs + 1):
         text = without_fences(ask(client, model, messages, temperature))
         try:
-            return Sample(text, read_paragraph(text, vocabulary))
+            return Sample(text, must_show_number(read_paragraph(text, vocabulary)))
         except BadInput as error:
             said = error.problem if isinstance(error, ParseError) else error.message
             sample = Sample(text, None, said)

@@ -15,7 +15,7 @@ import pytest
 from synth.cases.case import Case
 from synth.cases.confirm import ConfirmationFailed, confirm, confirmed
 from synth.cases.deciders import ByClosure, ByZ3, Ground
-from synth.cases.generate import Options, draw_sentences, generate
+from synth.cases.generate import GENERATOR, Options, draw_sentences, generate
 from synth.cases.topics import find_topic, shipped_topics
 from synth.errors import BadInput
 from synth.formal.constraints import Before, EndsBy, Outline, StartsFrom
@@ -118,7 +118,7 @@ def test_no_case_contradicts_common_sense():
 SCRIPT = """
 import sys
 from synth.cases.case import write_cases
-from synth.cases.generate import Options, generate
+from synth.cases.generate import GENERATOR, Options, generate
 write_cases(generate(int(sys.argv[1]), 7, Options(mode=sys.argv[2]), confirm=False), sys.stdout.buffer)
 """
 
@@ -322,7 +322,7 @@ def test_confirmation_would_see_an_unsatisfiable_case():
 WITHOUT_Z3 = """
 import sys
 sys.modules["z3"] = None
-from synth.cases.generate import Options, generate
+from synth.cases.generate import GENERATOR, Options, generate
 from synth.language.parse import parse
 from synth.errors import MissingExtra
 case = next(generate(1, 1, Options(mode="timed"), confirm=False))
@@ -381,3 +381,10 @@ def test_confirmation_would_see_a_wrong_witness():
     late = {action: start + 600 for action, start in (case.witness or {}).items()}
     with pytest.raises(ConfirmationFailed, match="Z3"):
         confirm(replace(case, witness=late))
+
+
+def test_the_generator_s_version_is_stored_and_no_option() -> None:
+    options = Options(actions=(3, 4))
+    (case,) = generate(1, 3, options, confirm=False)
+    assert case.options["generator"] == GENERATOR
+    assert Options.from_json(case.options) == options
