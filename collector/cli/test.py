@@ -30,6 +30,7 @@ from synth.formal.model import ERROR_TYPES
 if TYPE_CHECKING:
     from synth.cases.case import Case
     from synth.experiments.campaign import Budget
+    from synth.experiments.gate import Gate
     from synth.experiments.tally import Row
     from synth.experiments.trial import Result
 
@@ -43,15 +44,30 @@ RATE = click.FloatRange(0, 1)
 @click.option("--cases", default="20", show_default=True, metavar="COUNT|FILE", help="To draw, or to read.")
 @driving_options
 @click.option("--repeat", type=POSITIVE, default=1, show_default=True, help="Runs per case.")
-@click.option("--min-pass-rate", type=RATE, default=1.0, show_default=True)
-@click.option("--baseline", metavar="FILE", default=None, help="Earlier --json output: fail when worse.")
+@click.option("--min-pass-rate", type=RATE, default=None, help="Default: 1, or none with --baseline.")
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    default=None,
+    help="Earlier --json output or journal: fail when the same cases show a drop (paired test).",
+)
+@click.option(
+    "--max-drop", type=RATE, default=0.0, show_default=True, help="Of --baseline: a drop that is allowed."
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Of --baseline: how often chance alone may fail.",
+)
 @click.option("--junit", metavar="FILE", default=None, help="Also write a JUnit XML report.")
 @click.option("--journal", metavar="FILE", default=None, help="Keep results here; the same file resumes.")
 @budget_options
 @json_option
 def command(
-    agent: str, cases: str, repeat: int, min_pass_rate: float, baseline: str | None, junit: str | None,
-    journal: str | None, as_json: bool, **settings: Any,
+    agent: str, cases: str, repeat: int, min_pass_rate: float | None, baseline: str | None,
+    max_drop: float, alpha: float, junit: str | None, journal: str | None, as_json: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Drive AGENT through planning problems and judge every run.
 
@@ -59,15 +75,16 @@ def command(
     react, responses and assistants, or plan-STRATEGY-FORMAT-FEEDBACK (such as plan-multi-step-json-PVE);
     several with commas between. So may --model be, and simulated-* is every simulated planner but the
     endlessly slow one.
-    Exit code: 0 the pass rate is reached, 1 it is not, 3 nothing failed but something is undecided, 2
-    bad input, or more runs than --max-errors in which the agent was not tested.
+    Exit code: 0 the pass rate is reached and --baseline shows no drop, 1 otherwise, 3 nothing failed but
+    something is undecided, 2 bad input, or more runs than --max-errors in which the agent was not tested.
     """
     with clear_errors():
-        limit = max(min_pass_rate, baseline_rate(baseline))
+        earlier = None if baseline is None else results_of(baseline)
+        limit = min_pass_rate if min_pass_rate is not None else float(earlier is None)
         setup, budget = Setup.take(settings), budget_of(settings)
         errors = Errors(setup.max_errors, journal)
         results = drive(agent, setup, drawn(cases, settings), errors, repeat, journal, budget)
-        report = Report(agent, setup.model_name, results)
+        report = Report(agent, setup.model_name, results, beside(earlier, results, max_drop, alpha, baseline))
         if junit:
             report.write_junit(Path(junit))
         if as_json:
@@ -118,14 +135,46 @@ def drive(
     return sorted(results, key=lambda result: place[result.key])
 
 
-def baseline_rate(file: str | None) -> float:
-    """The pass rate of an earlier run; 0 without a file."""
-    if file is None:
-        return 0.0
+def results_of(file: str) -> list[Result]:
+    """The results of an earlier run: the output of `--json`, or a journal."""
+    from synth.experiments.campaign import read_journal
+    from synth.experiments.trial import result_from_json
+
     try:
-        return float(orjson.loads(Path(file).read_bytes())["pass_rate"])
-    except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise BadInput("expected the output of `pdoctor test --json`", file=file) from error
+        body = orjson.loads(Path(file).read_bytes())
+    except OSError as error:
+        raise BadInput(f"cannot read the baseline: {error.strerror or error}", file=file) from error
+    except orjson.JSONDecodeError:  # a journal has more lines than one
+        return read_journal(Path(file), result_from_json).records
+    try:
+        said = [{k: v for k, v in result.items() if k not in JUDGED} for result in body["results"]]
+        return [result_from_json(result) for result in said]
+    except (KeyError, TypeError, AttributeError) as error:
+        wanted = "the output of `pdoctor test --json`, or a journal"
+        raise BadInput(f"this holds no results; expected {wanted}", file=file) from error
+
+
+JUDGED = ("outcome", "error_type")
+"""What `--json` says of a result beside the result itself."""
+
+
+def beside(
+    earlier: Sequence[Result] | None,
+    results: Sequence[Result],
+    max_drop: float,
+    alpha: float,
+    file: str | None,
+) -> Sequence[Gate]:
+    """The gates of a baseline; none without one."""
+    from synth.experiments.gate import gates
+
+    if earlier is None:
+        return ()
+    found = gates(earlier, results, max_drop, alpha)
+    if not found and any(result.outcome in ("pass", "fail") for result in results):
+        hint = "run the same agent and model on the same cases (--seed, --cases FILE)"
+        raise BadInput(f"the baseline decided none of these cases; {hint}", file=file)
+    return found
 
 
 @dataclass(frozen=True)
@@ -135,6 +184,8 @@ class Report:
     agent: str
     model: str
     results: Sequence[Result]
+    gates: Sequence[Gate] = ()
+    """Beside a baseline, by agent and model."""
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -152,11 +203,13 @@ class Report:
 
     def exit_code(self, limit: float) -> Exit:
         rates = [row.success_rate for row in self.rows]
-        if any(rate is not None and rate < limit for rate in rates):
+        too_low = any(rate is not None and rate < limit for rate in rates)
+        if too_low or any(gate.failed for gate in self.gates):
             return Exit.FAILED
         return Exit.UNSETTLED if None in rates or self.row.unsettled else Exit.PASSED
 
     def to_json(self) -> dict[str, Any]:
+        from synth.experiments.gate import at_k
         from synth.experiments.tally import detection
 
         row = self.row
@@ -171,6 +224,8 @@ class Report:
             "pass_rate": row.success_rate,
             "error_types": dict(row.failed),
             "rows": [one.to_json() for one in self.rows],
+            "at_k": [one.to_json() for one in at_k(self.results)],
+            "baseline": [gate.to_json() for gate in self.gates],
             "detection": [found.to_json() for found in detection(self.results)],
             "results": [
                 {"outcome": result.outcome, "error_type": result.error_type, **result.to_json()}
@@ -184,7 +239,20 @@ class Report:
         headers = ["agent", "model", "runs", "pass", "fail", "error", "unsettled", "rate", "types"]
         overview = table(headers, [counts(row) for row in self.rows])
         said = "\n".join(plain(line) for line in untested(self.results))
-        return "\n\n".join([overview, *filter(None, [said]), *self.detected(), *self.failures()])
+        beside = "\n".join(gate.text for gate in self.gates)
+        shown = [overview, said, "\n".join(self.repeated()), beside]
+        return "\n\n".join([*filter(None, shown), *self.detected(), *self.failures()])
+
+    def repeated(self) -> Iterator[str]:
+        """How the agent does in several runs of a case."""
+        from synth.experiments.gate import at_k
+
+        rows = [
+            [one.agent, one.model, one.k, one.cases, *map(in_percent, (one.every, one.some), one.intervals)]
+            for one in at_k(self.results)
+        ]
+        if rows:
+            yield table(["agent", "model", "k", "cases", "pass^k", "pass@k"], rows)
 
     def detected(self) -> Iterator[str]:
         """How the faults that the simulated model planted were judged."""
@@ -212,6 +280,10 @@ class Report:
         for result in self.results:
             suite.append(junit_case(result))
         ElementTree.ElementTree(suite).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def in_percent(value: float, interval: tuple[float, float]) -> str:
+    return f"{value:.1%} ({interval[0]:.0%} to {interval[1]:.0%})"
 
 
 def counts(row: Row) -> list[object]:

@@ -81,10 +81,17 @@ def test_a_report_is_one_file_that_loads_nothing(campaign: Path) -> None:
 
 @pytest.mark.heavy
 def test_worse_than_the_baseline_fails(campaign: Path, tmp_path: Path) -> None:
-    (tmp_path / "good.json").write_text(json.dumps({"pass_rate": 1.0}))
-    common = ("test", "raw-loop", "--cases", "1", "--model", "simulated-forgets", "--min-pass-rate", "0")
-    assert pdoctor(*common, "--baseline", tmp_path / "good.json").returncode == 1
-    assert pdoctor(*common, "--baseline", campaign / "output.json").returncode == 0
+    (tmp_path / "none.json").write_text(json.dumps({"pass_rate": 1.0}))
+    same = ("test", "raw-loop", "--cases", "2", "--model", "simulated-swaps")
+    kept = pdoctor(*same, "--baseline", campaign / "output.json", "--repeat", "2")
+    assert kept.returncode == 0, kept.stderr
+    assert "(0 worse, 0 better, p = 1.000): not shown to be worse" in kept.stdout
+    assert "pass^k" in kept.stdout
+    assert pdoctor(*same, "--baseline", campaign / "journal.jsonl").returncode == 0
+    refused = pdoctor(*same, "--baseline", tmp_path / "none.json")
+    assert (refused.returncode, "this holds no results" in refused.stderr) == (2, True)
+    others = pdoctor(*same, "--seed", "9", "--baseline", campaign / "output.json")
+    assert (others.returncode, "decided none of these cases" in others.stderr) == (2, True)
 
 
 @pytest.mark.heavy
