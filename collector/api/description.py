@@ -73,7 +73,8 @@ SCHEMAS: dict[str, Schema] = {
     "Case": described("A planning problem; `query`, the agent's text, contains `paragraph` once.", record(
         {"id": TEXT, "actions": several(ref("Action")), "constraints": several(record({"kind": TEXT}))},
         seed=ANY, mode=one_of("order", "timed"), query=TEXT, paragraph=TEXT, topic=TEXT,
-        valid_plans=maybe(COUNT), options=OPEN,
+        valid_plans=maybe(COUNT), options=OPEN, gold_plan=maybe(several(OPEN)),
+        alternative_plans=several(several(OPEN)),
     )),
     "Trouble": described("What ended a run instead of its agent, whose planning was not tested.", record(
         {"kind": one_of(*TROUBLES)}, status=maybe(COUNT), message=maybe(TEXT)

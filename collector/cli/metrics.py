@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -13,6 +13,7 @@ from collector.cli.console import clear_errors, json_option, table, write_json
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
+    from synth.plans import Pair, ToolGraph
     from synth.plans.entail import Judge
     from synth.plans.pairs import Corpus, Spelling
 
@@ -41,10 +42,14 @@ if TYPE_CHECKING:
     help="Also say how many gold values the predicted ones entail: function (tool, argument, gold value, "
     "predicted value) -> True or False.",
 )  # fmt: skip
+@click.option(
+    "--cases", "cases_file", metavar="FILE",
+    help="PAIRS has runs, which are compared with the gold plans of their cases in FILE.",
+)  # fmt: skip
 @json_option
 def command(
     pairs: str, family: str, tools_file: str | None, dependency: str | None, spelling: Spelling,
-    judge_name: str | None, as_json: bool,
+    judge_name: str | None, cases_file: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Compare predicted tool plans with gold plans: tools, arguments, values, connections, order.
 
@@ -60,6 +65,10 @@ def command(
             write_agreement(pairs, as_json)
             return
         judge = None if judge_name is None else loaded(judge_name)
+        if cases_file is not None:
+            said = of_runs(pairs, cases_file, tools_file, judge)
+            write_json(said) if as_json else click.echo(shown(said))
+            return
         found = [
             scored(corpus, pairs, family, tools_file, dependency, spelling, judge)
             for corpus in corpora_in(pairs)
@@ -113,19 +122,44 @@ def scored(
 
 
 def _of_mnms(corpus: Corpus, file: Path | None, spelling: Spelling, judge: Judge | None) -> dict[str, Any]:
-    from synth.plans import corpus_scores, corpus_with_alternatives, entailment, graph_from_json
+    from synth.plans import graph_from_json
     from synth.plans.code import code_scores
     from synth.plans.pairs import code_pairs, mnms_pairs
 
     graph = None if file is None else graph_from_json(json_file(file))
-    pairs = mnms_pairs(corpus, spelling, graph)
+    said = _of_pairs(mnms_pairs(corpus, spelling, graph), graph, judge)
+    return said | ({"code": code_scores(code_pairs(corpus))} if spelling == "python" else {})
+
+
+def of_runs(source: str, cases_file: str, tools_file: str | None, judge: Judge | None) -> dict[str, Any]:
+    """What is said about the runs of a file whose cases have gold plans, with their pass rate."""
+    from collector.cli.runfiles import runs_in
+    from synth.cases.case import read_cases
+    from synth.plans import Pair, gold_plans, graph_from_json, plan_of_run, run_passed
+
+    plans = {case.id: gold_plans(case) for case in read_cases(cases_file)}
+    runs = [run for run in runs_in(source) if plans.get(run.case_id or "")]
+    if not runs:
+        raise BadInput(f"no run has a case with a gold plan in {cases_file}", file=source)
+    right = [plans[run.case_id or ""] for run in runs]
+    pairs = [
+        Pair(gold, plan_of_run(run, (gold, *others)), tuple(others))
+        for run, (gold, *others) in zip(runs, right, strict=True)
+    ]
+    graph = None if tools_file is None else graph_from_json(json_file(tools_file))
+    said = {"corpus": source, "family": "mnms", "samples": len(runs), "tools": tools_file}
+    rate = 100 * sum(map(run_passed, runs)) / len(runs)
+    return {**said, **_of_pairs(pairs, graph, judge), "pass_rate": rate}
+
+
+def _of_pairs(pairs: Sequence[Pair], graph: ToolGraph | None, judge: Judge | None) -> dict[str, Any]:
+    from synth.plans import corpus_scores, corpus_with_alternatives, entailment
+
     tools = None if graph is None else graph.tools
     said: dict[str, Any] = {"unit": "percent", "scores": corpus_scores(pairs, tools)}
     if any(pair.alternatives for pair in pairs):
         said["with_alternatives"] = better = corpus_with_alternatives(pairs, tools)
         said["delta"] = {name: better[name] - value for name, value in said["scores"].items()}
-    if spelling == "python":
-        said["code"] = code_scores(code_pairs(corpus))
     if judge is not None:
         said["entailment"] = entailment(pairs, judge)
     return said
@@ -173,6 +207,8 @@ def shown(said: Mapping[str, Any]) -> str:
     rows += [
         [name, number(value), *[""] * (len(columns) - 1)] for name, value in said.get("code", {}).items()
     ]
+    if "pass_rate" in said:
+        rows.append(["pass_rate", number(said["pass_rate"]), *[""] * (len(columns) - 1)])
     if said.get("entailment") is not None:
         rows.append(["entailment", number(100 * said["entailment"]), *[""] * (len(columns) - 1)])
     head = f"{said['corpus']}: {said['samples']} samples, {tools}"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from synth.experiments.planning import Planner, Row
     from synth.plans import ToolGraph
     from synth.plans.planning import Design
-    from synth.plans.tasks import PlanTask
+    from synth.plans.tasks import PlanTask, Words
 
 SIMULATED = "simulated"
 COLUMNS = {
@@ -39,6 +39,7 @@ COLUMNS = {
 @click.option("--tools", "tools_file", metavar="FILE", help="JSON list of tools; else fifteen of our own.")
 @click.option("--edges", "edges_file", metavar="FILE", help="JSON list of [from, to]; else types decide.")
 @click.option("--seed", default=0, show_default=True)
+@click.option("--worded-by", metavar="MODEL", help="Let a model word the queries of drawn tasks.")
 @click.option("--strategy", default="multi-step,step-by-step", show_default=True, metavar="NAMES")
 @click.option("--format", "forms", default="json,code", show_default=True, metavar="NAMES")
 @click.option("--feedback", default="none,P,PV,PE,PVE", show_default=True, metavar="NAMES")
@@ -50,8 +51,8 @@ COLUMNS = {
 @json_option
 def command(
     models: str, base_url: str | None, temperature: float | None, tasks: str, tools_file: str | None,
-    edges_file: str | None, seed: int, strategy: str, forms: str, feedback: str, save: str | None,
-    sample: str | None, cases: str | None, as_json: bool,
+    edges_file: str | None, seed: int, worded_by: str | None, strategy: str, forms: str, feedback: str,
+    save: str | None, sample: str | None, cases: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Let planning agents plan for tasks whose gold plans are known, and score the plans (m&m's).
 
@@ -60,12 +61,13 @@ def command(
     from the tool graph, or read: our own, or a copy of m&m's data set (user_request, plan_str and
     alt_plans_str).
     """
-    from synth.experiments.planning import attempts, correlations, rows
+    from synth.experiments.planning import attempts, correlations, model_words, rows
     from synth.plans.tasks import case_of
 
     with clear_errors():
         graph = graph_of(tools_file, edges_file)
-        drawn = tasks_of(tasks, graph, seed)
+        words = None if worded_by is None else model_words(client_for(worded_by, base_url), worded_by)
+        drawn = tasks_of(tasks, graph, seed, words)
         if sample is not None:
             with click.open_file(sample, "w") as out:
                 out.writelines(json_line(task.to_json()) for task in drawn)
@@ -99,14 +101,14 @@ def graph_of(tools_file: str | None, edges_file: str | None) -> ToolGraph:
     return graph_from_json(json_file(tools_file), json_file(edges_file) if edges_file else None)
 
 
-def tasks_of(tasks: str, graph: ToolGraph, seed: int) -> list[PlanTask]:
+def tasks_of(tasks: str, graph: ToolGraph, seed: int, words: Words | None = None) -> list[PlanTask]:
     """As many as asked for, or those of a file: JSON lines, or one JSON list."""
     from synth.plans.tasks import sample_tasks, task_from_json
 
     if tasks.isdigit():
         if int(tasks) == 0:
             raise BadInput("no tasks: --tasks takes a count from 1 upward, or a file")
-        return list(sample_tasks(graph, int(tasks), seed=seed))
+        return list(sample_tasks(graph, int(tasks), seed=seed, words=words))
     read: list[PlanTask] = []
     for number, said in json_lines(tasks):
         for one in said if isinstance(said, list) else [said]:

@@ -8,17 +8,18 @@ from functools import partial
 from importlib import resources
 from typing import Any
 
+from synth.llm import chat
 from synth.observed.run import parse_json
 from synth.plans.code import code_scores
 from synth.plans.execute import Executed, SimulatedTools, execute
 from synth.plans.graph import ToolGraph, graph_from_json
 from synth.plans.mnms import Pair, PlanScores, corpus_scores, corpus_with_alternatives, nearest, plan_scores
-from synth.plans.model import plan_to_json
+from synth.plans.model import Plan, plan_to_json
 from synth.plans.planning import Ask, Design, Message, Planned, Reply, plan_task
 from synth.plans.python_plan import plan_to_python
 from synth.plans.raters import pearson, spearman
 from synth.plans.simulated import FAULTS, HEEDS, Fault, Heeds, SimulatedPlanner
-from synth.plans.tasks import PlanTask
+from synth.plans.tasks import PlanTask, Words, template
 
 Planner = Callable[[PlanTask, Design], Ask]
 """Who plans: a model for a task and a design."""
@@ -184,3 +185,19 @@ def model_planner(client: Any, model: str, temperature: float | None = None) -> 
         return Reply(text or "", answer.usage.total_tokens if answer.usage else 0)
 
     return lambda task, design: ask
+
+
+def model_words(client: Any, model: str) -> Words:
+    """Queries in the words of a language model, which is told the plan."""
+
+    def words(plan: Plan, graph: ToolGraph) -> str:
+        wanted = template(plan, graph)
+        return chat.ask(client, model, [chat.user(f"{_REWORD}\n\n{wanted}")]).strip()
+
+    return words
+
+
+_REWORD = (
+    "Say in one or two sentences what a user would ask for who wants the following done. Keep every name in "
+    "quotes as it is, and do not name the tools."
+)

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from collector.cli.check import command as check
 from collector.cli.metrics import command as metrics
+from tests.support.traces import case_json
 
 PARITY = Path(__file__).parents[2] / "synth/plans"
 GOLD = [{"id": 0, "name": "a", "args": {"x": 1}}, {"id": 1, "name": "b", "args": {"y": "<node-0>.z"}}]
@@ -180,3 +181,26 @@ def test_ratings_of_several_raters(tmp_path: Path) -> None:
     assert (found["items"], found["raters"], found["pairwise"]) == (2, 2, 0.5)
     assert "krippendorffs_alpha" in run(metrics, file, "--family", "ratings").stdout
     assert run(metrics, written(tmp_path, "wrong.jsonl", 1), "--family", "ratings").exit_code == 2
+
+
+def test_runs_are_compared_with_the_gold_plans_of_their_cases(tmp_path: Path) -> None:
+    case = {
+        **case_json("c"),
+        "gold_plan": [{"name": "do_a", "args": {"x": 1}}, {"name": "do_b", "args": {"y": "<node-0>.z"}}],
+    }
+    calls = [
+        {"id": None, "name": "do_a", "arguments": {"x": 1}, "result": {"z": "made"}},
+        {"id": None, "name": "do_b", "arguments": {"y": "made"}},
+    ]
+    failed = [calls[0], calls[1] | {"error": "no"}]
+    runs = [
+        {"run_id": str(at), "case_id": "c", "calls": one} for at, one in enumerate([calls, failed, calls[:1]])
+    ]
+    file = written(tmp_path, "runs.jsonl", *runs, {"run_id": "other", "case_id": "none", "calls": []})
+    cases = written(tmp_path, "cases.jsonl", case, case_json("plain"))
+    (found,) = lines(run(metrics, file, "--cases", cases, "--json"))
+    assert (found["samples"], found["pass_rate"]) == (3, pytest.approx(200 / 3))
+    assert found["scores"]["plan_argvalue_accuracy"] == pytest.approx(200 / 3)
+    assert "pass_rate" in run(metrics, file, "--cases", cases).stdout
+    none = written(tmp_path, "none.jsonl", case_json("c"))
+    assert run(metrics, file, "--cases", none).exit_code == 2

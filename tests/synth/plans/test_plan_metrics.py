@@ -139,6 +139,12 @@ def test_another_right_plan_counts_where_alternatives_do() -> None:
     assert corpus_with_alternatives([said])["plan_argvalue_accuracy"] == 100
 
 
+def test_the_order_of_values_tells_the_nearest_right_plan() -> None:
+    one, other = plan(("t", {"x": 1}), ("t", {"x": 2})), plan(("t", {"x": 2}), ("t", {"x": 1}))
+    assert not plan_scores(one, other).argvalue_accuracy
+    assert plan_scores(one, other, (other,)).argvalue_accuracy
+
+
 def test_the_nearest_alternative_is_taken_of_none_that_is_right() -> None:
     found = plan_scores(CAPTION, wrong(1, "b"), (plan(("x", {})), wrong(1, "c"), wrong(1, "b", text="?")))
     assert found.tool == ONE

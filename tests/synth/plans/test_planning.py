@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from synth.errors import BadInput
-from synth.experiments.planning import Row, attempts, built_in_tools, model_planner, rows, simulated_planners
+from synth.experiments.planning import (
+    Row,
+    attempts,
+    built_in_tools,
+    model_planner,
+    model_words,
+    rows,
+    simulated_planners,
+)
 from synth.plans import PlanStep, graph_from_json, plan_from_json, verify
 from synth.plans.execute import SimulatedTools, execute
 from synth.plans.planning import DESIGNS, FEEDBACKS, Design, Message, Reply, plan_task
@@ -295,6 +303,9 @@ def test_a_model_plans_over_the_chat_interface() -> None:
             )
 
     client = Client()
+    (worded,) = sample_tasks(GRAPH, 1, words=model_words(client, "w"))
+    assert worded.query == said()
+    assert client.sent.pop()["messages"][0]["content"].endswith(next(sample_tasks(GRAPH, 1)).query)
     ask = model_planner(client, "m", 0.5)(TASKS[0], Design())
     assert ask([{"role": "user", "content": "?"}]) == Reply(said(), 5)
     assert client.sent == [{"model": "m", "messages": [{"role": "user", "content": "?"}], "temperature": 0.5}]
