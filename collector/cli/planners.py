@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from collector.cli.console import clear_errors, json_option, progress, table, write_json
+from collector.cli.console import clear_errors, json_option, progress, table, terminal_width, write_json
 from collector.cli.driving import several
 from collector.cli.metrics import json_file, json_lines, read_line
 from synth.errors import BadInput, MissingExtra
@@ -26,6 +26,8 @@ COLUMNS = {
     "distance": "tool_normalized_edit_distance", "plan": "plan_argvalue_accuracy",
 }  # fmt: skip
 """Heading -> m&m's number, in percent."""
+WIDTH = 140
+"""Columns of a terminal that names and numbers need."""
 
 
 @click.command("planners")
@@ -180,7 +182,8 @@ def correlated(found: Mapping[str, Mapping[str, float | None]]) -> str:
 def _group(strategy: str, form: str, found: Sequence[Row]) -> str:
     headers = ["planner", "feedback", *COLUMNS, "pass", "answer", "turns", "tokens"]
     headers += ["AST", "CodeBLEU"] if form == "code" else []
-    return f"{strategy}, {form}\n{table(headers, [list(_cells(row)) for row in found])}"
+    shown = table(headers, [list(_cells(row)) for row in found], width=max(WIDTH, terminal_width()))
+    return f"{strategy}, {form}\n{shown}"
 
 
 def _cells(row: Row) -> Iterator[str]:

@@ -31,7 +31,7 @@ def test_a_table_over_feedback(tmp_path: Path) -> None:
     assert len(saved.read_text().splitlines()) == 6
     text = run(*FEW, "--model", "simulated-tool-always").stdout
     assert text.startswith("multi-step, json\nplanner")
-    assert "PVE" in text
+    assert "simulated-tool-always  PVE " in text
 
 
 def test_drawn_tasks_can_be_written_and_read_again(tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ def test_printing_is_no_step_but_where_it_is_a_tool() -> None:
         "import os",
         "from os import system",
         "__import__('os')",
+        "__import__(name='os')",
         "__import__('os').system('touch {file}')",
         "f(x=().__class__.__bases__)",
         "y = f(x=1)\ng(a=y.__class__)",
