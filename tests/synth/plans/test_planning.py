@@ -51,6 +51,8 @@ def test_a_fault_lowers_the_metrics_of_its_part_and_no_other(fault: str) -> None
     assert {part for part, name in F1.items() if row.scores[name] < 100} == LOWERS[fault]  # type: ignore[index]
     assert (row.pass_rate < 1) == (fault != "none")
     assert (row.scores["plan_argvalue_accuracy"] < 100) == (fault != "none")
+    assert row.execution_accuracy == (fault == "none") or fault == "connection"
+    assert (row.execution_accuracy < row.pass_rate) == (fault == "value")
 
 
 @pytest.mark.parametrize("strategy", ["multi-step", "step-by-step"])
