@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 
 from attack_load import (
+    ATTACKS,
     COUNTER,
     HERE,
     JSON,
@@ -189,7 +190,7 @@ def over_grpc(body: bytes, *, channels: int, silent: int = 0) -> Attack:
     return attack
 
 
-def in_turn(*attacks: Attack) -> Attack:
+def at_once(*attacks: Attack) -> Attack:
     """At once."""
 
     def attack(port: int, seconds: float) -> str:
@@ -214,6 +215,11 @@ def _dense_for_grpc() -> bytes:
 
 ask_for = "GET {} HTTP/1.1\r\nhost: localhost\r\n\r\n".format
 NUMBERS = itertools.count()
+HEAVY = (
+    "dense spans of one run", "check, 60,000 calls", "JSON containers", "huge strings",
+    "readers of the dense run", "a span of a million elements",
+)  # fmt: skip
+"""One for each process that takes much memory: checker, judge on demand, decoder, receiver."""
 ODD: dict[str, Attack] = {
     "odd: cases of empty lists": posting(
         lambda: case_lists(19 * MIB), path="/api/v1/cases", kind=JSON, packed=False, distinct=1
@@ -243,6 +249,7 @@ ODD: dict[str, Attack] = {
     "odd: new names of tools": posting(new_tools, threads=8, distinct=32),
     "odd: gRPC, dense": over_grpc(_dense_for_grpc(), channels=32),
     "odd: gRPC, silent and many": over_grpc(one_span(5, 5).SerializeToString(), channels=64, silent=1_200),
+    "odd: all that is heavy": at_once(*(ATTACKS[name] for name in HEAVY)),
     "odd: login with 1 MiB": posting(
         lambda: b"key=" + b"x" * MIB, path="/login", kind="application/x-www-form-urlencoded", packed=False,
         threads=32, distinct=1,

@@ -66,6 +66,17 @@ def test_a_body_that_takes_long_goes_for_a_new_one(doors: Doors, monkeypatch: py
     assert slow.left
 
 
+def test_whose_body_took_long_and_is_complete_stays(doors: Doors, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete, slow = Visitor(), Visitor()
+    for one in (complete, slow, Visitor()):
+        doors.enter(one, "a")
+        doors.reading(one)
+    doors.answering(complete)
+    monkeypatch.setattr(doors_, "YOUNG_SECONDS", -1.0)
+    assert doors.enter(Visitor(), "a")
+    assert (complete.left, slow.left) == (False, True)
+
+
 def test_full_doors_are_told_now_and_then(doors: Doors, caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(9):
         doors.enter(Visitor(), "a")

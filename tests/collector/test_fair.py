@@ -82,3 +82,50 @@ def test_who_leaves_the_line_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) ->
         await asyncio.wait_for(second, 30)
 
     asyncio.run(main())
+
+
+def test_who_comes_when_there_is_time_again_waits_behind_those_who_wait(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fair, "SLICE_SECONDS", 1e-9)
+    done: list[str] = []
+
+    async def main() -> None:
+        slices = Slices()
+
+        async def work(who: str) -> None:
+            await slices.turn(who)
+            with slices.work():
+                done.append(who)
+
+        tasks = [asyncio.create_task(work(who)) for who in "abc"]
+        await asyncio.sleep(0)
+        assert done == ["a"]  # which used up the time there was
+        await asyncio.sleep(0)
+        await work("d")
+        await asyncio.gather(*tasks)
+
+    asyncio.run(main())
+    assert done == ["a", "b", "c", "d"]
+
+
+def test_who_leaves_when_its_turn_has_come_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fair, "SLICE_SECONDS", 1e-9)
+    done: list[str] = []
+
+    async def main() -> None:
+        slices = Slices()
+
+        async def work(who: str) -> None:
+            await slices.turn(who)
+            with slices.work():
+                done.append(who)
+
+        _, leaves, waits = (asyncio.create_task(work(who)) for who in "abc")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)  # it is told of its turn
+        leaves.cancel()
+        await asyncio.wait_for(waits, 30)
+
+    asyncio.run(main())
+    assert done == ["a", "c"]
