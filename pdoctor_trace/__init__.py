@@ -14,13 +14,14 @@ from . import boot
 if TYPE_CHECKING:
     from .installation import flush, install, status, uninstall, use_opentelemetry
     from .scopes import case, run
-    from .tools import tool, wrap_tools
+    from .tools import state, tool, wrap_tools
 
 __all__ = [
     "case",
     "flush",
     "install",
     "run",
+    "state",
     "status",
     "tool",
     "uninstall",
@@ -34,6 +35,7 @@ _PLACES = {
     "flush": "installation",
     "install": "installation",
     "run": "scopes",
+    "state": "tools",
     "status": "installation",
     "tool": "tools",
     "uninstall": "installation",

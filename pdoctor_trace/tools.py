@@ -11,12 +11,14 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-from . import raw_loops
+from . import raw_loops, runtime, semconv
 from .calls import Call, new_call
+from .harmless import guarded
 from .machine import around_of
 from .patching import awaiting, calling
 from .runs import USER, current
 from .runtime import ACTIVE
+from .values import NOT_KEPT, Truncated
 from .wrappers import Enter, Visit, around, around_async, around_async_generator, around_generator
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -50,6 +52,31 @@ def wrap_tools(tools: Any) -> Any:
     if isinstance(tools, Mapping):
         return {key: _wrapped(function, name=key) for key, function in tools.items()}
     return [_wrapped(function) for function in tools]
+
+
+def state(value: Any) -> None:
+    """Inside a tool: the state of what it acts on, as it is now, for metrics; the model does not see it.
+
+    The last word of a call counts. It is sent in content mode `full` only, and whole or not at all. Outside
+    of a call that is recorded as it runs, nothing happens.
+
+    >>> @tool
+    ... def act(move: str) -> str:
+    ...     seen = game.step(move)
+    ...     pdoctor_trace.state({"progress": game.progress, "board": game.board})
+    ...     return seen
+    """
+    if runtime.recording():
+        guarded(_stated, value)
+
+
+def _stated(value: Any) -> None:
+    frame = current()
+    if frame is None or not frame.in_body or frame.call is None:
+        return
+    kept = ACTIVE.capture.facts({"state": value})
+    if kept is not None and kept != NOT_KEPT and not isinstance(kept, Truncated):
+        frame.call.tell(semconv.TOOL_STATE, kept)
 
 
 def _wrapped(function: Any, *, name: str | None = None) -> Any:

@@ -20,6 +20,7 @@ _CONTENT = {
     semconv.OUTPUT_MESSAGES,
     semconv.TOOL_ARGUMENTS,
     semconv.TOOL_RESULT,
+    semconv.TOOL_STATE,
     semconv.TRUNCATED,
     "gen_ai.system_instructions",
 }

@@ -70,6 +70,8 @@ def read_call(span: Span) -> SeenCall | None:
         executed,
         said,
     )
+    if names.TOOL_STATE in said:
+        call = call.moved(call.step, start, end, _state_in(said[names.TOOL_STATE]))
     if not span.end_ns and executed is not None:
         call = without_end(call)
     if ANTHROPIC_RESULT in said:
@@ -78,6 +80,12 @@ def read_call(span: Span) -> SeenCall | None:
     if span.dropped:
         call = with_losses(call, span)
     return SeenCall(call, span, whole(get(names.STEP_INDEX)))
+
+
+def _state_in(said: Any) -> Mapping[str, Any]:
+    """The state of what a call acts on, as a field of its record."""
+    told = json_value(said)
+    return {"state": told["state"]} if isinstance(told, Mapping) and "state" in told else {}
 
 
 def _result_in_blocks(blocks: Any, result: Any, error: str | None) -> tuple[Any, str | None]:

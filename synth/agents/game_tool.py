@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 
+from synth.agents import tracer
 from synth.agents.mock_tools import MockTool, ToolLog
 from synth.errors import SynthError
 from synth.games import Move, Sitting, Supplies, variant_named
@@ -44,6 +45,7 @@ def game_tool(sitting: Sitting, log: ToolLog) -> MockTool:
     def answer(arguments: Mapping[str, Any]) -> str:
         if not sitting.act(action_in(arguments)):
             return f"{OVER} {sitting.trouble}" if sitting.trouble else OVER
+        tracer.stated({"progress": sitting.moves[-1].progress, "game": sitting.state})
         return f"{sitting.seen.text}\n{OVER}" if sitting.is_over else sitting.seen.text
 
     return MockTool(TOOL, ABOUT, PARAMETERS, answer, log)

@@ -26,6 +26,13 @@ def announced(agent: str, query: str, conversation: str | None) -> AbstractConte
     return run
 
 
+def stated(state: Any) -> None:
+    """The state of what the running tool acts on, for the span of its call."""
+    tell = _member("state")
+    if tell is not None:
+        tell(state)
+
+
 def traced(tools: list[Callable[..., str]]) -> list[Callable[..., str]]:
     """The same functions, each call of which is recorded."""
     wrap = _member("wrap_tools")

@@ -178,3 +178,60 @@ def test_hostile_values_in_the_other_content_modes(sink: OtlpSink, name: str, mo
     pdoctor_trace.flush()
     (call,) = sink.calls
     assert (call["gen_ai.tool.call.arguments"] is None) == (mode == "none")
+
+
+@pdoctor_trace.tool
+def move(to: str) -> str:
+    pdoctor_trace.state({"at": "start"})
+    pdoctor_trace.state({"at": to, "progress": 0.5})
+    return "moved"
+
+
+def test_a_tool_tells_the_state_of_what_it_acts_on(sink: OtlpSink) -> None:
+    pdoctor_trace.state("nobody's")
+    assert move("b") == "moved"
+    double(1)
+    pdoctor_trace.flush()
+    states = {call.tool: call.attributes.get("pdoctor.tool.state") for call in sink.calls}
+    assert states == {"move": '{"state":{"at":"b","progress":0.5}}', "double": None}
+
+
+def test_states_are_of_the_tool_that_runs_and_no_run_of_it(sink: OtlpSink) -> None:
+    @pdoctor_trace.tool
+    def outer() -> str:
+        double(1)
+        move("inside")
+        pdoctor_trace.state(1)
+        return "ok"
+
+    with pdoctor_trace.run(query="q"):
+        pdoctor_trace.state("of no call")
+        outer()
+    pdoctor_trace.flush()
+    states = {call.tool: call.attributes.get("pdoctor.tool.state") for call in sink.calls}
+    assert states["outer"] == '{"state":1}'
+    assert states["double"] is None
+    assert all("pdoctor.tool.state" not in run.attributes for run in sink.runs)
+
+
+@pytest.mark.parametrize("value", [*HOSTILE, *OUTLAWS], ids=lambda value: type(value).__name__)
+def test_hostile_states_do_not_hurt(sink: OtlpSink, value: Any) -> None:
+    @pdoctor_trace.tool
+    def tell() -> str:
+        pdoctor_trace.state(value)
+        return "ok"
+
+    assert tell() == "ok"
+    pdoctor_trace.flush()
+    assert [call.result for call in sink.calls] == ["ok"]
+
+
+def test_a_state_leaves_whole_or_not_at_all(sink: OtlpSink) -> None:
+    @pdoctor_trace.tool
+    def tell() -> str:
+        pdoctor_trace.state("x" * 10_000_000)
+        return "ok"
+
+    tell()
+    pdoctor_trace.flush()
+    assert "pdoctor.tool.state" not in sink.calls[0].attributes

@@ -39,6 +39,7 @@ def theirs(monkeypatch: pytest.MonkeyPatch) -> Iterator[OtlpSink]:
 
 @pdoctor_trace.tool
 def pay(card: str) -> str:
+    pdoctor_trace.state("my-state")
     if card == "none":
         raise ValueError("my-failure")
     return "my-receipt"

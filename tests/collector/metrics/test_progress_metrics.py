@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from collector.metrics import Observed, measured
@@ -100,3 +101,29 @@ def test_rates_that_unseen_calls_may_change_are_not_said(fresh: Client) -> None:
     found = fresh.judged(all_of_it)
     assert found["progress"] == {"progress": None, "repetition": None}
     assert (found["metrics"]["progress_rate"], found["metrics"]["repetition_rate"]) == (1, None)
+
+
+def stated(*states: Any) -> Observed:
+    """Calls of a run without a case whose states are these."""
+    said: list[dict[str, Any]] = [{} if state is None else {"state": state} for state in states]
+    return Observed(Run("r", tuple(ToolCall(None, "act", at, extra=one) for at, one in enumerate(said))))
+
+
+def test_without_a_case_states_tell_the_progress() -> None:
+    told = stated({"progress": 0.5}, {"progress": 1, "board": "x"})
+    assert (progress_rates(told), rates(told)) == ((0.5, 1), (1, 0))
+    for other in (None, {}, 3, *({"progress": bad} for bad in (1.5, True, "1", float("nan")))):
+        assert progress_rates(stated({"progress": 0.5}, other)) is None
+    assert progress_rates(stated()) is None
+    assert progress_rates(Observed(replace(told.run, problems=("lost",)))) is None
+
+
+def test_states_come_with_spans(fresh: Client) -> None:
+    run = new_id()
+    states = ['{"state":{"progress":0.25}}', '{"state":{"progress":1,"goal":"5618"}}']
+    fresh.send(agent_request(run, [{"name": "act", "at": {"pdoctor.tool.state": said}} for said in states]))
+    found = fresh.judged(run)
+    assert found["progress"] == {"progress": [0.25, 1], "repetition": [0, 1]}
+    assert [call["state"] for call in found["calls"]] == [{"progress": 0.25}, {"progress": 1, "goal": "5618"}]
+    assert found["record"]["calls"][1]["state"] == {"progress": 1, "goal": "5618"}
+    assert found["metrics"]["progress_rate"] == 1

@@ -203,6 +203,15 @@ def test_a_question_ends_with_its_answer(tmp_path: Path) -> None:
     assert driver.progress == 0
 
 
+def test_a_game_that_is_over_and_lost_is_not_won(tmp_path: Path) -> None:
+    row = play(
+        Variant("gaia"),
+        Variant("gaia").driver(0, Supplies(questions(tmp_path))),
+        lambda seen: "final answer: 3",
+    )
+    assert (row.success, row.actions, row.trouble) == (False, ("final answer: 3",), None)
+
+
 @pytest.mark.parametrize(
     ("given", "answer", "share"),
     [
