@@ -82,6 +82,9 @@ def test_every_agent_plays_and_its_run_is_traced(collector: str, model: Simulate
     assert [call["arguments"] for call in run["calls"]] == [{"action": action} for action in row.actions]
     assert run["query"].startswith("Guess a code of 4 digits")
     assert (run["agent"], run["progress"]["repetition"][-1]) == (agent, 0)
+    if agent in ("openai-tools", "react"):  # their tools are traced as they run
+        assert run["progress"]["progress"] == list(row.progress)
+        assert run["calls"][-1]["state"]["game"]["guess"] == row.actions[-1]
 
 
 OWN = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from collector.cli.games import command
+from collector.cli.games import command, labels
 
 
 def games(*arguments: Any) -> Result:
@@ -50,6 +50,13 @@ def test_several_games_and_players_are_one_table() -> None:
     assert rows[2][3:] == rows[3][3:]
     assert lines[-4].split()[:2] == ["mastermind", "good"]
     assert lines[-3].endswith("█")
+
+
+def test_agents_and_models_are_told_apart_by_what_differs() -> None:
+    assert labels(["a m", "a n"]) == {"a m": "m", "a n": "n"}
+    assert labels(["a m", "b m"]) == {"a m": "a", "b m": "b"}
+    assert labels(["a m", "b n"]) == {"a m": "a m", "b n": "b n"}
+    assert labels(["good", "a m"]) == {"good": "good", "a m": "a m"}
 
 
 def test_repeated_actions_are_drawn() -> None:
