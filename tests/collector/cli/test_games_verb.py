@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from collector.cli.games import command, labels
+from synth.experiments import plots
 
 
 def games(*arguments: Any) -> Result:
@@ -87,6 +88,15 @@ def test_a_report_has_table_curves_and_pictures(tmp_path: Path) -> None:
     )
     assert "<td>Is it about the weather?</td><td>repeated</td>" in text
     assert f"written: {page}" in result.stderr
+
+
+@pytest.mark.processes
+def test_pictures_have_a_cell_for_each_action_and_two_lines_for_each_player() -> None:
+    (cells,) = plots.repeated_figure([("g", [False, True, True]), ("h", [False])], 5, "t").axes
+    assert [len(one.get_paths()) for one in cells.collections] == [1, 2, 1, 0]
+    (lines,) = plots.rates_figure([("p", [0.0, 0.5], [0.0, 1.0])], "t").axes
+    assert [list(line.get_ydata()) for line in lines.lines] == [[0.0, 0.5], [0.0, 1.0]]  # type: ignore[call-overload]
+    assert [line.get_label() for line in lines.lines] == ["p: progress", "p: repetition"]
 
 
 def test_names_of_games_and_models_are_checked_before_anybody_plays() -> None:
