@@ -72,7 +72,7 @@ def state(value: Any) -> None:
 
 def _stated(value: Any) -> None:
     frame = current()
-    if frame is None or not frame.in_body or frame.call is None:
+    if frame is None or frame.call is None:
         return
     kept = ACTIVE.capture.facts({"state": value})
     if kept is not None and kept != NOT_KEPT and not isinstance(kept, Truncated):
