@@ -101,7 +101,7 @@ class Call(Frame):
             self.run = self.agent = None
             state, self.parent_id = state_outside()
         else:
-            self.run = run = above if type(above) is OpenRun else above.run
+            self.run = run = above if isinstance(above, OpenRun) else above.run
             self.agent = None if run is None else run.turn_of
             state, self.parent_id = above.state, above.span_id
         self.start_ns = time_ns() if start_ns is None else start_ns

@@ -19,16 +19,6 @@ MAX_MESSAGE = 4_096
 """Longest error text kept, in characters."""
 
 
-def _read(text: str) -> Any:
-    """What Python's own reader makes of JSON text, which also takes NaN and half surrogates."""
-    try:
-        return orjson.loads(text)
-    except ValueError:
-        import json  # late: hosts that only ever see plain JSON need not load it
-
-        return json.loads(text)
-
-
 class Capture:
     """What is kept of a value: the content mode, the size limit and the redactor of this process."""
 
@@ -61,7 +51,17 @@ class Capture:
         if type(text) is not str:
             return self.arguments(text), True
         try:
-            value = _read(text) if text else {}
+            value = orjson.loads(text) if text else {}
+        except ValueError:
+            return self._odd_argument_text(text)
+        return self.arguments(value), True
+
+    def _odd_argument_text(self, text: str) -> tuple[bytes | None, bool]:
+        """Python's own reader also takes NaN and half surrogates."""
+        import json  # late: hosts that only ever see plain JSON need not load it
+
+        try:
+            value = json.loads(text)
         except (ValueError, RecursionError):
             return self.arguments(text), False
         return self.arguments(value), True

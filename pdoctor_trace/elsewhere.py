@@ -39,13 +39,12 @@ class AskedHere:
     def __init__(self) -> None:
         self._known: OrderedDict[int, None] = OrderedDict()
         self._noted: deque[tuple[str | None, str]] = deque(maxlen=MOST // 2)
+        self.add_of_framework = self._noted.append
+        """Takes (call id, tool)."""
 
     def add(self, asked: Asked) -> None:
         """From a raw loop, where arguments tell apart those who have the same ids."""
         self._remember(hash(asked.call_id), _key(asked))
-
-    def add_of_framework(self, call_id: str | None, tool: str) -> None:
-        self._noted.append((call_id, tool))
 
     def _read_notes(self) -> None:
         with suppress(IndexError):  # where another thread is reading them, too

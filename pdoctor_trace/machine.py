@@ -162,7 +162,7 @@ def decided(
     run: OpenRun, call_id: str | None, tool: str, arguments: bytes | None, said: Reading | None
 ) -> None:
     """Whoever was waited for says what came of a call: None = it is not to run."""
-    HERE.add_of_framework(call_id, tool)
+    HERE.add_of_framework((call_id, tool))
     request = run.take_request(call_id, tool, arguments, early=False)
     started = None if request is None else request.time_ns
     call = Call(run.source, tool, arguments, call_id=call_id, start_ns=started, inside=run)
@@ -196,7 +196,7 @@ def asked_elsewhere(run: OpenRun, answers: Sequence[HistoryAnswer]) -> None:
     for one in unknown:
         call = Call(run.source, one.tool, one.arguments, call_id=one.call_id, inside=run)
         call.turn = turn
-        HERE.add_of_framework(one.call_id, one.tool)
+        HERE.add_of_framework((one.call_id, one.tool))
         from_history(call, one.said)
     if run.root and run.resumed is None and run.state.case_id is None:
         run.resumed = token_of_ids(one.call_id for one in answers)

@@ -111,13 +111,27 @@ def _is_plain(holder: Any, original: Any) -> bool:
 
 
 def _plain(original: FunctionType, wrapper: Wrapper, *, of_class: bool) -> Any:
-    if original.__code__.co_flags & _COROUTINE:
-        make = _awaiting_method if of_class else awaiting
-    else:
-        make = _calling_method if of_class else calling
-    made = make(original, wrapper)
+    made = _one_function(original, wrapper, of_class=of_class)
+    if made is None:
+        if original.__code__.co_flags & _COROUTINE:
+            make = _awaiting_method if of_class else _awaiting
+        else:
+            make = _calling_method if of_class else calling
+        made = make(original, wrapper)
     made._self_wrapper = wrapper  # as wrapt calls it
     return made
+
+
+def _one_function(original: FunctionType, wrapper: Wrapper, *, of_class: bool) -> Any:
+    """The host's function and our wrapper in one, where that is of the same kind as the host's; else None."""
+    from .wrappers import Around  # late: nothing is patched before a framework is imported
+
+    if not isinstance(wrapper, Around):
+        return None
+    made = wrapper.direct(original, of_class=of_class)
+    if (made.__code__.co_flags ^ original.__code__.co_flags) & _COROUTINE:
+        return None
+    return functools.wraps(original)(made)
 
 
 def calling(function: Any, wrapper: Wrapper) -> Any:
@@ -130,7 +144,7 @@ def calling(function: Any, wrapper: Wrapper) -> Any:
     return called
 
 
-def awaiting(function: Any, wrapper: Wrapper) -> Any:
+def _awaiting(function: Any, wrapper: Wrapper) -> Any:
     """The same of a coroutine function."""
 
     @functools.wraps(function)

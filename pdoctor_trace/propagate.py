@@ -11,6 +11,8 @@ import functools
 import sys
 import threading
 from collections.abc import Callable
+from contextvars import Context
+from types import BuiltinMethodType
 from typing import Any
 
 from . import runtime
@@ -88,6 +90,8 @@ def _giving(give: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(give)
     def given(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if args and _brings_its_context(args[0]):
+            return give(self, *args, **kwargs)
         frame = current() if runtime.recording() else None
         if frame is None:
             return give(self, *args, **kwargs)
@@ -98,6 +102,14 @@ def _giving(give: Callable[..., Any]) -> Callable[..., Any]:
         return give(self, **kwargs)
 
     return given
+
+
+def _brings_its_context(function: Any) -> bool:
+    """Whether it runs in a context of its own, our frame included: what `asyncio.to_thread` gives away."""
+    if type(function) is not functools.partial:
+        return False
+    run = function.func
+    return type(run) is BuiltinMethodType and type(run.__self__) is Context
 
 
 class _InFrame:

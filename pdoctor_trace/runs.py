@@ -318,7 +318,7 @@ class OpenRun(Frame):
         """Remember what a model asked for until a tool layer takes it up."""
         key = (request.call_id, request.tool)
         if request.call_id is not None:
-            HERE.add_of_framework(*key)
+            HERE.add_of_framework(key)
         if self._taken_early and key in self._taken_early:
             self._taken_early.remove(key)
         else:
@@ -511,7 +511,7 @@ def run_here(source: str, kind: type[Any] = OpenRun) -> Any:
     frame = current()
     if frame is None or frame.in_body:
         return None
-    run = frame.run
+    run = frame if isinstance(frame, OpenRun) else frame.run
     return run if isinstance(run, kind) and run.source == source else None
 
 

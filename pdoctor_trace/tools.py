@@ -15,7 +15,7 @@ from . import raw_loops, runtime, semconv
 from .calls import Call, new_call
 from .harmless import guarded
 from .machine import around_of
-from .patching import awaiting, calling
+from .patching import calling
 from .runs import USER, current
 from .runtime import ACTIVE
 from .values import NOT_KEPT, Truncated
@@ -116,12 +116,12 @@ def _recording(function: Any, enter: Enter) -> Any:
     import inspect
 
     if inspect.iscoroutinefunction(function):
-        return awaiting(function, around_async(enter))
+        return functools.wraps(function)(around_async(enter).direct(function))
     if inspect.isgeneratorfunction(function):
         return calling(function, around_generator(enter))
     if inspect.isasyncgenfunction(function):
         return calling(function, around_async_generator(enter))
-    return calling(function, around(enter))
+    return functools.wraps(function)(around(enter).direct(function))
 
 
 def _parameters(function: Any) -> tuple[str, ...]:

@@ -22,7 +22,6 @@ from pdoctor_trace.adapter import (
     APPROVAL,
     BAD_ARGUMENTS,
     TIMED_OUT,
-    Attempt,
     Call,
     CallVisit,
     Framework,
@@ -59,6 +58,18 @@ class _Run(OpenRun):
     """Whether the SDK sorts a reply once more that it has processed before the pause."""
 
 
+class _ToolCall(Call):
+    """One requested call, and what to do around its tool, whose own handler may make a text of an error."""
+
+    __slots__ = ()
+
+    def returned(self, result: Any) -> None:
+        """The visit around it closes the call."""
+
+    def raised(self, error: BaseException) -> None:
+        self.fail(error, _kind(error))
+
+
 class _ToolVisit(CallVisit):
     """One requested call with all that surrounds the tool."""
 
@@ -79,15 +90,6 @@ class _ToolVisit(CallVisit):
         if call.error is None:
             call.fail(error)
         call.close()
-
-
-class _Body(Attempt):
-    """The tool itself runs; it may return although its own handler has made a text of an error."""
-
-    __slots__ = ()
-
-    def returned(self, result: Any) -> None:
-        pass
 
 
 class _RunVisit(RunVisit):
@@ -164,14 +166,15 @@ class _HandoffVisit(CallVisit):
 def _enter_tool(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallVisit:
     asked, tool = kwargs["tool_call"], kwargs["func_tool"]
     name, call_id = asked.name, asked.call_id
-    run = run_here(SOURCE)
+    frame = current()
+    run = frame if type(frame) is _Run else run_here(SOURCE)
     request = None if run is None else run.take_request(call_id, name)
     if request is None:
         arguments, well_formed = argument_text(asked.arguments)
     else:  # the same text has been read in the model's reply
         arguments, well_formed = request.arguments, request.well_formed
-    call: Call = new_call(Call)
-    call.begin(SOURCE, name, arguments, call_id, getattr(tool, "description", None), None, current())
+    call: _ToolCall = new_call(_ToolCall)
+    call.begin(SOURCE, name, arguments, call_id, getattr(tool, "description", None), None, frame)
     call.attempts = 0
     if not well_formed:
         call.kind = BAD_ARGUMENTS
@@ -180,11 +183,13 @@ def _enter_tool(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return _ToolVisit(call)
 
 
-def _enter_body(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+def _enter_body(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
     frame = current()
     if frame is None or frame.call is None or frame.in_body:
         return None
-    return _Body(frame.call, _kind)
+    call: Call = frame.call
+    call.attempts += 1
+    return call
 
 
 def _on_handled_error(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -247,10 +252,10 @@ def _on_reply(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     if run.resolving:
         return
     output = kwargs["response"].output
-    has_text = any(getattr(item, "type", None) == "message" for item in output)
-    turn, now = run.state.next_turn(), time.time_ns()
-    for item in output:
-        if getattr(item, "type", None) == "function_call":
+    kinds = [getattr(item, "type", None) for item in output]
+    turn, has_text, now = run.state.next_turn(), "message" in kinds, time.time_ns()
+    for item, kind in zip(output, kinds, strict=True):
+        if kind == "function_call":
             arguments, well_formed = argument_text(item.arguments)
             run.request(Request(item.call_id, item.name, arguments, turn, has_text, now, well_formed))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
+from pathlib import Path
 from typing import Any
 
 import agents
@@ -24,7 +26,12 @@ from agents import (
 )
 from agents.mcp import MCPServerStdio
 from openai import AsyncOpenAI
-from openai.types.responses import ResponseFunctionWebSearch, ResponseOutputMessage, ResponseOutputText
+from openai.types.responses import (
+    ResponseFunctionToolCall,
+    ResponseFunctionWebSearch,
+    ResponseOutputMessage,
+    ResponseOutputText,
+)
 
 import pdoctor_trace
 from tests.frameworks.conformance import (
@@ -216,3 +223,55 @@ def test_tools_of_an_mcp_server_are_one_span_each_with_the_servers_error(
 
     asyncio.run(asyncio.wait_for(main(), 60))
     assert_mcp_calls_are_one_span_each(sink, "openai_agents")
+
+
+class AsksAtOnce(Model):
+    """A model that asks for so many calls in its first reply, and is done in its second."""
+
+    def __init__(self, calls: int) -> None:
+        part = ResponseOutputText(text="done", type="output_text", annotations=[])
+        options: Any = {"role": "assistant", "status": "completed", "type": "message"}
+        asked = [
+            ResponseFunctionToolCall(
+                arguments='{"x": 1}', call_id=f"call_{n}", name="increased", type="function_call"
+            )
+            for n in range(calls)
+        ]
+        self.replies: list[Any] = [[ResponseOutputMessage(id="m", content=[part], **options)], asked]
+
+    async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        return ModelResponse(output=self.replies.pop(), usage=Usage(), response_id=None)
+
+    def stream_response(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+def our_python_calls(tool_calls: int) -> int:
+    """How often a function or coroutine of ours was entered, or gone on with, in a run of so many calls."""
+
+    async def increased(x: int) -> int:
+        return x + 1
+
+    ours, entered = str(Path(pdoctor_trace.__file__).parent), 0
+
+    def count(frame: Any, event: str, _: Any) -> None:
+        nonlocal entered
+        entered += event == "call" and frame.f_code.co_filename.startswith(ours)
+
+    agent = Agent(name="t", model=AsksAtOnce(tool_calls), tools=[function_tool(increased)])
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        asyncio.run(Runner.run(agent, QUERY, run_config=config()))
+    finally:
+        sys.setprofile(before)
+    return entered
+
+
+def test_a_call_costs_few_calls_of_ours(sink: OtlpSink) -> None:
+    """What is counted does not depend on the machine; what it costs in time is for `bench_overhead.py`."""
+    our_python_calls(1)
+    few, many = our_python_calls(5), our_python_calls(55)
+    pdoctor_trace.flush()
+    assert len(sink.calls) == 61
+    assert (many - few) / 50 <= 36

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from pdoctor_trace.adapter import Target
+from pdoctor_trace.harmless import FAILURES
 from pdoctor_trace.patching import Row, patch
 from pdoctor_trace.wrappers import (
     Visit,
@@ -153,10 +154,13 @@ def test_a_call_that_cannot_be_fails_as_it_would(sink: OtlpSink, host: Any, name
     """The object may even be given by name; a coroutine function says so when it is awaited."""
     with pytest.raises(TypeError) as without_us:
         getattr(host.Agent, name)()
-    put(host, f"Agent.{name}")
+    seen: list[Any] = []
+    put(host, f"Agent.{name}", seen)
+    failed = FAILURES.total()
     with pytest.raises(TypeError) as with_us:
         _run(getattr(host.Agent, name))
     assert str(with_us.value) == str(without_us.value)
+    assert (seen, FAILURES.total()) == ([], failed)
 
 
 def _run(function: Any) -> None:
@@ -234,5 +238,16 @@ def test_what_a_module_has_imported_from_another_stays_the_same_function(sink: O
 
 def test_looking_at_the_arguments_only_changes_nothing_either(sink: OtlpSink, host: Any) -> None:
     row = Row("test", Target("pd_host", "Agent.awaited", observe(lambda *given: None)))
+    patch(row, host)
+    assert problems([row]) == []
+
+
+@pytest.mark.parametrize("made", [around, around_async])
+@pytest.mark.parametrize("attribute", ["plain", "awaited", "Agent.plain", "Agent.awaited"])
+def test_a_wrapper_of_the_other_kind_leaves_the_hosts_kind(
+    sink: OtlpSink, host: Any, attribute: str, made: Any
+) -> None:
+    """A function may give something to await without being a coroutine function, and the other way round."""
+    row = Row("test", Target("pd_host", attribute, made(lambda *given: None)))
     patch(row, host)
     assert problems([row]) == []
