@@ -34,6 +34,7 @@ from pdoctor_trace.adapter import (
     around,
     around_async,
     current,
+    field,
     guarded,
     observe,
     outcome,
@@ -148,7 +149,7 @@ def _enter_native(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return None
     call_id, tool, given = info
     arguments, _ = argument_text(given)
-    return _NativeVisit(_asked(call_id, tool, arguments))
+    return _NativeVisit(_asked(call_id, tool, arguments, kwargs.get("agent", field(executor, "agent"))))
 
 
 def _enter_text(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -159,7 +160,7 @@ def _enter_text(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     offered = [(_name(tool.name), tool.description) for tool in tools]
     if run is not None:
         run.offer(offered)
-    call = _asked(None, _name(action.tool), arguments)
+    call = _asked(None, _name(action.tool), arguments, kwargs.get("agent"))
     if run is not None:
         call.turn = run.state.next_turn()
     visit = _TextVisit(call)
@@ -167,9 +168,10 @@ def _enter_text(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return visit
 
 
-def _asked(call_id: Any, tool: str, arguments: bytes | None) -> _AskedCall:
+def _asked(call_id: Any, tool: str, arguments: bytes | None, agent: Any) -> _AskedCall:
     call = _AskedCall(SOURCE, tool, arguments, call_id=call_id)
     call.value, call.attempts = None, 0
+    call.agent = _text(field(agent, "role")) or call.agent  # that of the run is the crew's name
     if call.run is not None:
         call.description = call.run.tools.get(call.tool)
         call.take_up()

@@ -124,6 +124,28 @@ def test_a_crew_is_a_workflow_and_an_agent_is_none(models: FakeModels, sink: Otl
     assert (run.parent_id, QUERY in around["gen_ai.input.messages"]) == (around.span_id, True)
 
 
+@pytest.mark.parametrize("calling", ["native", "textual"])
+def test_calls_carry_the_role_of_the_agent_whose_task_it_is(
+    models: FakeModels, sink: OtlpSink, calling: str
+) -> None:
+    """Not the name of the crew that they all work in."""
+    agents = []
+    for role in ("researcher", "writer"):
+        llm: Any = scripted(models, "fake.one")
+        if calling == "textual":
+            llm = Writes(model="writes")
+            llm.replies = [
+                'Thought: go\nAction: add\nAction Input: {"a": 40, "b": 2}\n',
+                "Thought: I now know the final answer\nFinal Answer: done",
+            ]
+        agents.append(worker(llm, ToolLog().functions()))
+        agents[-1].role = role
+    tasks = [Task(description=QUERY, expected_output="text", agent=agent) for agent in agents]
+    Crew(name="editors", agents=agents, tasks=tasks, cache=False, tracing=False).kickoff()
+    pdoctor_trace.flush()
+    assert [call["gen_ai.agent.name"] for call in sink.calls] == ["researcher", "writer"]
+
+
 class Writes(BaseLLM):
     """A model without tool calling: says the given texts in order."""
 

@@ -169,13 +169,12 @@ def test_after_uninstall_threads_and_pools_are_the_hosts_alone(sink: OtlpSink) -
 
 def test_work_that_brings_its_own_context_has_the_run_of_that(sink: OtlpSink) -> None:
     """What `asyncio.to_thread` gives away; any other partial function has the run of who gives it."""
-    with ThreadPoolExecutor(1) as pool:
-        with pdoctor_trace.run(query="first"):
-            taken = contextvars.copy_context()
-            with pdoctor_trace.run(query="inner"):
-                pool.submit(partial(taken.run, work, 1)).result()
-            pool.submit(partial(work, 2)).result()
-            pool.submit(partial(threading.Thread.run, threading.Thread(target=work, args=(3,)))).result()
+    with ThreadPoolExecutor(1) as pool, pdoctor_trace.run(query="first"):
+        taken = contextvars.copy_context()
+        with pdoctor_trace.run(query="inner"):
+            pool.submit(partial(taken.run, work, 1)).result()
+        pool.submit(partial(work, 2)).result()
+        pool.submit(partial(threading.Thread.run, threading.Thread(target=work, args=(3,)))).result()
     pdoctor_trace.flush()
     first, inner = sink.runs
     assert [call.parent_id for call in sink.calls] == [first.span_id] * 3
