@@ -32,6 +32,7 @@ from pdoctor_trace.adapter import (
     around,
     around_async,
     claim,
+    current,
     field,
     guarded,
     observe,
@@ -156,6 +157,21 @@ def _enter_step(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vi
     return call
 
 
+def _on_tool(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The agent has found the tool, which may have arguments of its own beside the model's."""
+    frame = current()
+    call = None if frame is None else frame.call
+    if isinstance(call, _StepCall):
+        tool, given = (*args[1:], *(kwargs[name] for name in ("tool", "tool_input") if name in kwargs))
+        call.ran_with(arguments(_filled(tool, given)))
+
+
+def _filled(tool: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """With the arguments that the host has given the tool itself; the model's go before them."""
+    own = field(tool, "partial_params")
+    return {**own, **given} if type(own) is dict else given
+
+
 def _enter_direct(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     tool = args[0] if args else kwargs["tool"]
     given = args[1] if len(args) > 1 else kwargs["arguments"]
@@ -239,10 +255,12 @@ LLAMA_INDEX = Framework(
     versions=">=0.14.9,<0.15",
     targets=(
         Target(_SINGLE, "BaseWorkflowAgent.call_tool", around_async(_enter_step)),
+        Target(_SINGLE, "BaseWorkflowAgent._call_tool", observe(_on_tool), optional=True),
         Target(_SINGLE, "BaseWorkflowAgent.parse_agent_output", observe(_on_reply)),
         Target(_SINGLE, "BaseWorkflowAgent.get_tools", around_async(_enter_tools)),
         Target(_SINGLE, "BaseWorkflowAgent.run", around(_enter_run)),
         Target(_MANY, "AgentWorkflow.call_tool", around_async(_enter_step)),
+        Target(_MANY, "AgentWorkflow._call_tool", observe(_on_tool), optional=True),
         Target(_MANY, "AgentWorkflow.parse_agent_output", observe(_on_reply)),
         Target(_MANY, "AgentWorkflow.get_tools", around_async(_enter_tools)),
         Target(_MANY, "AgentWorkflow.run", around(_enter_workflow)),

@@ -114,6 +114,26 @@ class TestLlamaIndex(Conformance):
 
 @pytest.mark.cell("workflow")
 @pytest.mark.cell("hand-over")
+@pytest.mark.parametrize("how", ["agent", "workflow"])
+def test_arguments_that_the_host_gives_a_tool_are_what_it_runs_with(
+    models: FakeModels, sink: OtlpSink, how: str
+) -> None:
+    """Those of the model go before them."""
+    add = ToolLog().functions()[0]
+    tool = FunctionTool.from_defaults(lambda a, b, unit: f"{add(a, b)} {unit}", name="add", description="d")
+    tool.partial_params = {"unit": "EUR", "b": 7}
+
+    async def main() -> None:
+        agent: Any = FunctionAgent(name="t", description="t", llm=model(models, "fake.one"), tools=[tool])
+        await (AgentWorkflow(agents=[agent]) if how == "workflow" else agent).run(user_msg=QUERY)
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.arguments, call.result) == ({"unit": "EUR", "a": 40, "b": 2}, "42 EUR")
+    assert call["pdoctor.tool.asked_arguments"] == '{"a":40,"b":2}'
+
+
 def test_a_hand_over_is_a_call_of_the_same_run(models: FakeModels, sink: OtlpSink) -> None:
     STEPS["over"] = [("handoff", '{"to_agent": "beta", "reason": "r"}')]
     tools = [FunctionTool.from_defaults(tool) for tool in ToolLog().functions()]
