@@ -44,7 +44,7 @@ def command(
 ) -> None:  # fmt: skip
     """Measure success over the number of actions, up to the size where it falls below 20 %.
 
-    20*C(n,2) cases per size, at most 300, as in the paper (sections 5.2 and 5.3). Exit code 2: more runs
+    20*C(n,2) cases per size, at most 300, as in the paper (sections 6.2 and 6.3). Exit code 2: more runs
     than --max-errors did not test the agent.
     """
     with clear_errors():

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,50 @@ if TYPE_CHECKING:
 
 POSITIVE = click.IntRange(1)
 
+
+def temperature(ctx: click.Context, param: click.Parameter, value: str) -> float | None:
+    """A number, or `none`."""
+    if value.strip().lower() == "none":
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r}: expected a number, or none") from None
+
+
+def parameters(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+    """`KEY=JSON`, several times; what is not JSON is text."""
+    said: dict[str, Any] = {}
+    for value in values:
+        key, equals, text = value.partition("=")
+        if not (key and equals):
+            raise click.BadParameter(f"{value!r}: expected KEY=JSON, as in seed=7")
+        try:
+            said[key] = json.loads(text)
+        except ValueError:
+            said[key] = text
+    return said
+
+
 OPTIONS = (
     click.option("--model", default=None, help="Default: simulated-perfect, or gpt-4o-mini with a key."),
     click.option("--base-url", default=None, metavar="URL", help="OpenAI-compatible endpoint."),
-    click.option("--temperature", type=float, default=0.0, show_default=True),
+    click.option(
+        "--temperature",
+        callback=temperature,
+        default="0",
+        show_default=True,
+        metavar="NUMBER|none",
+        help="Sent with each request; none: not sent, for models that refuse it.",
+    ),
+    click.option(
+        "--param",
+        "params",
+        multiple=True,
+        callback=parameters,
+        metavar="KEY=JSON",
+        help="Another parameter of each request, such as seed=7 or reasoning_effort=low.",
+    ),
     click.option(
         "--parallel", type=click.IntRange(1, 64), default=2, show_default=True, help="Agent processes."
     ),
@@ -107,12 +148,14 @@ class Setup:
 
     model: str | None
     base_url: str | None
-    temperature: float
+    temperature: float | None
     parallel: int
     agent_timeout: float
     max_iterations: int
     url: str | None
     max_errors: int
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """Further parameters of each request to a model."""
 
     @classmethod
     def take(cls, settings: dict[str, Any]) -> Setup:
@@ -169,7 +212,7 @@ class Setup:
 
         options = Options(
             self.parallel, self.agent_timeout, self.max_iterations, self.temperature, self.base_url,
-            api_key=self.api_key,
+            params=self.params, api_key=self.api_key,
         )  # fmt: skip
         with contextlib.ExitStack() as stack:
             url = self.url or stack.enter_context(own_collector())

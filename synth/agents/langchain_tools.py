@@ -37,5 +37,6 @@ def run_agent(query: str, tools: Sequence[BaseTool], settings: Settings) -> Outc
 def chat_model(settings: Settings) -> ChatOpenAI:
     key = None if settings.api_key is None else SecretStr(settings.api_key)
     return ChatOpenAI(
-        model=settings.model, base_url=settings.base_url, api_key=key, temperature=settings.temperature
-    )
+        model=settings.model, base_url=settings.base_url, api_key=key, temperature=settings.temperature,
+        extra_body=dict(settings.params) or None,
+    )  # fmt: skip

@@ -5,7 +5,7 @@ Nothing here loads an agent: every agent imports this module.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,10 +32,13 @@ class Settings:
     """None: not sent, for models that refuse it."""
     max_iterations: int = 50
     """Model answers per run."""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """Further parameters of each request, by their names in the provider's API."""
 
     def sampling(self) -> dict[str, Any]:
-        """The sampling arguments to send."""
-        return {} if self.temperature is None else {"temperature": self.temperature}
+        """The arguments of an SDK's method that say what else to send."""
+        said: dict[str, Any] = {} if self.temperature is None else {"temperature": self.temperature}
+        return {**said, "extra_body": dict(self.params)} if self.params else said
 
 
 @dataclass(frozen=True, slots=True)

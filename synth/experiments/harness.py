@@ -72,6 +72,8 @@ class Options:
     """Seconds before each further try of a run that did not test its agent."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Added to the environment of the workers."""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """Further parameters of each request to a model, by their names in the provider's API."""
 
 
 class Harness:
@@ -194,13 +196,15 @@ class Harness:
     def _settings(self, model: str, trace_id: str) -> Settings:
         """The simulated model gets the trace id as key, so that its faults are known by run."""
         options = self.options
+        url: str | None
+        key: str | None
         if model.startswith(SIMULATED) and options.base_url is None:
             if self._model is None:
                 raise BadInput(f"model {model!r} is simulated, but no simulated model was started")
-            return Settings(
-                model, self._model.base_url, trace_id, options.temperature, options.max_iterations
-            )
-        return Settings(model, options.base_url, options.api_key, options.temperature, options.max_iterations)
+            url, key = self._model.base_url, trace_id
+        else:
+            url, key = options.base_url, options.api_key
+        return Settings(model, url, key, options.temperature, options.max_iterations, options.params)
 
     def _settled(self, source: Source, given: Given, ended: Ended) -> Result:
         """The result of a trial, of a later try where the first did not test the agent."""

@@ -331,3 +331,35 @@ def test_react_shows_the_model_an_example(scripted: tuple[type[Scripted], str]) 
     example, _, question = prompt.partition("Begin!")
     assert example.count("Action Input: {}\nObservation:") == 2
     assert CASE.query in question
+
+
+@pytest.mark.parametrize("agent", ["react", "openai-tools", "raw-loop", "responses"])
+@pytest.mark.parametrize(("temperature", "params"), [(None, {"seed": 7}), (0.5, {})], ids=["none", "half"])
+def test_what_is_to_be_sent_with_each_request_is_sent(
+    agent: str, temperature: float | None, params: dict[str, Any]
+) -> None:
+    bodies: list[dict[str, Any]] = []
+
+    class Refusing(Scripted):
+        def do_POST(self) -> None:
+            bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(400)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    server = HTTPServer(("127.0.0.1", 0), Refusing)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    settings = Settings("m", f"http://127.0.0.1:{server.server_port}/v1", "k", temperature, 5, params)
+    try:
+        with pytest.raises(Exception, match="400"):
+            load(agent)(Job(CASE.query, mock_tools(CASE, ToolLog()), settings))
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert bodies[0].get("temperature") == temperature
+    assert ("temperature" in bodies[0], bodies[0].get("seed")) == (
+        temperature is not None,
+        params.get("seed"),
+    )

@@ -1,0 +1,43 @@
+"""What is sent with each request to a model, as the verbs that drive agents take it."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from collector.cli.driving import Setup, driving_options
+
+
+def taken(*arguments: str) -> tuple[object, str]:
+    """The settings that a verb gets, and what it says where it refuses."""
+    found: list[Setup] = []
+
+    @click.command()
+    @driving_options
+    def verb(**settings: object) -> None:
+        found.append(Setup.take(settings))
+
+    said = CliRunner().invoke(verb, arguments)
+    return (found[0].temperature, found[0].params) if found else None, said.output
+
+
+def test_a_temperature_is_a_number_or_not_sent() -> None:
+    assert taken()[0] == (0.0, {})
+    assert taken("--temperature", "0.7")[0] == (0.7, {})
+    assert taken("--temperature", "None")[0] == (None, {})
+    assert "expected a number, or none" in taken("--temperature", "warm")[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [("seed=7", 7), ("reasoning_effort=low", "low"), ('stop=["a", "b=c"]', ["a", "b=c"]), ("x=null", None)],
+    ids=["number", "text", "list", "null"],
+)
+def test_parameters_are_json_or_text(said: str, value: object) -> None:
+    assert taken("--param", said)[0] == (0.0, {said.partition("=")[0]: value})
+
+
+def test_a_parameter_needs_a_name_and_a_value() -> None:
+    assert "expected KEY=JSON, as in seed=7" in taken("--param", "seed")[1]
+    assert "expected KEY=JSON, as in seed=7" in taken("--param", "=7")[1]
