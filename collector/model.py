@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from synth.formal import Trouble, Verdict
+from synth.frozen import quick
 from synth.observed import Run, ToolCall, Unseen
 
 if TYPE_CHECKING:  # else whoever only reads spans would load all that policies need
@@ -61,6 +62,7 @@ class Span(NamedTuple):
     """Attributes that the sender left out because there were too many."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Segment:
     """The spans of one run that came in one request: the unit of storage."""
@@ -148,6 +150,7 @@ class Piece:
         return bool(self.tokens or self.resumed)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Part:
     """What one process, or one after the other, did of a run that paused or went on elsewhere."""
@@ -165,6 +168,7 @@ class Part:
     """What it waited for: `approval`, `input`, `timer` or `other`."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ModelCall:
     """One call of a model, as far as its span tells; tokens are None where it does not."""
@@ -175,6 +179,7 @@ class ModelCall:
     output_tokens: int | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
     """A run as its spans tell it, with what the spans alone know."""
@@ -228,6 +233,7 @@ class Rebuilt:
         return self.has_root and self.expected_calls is not None and self.arrived_calls >= self.expected_calls
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Assessment:
     """What the collector concluded about one run."""

@@ -10,6 +10,7 @@ import orjson
 
 from collector.model import LAST_NS, NO_ATTRIBUTE, Span, ToolCall
 from synth.formal import Trouble
+from synth.frozen import quick
 from synth.observed import ANY_TIME, MAX_DEPTH, Why, deeper_than, ends_early, is_left_out
 
 
@@ -24,6 +25,7 @@ class SeenCall(NamedTuple):
     """Set where one scope has spans of several layers for one call; otherwise the scope is the layer."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SeenAgent:
     """What a span of an agent's run tells about the run."""
@@ -50,6 +52,7 @@ class SeenAgent:
     """The token of the part that this one goes on with."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Request:
     """A tool call that a model asked for."""
@@ -68,6 +71,7 @@ class Message(NamedTuple):
     """Why not all of it is known, as for the values of a call."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SeenModel:
     """What a span of one model call tells: which tool calls it asked for, which answers it was given."""

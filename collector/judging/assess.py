@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
+from operator import attrgetter
 
 from collector.judging.policies import Policies, Talk, judge_all
 from collector.model import Assessment, Run
 from collector.settings import QueryRules
 from synth.cases import Case
 from synth.formal import Finding, Verdict
+from synth.frozen import quick
 from synth.judge import Rules, judge, judge_both
 from synth.policies import (
     PolicyResult,
@@ -20,7 +22,11 @@ from synth.policies import (
     suggested_rules,
 )
 
+BUT_STATUS = attrgetter(*(field.name for field in fields(Run) if field.name != "status"))
+"""All that a run says, without whether it goes on."""
 
+
+@quick
 @dataclass(frozen=True, slots=True)
 class Standard:
     """What a run is judged by."""
@@ -60,7 +66,7 @@ def assess_both(
 
     What depends on that is judged for each, the rest for both.
     """
-    alike = replace(ended, status=run.status) == run
+    alike = BUT_STATUS(run) == BUT_STATUS(ended)
     case = standard.case
     verdicts: tuple[Verdict | None, Verdict | None] = (None, None)
     if case is not None and alike and ended.status == "ok":

@@ -32,9 +32,11 @@ from collector.rebuild.messages import certain_messages
 from collector.settings import Settings
 from synth.cases import Case
 from synth.formal import Trouble
+from synth.frozen import quick
 from synth.observed import Status, Unseen
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """When a run's spans came, Unix seconds."""
@@ -44,6 +46,7 @@ class Arrival:
     root_seen: float | None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Ending:
     """Whether a run is complete; if not, when to look again."""
@@ -131,6 +134,7 @@ def case_texts(case: Case) -> dict[str, str]:
     return {part: digest for part, digest in parts.items() if digest is not None}
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Choice:
     """The case of a run, or why it has none although it should."""

@@ -31,6 +31,7 @@ from collector.store.joins import Thread
 from collector.store.work import Claim, Conclusion, Host
 from synth.cases import Case
 from synth.formal import Trouble, Verdict
+from synth.frozen import quick
 from synth.judge import Rules
 from synth.policies import RULE_FIELDS, RunBudget, SeenNames
 
@@ -73,6 +74,7 @@ class Known:
         return self.rules.with_skew(skew), self.policy_rules.with_skew(skew)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Looked:
     """One look at a claimed run: as what it was seen."""
@@ -145,6 +147,7 @@ def _concluded(subject: _Subject, now: float, budget: RunBudget | None) -> Concl
     return found.closing_with(subject.conclusion(ended, later, judged[1], then), then, subject.last_seen)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class _Subject:
     """A claimed run with all that it is judged by but the instant."""

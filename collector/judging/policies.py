@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from synth.errors import BadInput, SynthError
+from synth.frozen import quick
 from synth.judge import Rules
 from synth.observed import Run
 from synth.policies import (
@@ -126,6 +127,7 @@ def _qualified(name: str, found: PolicySet, repeated: set[str]) -> PolicySet:
     )
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Talk:
     """A conversation as it is judged, for one of its runs."""

@@ -200,7 +200,10 @@ def read_models(spans: Iterable[Span]) -> list[SeenModel]:
 
 
 def _model(span: Span) -> SeenModel | None:
-    return next((model for dialect in readers(span) if (model := dialect.model(span)) is not None), None)
+    for dialect in readers(span):
+        if (model := dialect.model(span)) is not None:
+            return model
+    return None
 
 
 def _offered(agents: Sequence[SeenAgent]) -> tuple[str, ...] | None:

@@ -23,6 +23,7 @@ from collector.dialects.names import SCOPE_NAME
 from collector.dialects.reading import Message, loaded
 from collector.model import REDACTED, Rebuilt, Span
 from collector.rebuild.places import begun
+from synth.frozen import quick
 
 MOST_MESSAGES = 500
 MOST_TEXT = 1_000_000
@@ -40,6 +41,7 @@ Said = Mapping[str, Any]
 """One entry of `messages`."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Talk:
     """The messages of a run."""

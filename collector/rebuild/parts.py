@@ -16,6 +16,7 @@ from collector.dialects.names import RESULT_SOURCE, RUN_ID, SCOPE_NAME
 from collector.dialects.reading import loaded, text
 from collector.model import Part, Piece, Span, ToolCall, Unseen
 from collector.rebuild.conversations import conversations
+from synth.frozen import quick
 
 BEGINNING = "the beginning of this run was never seen: it goes on with a part that did not arrive"
 
@@ -86,6 +87,7 @@ def _first(piece: Piece, before: Mapping[str, Piece]) -> Piece:
 # ---------------------------------------------------------------- what the parts of a run tell together
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The parts of a run, as its spans tell of them."""
@@ -192,6 +194,7 @@ def _turned(seen: SeenCall, offset: int) -> SeenCall:
     return seen._replace(call=replace(seen.call, step=step + offset)) if offset and step is not None else seen
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Told:
     """The calls of a run, and sightings of them that are no calls of their own."""

@@ -43,8 +43,7 @@ def forget_traces(connection: Connection, project: int, traces: Sequence[str]) -
 
 
 def are_due(connection: Connection, now: float) -> bool:
-    table = schema.closings
-    return connection.scalar(select(table.c.run).where(table.c.at <= now).limit(1)) is not None
+    return bool(ARE_DUE.ask(connection, now=now))
 
 
 def due(connection: Connection, now: float, limit: int) -> Sequence[Any]:
@@ -96,6 +95,11 @@ def _forget_traces(on_sqlite: bool) -> Any:
     return delete(table).where(or_(table.c.run.in_(own), table.c.run.in_(shown))).returning(table.c.run)
 
 
+ARE_DUE = Prepared(
+    lambda _: (
+        select(schema.closings.c.run).where(schema.closings.c.at <= bindparam("now", type_=Float)).limit(1)
+    )
+)
 DUE = Prepared(_due)
 ADD = Prepared(lambda on_sqlite: insertion(on_sqlite, schema.closings, *COLUMNS).on_conflict_do_nothing())
 FORGET = Prepared(

@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 
 from collector.store import schema
 from collector.store.engine import Store
+from collector.store.prepared import Prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +67,22 @@ def enqueue(
     store: Store, connection: Connection, news: Iterable[tuple[int, int, str, str, str]], *, now: float
 ) -> None:
     """Queue (project, run, outcome, digest, body) for every webhook that wants the outcome."""
-    hooks = list(connection.execute(select(schema.webhooks).where(schema.webhooks.c.active)).mappings())
+    hooks = HOOKS.ask(connection)
     rows = [
-        {"webhook": hook["id"], "run": run, "digest": digest, "body": body, "due": now}
+        {"webhook": webhook, "run": run, "digest": digest, "body": body, "due": now}
         for project, run, outcome, digest, body in (news if hooks else ())
-        for hook in hooks
-        if hook["project"] == project and outcome in hook["outcomes"].split(",")
+        for webhook, of, outcomes in hooks
+        if of == project and outcome in outcomes.split(",")
     ]
     if rows:
         connection.execute(store.upsert(schema.deliveries).on_conflict_do_nothing(), rows)
+
+
+HOOKS = Prepared(
+    lambda _: select(schema.webhooks.c.id, schema.webhooks.c.project, schema.webhooks.c.outcomes).where(
+        schema.webhooks.c.active
+    )
+)
 
 
 def take(store: Store, *, now: float, lease: float, limit: int = 20) -> list[Delivery]:

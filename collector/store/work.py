@@ -20,8 +20,10 @@ from collector.store import closings, counts, events, schema, turns, webhooks
 from collector.store.engine import Store
 from collector.store.prepared import Prepared, among, insertion, several
 from synth.formal import Trouble, trouble_from_json
+from synth.frozen import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A run that a checker holds for now."""
@@ -42,6 +44,7 @@ class Claim:
     """Key of the run that shows this trace of a conversation; None = it is none."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Conclusion:
     """What one look at a run came to."""
@@ -80,9 +83,8 @@ class Conclusion:
         """
         if self.next_due != at or closed.next_due is not None or self.awaits or closed.awaits:
             return self
-        same = {"tools", *(name for name in ("findings", "policies") if _equal(self, closed, name))}
-        closed = replace(closed, same=frozenset(same))
-        return replace(self, closing=Closing(at, last_seen, closed))
+        same = ("tools", *(name for name in ("findings", "policies") if _equal(self, closed, name)))
+        return replace(self, closing=Closing(at, last_seen, closed, same))
 
 
 def _equal(one: Conclusion, other: Conclusion, name: str) -> bool:
@@ -93,6 +95,7 @@ CLOSED = ("outcome", "error_type", "complete", "findings", "heard")
 """Columns of `runs` that may change when a run has ended."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Closing:
     """What will be recorded about a run if nothing comes until then."""
@@ -102,6 +105,8 @@ class Closing:
     last_seen: float
     """Arrival of the newest span of any part of the run."""
     conclusion: Conclusion
+    same: Sequence[str] = ()
+    """As in the conclusion: of what is recorded until then."""
 
     @property
     def row(self) -> Mapping[str, Any]:
@@ -111,9 +116,9 @@ class Closing:
             "digest": found.digest,
             "body": found.body,
             "findings": found.findings,
-            "policies": None if "policies" in found.same else found.policies,
+            "policies": None if "policies" in self.same else found.policies,
             "broken": found.broken if found.findings else {},
-            "same": [*found.same],
+            "same": self.same,
         }
         claim = found.claim
         packed = orjson.dumps(body)

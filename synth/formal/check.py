@@ -18,11 +18,13 @@ from typing import Any, Literal, TypeVar
 
 from synth.formal.constraints import Bounded, Fixed
 from synth.formal.solver import TIMEOUT_MS, Claim, possibilities, violated
+from synth.frozen import quick
 
 Assignment = Mapping[Any, tuple[int, int]]
 """{who: (start, end)} in the unit of the clock."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Which claims are false, which are open; positions in the list of claims."""

@@ -20,6 +20,7 @@ import orjson
 from synth.errors import BadInput
 from synth.formal.partly import WHYS, Why
 from synth.formal.trouble import Trouble, trouble_from_json
+from synth.frozen import quick
 from synth.observed.fields import count_in, flag_in, kind_of, object_in, path_of, text_in, texts_in
 from synth.observed.marks import ends_early, known
 
@@ -43,6 +44,7 @@ MAX_SECONDS = 10**11
 """About the year 5000: a larger time is a mistake in the unit."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One call the model requested, in the order of `Run.calls`."""
@@ -120,6 +122,7 @@ class ToolCall:
         return said
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Unseen:
     """Calls that were made and that nobody saw, and where they began."""
@@ -140,6 +143,7 @@ class Unseen:
         return {"problem": self.problem, **{name: value for name, value in places if value is not None}}
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Run:
     """One agent run: what was asked, which tools were offered, which calls were made."""

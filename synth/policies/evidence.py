@@ -11,6 +11,7 @@ from typing import Any
 from synth.formal.budget import Budget
 from synth.formal.constraints import Bounded, Fixed, edges_of
 from synth.formal.partly import REST, Unknown, Why, key_of
+from synth.frozen import quick
 from synth.observed.clocks import by_any_clock
 from synth.observed.instants import instants, observed_order, tell_times
 from synth.observed.marks import has_marks, known
@@ -27,6 +28,7 @@ MISSING = object()
 """Stands for a value that is not there; JSON has no such value."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Part:
     """One of the runs that were joined: what is found is asked of its calls alone."""

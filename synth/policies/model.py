@@ -12,6 +12,7 @@ from typing import Any
 
 from synth.errors import BadInput
 from synth.formal.partly import Unknown
+from synth.frozen import quick
 from synth.observed.run import Run
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.duty import Judged
@@ -179,6 +180,7 @@ class PolicySet:
         )
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Repair:
     """What would have kept a rule, as near as possible to what was done."""
@@ -227,6 +229,7 @@ class Repair:
         return cls(order, calls, moved, added, dropped, proved)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PolicyResult:
     """What was found about one run and one policy."""

@@ -16,6 +16,7 @@ from itertools import count, islice
 from operator import is_
 from typing import cast
 
+from synth.frozen import quick
 from synth.policies.evidence import Evidence, Part
 from synth.policies.kinds.duty import Judged
 from synth.policies.kinds.edits import Edit, Mendable, begin_of
@@ -37,6 +38,7 @@ INFINITE = float("inf")
 Judge = Callable[[Policy, Evidence], Judged]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Look:
     """A plan, judged."""
@@ -184,7 +186,7 @@ class _Search:
         self.work += (len(plan.steps) + 50) * len(rules)
         old = self.seen
         part = None if old.part is None else Part(range(old.part.calls.start, len(plan.steps)))
-        run = plan.changed(old.run)
+        run = plan.changed(old.run) if plan.edits else old.run
         if all(map(is_, run.calls, old.calls)) and len(run.calls) == len(old.calls):
             return Look(plan, old, tuple(self.found[policy.id] for policy in rules))
         seen = Evidence(run, old.timezone, old.aliases, old.skew_ns, part, old.until, budget=old.budget)

@@ -12,6 +12,7 @@ from itertools import repeat
 from typing import Any
 
 from synth.formal.partly import Why
+from synth.frozen import quick
 from synth.observed.instants import has_times
 from synth.observed.marks import ELLIPSIS
 from synth.observed.run import Interval, Run, ToolCall
@@ -21,6 +22,7 @@ OPEN: Mapping[str, Why] = {"arguments": "cut", "result": "absent"}
 """Of a call that was not made: it may have further arguments, and nobody knows what it would answer."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Step:
     """One call of a plan."""
@@ -40,6 +42,7 @@ class Step:
         return (self.tool, repr(self.arguments), self.whole) if self.call is None else (self.call, self.moved)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The calls of a run in the order in which they begin."""

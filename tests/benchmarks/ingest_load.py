@@ -104,13 +104,37 @@ def run_spans(dice: random.Random, index: int, *, announce: bool = True) -> list
     return [*spans, (root, b"", agent["gen_ai.agent.name"], begin, at, agent)]
 
 
-def requests(runs: int, *, seed: int = 7, spans: int = 512, announce: bool = True) -> Iterator[Request]:
+def tiny_spans(dice: random.Random, index: int) -> list[Span]:
+    """The spans of a run of two short calls, which it does not announce; root last."""
+    root = dice.randbytes(8)
+    tools = ["search_flights", "book_hotel"][:: -1 if index % BAD_EVERY == 0 else 1]
+    at = begin = START + index * 1_000_000_000
+    spans: list[Span] = []
+    for number, tool in enumerate(tools):
+        call = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": tool,
+            "gen_ai.tool.call.id": f"call_{number}",
+            "gen_ai.tool.call.arguments": '{"city": "Rome"}',
+            "gen_ai.tool.call.result": '{"ok": true}',
+        }
+        spans.append((dice.randbytes(8), root, f"execute_tool {tool}", at, at + 50_000_000, call))
+        at += 50_000_000
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": f"agent-{index % 17}"}
+    return [*spans, (root, b"", agent["gen_ai.agent.name"], begin, at, agent)]
+
+
+def requests(
+    runs: int, *, seed: int = 7, spans: int = 512, announce: bool = True, tiny: bool = False
+) -> Iterator[Request]:
     """`runs` runs in requests of at least `spans` spans (whole runs each)."""
     dice = random.Random(seed)
     group: list[tuple[bytes, list[Span]]] = []
     count = 0
     for index in range(runs):
-        group.append((dice.randbytes(16), run_spans(dice, index, announce=announce)))
+        trace = dice.randbytes(16)
+        made = tiny_spans(dice, index) if tiny else run_spans(dice, index, announce=announce)
+        group.append((trace, made))
         count += len(group[-1][1])
         if count >= spans or index == runs - 1:
             yield Request(encoded(group), tuple(trace.hex() for trace, _ in group), count)

@@ -54,10 +54,10 @@ def tree(pid: int) -> list[int]:
     return found
 
 
-def cpu_seconds(pid: int) -> float:
-    """CPU time of a process and its descendants, user and system."""
+def cpu_seconds(pid: int, *, alone: bool = False) -> float:
+    """CPU time, user and system, of a process and its descendants, or of it `alone`."""
     total = 0
-    for one in tree(pid):
+    for one in [pid] if alone else tree(pid):
         with contextlib.suppress(OSError):
             field = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
             total += int(field[11]) + int(field[12])
@@ -206,12 +206,14 @@ def collector(folder: Path, policy: str, z3: str = "off", workers: int = 1) -> I
         process.wait()
 
 
-def judged(port: int, runs: int, seconds: float = 300.0) -> Any:
-    """The statistics once every one of `runs` runs has its verdict."""
+def judged(port: int, runs: int, seconds: float = 300.0, *, ended: bool = False) -> Any:
+    """The statistics once every one of `runs` runs has its verdict, that on the `ended` run if asked for."""
     until = time.monotonic() + seconds
     while True:
         stats = get(port, "/api/v1/stats")
-        if stats["runs"] >= runs and stats["unchecked"] == 0 and sum(stats["outcomes"].values()) >= runs:
+        outcomes = stats["outcomes"]
+        found = sum(outcomes.values()) - (outcomes.get("open", 0) if ended else 0)
+        if stats["runs"] >= runs and stats["unchecked"] == 0 and found >= runs:
             return stats
         if time.monotonic() > until:
             raise SystemExit(f"{runs} runs are not judged after {seconds:g} s: {stats}")

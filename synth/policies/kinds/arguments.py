@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from synth.formal.partly import HIDDEN, Unknown, equal, is_whole, unknowns
+from synth.frozen import quick
 from synth.judge.rules import Rules
 from synth.policies.evidence import MISSING, Evidence, key_of, made_by
 from synth.policies.kinds.candidates import Finder, together
@@ -44,6 +45,7 @@ def _keys(value: Any) -> Iterable[str]:
 # ---------------------------------------------------------------- with the same FIELD
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Compared:
     """A duty of one call towards calls with equal arguments."""
@@ -127,6 +129,7 @@ class Alike:
         return False not in answers
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Pool:
     """Calls that may be what another one needs."""

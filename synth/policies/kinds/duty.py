@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from synth.formal.budget import GaveUp
 from synth.formal.check import MAX_JUDGED, Decision, decide
 from synth.formal.constraints import Times, Truth
+from synth.frozen import quick
 from synth.judge.rules import Rules
 from synth.judge.wording import assignment_in_words, calls_in_words
 from synth.observed.instants import has_times
@@ -27,6 +28,7 @@ MAX_JUDGED_BY_Z3 = 300
 """Obligations of one policy and run that Z3 re-checks: the violated ones first."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Judged:
     """What a rule finds about a run."""
@@ -51,6 +53,7 @@ class Obligation(Protocol):
     def formula(self, t: Times, /) -> Truth: ...
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Duty:
     """An obligation with the call to name if it is broken, and why it is there."""

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from synth.formal.partly import is_whole
+from synth.frozen import quick
 from synth.policies.evidence import MISSING, Evidence
 from synth.policies.kinds.duty import Judged
 from synth.policies.kinds.kind import Paths
 from synth.policies.names import Tools
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Move:
     """A call is made at another place."""
@@ -26,6 +28,7 @@ class Move:
     """Directly before the call that is there; the number of calls means the end."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Insert:
     """A call more."""
@@ -38,6 +41,7 @@ class Insert:
     """Can it have no others?"""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Drop:
     """A call less, of what is forbidden."""

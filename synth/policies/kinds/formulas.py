@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from synth.formal.constraints import Times, Truth
+from synth.frozen import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Late:
     """A formula whose candidates are looked for when it is read: many calls are decided without it."""
@@ -24,6 +26,7 @@ class Late:
         return made
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SomeEndedBefore:
     """One of `options` ended before `call` started."""
