@@ -197,6 +197,8 @@ class Repair:
     """Positions of the calls that would have been left out."""
     proved: tuple[str, ...] = ()
     """The policies of the file that the repaired run was judged to keep."""
+    lasting: bool = field(default=False, compare=False)
+    """Is it that of the same run once it has ended, too? Not part of its JSON."""
 
     def within(self, own: range) -> Repair:
         """As a repair of the last of several runs, whose calls these are; it changes nothing before them."""

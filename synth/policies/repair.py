@@ -9,7 +9,7 @@ that is not found within the limits, each alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from heapq import heappop, heappush
 from itertools import count, islice
@@ -36,6 +36,19 @@ KEPT = ("ok", "not_applicable")
 INFINITE = float("inf")
 
 Judge = Callable[[Policy, Evidence], Judged]
+
+
+@dataclass
+class _Asked:
+    """A judge, and whether an answer of it waited for calls to come: of an ended run it is another."""
+
+    judge: Judge
+    waited: bool = False
+
+    def __call__(self, policy: Policy, seen: Evidence) -> Judged:
+        found = self.judge(policy, seen)
+        self.waited |= found.awaits
+        return found
 
 
 @quick
@@ -80,6 +93,20 @@ def repairs(
     broken = [p for p, one in pairs if one.verdict == "violated" and _is_mendable(type(p.rule))]
     if not broken or not _can_be_changed(seen):
         return {}
+    asked, proved = _Asked(judge), _Asked(prove) if prove else None
+    mended = _found(pairs, broken, seen, asked, proved)
+    lasting = not (asked.waited or (proved is not None and proved.waited))
+    return {policy: replace(one, lasting=True) for policy, one in mended.items()} if lasting else mended
+
+
+def _found(
+    pairs: Sequence[tuple[Policy, Judged]],
+    broken: Sequence[Policy],
+    seen: Evidence,
+    judge: Judge,
+    prove: Judge | None,
+) -> dict[str, Repair]:
+    """One repair of all that is `broken`, else those of each."""
     decided = [p for p, one in pairs if one.verdict in (*KEPT, "violated")]
     ordered = [p for p in decided if _is_mendable(type(p.rule))]
     search = _Search(seen, judge, {policy.id: one for policy, one in pairs})

@@ -11,6 +11,7 @@ import pytest
 from collector.judging.assess import Standard, assess, assess_both
 from collector.judging.policies import Policies, Talk
 from collector.model import Assessment
+from synth import policies
 from synth.cases import Case
 from synth.formal import check
 from synth.judge import Rules
@@ -73,6 +74,37 @@ def test_policies_of_all_kinds(kind: str) -> None:
         standard = Standard(None, Policies((files[number % 8 == 0],)), OFF, OFF)
         seen += each(open_, ended, standard)
     assert {"ok", "violated", "same", "differs"} <= {*seen}
+
+
+def test_policies_of_several_kinds() -> None:
+    """A repair of one kind may owe what another kind asks of a run that has ended."""
+    r = random.Random("open and ended, several kinds")
+    rules = [text for texts in RULES.values() for text in texts if text[0] not in "{("]
+    seen: Counter[str] = Counter()
+    for _ in range(300):
+        lines = [f"  - {{id: P{at}, rule: {text!r}}}\n" for at, text in enumerate(r.sample(rules, 2))]
+        file = load_policies(f"{ACTIONS}policies:\n{''.join(lines)}")
+        ended = complete_run(r)
+        open_ = replace(ended, status="running")
+        seen += each(open_, ended, Standard(None, Policies((file,)), OFF, OFF))
+        repairs = [one.repair for one in assess(open_, Standard(None, Policies((file,)), OFF, OFF)).policies]
+        seen += Counter("lasting" if one.lasting else "passing" for one in repairs if one is not None)
+    assert {"ok", "violated", "same", "differs", "lasting", "passing"} <= {*seen}
+
+
+def test_a_repair_that_owes_nothing_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    real = policies.repairs
+    monkeypatch.setattr(policies, "repairs", lambda *given: looked.append(1) or real(*given))
+    ended = Run("run", tuple(ToolCall(None, name) for name in ("pay", "verify")))
+    open_, talk = replace(ended, status="running"), Talk.of(ended)
+    for rule, times in (("Verify must happen before pay.", 1), ("Verify must never happen.", 2)):
+        others = "" if times == 1 else "  - {id: Q, rule: Pay must be followed by verify.}\n"
+        file = load_policies(f"{ACTIONS}policies:\n  - {{id: P, rule: {rule}}}\n{others}")
+        looked.clear()
+        found = assess_both(open_, ended, Standard(None, Policies((file,)), OFF, OFF), (talk, talk))
+        assert [one.policies[0].verdict for one in found] == ["violated", "violated"]
+        assert len(looked) == times
 
 
 def the_case(r: random.Random) -> tuple[Case, Run]:
