@@ -14,16 +14,27 @@ from collector.cli.console import Exit, clear_errors, json_option, table, write_
 @click.command("monitor")
 @click.argument("spec")
 @click.argument("events", default="-")
+@click.option(
+    "--transcript", is_flag=True, help="EVENTS is an agent's text, which is split at the prompts of SPEC."
+)
+@click.option("--diagram", metavar="FILE", help="Write SPEC as a state diagram (SVG) and follow nothing.")
 @json_option
-def command(spec: str, events: str, as_json: bool) -> None:
+def command(spec: str, events: str, transcript: bool, diagram: str | None, as_json: bool) -> None:
     """Follow EVENTS (one state a line, or a JSON list; - is standard input) through SPEC.
 
     SPEC is a file, or one of the shipped specifications react, rewoo, reflexion, pass,
-    chain_of_thought, direct. Exit code 0: the sequence is complete; 1: violated; 3: incomplete.
+    chain_of_thought, direct. Recorded runs are judged by a policy with `behaviour: SPEC` (pdoctor check).
+    Exit code 0: the sequence is complete; 1: violated; 3: incomplete.
     """
     with clear_errors():
         monitor = monitor_for(spec)
-        names = events_in(sys.stdin.read() if events == "-" else Path(events).read_text(encoding="utf-8"))
+        if diagram is not None:
+            from synth.formal.diagram import svg_of
+
+            Path(diagram).write_text(svg_of(monitor), encoding="utf-8")
+            return
+        text = sys.stdin.read() if events == "-" else Path(events).read_text(encoding="utf-8")
+        names = states_of(text, monitor) if transcript else events_in(text)
         course = monitor.follow(names)
         if as_json:
             write_json(course_json(names, course))
@@ -43,6 +54,16 @@ def monitor_for(spec: str) -> Any:
     if spec in SHIPPED:
         return shipped(spec)
     return monitor_of(Path(spec).read_text(encoding="utf-8"))
+
+
+def states_of(text: str, monitor: Any) -> list[str]:
+    """The states of an agent's text."""
+    from synth.agents.decoding import states_in
+    from synth.errors import BadInput
+
+    if not monitor.specification.states:
+        raise BadInput("the specification has no prompts to split the text at: it needs :states")
+    return states_in(text, monitor.specification.states)
 
 
 def events_in(text: str) -> list[str]:
