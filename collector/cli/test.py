@@ -72,9 +72,9 @@ def command(
     """Drive AGENT through planning problems and judge every run.
 
     AGENT is module:callable, exec:COMMAND, a URL, or one of the built-in agents openai-tools, raw-loop,
-    react, responses and assistants, or plan-STRATEGY-FORMAT-FEEDBACK (such as plan-multi-step-json-PVE);
-    several with commas between. So may --model be, and simulated-* is every simulated planner but the
-    endlessly slow one.
+    react, responses and assistants, or plan-STRATEGY-FORMAT-FEEDBACK (such as plan-multi-step-json-PVE),
+    or spec:NAME, a behaviour specification (react, pass, direct+react, a file, ...); several with commas
+    between. So may --model be, and simulated-* is every simulated planner but the endlessly slow one.
     Exit code: 0 the pass rate is reached and --baseline shows no drop, 1 otherwise, 3 nothing failed but
     something is undecided, 2 bad input, or more runs than --max-errors in which the agent was not tested.
     """

@@ -11,7 +11,17 @@ from functools import partial
 from typing import Any
 
 from synth.agents.mock_tools import run_tool
-from synth.agents.model import EXEC, REPLAY, AgentUnderTest, Job, Outcome, OutOfIterations, Run, Settings
+from synth.agents.model import (
+    EXEC,
+    REPLAY,
+    SPEC,
+    AgentUnderTest,
+    Job,
+    Outcome,
+    OutOfIterations,
+    Run,
+    Settings,
+)
 from synth.errors import BadInput, MissingExtra
 from synth.plans.planning import DESIGNS
 
@@ -43,7 +53,9 @@ AGENTS: tuple[AgentUnderTest, ...] = (
 
 
 def load(name: str) -> Run:
-    """The run function of a built-in agent, `module:callable`, `http://...` or `exec:COMMAND`."""
+    """The run function of a built-in agent, `module:callable`, a URL, `exec:COMMAND` or `spec:NAME`."""
+    if name.startswith(SPEC):
+        return _specified(name.removeprefix(SPEC))
     agent = next((agent for agent in AGENTS if agent.name == name), None)
     if is_external(name):
         return _external(name)
@@ -63,6 +75,17 @@ def load(name: str) -> Run:
 def is_external(name: str) -> bool:
     """Whether the agent is a service or a program, which traces itself."""
     return name.startswith(("http://", "https://", EXEC))
+
+
+def _specified(name: str) -> Run:
+    module = _imported(SPEC + name, "synth.agents.specified")
+    monitors = module.monitors_of(name)
+
+    def run(job: Job) -> Outcome:
+        outcome: Outcome = module.run_with(monitors, job)
+        return outcome
+
+    return run
 
 
 def _external(name: str) -> Run:

@@ -17,6 +17,8 @@ REPLAY = "replay"
 """Agent name under which recorded runs are made again."""
 EXEC = "exec:"
 """Prefix of agents that are programs."""
+SPEC = "spec:"
+"""Prefix of agents that are behaviour specifications."""
 
 
 @dataclass(frozen=True, slots=True)

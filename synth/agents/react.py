@@ -74,7 +74,7 @@ class FormatSlip(Exception):
 def run(job: Job) -> Outcome:
     tools = {tool.name: as_langchain(tool) for tool in job.tools}
     prompt = PROMPT.format(
-        tools="\n".join(_line(tool) for tool in job.tools), names=", ".join(tools), question=job.query
+        tools="\n".join(line_of(tool) for tool in job.tools), names=", ".join(tools), question=job.query
     )
     tokens = slips = 0
     with OpenAI(base_url=job.settings.base_url, api_key=job.settings.api_key) as client:
@@ -91,18 +91,19 @@ def run(job: Job) -> Outcome:
                 observation = NO_ACTION
             else:
                 slips = 0
-                observation = _act(tools, action[1], action[2])
+                observation = act(tools, action[1], action[2])
             prompt = f"{prompt}{thought}\nObservation: {observation}\nThought:"
     raise OutOfIterations(job.settings.max_iterations)
 
 
-def _line(tool: MockTool) -> str:
+def line_of(tool: MockTool) -> str:
+    """What the prompt says of a tool."""
     return f"{tool.name}: {tool.description} Arguments: {json.dumps(tool.parameters['properties'])}"
 
 
 def complete(client: OpenAI, settings: Settings, prompt: str) -> tuple[str, int]:
     """The next thought, and the tokens it took; models without text completions are asked by chat."""
-    if _takes_text(settings.model):
+    if takes_text(settings.model):
         completion = client.completions.create(
             model=settings.model, prompt=prompt, stop=STOP, max_tokens=512, **settings.sampling()
         )
@@ -116,11 +117,12 @@ def complete(client: OpenAI, settings: Settings, prompt: str) -> tuple[str, int]
     return chat.choices[0].message.content or "", chat.usage.total_tokens if chat.usage else 0
 
 
-def _takes_text(model: str) -> bool:
+def takes_text(model: str) -> bool:
+    """Is it asked by text completions?"""
     return model.startswith(_COMPLETION_MODELS) or model.endswith("-instruct")
 
 
-def _act(tools: Mapping[str, StructuredTool], name: str, text: str) -> str:
+def act(tools: Mapping[str, StructuredTool], name: str, text: str) -> str:
     """Do what the thought says; what the model wrote wrongly becomes a call that failed."""
     try:
         arguments = json.loads(text.strip() or "{}")

@@ -90,7 +90,11 @@ class SimulatedModel:
 
     def complete(self, body: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         answer, attempt = self._wait(*self.brain.think(completions.read(body, key)))
-        text = completions.text_of_answer(answer, attempt)
+        prompt = body["prompt"]
+        if isinstance(prompt, str) and completions.in_brackets(prompt):
+            text = completions.bracketed(answer, attempt, prompt)
+        else:
+            text = completions.text_of_answer(answer, attempt)
         return completions.write(answer, text, body["model"], self._id("cmpl"))
 
     def respond(self, body: Mapping[str, Any], key: str) -> Mapping[str, Any] | Iterable[Event]:

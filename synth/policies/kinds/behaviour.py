@@ -28,7 +28,7 @@ from synth.policies.kinds.duty import (
 )
 from synth.policies.kinds.kind import Field, Form, Reads, Traits
 from synth.policies.kinds.plans import Slot
-from synth.policies.kinds.transcript import Reading, Shown, reading, states_of, transcript
+from synth.policies.kinds.transcript import Reading, Shown, reading, states_of, transcript, unreached
 from synth.policies.names import Names, Tools
 from synth.policies.source import Node
 
@@ -164,7 +164,11 @@ class Behaviour:
         return ()
 
     def flaws(self) -> tuple[str, ...]:
-        return ()
+        missing = unreached(self.monitor)
+        if not missing:
+            return ()
+        said = f"nothing that a run shows stands for {', '.join(missing)}, without which no run is complete"
+        return (f"{said}: say what does in (:trace ..)",)
 
 
 _UNSEEN = Judged("undecided", (), "The evidence is incomplete: a call may not have been seen.")

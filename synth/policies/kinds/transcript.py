@@ -16,7 +16,7 @@ from typing import Any
 from synth.formal.constraints import edges_of
 from synth.formal.monitor import Monitor
 from synth.formal.monitor_orders import Event
-from synth.formal.specification import Choices, Specification, traced
+from synth.formal.specification import EVENTS, Choices, Specification, traced
 from synth.observed.run import ToolCall
 from synth.policies.evidence import MISSING, Evidence, made_by
 
@@ -206,6 +206,21 @@ def reading(monitor: Monitor, shown: Sequence[Shown]) -> Reading:
         rows.append(row)
     accepting = tuple(any(monitor.accepting[one] for one in states) for states in queue)
     return Reading(Monitor("", tuple(rows), accepting), tuple(queue))
+
+
+def unreached(monitor: Monitor) -> list[str]:
+    """The states that no event stands for, where no word does without them; of a bare formula none."""
+    said = monitor.specification
+    keys = [*said.trace, *((kind, None) for kind in EVENTS)]
+    shown = {name for key in keys for way in traced(said, *key) for name in way}
+    missing = [state.name for state in said.states if state.name not in shown]
+    found, queue = {0}, [0]
+    while missing and queue:
+        row = monitor.transitions[queue.pop()]
+        fresh = {target for name, target in row.items() if name in shown} - found
+        found |= fresh
+        queue += fresh
+    return [] if any(monitor.accepting[state] for state in found) else missing
 
 
 def _after(monitor: Monitor, states: frozenset[int], ways: Choices) -> frozenset[int]:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from synth.errors import BadInput
+from synth.formal.monitor import SHIPPED
 from synth.observed.run import run_from_json
-from synth.policies import judge_policies, load_policies
+from synth.policies import judge_policies, lint, load_policies
 
 ANSWERED = [{"role": "user", "content": "q", "before_call": 0}, {"role": "assistant", "content": "a"}]
 
@@ -122,3 +123,19 @@ def test_a_bare_formula_still_speaks_of_tools() -> None:
     assert judged([call(0), call(1, name="pay")], "(until look pay)") == ("ok", ())
     with pytest.raises(BadInput, match=r"field policies\[0\].behaviour: no state is called"):
         judged([], '(define x (:states (A (:text "a"))) (:behavior (next B)))')
+
+
+def test_lint_tells_of_states_that_nothing_stands_for() -> None:
+    def flaws(text: str) -> list[str]:
+        lines = "\n".join(f"      {line}" for line in text.splitlines())
+        return [
+            problem.explanation
+            for problem in lint(load_policies(f"policies:\n  - id: p\n    behaviour: |\n{lines}\n"))
+        ]
+
+    own = '(define x (:states (Ask (:text "q")) (Ans (:text "a"))) (:behavior (next Ask Ans))%s)'
+    (said,) = flaws(own % "")
+    assert "nothing that a run shows stands for Ask" in said
+    assert flaws(own % " (:trace (request Ask))") == []
+    assert [flaws(name) for name in SHIPPED] == [[]] * len(SHIPPED)
+    assert flaws("(until look pay)") == []
