@@ -180,3 +180,26 @@ def test_only_prompts_can_be_decoded() -> None:
         generate(monitor_of("(next a b)"), "why?", always(""), environment)
     with pytest.raises(BadInput, match="text before the first prompt"):
         states_in("so [Thought] a", shipped("react").specification.states)
+
+
+def test_each_place_may_be_corrected_anew() -> None:
+    """Five places, each with as many errors as are allowed at one."""
+    right = ["[Thought] a", "[Action] b", "[Action Input] c", "[Final Thought] d", "[Answer] e"]
+    answers = [answer for one in right for answer in ("[Question] no", "[Question] no", one)]
+
+    def model(prompt: str, *, stop: Sequence[str], max_tokens: int) -> Completion:
+        begun = prompt.rpartition("\n")[2]
+        return Completion(answers.pop(0).removeprefix(begun))
+
+    made = generate(shipped("react"), "why?", model, environment, retries=2)
+    assert (made.reason, made.answer, made.corrections) == (None, "e", 10)
+
+
+def test_of_two_prompts_at_one_place_the_longer_counts() -> None:
+    text = (
+        '(define x (:states (Act (:text "Action")) (Inp (:text "Action Input"))) (:behavior (next Act Inp)))'
+    )
+    assert states_in("Action look\nAction Input here", monitor_of(text).specification.states) == [
+        "Act",
+        "Inp",
+    ]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from openai import OpenAI
 
 from synth.agents import Job, OutOfIterations, Settings, load
 from synth.agents.decoding import Completion, Piece, Transcript
@@ -47,6 +49,22 @@ def test_without_actions_five_tries_decide(name: str, model: SimulatedModel) -> 
     outcome = load(f"spec:{name}")(given)
     assert outcome.iterations == 5
     assert log.calls == ()
+
+
+class Recording(SimulatedModel):
+    """Remembers at which temperatures it was asked."""
+
+    def complete(self, body: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        self.temperatures = [*getattr(self, "temperatures", []), body.get("temperature")]
+        return super().complete(body, key)
+
+
+def test_tries_are_warm_and_agents_are_as_set() -> None:
+    with Recording() as model:
+        given, _ = job(model)
+        load("spec:direct")(given)
+        load("spec:react")(given)
+        assert model.temperatures == [0.7] * 5 + [0.0] * 5
 
 
 def test_a_file_is_an_agent(model: SimulatedModel, tmp_path: Path) -> None:
@@ -120,6 +138,33 @@ def test_a_batch_runs_all_actions_since_the_plan(model: SimulatedModel) -> None:
     world.job = chat
     assert world("Sum", before).splitlines()[0].startswith("1. Success")
     assert sorted(call.name for call in log.calls) == sorted(EXPECTED[:2])
+
+
+class Scoring(SimulatedModel):
+    """Summarises, and finds texts with `liked` in them likely."""
+
+    liked = ""
+
+    def complete(self, body: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        prompt = body["prompt"]
+        if body.get("echo"):
+            text = prompt.partition("Summary:")[2]
+            score = -0.1 if self.liked in text else -5.0
+            offsets = [0, len(prompt) - len(text)]
+            told = {"token_logprobs": [None, score], "text_offset": offsets, "tokens": ["", text]}
+            return {"choices": [{"text": prompt, "index": 0, "logprobs": {**told, "top_logprobs": None}}]}
+        return {"choices": [{"text": " in short", "index": 0, "logprobs": None}]}
+
+
+@pytest.mark.parametrize(("liked", "wanted"), [("in short", "in short"), ("Success", "1. Success")])
+def test_the_likelier_of_summary_and_results_is_returned(liked: str, wanted: str) -> None:
+    with Scoring() as model:
+        model.liked = liked
+        given, _ = job(model)
+        with OpenAI(base_url=model.base_url, api_key="key") as client:
+            world = _World(shipped("pass"), given, client, None)  # type: ignore[arg-type]
+            said = world("Sum", [Piece("Plan", "a"), Piece("Act", EXPECTED[0]), Piece("Act-Inp", "{}")])
+    assert said.startswith(wanted)
 
 
 def test_scores_are_normalised_by_length() -> None:
