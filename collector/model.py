@@ -29,6 +29,8 @@ LAST_NS = 2**63 - 1
 """In the year 2262. OTLP's times go on to 2554, those of databases do not: later ones count as this."""
 REDACTED = "pdoctor.redacted"
 """Attribute that the collector itself sets: the user's texts that stand for what it took out of a span."""
+RUN_RECORD, RECORD_SCOPE = "pdoctor.run.record", "pdoctor.records"
+"""Attribute with the JSON text of a run record that was handed in, and the scope of its span."""
 NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 NO_ATTRIBUTE: tuple[str | None, Any] = (None, None)
 """Key and value where a span has none."""
@@ -215,6 +217,8 @@ class Rebuilt:
     """Seconds that a model request had been without an answer when the program was ended."""
     is_ours: bool = False
     """Did our own tracer tell of its calls?"""
+    is_record: bool = False
+    """Was it handed in as a run record? Then that says all there is, how it ended among it."""
     parts: tuple[Part, ...] = ()
     """In order of time; empty where the run is whole."""
     waits: Part | None = None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from collector.budget import Gone, read_body
+from collector.budget import Gone, Held, read_body
 from collector.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -26,14 +26,21 @@ class TooLarge(BadRequest):
     status = 413
 
 
+class HeldBody(NamedTuple):
+    """A body, and the room that it has in the budget."""
+
+    body: bytes
+    held: Held
+
+
 async def raw_body(request: Request, limit: int = BODY_BYTES) -> bytes:
     """The body, at most `limit` bytes; raises TooLarge (413), and Full where there is no room for it now."""
-    async with held_body(request, limit) as body:
-        return body
+    async with held_body(request, limit) as held:
+        return held.body
 
 
 @asynccontextmanager
-async def held_body(request: Request, limit: int = BODY_BYTES) -> AsyncIterator[bytes]:
+async def held_body(request: Request, limit: int = BODY_BYTES) -> AsyncIterator[HeldBody]:
     """As `raw_body`; there is less room for others as long as the block has it."""
     service = request.app.state.service
     who = request.headers.get("authorization") or (request.client.host if request.client else "")
@@ -43,7 +50,7 @@ async def held_body(request: Request, limit: int = BODY_BYTES) -> AsyncIterator[
             body = await read_body(request.receive, held, limit=limit, seconds=seconds)
             if body is None:
                 raise TooLarge(f"the body is over the limit of {limit} bytes", "send it in parts")
-            yield body
+            yield HeldBody(body, held)
     except Gone:
         raise BadRequest("the body is cut short") from None
 
@@ -56,8 +63,8 @@ async def documents(request: Request) -> list[Any]:
 @asynccontextmanager
 async def documents_in_turn(request: Request) -> AsyncIterator[list[Any]]:
     """As `documents`, for lists that take long: those of one request at a time."""
-    async with held_body(request) as body, request.app.state.service.lists:
-        found = values_in(body, request.headers.get("content-type", ""))
+    async with held_body(request) as held, request.app.state.service.lists:
+        found = values_in(held.body, request.headers.get("content-type", ""))
         if len(found) > ITEMS:
             raise TooLarge(f"{len(found)} items are over the limit of {ITEMS}", "send them in parts")
         yield found

@@ -298,6 +298,12 @@ UNSEEN_TOOL = {
 
 ROUTES: dict[str, Route] = {
     "GET /api/v1/runs": Route(listing(ref("Run")), page_of(ITEM)),
+    "POST /api/v1/runs": Route(
+        record({"ids": several(TEXT), "rejected_count": COUNT,
+                "rejected": several(record({"place": TEXT, "reason": TEXT}))}),
+        {"ids": [RUN], "rejected_count": 0, "rejected": []},
+        json_lines_of("RunRecord"), RECORD,
+    ),
     "GET /api/v1/runs/{run_id}": Route(
         ref("RunDetail"),
         {**ITEM, "query": "A must precede b.", "tools": ["do_a", "do_b"], "status": "ok", "trouble": None,

@@ -15,11 +15,12 @@ from starlette.concurrency import run_in_threadpool
 from collector.api import views
 from collector.api.access import Access, reader, writer
 from collector.api.answers import JsonRoute
-from collector.api.bodies import json_object, raw_body, reject_unknown
+from collector.api.bodies import TooLarge, held_body, json_object, raw_body, reject_unknown
 from collector.errors import BadRequest, NotFound, Overloaded
 from collector.judging.words import Words
 from collector.memory import bounded, give_back
 from collector.model import Rebuilt
+from collector.otlp.errors import ExportError
 from collector.otlp.spans import spans_of
 from collector.pipeline import asked
 from collector.rebuild import inside, rebuild
@@ -67,6 +68,35 @@ def list_runs(
             connection, access.project, wanted, limit=limit, before=views.place_cursor(cursor)
         )
     return views.page([views.run_item(row) for row in found.rows], limit, views.encode_place(found.end))
+
+
+@router.post("/runs")
+async def hand_in(request: Request) -> dict[str, Any]:
+    """Store run records (one, a list, or JSON lines), to be judged as runs that were traced are.
+
+    For a key that may send spans. The run of a record has its id where that is 32 hex digits, else one made
+    from it; a record that comes again is the same run, and another one of the same id takes its place.
+    `ids` are those of the runs in the order of the records, `rejected` says what was not taken and why.
+    """
+    service = request.app.state.service
+    headers = dict(request.scope["headers"])
+    project = await service.authorize(headers)
+    coding = request.headers.get("content-encoding", "")
+    async with held_body(request, service.settings.limits.body_bytes) as (body, held):
+        try:
+            batch = await service.intake.take(project, held, body, coding, "records")
+        except ExportError as failure:
+            raise (TooLarge if failure.http == 413 else BadRequest)(failure.message) from None
+    rejected = [{"place": one.span, "reason": one.reason} for one in batch.rejections[:MOST_REJECTED]]
+    return {
+        "ids": [segment.run_id for segment in batch.segments],
+        "rejected": rejected,
+        "rejected_count": len(batch.rejections),
+    }
+
+
+MOST_REJECTED = 100
+"""So many of the records that were not taken are told of; the rest is counted."""
 
 
 @router.get("/runs/{run_id}")

@@ -167,14 +167,14 @@ def bound_run(rebuilt: Rebuilt, binding: Binding | None, end: Ending, case_id: s
     messages = certain_messages(rebuilt, complete=end.complete, problems=run.problems)
     status: Status = "running"
     if end.complete:
-        status = "abandoned" if end.abandoned else _status(binding)
+        status = "abandoned" if end.abandoned else _status(rebuilt, binding)
     return replace(
         run,
         case_id=case_id,
         status=status,
         trouble=trouble_of(rebuilt, binding),
-        wall_seconds=binding.wall_seconds if binding is not None else None,
-        iterations=binding.iterations if binding is not None else None,
+        wall_seconds=binding.wall_seconds if binding is not None else run.wall_seconds,
+        iterations=binding.iterations if binding is not None else run.iterations,
         extra={
             **run.extra,
             **messages,
@@ -200,9 +200,9 @@ def trouble_of(rebuilt: Rebuilt, binding: Binding | None) -> Trouble | None:
     return Trouble("endpoint", message=f"no answer from the model for {waited:.0f} s of {limit:g} s")
 
 
-def _status(binding: Binding | None) -> Status:
+def _status(rebuilt: Rebuilt, binding: Binding | None) -> Status:
     if binding is None or binding.status is None:
-        return "ok"
+        return rebuilt.run.status if rebuilt.is_record else "ok"
     known: dict[str, Status] = {"ok": "ok", "timeout": "timeout", "crash": "crash"}
     return known[binding.status]
 

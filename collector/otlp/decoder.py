@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -16,8 +17,9 @@ from collector.errors import Overloaded
 from collector.fair import Turns
 from collector.model import Batch
 from collector.otlp.body import decompress
-from collector.otlp.errors import Encoding, ExportError, too_large
+from collector.otlp.errors import ExportError, Form, too_large
 from collector.otlp.json_in import from_json
+from collector.otlp.records import from_records
 from collector.otlp.segments import from_protobuf
 from collector.priority import give_way
 from collector.settings import MIB, Limits
@@ -42,13 +44,20 @@ class Body:
     content: bytes
     coding: str
     """Its `Content-Encoding`."""
-    encoding: Encoding
+    form: Form
     limits: Limits
 
 
-def read(plain: bytes, encoding: Encoding, limits: Limits) -> Batch:
+READ: Mapping[Form, Callable[[bytes, Limits], Batch]] = {
+    "protobuf": from_protobuf,
+    "json": from_json,
+    "records": from_records,
+}
+
+
+def read(plain: bytes, form: Form, limits: Limits) -> Batch:
     """The batch in a body after decompression; raises ExportError where nothing can be read."""
-    return from_json(plain, limits) if encoding == "json" else from_protobuf(plain, limits)
+    return READ[form](plain, limits)
 
 
 class Decoder:
@@ -123,7 +132,7 @@ def decoded(body: Body) -> Batch:
     """The batch in a body; raises ExportError."""
     try:
         plain = decompress(body.content, body.coding, body.limits.decoded_bytes)
-        return read(plain, body.encoding, body.limits)
+        return read(plain, body.form, body.limits)
     except MemoryError:
         raise too_much() from None
     finally:

@@ -12,6 +12,8 @@ from collector.budget import Full
 from collector.errors import CollectorError, Overloaded
 
 Encoding = Literal["protobuf", "json"]
+Form = Literal["protobuf", "json", "records"]
+"""What is in a body: an export request in one of its encodings, or run records."""
 CONTENT_TYPES: dict[Encoding, bytes] = {"protobuf": b"application/x-protobuf", "json": b"application/json"}
 
 INVALID_ARGUMENT, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNIMPLEMENTED = 3, 4, 8, 12

@@ -137,7 +137,7 @@ def _traces(intake: Intake, sender_of: SenderOf) -> Export:
             project = await intake.authorize(headers)
             with intake.budget.open(sender(headers, address)) as held:
                 body = await _message(messages, held, intake.limits.body_seconds)
-                rejections = await intake.take(project, held, body, "", "protobuf")
+                rejections = (await intake.take(project, held, body, "", "protobuf")).rejections
         except ExportError as failure:
             await _abort(context, failure.grpc, failure.message, failure.retry_after)
         except CollectorError as said:

@@ -56,7 +56,7 @@ def receiver(intake: Intake) -> Callable[[Any, Receive, Send], Awaitable[None]]:
                 rejections: tuple[Rejection, ...] = ()
                 if scope["path"] == "/v1/traces":
                     coding = headers.get(b"content-encoding", b"").decode("latin-1")
-                    rejections = await intake.take(project, held, body, coding, encoding)
+                    rejections = (await intake.take(project, held, body, coding, encoding)).rejections
             await _respond(send, 200, encoding, success(rejections, encoding))
         except ExportError as failure:
             await _refuse(send, failure, kind)

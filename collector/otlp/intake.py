@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from collector.budget import Budget, Held
 from collector.fair import Slices
-from collector.model import Batch, Rejection
+from collector.model import Batch
 from collector.otlp.body import decompress_if_small
 from collector.otlp.decoder import Body, Decoder, read
-from collector.otlp.errors import Encoding
+from collector.otlp.errors import Form
 from collector.otlp.segments import has_few_spans
 from collector.settings import Limits
 
@@ -21,7 +21,7 @@ Store = Callable[[str, Batch, str], Awaitable[None]]
 Authorize = Callable[[Mapping[bytes, bytes]], Awaitable[str]]
 """Headers (lower case) -> project that the sender may write to; raises Unauthorized or Forbidden."""
 
-INLINE_BYTES: dict[Encoding, int] = {"protobuf": 1024 * 1024, "json": 128 * 1024}
+INLINE_BYTES: dict[Form, int] = {"protobuf": 1024 * 1024, "json": 128 * 1024, "records": 64 * 1024}
 """Up to this size a body, after decompression, is decoded on the event loop (a few ms): handing it to
 another process costs more."""
 INLINE_SPANS = 1_000
@@ -39,34 +39,32 @@ class Intake:
         self._slices = Slices()
         self._decoder = Decoder()
 
-    async def take(
-        self, project: str, held: Held, body: bytes, coding: str, encoding: Encoding
-    ) -> tuple[Rejection, ...]:
-        """Store the spans of a body; returns those that were rejected. `held` is what the request holds."""
+    async def take(self, project: str, held: Held, body: bytes, coding: str, form: Form) -> Batch:
+        """Store the spans of a body, and return them; `held` is what the request holds."""
         await self._slices.turn(held.who)
         with self._slices.work():
-            batch = self._decoded_here(body, coding, encoding)
+            batch = self._decoded_here(body, coding, form)
         if batch is None:
-            batch = await self._decoder.batch(held.who, Body(body, coding, encoding, self.limits))
+            batch = await self._decoder.batch(held.who, Body(body, coding, form, self.limits))
         if batch.segments:
             held.resize(batch.size)
             await self._store(project, batch, held.who)
-        return batch.rejections
+        return batch
 
-    def _decoded_here(self, body: bytes, coding: str, encoding: Encoding) -> Batch | None:
+    def _decoded_here(self, body: bytes, coding: str, form: Form) -> Batch | None:
         """The batch in a body; None, after little work, where finding out would take long."""
-        small = decompress_if_small(body, coding, min(INLINE_BYTES[encoding], self.limits.decoded_bytes))
-        if small is None or not is_quick(small, encoding):
+        small = decompress_if_small(body, coding, min(INLINE_BYTES[form], self.limits.decoded_bytes))
+        if small is None or not is_quick(small, form):
             return None
-        return read(small, encoding, self.limits)
+        return read(small, form, self.limits)
 
     def close(self) -> None:
         self._decoder.close()
 
 
-def is_quick(plain: bytes, encoding: Encoding) -> bool:
+def is_quick(plain: bytes, form: Form) -> bool:
     """Whether a small body has few parts."""
-    if encoding == "json":
+    if form != "protobuf":
         return plain.count(b"{") + plain.count(b"[") <= INLINE_CONTAINERS
     return has_few_spans(plain, INLINE_SPANS)
 

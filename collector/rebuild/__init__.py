@@ -25,6 +25,7 @@ from collector.rebuild.limits import with_limit
 from collector.rebuild.messages import Talk, talk_of
 from collector.rebuild.parts import Parts, one_call_each, piece_of_part, with_own_turns
 from collector.rebuild.places import in_order
+from collector.rebuild.recorded import recorded, told_apart
 from collector.rebuild.requested import with_requests
 from collector.rebuild.sightings import first_copies, once_each, once_each_model
 from collector.rebuild.survey import survey
@@ -34,9 +35,13 @@ from synth.observed import CLOCKS_DIFFER, SESSION_FIELDS
 def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebuilt:
     """The run that `spans` tell of; its status is `running`, since spans alone cannot say it has ended.
 
+    A run record that was handed in says so itself; it counts where there are no other spans of the run.
     Without `details`, model calls are read only where a sender may have left requests to them: what else
     they tell (tokens, messages) needs their long attributes, and most verdicts do without.
     """
+    records, spans = told_apart(spans)
+    if records and not spans:
+        return recorded(run_id, records[-1])
     calls, agents, others = read(spans)
     whole = survey(spans)
     announced = announced_calls(agents)

@@ -13,12 +13,13 @@ from synth.observed.run import (
     ToolCall,
     Unseen,
     deeper_than,
+    parse_json,
     read_runs,
     run_from_json,
 )
 
 __all__ = [
     "ANY_TIME", "CLOCKS_DIFFER", "FIELDS_LOST", "MAX_DEPTH", "SESSION_FIELDS", "Interval", "Run", "Status",
-    "ToolCall", "Unseen", "Why", "deeper_than", "ends_early", "has_marks", "is_left_out", "read_runs",
-    "run_from_json",
+    "ToolCall", "Unseen", "Why", "deeper_than", "ends_early", "has_marks", "is_left_out", "parse_json",
+    "read_runs", "run_from_json",
 ]  # fmt: skip
