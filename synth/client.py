@@ -149,6 +149,21 @@ class Collector:
             if not cursor:
                 return
 
+    def hand_in(self, records: bytes) -> dict[str, Any]:
+        """Store run records (JSON lines): `ids` of their runs, and what was `rejected`.
+
+        They may arrive twice: a record that comes again is the same run.
+        """
+        headers = {"Content-Type": "application/x-ndjson"}
+        return dict(_answer(self._send("POST", "/runs", content=records, headers=headers)))
+
+    def send_spans(self, request: bytes) -> None:
+        """Store the spans of an OTLP request in protobuf, all of which can be read."""
+        headers = {"Content-Type": "application/x-protobuf"}
+        response = self._send("POST", f"{self.url}/v1/traces", content=request, headers=headers)
+        if not response.is_success or response.content:
+            raise _kind(response)(f"{_told(response)}: {_words(response)}")
+
     def get(self, path: str, **parameters: Any) -> Any:
         """The JSON answer; parameters that are None are left out."""
         wanted = {name: value for name, value in parameters.items() if value is not None}
@@ -214,6 +229,11 @@ def _answer(response: httpx.Response) -> Any:
 
 def _kind(response: httpx.Response) -> type[BadInput]:
     return NoAnswer if response.is_server_error else BadInput
+
+
+def _words(response: httpx.Response) -> str:
+    """What there is to read in an answer that is protobuf."""
+    return "".join(c if c.isprintable() else " " for c in response.text).strip()[:LONGEST_SAID]
 
 
 def _told(response: httpx.Response) -> str:

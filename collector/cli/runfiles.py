@@ -1,4 +1,4 @@
-"""Files of runs in any of the forms we read: neutral run records, OTLP JSON lines, OTLP protobuf."""
+"""Files of runs in any of the forms we read: run records, conversations, OTLP JSON lines, OTLP protobuf."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def runs_of(stream: IO[bytes], name: str, parts: Parts | None = None) -> Iterato
         from collector.otlp.files import runs_from_otlp
 
         return runs_from_otlp(stream, file=name, parts=parts)
-    from synth.observed.run import read_runs
+    from synth.observed.transcripts import read_any
 
-    return read_runs(stream, name=name)
+    return read_any(stream, name=name)
 
 
 def beginning(stream: Any) -> bytes:

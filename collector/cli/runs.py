@@ -18,6 +18,7 @@ from collector.cli.console import (
     terminal_width,
     write_json,
 )
+from collector.cli.imports import command as import_command
 from collector.ui.words import waiting
 from synth.client import Collector
 from synth.errors import BadInput
@@ -25,7 +26,7 @@ from synth.errors import BadInput
 
 @click.group("runs")
 def command() -> None:
-    """Look at the runs of a collector: list, show, export."""
+    """Look at the runs of a collector: list, show, export, import."""
 
 
 NO_BREAK = "\u00a0"
@@ -187,3 +188,6 @@ def export(url: str, **wanted: Any) -> None:
     with clear_errors(), Collector(url) as collector:
         for item in collector.pages("/runs", limit=200, **wanted):
             write_json(collector.record(item["id"]))
+
+
+command.add_command(import_command)

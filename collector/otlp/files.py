@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import IO
+from typing import IO, Any
 
-from collector.model import Batch, Piece, Rebuilt, Run, Span
+from collector.model import Batch, Piece, Rebuilt, Run, Segment, Span
 from collector.otlp.errors import ExportError
 from collector.otlp.json_in import from_json
+from collector.otlp.raw import Head, Traces
 from collector.otlp.segments import from_protobuf
 from collector.otlp.spans import spans_of
 from collector.rebuild import rebuild
@@ -23,6 +24,8 @@ from synth.observed import Status
 
 FILE_LIMITS = Limits(spans=10_000_000)
 """What lies on the user's own disk may be bigger than what a network sends."""
+REQUEST_BYTES = 4 << 20
+"""Of an export request that is made of a file, and the spans of one more run."""
 
 
 Held = tuple[list[bytes], Mapping[bytes, bytes]]
@@ -42,8 +45,7 @@ def runs_from_otlp(stream: IO[bytes], *, file: str, parts: Parts | None = None) 
     shared: dict[bytes, bytes] = {}
     for line, batch in _batches(stream, file):
         if batch.rejections:
-            first = batch.rejections[0]
-            raise BadInput(f"{first.span}: {first.reason}", file=file, line=line)
+            raise _refused(batch, file, line)
         shared |= batch.shared
         for segment in batch.segments:
             payloads.setdefault(segment.run_id, []).append(segment.payload)
@@ -93,6 +95,42 @@ def _put_together(pieces: Iterable[Piece], held: Mapping[str, list[Held]]) -> It
 def _spans(held: Iterable[Held]) -> Iterator[Span]:
     for payloads, shared in held:
         yield from spans_of(payloads, shared)
+
+
+def requests_in(stream: IO[bytes], *, file: str) -> Iterator[tuple[bytes, int]]:
+    """The spans of a file as export requests in protobuf of a few MB each, and how many spans each has.
+
+    Raises BadInput with file and line.
+    """
+    for line, batch in _batches(stream, file):
+        if batch.rejections:
+            raise _refused(batch, file, line)
+        request, spans = Traces(), 0
+        for segment in batch.segments:
+            request.MergeFrom(_whole(segment, batch.shared))
+            spans += len(segment.keys)
+            if request.ByteSize() > REQUEST_BYTES:
+                yield request.SerializeToString(), spans
+                request, spans = Traces(), 0
+        if spans:
+            yield request.SerializeToString(), spans
+
+
+def _refused(batch: Batch, file: str, line: int | None) -> BadInput:
+    first = batch.rejections[0]
+    return BadInput(f"{first.span}: {first.reason}", file=file, line=line)
+
+
+def _whole(segment: Segment, shared: Mapping[bytes, bytes]) -> Any:
+    """What a segment has with the resources and scopes that it only names."""
+    traces = Traces.FromString(segment.payload)
+    for resource in traces.parts:
+        for part in (resource, *resource.parts):
+            if part.shared:
+                head = Head.FromString(shared[part.shared])
+                part.content, part.schema_url = head.content, head.schema_url
+                part.ClearField("shared")
+    return traces
 
 
 def _batches(stream: IO[bytes], file: str) -> Iterator[tuple[int | None, Batch]]:
