@@ -100,6 +100,7 @@ def test_answers_are_as_described(client: Client, described: Description) -> Non
         "POST /api/v1/bindings": {"trace_id": new_id(), "case_id": "case-1"},
         "POST /api/v1/policies": {"name": "twice", "text": POLICY_TEXT},
         "POST /api/v1/check": {"run": {"run_id": "r", "tools": [], "calls": []}, "case": case_json("c")},
+        "POST /api/v1/runs": {"run_id": "r", "calls": []},
         "POST /api/v1/recheck": {"outcome": "fail"},
         "POST /api/v1/projects": {"name": "other", "retention_days": 1},
         "PUT /api/v1/settings": {"retention_days": None},

@@ -96,6 +96,8 @@ def needed_scope(method: str, path: str) -> str:
     """What the README promises; written down here once more, by hand."""
     if any(word in path for word in ("/keys", "/audit", "/settings", "/webhooks", "/projects")):
         return "admin"
+    if (method, path) == ("POST", "/api/v1/runs"):
+        return "ingest"
     return "read" if method == "GET" or path == "/api/v1/check" else "write"
 
 
