@@ -44,7 +44,7 @@ VERBS = {
     "monitor": "check event sequences against a behaviour specification",
     "policies": "lint policies for production runs, load them into a collector, draft them from good runs",
     "keys": "make API keys for a collector",
-    "runs": "list, show and export the runs of a collector",
+    "runs": "list, show, export and import the runs of a collector",
     "recheck": "judge stored runs again",
     "backup": "copy a store to a file, also while it is in use",
     "restore": "make a store of what backup wrote",
