@@ -222,3 +222,16 @@ def test_over_grpc_calls_without_their_message_are_bounded(
     retry = RetryInfo()
     assert Status.FromString(said).details[0].Unpack(retry)
     assert retry.retry_delay.seconds == 1
+
+
+def test_who_gave_way_gets_nothing_back() -> None:
+    budget = Budget(10)
+    big, small, new = (budget.open(who) for who in "abc")
+    for one, size in ((big, 5), (small, 3)):
+        one.evict = lambda: None
+        one.resize(size)
+    new.resize(4)
+    assert (big.gave_way, budget.used) == (True, 7)
+    with pytest.raises(Full):
+        big.resize(1)
+    assert budget.used == 7

@@ -21,6 +21,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+from collector import server
 from collector.otlp.body import decompress
 from collector.otlp.errors import ExportError
 from collector.server import running
@@ -192,11 +193,14 @@ def test_requests_may_follow_each_other_without_waiting(shared: Client) -> None:
 
 
 def test_a_body_in_thousands_of_tiny_pieces_is_refused(shared: Client) -> None:
-    with Raw(shared) as raw:
+    run = new_id()
+    body = agent_request(run, ["a"] * 30)
+    with Raw(shared) as raw, contextlib.suppress(ConnectionError):  # what comes after the refusal is not read
         raw.head("Transfer-Encoding: chunked")
-        with contextlib.suppress(ConnectionError):  # what comes after the refusal is not read
-            raw.socket.sendall(b"1\r\n\n\r\n" * 5_000 + b"0\r\n\r\n")
-            assert raw.file.readline().split()[1] == b"400"
+        raw.socket.sendall(b"".join(b"1\r\n%b\r\n" % body[at : at + 1] for at in range(len(body))))
+        raw.socket.sendall(b"0\r\n\r\n")
+        assert raw.file.readline().split()[1] == b"400"
+    assert stored(shared, run) == []
     run = new_id()
     body = agent_request(run, ["a"] * 1_500)
     with Raw(shared) as raw:
@@ -205,6 +209,15 @@ def test_a_body_in_thousands_of_tiny_pieces_is_refused(shared: Client) -> None:
         raw.socket.sendall(b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n")
         assert raw.answer()[0] == 200
     assert len(body) > 200_000
+
+
+def test_pieces_are_counted_for_each_body(shared: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "PIECES", 3)
+    with Raw(shared) as raw:
+        for _ in range(6):
+            raw.head("Content-Length: 2", kind="application/json")
+            raw.socket.sendall(b"{}")
+            assert raw.answer()[0] == 200
 
 
 def test_hundreds_of_requests_ahead_of_their_answers_are_not_kept(shared: Client) -> None:

@@ -124,10 +124,10 @@ def test_nothing_is_replaced_unless_somebody_says_so(filled: str, tmp_path: Path
     file = tmp_path / "backup"
     file.write_text("mine")
     refused = back_up(file, filled)
-    assert (refused.exit_code, "--force" in refused.stderr, file.read_text()) == (2, True, "mine")
+    assert (refused.exit_code, "--force" in refused.output, file.read_text()) == (2, True, "mine")
     assert back_up(file, filled, "--force").exit_code == 0
     refused = put_back(file, filled)
-    assert (refused.exit_code, "--force" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "--force" in refused.output) == (2, True)
 
 
 def test_a_store_that_is_replaced_keeps_nothing_of_its_own(filled: str, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_store_in_use_is_not_replaced(filled: str, tmp_path: Path) -> None:
     back_up(file, filled)
     with serving(tmp_path, filled) as client:
         refused = put_back(file, filled, "--force")
-        assert (refused.exit_code, "uses" in refused.stderr) == (2, True)
+        assert (refused.exit_code, "uses" in refused.output) == (2, True)
         client.send(agent_request(new_id(), ["do_a"]))
     assert runs_in(tmp_path / "store.db") == 2
 
@@ -189,15 +189,15 @@ def test_a_file_that_is_no_good_backup_replaces_nothing(
     before = runs_in(store)
     change(file)  # type: ignore[operator]
     refused = put_back(file, filled, "--force")
-    assert (refused.exit_code, why in refused.stderr) == (2, True), refused.output
+    assert (refused.exit_code, why in refused.output) == (2, True), refused.output
     assert runs_in(store) == before
 
 
 def test_a_backup_that_cannot_be_written_leaves_nothing(filled: str, tmp_path: Path) -> None:
     refused = back_up(tmp_path / "no such folder" / "backup", filled)
-    assert (refused.exit_code, "cannot be written" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "cannot be written" in refused.output) == (2, True)
     refused = back_up(tmp_path / "backup", f"sqlite:///{tmp_path / 'none.db'}")
-    assert (refused.exit_code, "there is no store" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "there is no store" in refused.output) == (2, True)
     shutil.copyfile(tmp_path / "store.db", tmp_path / "spoilt.db")
     spoil(tmp_path / "spoilt.db")
     assert back_up(tmp_path / "backup", f"sqlite:///{tmp_path / 'spoilt.db'}").exit_code == 2
@@ -210,5 +210,5 @@ def test_where_a_tool_is_missing_its_command_is_shown(
     monkeypatch.setenv("PATH", str(tmp_path))
     refused = back_up(tmp_path / "backup", "postgresql://me:secret@127.0.0.1/db")
     assert refused.exit_code == 2
-    assert "pg_dump --format=custom" in refused.stderr
+    assert "pg_dump --format=custom" in refused.output
     assert "secret" not in refused.output
