@@ -72,6 +72,7 @@ def test_clauses_after_lists_and_fronted_lists_are_drawn_all_the_same() -> None:
     text = " ".join(case.paragraph for case in cases)
     assert "come at some point after" in text
     assert "any time before" in text.lower()
+    assert ", which must " in text  # after one name every verb is drawn
 
 
 @pytest.mark.parametrize(
