@@ -41,11 +41,15 @@ class Summary:
         return {**known, "spans": self.spans} if self.spans else known
 
     def __str__(self) -> str:
-        what = f"{self.spans} spans" if self.spans else f"{len(self.runs)} runs"
+        what = counted(self.spans, "span") if self.spans else counted(len(self.runs), "run")
         lines = [f"{self.file}: {what} ({self.form})"]
         lines += [f"  not taken: {plain(why)}" for why in self.refused[:NAMED]]
         more = len(self.refused) - NAMED
         return "\n".join([*lines, *([f"  and {more} more"] if more > 0 else [])])
+
+
+def counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 @click.command("import")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from collector.dialects.reading import loaded
-from collector.model import RECORD_SCOPE, RUN_RECORD, Rebuilt, Run, Span
+from collector.model import RECORD_SCOPE, RUN_RECORD, Rebuilt, Run, Span, ToolCall
 from synth.errors import BadInput
 from synth.observed import SESSION_FIELDS, Unseen, parse_json, run_from_json
 
@@ -31,7 +31,7 @@ def recorded(run_id: str, span: Span) -> Rebuilt:
         arrived_calls=len(run.calls),
         tail=None,
         started_ns=span.start_ns,
-        ended_ns=span.end_ns,
+        ended_ns=span.end_ns if any(map(_is_timed, run.calls)) else None,
         spans=1,
         is_agent=True,
         service=service if isinstance(service, str) else None,
@@ -40,6 +40,10 @@ def recorded(run_id: str, span: Span) -> Rebuilt:
         is_record=True,
         error_kinds={i: "error" for i, call in enumerate(run.calls) if call.error is not None},
     )
+
+
+def _is_timed(call: ToolCall) -> bool:
+    return call.start is not None and call.start[0] > 0
 
 
 def _run(run_id: str, span: Span) -> Run:

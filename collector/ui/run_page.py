@@ -180,6 +180,7 @@ class Page:
     dead_x: float | None
     """Where on the axis the plan became hopeless."""
     span_of_axis: str
+    """Empty where nobody knows when calls were made."""
     ticks: tuple[tuple[float, str], ...]
     rates: Rates | None
 
@@ -204,7 +205,7 @@ def run_page(
         notes=tuple(f["explanation"] for f in verdict.get("findings", ()) if f["type"] == "note"),
         plans=(*_plan(rebuilt, verdict.get("repair"), case), *_policy_plans(detail, rebuilt)),
         dead_x=_end_of(rebuilt, axis, dead_at),
-        span_of_axis=lasting(axis.length / 1e6),
+        span_of_axis=lasting(axis.length / 1e6) if any(call.start for call in rebuilt.run.calls) else "",
         rates=Rates.of(detail["progress"]),
         ticks=tuple((x, lasting(x / AXIS * axis.length / 1e6)) for x in (0.0, 250.0, 500.0, 750.0, AXIS)),
     )

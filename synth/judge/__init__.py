@@ -32,10 +32,14 @@ def judge(case: Case, run: Run, *, rules: Rules | None = None) -> Verdict:
 def judge_both(case: Case, run: Run, *, rules: Rules | None = None) -> tuple[Verdict, Verdict]:
     """The verdicts of a run that ended well: while more of it may come, and once nothing came.
 
-    It is read, and Z3 is asked, once for both. BadInput as for `judge`.
+    It is read, and Z3 is asked, once for both, but in timed mode, where it depends on the end of the run
+    which calls began a plan anew. BadInput as for `judge`.
     """
+    going_on = replace(run, status="running")
+    if case.mode == "timed":
+        return judge(case, going_on, rules=rules), judge(case, run, rules=rules)
     conclude = _read(case, run, rules)
-    return conclude(replace(run, status="running")), conclude(run)
+    return conclude(going_on), conclude(run)
 
 
 def _read(case: Case, run: Run, rules: Rules | None) -> Conclude:

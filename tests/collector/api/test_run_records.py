@@ -61,6 +61,7 @@ def test_a_record_is_judged_as_it_stands(fresh: Client) -> None:
     assert run_id == run_key("refund-17")
     shown = fresh.judged(run_id)
     assert (shown["status"], shown["agent"], shown["problems"]) == ("timeout", "teller", ["spans were lost"])
+    assert fresh.get("/runs")["items"][0]["duration_ms"] == 3500.0
     said = fresh.get(f"/runs/{run_id}/record")
     assert [call["start"] for call in said["calls"]] == [[1.0, 1.5], 3.0]
     assert (said["bank"], said["recorded_as"], said["wall_seconds"]) == ("north", "refund-17", 60.0)
@@ -100,6 +101,7 @@ def test_runs_of_a_conversation_without_times_keep_their_order(fresh: Client) ->
 
     assert conversation("one", names) == ["not_applicable", "ok"]
     assert conversation("other", names[::-1])[0] == "violated"
+    assert {item["duration_ms"] for item in fresh.get("/runs")["items"]} == {None}
 
 
 @pytest.mark.parametrize("kind", RULES)
