@@ -12,7 +12,7 @@ INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
 SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.py \
-  tests/collector/store/test_drills_under_load.py
+  tests/collector/store/test_drills_under_load.py tests/synth/experiments/test_causes.py
 
 .PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs release clean
 .NOTPARALLEL:

@@ -22,7 +22,13 @@ PAPER_TABLES = {f"table{number}" for number in range(1, 8)}
 
 
 def lines(folder: Path) -> list[bytes]:
-    return [line for file in sorted(folder.glob("*.jsonl")) for line in file.read_bytes().splitlines()]
+    return [line for _, line in journals(folder)]
+
+
+def journals(folder: Path) -> list[tuple[str, bytes]]:
+    """(experiment, line) of each."""
+    files = sorted(folder.glob("*.jsonl"))
+    return [(file.name, line) for file in files for line in file.read_bytes().splitlines()]
 
 
 def wait_for_more(folder: Path, count: int) -> None:
@@ -47,9 +53,11 @@ def test_experiments_that_are_killed_go_on_and_repeat_nothing(tmp_path: Path) ->
     assert tables >= PAPER_TABLES | {"figure8-data", "figure9-data"}
     assert {file.name for file in tmp_path.glob("*.png")} == {"report-figure8.png", "report-figure9.png"}
     before = lines(folder)
-    records = [json.loads(line) for line in before]
+    records = [(file, json.loads(line)) for file, line in journals(folder)]
     keys = Counter(
-        (r.get("trial") or (r["agent"], r["model"], r["case_id"])) for r in records if "kind" not in r
+        (file, r.get("trial") or (r["agent"], r["model"], r["case_id"]))
+        for file, r in records
+        if "kind" not in r
     )
     assert set(keys.values()) == {1}
     assert pdoctor(*options).returncode == 0

@@ -11,9 +11,14 @@ from pathlib import Path
 SOAK = 50
 
 
+def soaks() -> bool:
+    """Is this `make soak`?"""
+    return bool(os.environ.get("PDOCTOR_SOAK"))
+
+
 def tries(soaked: int) -> int:
     """`soaked` of them under `make soak`, a fiftieth elsewhere."""
-    return soaked if os.environ.get("PDOCTOR_SOAK") else max(1, soaked // SOAK)
+    return soaked if soaks() else max(1, soaked // SOAK)
 
 
 def new_seed() -> int:
