@@ -12,7 +12,8 @@ INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
 SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.py \
-  tests/collector/store/test_drills_under_load.py tests/synth/experiments/test_causes.py
+  tests/collector/store/test_drills_under_load.py tests/synth/experiments/test_causes.py \
+  tests/collector/test_attacks.py
 
 .PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs release clean
 .NOTPARALLEL:
@@ -62,7 +63,8 @@ test-heavy: DRILLS := nginx prometheus
 
 # Long property tests, kills and outages; the frameworks' own are run by `test-frameworks`.
 test-heavy: system $(VENV)/.installed-dev
-	$(BIN)/python -m tests.again -q -n $(WORKERS) -m heavy --durations 15 --ignore tests/frameworks
+	$(BIN)/python -m tests.again -q -n $(WORKERS) -m heavy --durations 15 --ignore tests/frameworks \
+	  --ignore tests/collector/test_attacks.py
 
 # Properties that other runs try a fiftieth as often; their figures are printed, the last are in docs/benchmarks.md.
 soak: system $(VENV)/.installed-dev
