@@ -13,7 +13,9 @@ WORKERS ?= 2
 
 SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.py \
   tests/collector/store/test_drills_under_load.py tests/synth/experiments/test_causes.py \
-  tests/collector/test_attacks.py
+  tests/synth/experiments/test_gate.py tests/synth/judge/test_replanning.py tests/synth/games/test_games.py \
+  tests/synth/language/test_drawn_words.py tests/synth/language/test_readings.py \
+  tests/synth/policies/test_policy_sums.py tests/end_to_end/test_crash.py tests/collector/store/test_postgresql.py
 
 .PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs release clean
 .NOTPARALLEL:
@@ -63,8 +65,7 @@ test-heavy: DRILLS := nginx prometheus
 
 # Long property tests, kills and outages; the frameworks' own are run by `test-frameworks`.
 test-heavy: system $(VENV)/.installed-dev
-	$(BIN)/python -m tests.again -q -n $(WORKERS) -m heavy --durations 15 --ignore tests/frameworks \
-	  --ignore tests/collector/test_attacks.py
+	$(BIN)/python -m tests.again -q -n $(WORKERS) -m heavy --durations 15 --ignore tests/frameworks
 
 # Properties that other runs try a fiftieth as often; their figures are printed, the last are in docs/benchmarks.md.
 soak: system $(VENV)/.installed-dev

@@ -16,13 +16,15 @@ from typing import Any
 from anyio import to_thread
 from fastapi import FastAPI
 
-from collector.api import catalog, description, errors, health, keys, projects, runs
+from collector.api import campaigns, catalog, compare, description, errors, health, keys, projects, runs
 from collector.fronts import Sender
 from collector.logs import REQUEST_ID, new_request_id, request_id
 from collector.origins import foreign, guarded, refuse
 from collector.otlp.http import PATHS, receiver
 from collector.service import Service
 from collector.telemetry import Telemetry
+from collector.ui import campaigns as campaign_pages
+from collector.ui import compare as compare_page
 from collector.ui import pages
 
 log = logging.getLogger("collector")
@@ -129,6 +131,8 @@ def _web(service: Service) -> FastAPI:
                 shared=service.crew.size > 1,
             )
         watching = [asyncio.create_task(service.telemetry.feel_loop())]
+        if service.grpc_port is not None:
+            watching.append(asyncio.create_task(service.grpc_doors(service.grpc_port).look_loop()))
         if service.crew.size > 1:
             watching.append(asyncio.create_task(service.tell()))
         try:
@@ -150,7 +154,8 @@ def _web(service: Service) -> FastAPI:
     )
     app.state.service = service
     errors.install(app, pages.login_page)
-    for part in (runs, catalog, keys, projects, health, pages):
+    api = (runs, compare, campaigns, catalog, keys, projects, health)
+    for part in (*api, pages, campaign_pages, compare_page):
         app.include_router(part.router)
     description.describe(app)
     return app

@@ -11,7 +11,7 @@ import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from collector.errors import CollectorError, Overloaded
@@ -59,6 +59,11 @@ class Held:
 
     def __exit__(self, *_exc: object) -> None:
         self._budget.resize(self, 0)
+
+
+def owner(headers: Mapping[bytes, bytes], address: str) -> str:
+    """Whose share of the budget a request uses: that of its key, else of its address."""
+    return headers.get(b"authorization", b"").decode("latin-1") or address
 
 
 class Budget:

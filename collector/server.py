@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import signal
 import socket
 import sys
@@ -74,21 +75,27 @@ def serve_beside(
 @contextlib.contextmanager
 def listening(settings: Settings) -> Iterator[socket.socket]:
     """The bound socket; binding first means that a second collector fails before it touches the store."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    if settings.grpc_port:
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((settings.host, settings.grpc_port))
-            except OSError as taken:
-                raise OSError(
-                    f"the gRPC port {settings.grpc_port} cannot be had ({taken.strerror}); "
-                    "choose another one with --grpc-port, or `off`"
-                ) from None
+    with _bound(settings.host, settings.http_port, "--http-port") as sock:
+        if settings.grpc_port:
+            with _bound(settings.host, settings.grpc_port, "--grpc-port"):
+                pass
+        sock.listen(1024)
+        yield sock
+
+
+@contextlib.contextmanager
+def _bound(host: str, port: int, option: str) -> Iterator[socket.socket]:
+    """A socket at a port; OSError names both and the option that chooses another."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind((settings.host, settings.http_port))
-        sock.listen(1024)
+        try:
+            sock.bind((host, port))
+        except OSError as taken:
+            hint = "is another collector running? " if taken.errno == errno.EADDRINUSE else ""
+            off = ", or `off`" if option == "--grpc-port" else ""
+            said = f"cannot listen on {host}:{port}: {taken.strerror}; {hint}{option} chooses another{off}"
+            raise OSError(taken.errno, said) from None
         yield sock
 
 

@@ -23,6 +23,7 @@ from collector.clock import Clock, passed
 from collector.doors import Doors
 from collector.errors import Overloaded
 from collector.fronts import Fronts, InClear, Sender, peer
+from collector.grpc_doors import GrpcDoors
 from collector.judging.bind import case_texts
 from collector.judging.names import names_of, warnings
 from collector.judging.policies import read_policies
@@ -241,6 +242,12 @@ class Service:
                 return await asyncio.to_thread(self.gate.grant, token, scope)
         except TimeoutError:
             raise Overloaded("the key could not be looked up", "check the database", retry_after=5) from None
+
+    def grpc_doors(self, port: int) -> GrpcDoors:
+        """What bounds the connections of this port."""
+        most, most_of_one = self.settings.max_connections, self.settings.max_connections_per_address
+        size = self.crew.size
+        return GrpcDoors(port, most // size, -(-most_of_one // size), self.doors.most, self.fronts.trusts)
 
     def sender_over_grpc(self, said: str, headers: Mapping[bytes, bytes]) -> str:
         """The address of who sent a call, by what gRPC says of its connection."""

@@ -32,6 +32,7 @@ from .runs import CallFrame, Frame, OpenRun, current, run_here
 from .runtime import argument_text, arguments, outcome, recording
 from .same_call import Request
 from .semconv import MCP_METHOD, MCP_PROTOCOL, MCP_SESSION, RPC_REQUEST, RPC_STATUS
+from .spoken import output_messages
 from .tracebacks import without_our_frames
 from .workflows import Workflow
 from .wrappers import (
@@ -116,6 +117,7 @@ __all__ = [
     "not_executed",
     "observe",
     "outcome",
+    "output_messages",
     "provider_name",
     "recording",
     "run_here",

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from . import meters, sdkspans, semconv
 from .ids import new_span_id, numbers
 from .reading import class_names, type_name
-from .runs import Frame, OpenRun, RunState, current, run_here, sdk_above, state_outside
+from .run_state import RunState
+from .runs import Frame, OpenRun, current, run_here, sdk_above, state_outside
 from .runtime import ACTIVE
 from .same_call import Request, same_json
 from .values import Truncated

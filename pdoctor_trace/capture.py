@@ -78,6 +78,15 @@ class Capture:
         """The user's query by content mode."""
         return self._text("query", text, self.limit) if text is not None else None
 
+    def prompt_digest(self, text: str) -> str | None:
+        """Equal for equal system messages, as far as the content mode and the redactor leave them."""
+        kept = self._text("prompt", text, len(text))
+        if not kept:
+            return None
+        from hashlib import blake2b  # late: not every run has one
+
+        return blake2b(kept.strip().encode("utf-8", "replace"), digest_size=8).hexdigest()
+
     def said(self, text: str) -> str | None:
         """What a model wrote, by content mode."""
         return self._text("output", text, self.limit)

@@ -104,6 +104,7 @@ class Chat:
         if run is None:
             return
         run.usage.add(reply.input_tokens, reply.output_tokens)
+        run.usage.asked((call[0] for call in reply.calls), has_text=any(map(str.strip, reply.texts)))
         end = max(time.time_ns(), self.start_ns)
         message = None if error is None else runtime.ACTIVE.capture.message(error)
         pairs = self._attributes(run, reply, error)

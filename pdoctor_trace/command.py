@@ -25,6 +25,7 @@ from pdoctor_trace import boot
 
 VERBS = {
     "demo": "find planted planning errors end to end, with no key and no network",
+    "init": "write policies, a test and a CI job to begin with",
     "serve": "run the collector and its web UI",
     "run": "run any Python program instrumented",
     "synth": "write synthesized planning problems as JSON lines",
@@ -36,21 +37,42 @@ VERBS = {
     "capability": "measure at which plan length an agent starts to fail",
     "dissect": "find the root cause of failing cases",
     "report": "tables and figures over judged runs",
+    "bench": "measure agents on frozen suites, and compare their result cards",
     "export": "write what campaigns found as JSON lines, also for training",
     "progress": "show how far recorded runs came, and how much they repeat",
     "metrics": "compare predicted tool plans with gold plans, part by part",
+    "questions": "let agents answer GSM8K, HotpotQA and TriviaQA, and see how many answers are right",
     "games": "let agents and players play AgentQuest's games, and see how far they come",
     "planners": "let planning agents plan for tasks with gold plans, and score the plans",
     "monitor": "check event sequences against a behaviour specification",
-    "policies": "lint policies for production runs, load them into a collector, draft them from good runs",
+    "policies": "lint, draft, load, list, try and remove policies for production runs",
     "keys": "make API keys for a collector",
+    "cases": "make test cases from the runs of a collector",
+    "replay": "run an agent on recorded cases, and judge it again",
     "runs": "list, show, export and import the runs of a collector",
+    "open": "look at the runs of tests that had no collector",
     "recheck": "judge stored runs again",
+    "compare": "compare two runs, or all runs of two versions, with the right test",
+    "drift": "show how often each rule was broken, by version and week",
     "backup": "copy a store to a file, also while it is in use",
     "restore": "make a store of what backup wrote",
+    "completion": "complete verbs and options in a shell",
     "status": "check this installation: what would be traced, and where it would go",
 }
 """Every verb with one line of help; one whose module is not installed is not shown."""
+
+GROUPS = {
+    "Try": ("demo", "init"),
+    "Watch": ("serve", "run", "status", "runs", "compare", "drift", "open"),
+    "Rules": ("policies", "check", "recheck", "parse", "monitor"),
+    "Test": ("test", "cases", "replay", "synth"),
+    "Measure": (
+        "capability", "dissect", "report", "bench", "export", "progress", "metrics", "games", "planners",
+        "questions", "topics", "rewrite",
+    ),
+    "Operate": ("keys", "backup", "restore", "completion"),
+}  # fmt: skip
+"""How the help arranges the verbs."""
 
 USAGE_ERROR, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 _INTERPRETERS = ("python", "python3")
@@ -87,10 +109,24 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _help() -> str:
-    width = max(map(len, VERBS))
-    lines = [f"  {verb:<{width}}  {text}" for verb, text in VERBS.items() if _exists(verb)]
-    head = ["usage: pdoctor VERB [OPTIONS]", "", "verbs:"]
-    return "\n".join([*head, *lines, "", "`pdoctor VERB --help` explains one verb."])
+    import textwrap
+
+    width = max(map(len, VERBS)) + 4
+    lines = ["usage: pdoctor VERB [OPTIONS]"]
+    for group, verbs in GROUPS.items():
+        lines += ["", f"{group}:"]
+        for verb in filter(_exists, verbs):
+            head = f"  {verb}".ljust(width)
+            lines += textwrap.wrap(VERBS[verb], 79, initial_indent=head, subsequent_indent=" " * width)
+    return "\n".join([*lines, "", "`pdoctor VERB --help` explains one verb."])
+
+
+def _nearest(verb: str) -> str:
+    """What may have been meant, as the end of a sentence."""
+    import difflib
+
+    near = difflib.get_close_matches(verb, filter(_exists, VERBS), 1)
+    return f"did you mean {near[0]!r}?" if near else "`pdoctor --help` lists the verbs"
 
 
 def _exists(verb: str) -> bool:
@@ -105,7 +141,7 @@ def _exists(verb: str) -> bool:
 def _click_verb(verb: str, rest: list[str]) -> int:
     boot.stop()  # this process is no agent: its own model servers and checks are not to be traced
     if verb not in VERBS or not _exists(verb):
-        _complain(f"pdoctor: unknown verb {verb!r}; `pdoctor --help` lists the verbs")
+        _complain(f"pdoctor: unknown verb {verb!r}; {_nearest(verb)}")
         return USAGE_ERROR
     try:
         command = importlib.import_module(f"collector.cli.{verb}").command

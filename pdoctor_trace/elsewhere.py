@@ -9,7 +9,7 @@ asked for itself is remembered, so that nothing is told of twice.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Protocol
@@ -37,7 +37,9 @@ class AskedHere:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[int, None] = OrderedDict()
+        self._known: set[int] = set()
+        self._older: set[int] = set()
+        """Those before: the newest half is always known, and at most all of `MOST`."""
         self._noted: deque[tuple[str | None, str]] = deque(maxlen=MOST // 2)
         self.add_of_framework = self._noted.append
         """Takes (call id, tool)."""
@@ -53,26 +55,27 @@ class AskedHere:
                 self._remember(hash(noted[0]), hash(noted))
 
     def _remember(self, *keys: int) -> None:
-        for key in keys:
-            self._known[key] = None
-            self._known.move_to_end(key)
-        while len(self._known) > MOST:
-            self._known.popitem(last=False)
+        if len(self._known) >= MOST // 2:
+            self._known, self._older = set(), self._known
+        self._known.update(keys)
+
+    def _has(self, key: int) -> bool:
+        return key in self._known or key in self._older
 
     def knows(self, call_id: str, asked: Asked | None) -> bool:
         """Whether it was asked for here; `asked` is what the history shows of it."""
         self._read_notes()
         if asked is None:
-            return hash(call_id) in self._known
-        return _key(asked) in self._known or self.knows_of_framework(call_id, asked.tool)
+            return self._has(hash(call_id))
+        return self._has(_key(asked)) or self.knows_of_framework(call_id, asked.tool)
 
     def knows_of_framework(self, call_id: str | None, tool: str) -> bool:
         self._read_notes()
-        return hash((call_id, tool)) in self._known
+        return self._has(hash((call_id, tool)))
 
     def clear(self) -> None:
         """In a forked child: what was asked for is the parent's."""
-        self._known.clear()
+        self._known, self._older = set(), set()
         self._noted.clear()
 
 

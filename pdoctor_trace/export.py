@@ -338,7 +338,7 @@ class Exporter:
         """Looked up anew where the host has set a provider meanwhile."""
         provider = host_provider()
         if self._found is None or self._found[0] is not provider:
-            self._found = provider, resource_attributes(provider=provider)
+            self._found = provider, resource_attributes(provider=provider, version=self._settings.version)
         return self._found[1]
 
     def _count_delivered(self, spans: int, answer: Answer) -> None:

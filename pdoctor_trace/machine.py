@@ -4,7 +4,8 @@ An adapter says what it saw: a model asked for a call, its tool started and retu
 later request to a model carried its answer, the loop ended. Which of these sightings are one call is told by
 `same_call`, and whether its tool ran follows from them here and in `Call.executed`, nowhere else: it ran
 where its start or its answer was seen; it did not where it was refused, or not started by a framework whose
-starts are all seen; of what was asked for and never heard of again it is not known.
+starts are all seen; of what was asked for and never heard of again it is not known, nor of what was answered
+though the framework starts that tool itself and did not.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from . import semconv
 from .calls import BAD_ARGUMENTS, INFERRED, UNKNOWN_TOOL, Call, Reading
 from .elsewhere import HERE, token_of_ids
 from .pauses import UNANSWERED, Pause
-from .runs import Frame, OpenRun, RunState
+from .run_state import RunState
+from .runs import Frame, OpenRun
 from .same_call import Request, is_inside
 
 NOT_JSON = "the arguments are not valid JSON"
@@ -153,7 +155,9 @@ def answered(run: OpenRun, answer: HistoryAnswer) -> None:
     if request is None:
         return
     call = asked_call(request, run.source, run)
-    if answer.arguments is not None and request.well_formed:
+    if answer.tool in run.started_here:  # middleware or a person may have answered in the tool's place
+        call.unheard()
+    elif answer.arguments is not None and request.well_formed:
         call.ran_with(answer.arguments)
     close_answered(call, run.tools, answer.said, time.time_ns(), well_formed=request.well_formed)
 

@@ -14,10 +14,14 @@ from .wire import AttributeValue
 
 
 def resource_attributes(
-    environ: Mapping[str, str] = os.environ, provider: Any = None
+    environ: Mapping[str, str] = os.environ, provider: Any = None, version: str = ""
 ) -> dict[str, AttributeValue]:
-    """What the host's provider says in code, and what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say."""
-    return {**_from(environ), **(guarded(_of, provider) or {})}
+    """What the host's provider says in code, and what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say.
+
+    With the `version` of the settings, where there is one.
+    """
+    own: dict[str, AttributeValue] = {semconv.VERSION: version} if version else {}
+    return {**_from(environ), **(guarded(_of, provider) or {}), **own}
 
 
 def host_provider() -> Any:

@@ -15,10 +15,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextvars import ContextVar
 from copy import copy
-from operator import length_hint
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from . import announce, otel, pauses, runtime, sdkspans, semconv, trouble
@@ -27,82 +26,17 @@ from .elsewhere import HERE
 from .harmless import guarded
 from .ids import new_span_id, new_trace_id
 from .reading import class_names
+from .run_state import RunState
 from .same_call import Request, asked_for
 from .spoken import input_messages
 from .usage import Usage
-from .wire import Pairs, SpanName, SpanRecord, as_dict, run_bytes, span_bytes
+from .wire import Pairs, SpanName, SpanRecord, as_dict, span_bytes
 
 if TYPE_CHECKING:
     from .workflows import Workflow
 
 MAX_SHARED_STATES = 1_024
 MAX_TAKEN_EARLY = 256
-_NUMBERS = range(1 << 62)
-
-
-class RunState:
-    """What all spans of one root run share."""
-
-    __slots__ = (
-        "_turns",
-        "case_id",
-        "content",
-        "encoded",
-        "ended",
-        "left",
-        "run_id",
-        "steps",
-        "trace_id",
-        "waiting",
-        "withdrawn",
-    )
-
-    def __init__(self, trace_id: int, run_id: str, case_id: str | None = None) -> None:
-        self.trace_id, self.run_id, self.case_id = trace_id, run_id, case_id
-        self.content = runtime.ACTIVE.capture.pairs
-        own = (semconv.RUN_ID, run_id, semconv.CASE_ID, case_id)
-        self.encoded = run_bytes(trace_id, (*own, *self.content) if self.content else own)
-        """What every span of the run has in common, encoded."""
-        self.steps = iter(_NUMBERS)
-        """Step numbers to take with `next`, which threads can do at once without a lock."""
-        self._turns = iter(_NUMBERS)
-        self.ended = False
-        self.left: list[Request] = []
-        """What models asked for before the run was paused; whatever part of it goes on may take it up."""
-        self.waiting: set[int] = set()
-        """Span ids of calls in which an agent is paused."""
-        self.withdrawn: list[Any] = []
-        """Calls that a pause broke off: they begin anew when the run goes on."""
-
-    def next_part(self, trace_id: int) -> RunState:
-        """That of the part which goes on with this run, maybe in another trace: numbers go on."""
-        part = RunState(trace_id, self.run_id, self.case_id)
-        part.steps, part._turns, part.left = self.steps, self._turns, self.left
-        return part
-
-    def give_back(self, step: int) -> bool:
-        """Hand the number out again, if no later one was; whether that was so."""
-        if step != self.calls - 1:
-            return False
-        self.steps = iter(_NUMBERS[step:])
-        return True
-
-    @property
-    def calls(self) -> int:
-        """Step numbers handed out so far, which is the number of calls the collector must see."""
-        return len(_NUMBERS) - length_hint(self.steps)
-
-    @property
-    def turns(self) -> int:
-        """Turn numbers handed out so far."""
-        return len(_NUMBERS) - length_hint(self._turns)
-
-    def pairs(self) -> dict[str, Any]:
-        """Attributes of every span of the run."""
-        return {semconv.RUN_ID: self.run_id, semconv.CASE_ID: self.case_id, **as_dict(self.content)}
-
-    def next_turn(self) -> int:
-        return next(self._turns)
 
 
 class Frame:
@@ -209,6 +143,7 @@ class OpenRun(Frame):
         "models_running",
         "parent_id",
         "pause",
+        "prompt",
         "pseudo_tools",
         "query",
         "quiet",
@@ -219,9 +154,11 @@ class OpenRun(Frame):
         "sdk",
         "source",
         "start_ns",
+        "started_here",
         "tools",
         "turn_of",
         "usage",
+        "version",
         "workflow",
     )
 
@@ -274,12 +211,18 @@ class OpenRun(Frame):
         self.facts: bytes | None = None
         """What else the host's code says of it: a JSON object."""
         self.model: str | None = None
+        self.version: str | None = None
+        """Of the agent, where the host says it."""
+        self.prompt: str | None = None
+        """Digest of the system message of its first request."""
         self.tools: dict[str, str | None] = {}
         """Offered tools: name -> description, in the order first offered."""
         self.schemas: dict[str, bytes] = {}
         """Offered tools: name -> JSON schema of the parameters, where it is known and may be kept."""
         self.pseudo_tools: set[str] = set()
         """Names that models call to give structured output or to hand over; no tool runs for those."""
+        self.started_here: Container[str] = ()
+        """Tools that the framework itself starts, where that is seen: an answer tells of none that ran."""
         self.usage = Usage()
         self.models_running = 0
         """Model requests of the framework under way; the SDK layer below them is silent."""
@@ -313,6 +256,11 @@ class OpenRun(Frame):
             if above is not None and name not in above.tools:
                 above.tools[name] = description
                 above.schemas.update((key, text) for key, text in self.schemas.items() if key == name)
+
+    def instructed(self, system: Any) -> None:
+        """The text of the system message of a request; the first one counts."""
+        if self.prompt is None and type(system) is str:
+            self.prompt = runtime.ACTIVE.capture.prompt_digest(system)
 
     def request(self, request: Request) -> None:
         """Remember what a model asked for until a tool layer takes it up."""
@@ -364,7 +312,7 @@ class OpenRun(Frame):
         """It is paused, and so is every run that it stands in; the arguments are those of `Pause`."""
         self.pause = pauses.Pause(reason, token, here)
         if self.above is not None:
-            self.state.waiting.add(self.parent_id)
+            self.state.waiting += (self.parent_id,)
             self.above.wait_for(reason, token, here)
 
     def withdrawn_call(self, call_id: str | None, tool: str) -> Any:
@@ -475,6 +423,10 @@ class OpenRun(Frame):
             self.conversation,
             semconv.REQUEST_MODEL,
             self.model,
+            semconv.AGENT_VERSION,
+            self.version,
+            semconv.PROMPT_HASH,
+            self.prompt,
             semconv.RUN_CALLS,
             self.state.calls if self.root and ended else None,
             semconv.ERROR_TYPE,

@@ -43,7 +43,7 @@ class Request:
         tool: str,
         arguments: bytes | None,
         turn: int,
-        has_text: bool,
+        has_text: bool | None,
         time_ns: int,
         well_formed: bool = True,
     ) -> None:

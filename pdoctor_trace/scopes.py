@@ -22,8 +22,11 @@ def run(
     case_id: str | None = None,
     conversation: str | None = None,
     facts: Mapping[str, Any] | None = None,
+    version: str | None = None,
 ) -> Iterator[None]:
     """Everything inside is one agent run: raw loops, tools and frameworks share its id.
+
+    `version` is the agent's; that of the program is `PDOCTOR_VERSION`, or `service.version` of OpenTelemetry.
 
     `facts` are what policies may ask of the run beside its calls, by name (`{"customer": {"tier": "gold"}}`
     for `run.customer.tier`); they are sent in content mode `full` only.
@@ -31,7 +34,9 @@ def run(
     Inside another run it is a nested agent. Works in `async` code as well. Not needed with frameworks
     or raw SDK loops, whose runs are recognised by themselves.
     """
-    opened = guarded(_opened, query, agent, case_id, conversation, facts) if runtime.recording() else None
+    opened = (
+        guarded(_opened, query, agent, case_id, conversation, facts, version) if runtime.recording() else None
+    )
     if opened is None:
         yield
         return
@@ -59,8 +64,10 @@ def _opened(
     case_id: str | None,
     conversation: str | None,
     facts: Mapping[str, Any] | None,
+    version: str | None,
 ) -> OpenRun:
     opened = OpenRun(USER, query=query, agent=agent, case_id=case_id, conversation=conversation)
+    opened.version = version if type(version) is str and version else None
     if facts:
         opened.facts = guarded(runtime.ACTIVE.capture.facts, facts) or NOT_KEPT
     return opened

@@ -179,7 +179,8 @@ def _provider(settings: Settings) -> Any:
         def generate_trace_id(self) -> int:
             return numbers.getrandbits(128) or 1
 
-    ours = {key: value for key, value in resource_attributes().items() if "telemetry" not in key}
+    said = resource_attributes(version=settings.version)
+    ours = {key: value for key, value in said.items() if "telemetry" not in key}
     exporters = [make() for make in _exporters(settings)]
     provider = TracerProvider(resource=Resource.create(ours), id_generator=Ids(), shutdown_on_exit=False)
     for exporter in exporters:

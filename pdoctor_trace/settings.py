@@ -20,7 +20,7 @@ from . import otel_variables
 LOG = logging.getLogger("pdoctor_trace")
 
 Redactor = Callable[[str, str], str]
-"""`(kind, text) -> text`; kind is `arguments`, `result`, `query` or `error`."""
+"""`(kind, text) -> text`; kind is `arguments`, `result`, `query`, `prompt` or `error`."""
 
 DEFAULT_ENDPOINT = "http://127.0.0.1:4318"
 CONTENT_MODES = ("none", "shape", "full")
@@ -42,6 +42,9 @@ class Settings:
         "answers there says that it is a collector of ours)",
     )
     api_key: str = _setting("", "key of the collector's project, sent as a bearer token")
+    version: str = _setting(
+        "", "what this version of your agent is called; runs are told apart and compared by it"
+    )
     content: str = _setting(
         "full",
         "what is kept of arguments, results, queries and error texts: none, shape (types, lengths, "

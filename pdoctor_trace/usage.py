@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from . import semconv
 from .wire import Pairs
 
@@ -9,7 +11,7 @@ from .wire import Pairs
 class Usage:
     """Of one run, added up over its own model requests; tokens are None while nobody has told any."""
 
-    __slots__ = ("input_tokens", "newest", "output_tokens", "provider")
+    __slots__ = ("_asked_beside", "input_tokens", "newest", "output_tokens", "provider")
 
     def __init__(self) -> None:
         self.provider: str | None = None
@@ -18,6 +20,18 @@ class Usage:
         self.output_tokens: int | None = None
         self.newest: bytes | None = None
         """The message that a model wrote last, as `gen_ai.output.messages` has it; None = nothing is kept."""
+
+        self._asked_beside: tuple[frozenset[str | None], bool] = frozenset(), False
+        """(ids of the calls that the newest reply asks for, whether it has text, too)"""
+
+    def asked(self, call_ids: Iterable[str | None], *, has_text: bool) -> None:
+        """The newest reply asks for these calls."""
+        self._asked_beside = frozenset(call_ids), has_text
+
+    def text_beside(self, call_id: str | None) -> bool | None:
+        """Whether the reply that asks for a call has text, too; None where it is not the newest reply."""
+        call_ids, has_text = self._asked_beside
+        return has_text if call_id is not None and call_id in call_ids else None
 
     def add(self, given: int | None, written: int | None) -> None:
         """One more reply."""

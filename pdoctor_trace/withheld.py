@@ -18,6 +18,7 @@ _CONTENT = {
     semconv.HASH_KEY,
     semconv.INPUT_MESSAGES,
     semconv.OUTPUT_MESSAGES,
+    semconv.PROMPT_HASH,
     semconv.TOOL_ARGUMENTS,
     semconv.TOOL_RESULT,
     semconv.TOOL_STATE,

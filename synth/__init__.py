@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from synth.cases.case import Action, Case, case_from_json, read_cases, write_cases
     from synth.cases.generate import Options as CaseOptions
     from synth.cases.generate import generate
+    from synth.cases.recorded import RecordedCase, read_recorded
     from synth.client import Collector
     from synth.errors import BadInput, MissingExtra, SynthError
     from synth.formal.model import Finding, Verdict
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Action", "BadInput", "Case", "CaseOptions", "Collector", "Finding", "MissingExtra", "PolicyResult",
-    "PolicySet", "Rules", "Run", "SynthError", "ToolCall", "Verdict", "case_from_json", "generate", "judge",
-    "judge_policies", "judge_session", "lint", "load_policies", "parse", "read_cases", "read_runs",
-    "run_from_json", "write_cases",
+    "PolicySet", "RecordedCase", "Rules", "Run", "SynthError", "ToolCall", "Verdict", "case_from_json",
+    "generate", "judge", "judge_policies", "judge_session", "lint", "load_policies", "parse", "read_cases",
+    "read_recorded", "read_runs", "run_from_json", "write_cases",
 ]  # fmt: skip
 
 _HOMES = {
@@ -31,6 +32,7 @@ _HOMES = {
     "observed.run": ("Run", "ToolCall", "read_runs", "run_from_json"),
     "language.parse": ("parse",),
     "cases.case": ("Action", "Case", "case_from_json", "read_cases", "write_cases"),
+    "cases.recorded": ("RecordedCase", "read_recorded"),
     "cases.generate": ("CaseOptions", "generate"),
     "judge": ("Rules", "judge"),
     "policies": ("PolicyResult", "PolicySet", "judge_policies", "judge_session", "lint", "load_policies"),

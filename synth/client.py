@@ -66,14 +66,15 @@ class Collector:
     Whatever is no answer to what was asked is `BadInput`, with what the collector said and what to do.
     """
 
-    def __init__(self, url: str = DEFAULT_URL, api_key: str | None = None) -> None:
+    def __init__(self, url: str = DEFAULT_URL, api_key: str | None = None, timeout: float = TIMEOUT) -> None:
+        """`timeout`: seconds for each request."""
         import httpx
 
         key = _usable(api_key or os.environ.get("PDOCTOR_API_KEY") or "")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self.url = url.rstrip("/")
+        self.url = _address(url)
         self._http = httpx.Client(
-            base_url=f"{self.url}/api/v1", headers=headers, timeout=TIMEOUT, trust_env=False
+            base_url=f"{self.url}/api/v1", headers=headers, timeout=timeout, trust_env=False
         )
 
     def __enter__(self) -> Self:
@@ -173,6 +174,10 @@ class Collector:
         """Send JSON, once: it may ask for something that must not happen twice. Answers as `get` does."""
         return _answer(self._send("POST", path, again=False, json=body))
 
+    def delete(self, path: str) -> Any:
+        """Remove what is there; sent once, answers as `get` does."""
+        return _answer(self._send("DELETE", path, again=False))
+
     def _send(self, method: str, path: str, *, again: bool = True, **content: Any) -> httpx.Response:
         """Send, and `again` where the connection broke, which is for requests that may arrive twice."""
         import httpx
@@ -199,6 +204,14 @@ def _sums(text: str) -> dict[str, float]:
             name = row.partition("{")[0]
             found[name] = found.get(name, 0.0) + float(value)
     return found
+
+
+def _address(url: str) -> str:
+    """The address without a slash at its end; BadInput for one that cannot be asked."""
+    scheme, _, rest = url.partition("://")
+    if scheme not in ("http", "https") or not rest.strip("/"):
+        raise BadInput(f"the collector's address is {url!r}; expected one such as {DEFAULT_URL}")
+    return url.rstrip("/")
 
 
 def _usable(key: str) -> str:

@@ -1,8 +1,8 @@
 """A judge in a process of its own, for services: Z3's own time limit is no bound, a kill is.
 
 The child is started without the parent's descriptors and ends by itself when the parent's pipe closes,
-even in the middle of a proof. One that overruns or dies is replaced; the question is asked once more
-without Z3, and if that fails too the answer says undecided.
+even in the middle of a proof, and when it has no memory left. One that overruns or dies is replaced; the
+question is asked once more without Z3, and if that fails too the answer says undecided.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ class JudgeFailed(SynthError):
     """The policy at which it was."""
     overran = False
     """It was stopped for taking too long; else it died."""
+    fresh = True
+    """It was at its first question: nothing earlier had taken its memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,7 @@ class SolverProcess:
                     self._child = _Child(self._what)
                     if self._first is not None:
                         self._child.ask((self._first, ()), START_SECONDS)
+                        self._child.jobs = 0
                 answer = self._child.ask((work, arguments), self.limit_seconds)
             except (JudgeFailed, OSError, EOFError, pickle.UnpicklingError) as problem:
                 self.kills += 1
@@ -174,7 +177,8 @@ class SolverProcess:
                     if isinstance(problem, JudgeFailed)
                     else JudgeFailed(f"the {self._what} process died ({type(problem).__name__})")
                 )
-                failed.at = self._child.at if self._child is not None else None
+                if self._child is not None:
+                    failed.at, failed.fresh = self._child.at, self._child.jobs <= 1
                 self._drop()
                 raise failed from None
         for case in answer.disagreements:
@@ -273,7 +277,19 @@ def serve() -> None:
     _told.append(lambda policy: _send(answers, policy))
     os.dup2(2, 1)  # what a library prints must not end up between the answers
     questions: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(sys.stdin.buffer, questions), daemon=True).start()
+    threading.Thread(target=_or_end, args=(_receive, sys.stdin.buffer, questions), daemon=True).start()
+    _or_end(_answer, questions, answers)
+
+
+def _or_end(work: Callable[..., None], *arguments: Any) -> None:
+    """What a child is for; where that fails, as for want of memory, the child ends, which its parent sees."""
+    try:
+        work(*arguments)
+    finally:
+        os._exit(1)
+
+
+def _answer(questions: queue.SimpleQueue[bytes], answers: IO[bytes]) -> None:
     while True:
         _send(answers, _answered(questions.get()))
 
@@ -300,6 +316,8 @@ def _answered(question: bytes) -> _Answer:
     try:
         work, arguments = pickle.loads(question)
         value, error = work(*arguments), None
+    except (MemoryError, SystemError):  # the latter is what libraries make of the former that do not look
+        raise
     except Exception as problem:
         value, error = None, _sendable(problem)
     new = DISAGREEMENTS.count - before

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ if importlib.util.find_spec("hypothesis"):  # environments of single frameworks 
     settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
     settings.register_profile("exploring", deadline=None)
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+# Stores of runs that commands keep for the user.
+os.environ.setdefault("PDOCTOR_CACHE", os.path.join(tempfile.gettempdir(), f"pdoctor-tests-{os.getuid()}"))
 
 # Jobs in the background are started with these ignored, and so would be all programs that tests start.
 for number, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):

@@ -19,7 +19,7 @@ from synth.agents import AGENTS
 from synth.cases.generate import Options, generate
 from synth.simulated_model import PROFILES
 from tests.frameworks.conformance import BESIDE, CELLS
-from tests.frameworks.environments import ENVIRONMENTS, recorded_results
+from tests.frameworks.environments import ENVIRONMENTS, Environment, recorded_results
 
 README = Path(__file__).parent.parent / "README.md"
 
@@ -51,12 +51,21 @@ def _tested(framework: str, kind: str) -> str:
     """Version, tests passed and date of the last recorded run in each environment of a framework."""
     results = recorded_results(kind)
     found = [
-        results[one.name] for one in ENVIRONMENTS if one.adapter().name == framework and one.name in results
+        (one, results[one.name])
+        for one in ENVIRONMENTS
+        if one.adapter().name == framework and one.name in results
     ]
     told = (
-        f"{one['version']}: {one['passed']} passed, {one['failed']} failed ({one['date']})" for one in found
+        f"{_what(one)}{said['version']}: {said['passed']} passed, {said['failed']} failed ({said['date']})"
+        for one, said in found
     )
     return "; ".join(told) or "-"
+
+
+def _what(environment: Environment) -> str:
+    """Whose version it is, where that is not the distribution which the row is about."""
+    same = environment.distribution == environment.adapter().distribution
+    return "" if same else f"`{environment.distribution}` "
 
 
 def matrix() -> str:

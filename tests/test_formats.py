@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from synth.cases.case import case_from_json
+from synth.cases.recorded import recorded_case_from_json
 from synth.formal.model import verdict_from_json
 from synth.judge import judge
 from synth.observed.run import run_from_json
@@ -22,6 +23,7 @@ EXAMPLES: dict[str, Any] = {
 }
 READERS = {
     "Case": case_from_json,
+    "RecordedCase": recorded_case_from_json,
     "Run": run_from_json,
     "Verdict": verdict_from_json,
     "PolicyResult": policy_result_from_json,

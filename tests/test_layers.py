@@ -14,8 +14,9 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("pdoctor_trace", "synth", "collector")
 
 WINGS = (
-    "errors", "frozen", "client", "formal", "observed", "language", "cases", "judge", "progress", "games",
-    "plans", "policies", "llm", "agents", "simulated_model", "experiments", "judge_process", "pytest_plugin",
+    "errors", "frozen", "counted", "client", "formal", "observed", "language", "cases", "judge", "progress",
+    "games", "plans", "questions", "policies", "judge_process", "llm", "agents", "simulated_model",
+    "experiments", "pytest_tasks", "kept", "pytest_bench", "pytest_plugin",
 )  # fmt: skip
 """From the ground up: a module imports its own wing and those before it. Lazy and type-only imports count."""
 WEB = {"fastapi", "starlette"}

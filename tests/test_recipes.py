@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -12,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from tests.support.recipes import Block, blocks, changed
 
 pytestmark = pytest.mark.heavy
 
@@ -25,8 +26,8 @@ FILES = ("pyproject.toml", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELO
 class Recipe:
     """One recipe as the page tells it."""
 
-    changes: tuple[tuple[str, str, str], ...]
-    """(`python` or `diff`, path, text) each, in their order."""
+    changes: tuple[Block, ...]
+    """Of `python` or `diff`, about a file, in their order."""
     commands: tuple[str, ...]
 
 
@@ -34,10 +35,10 @@ def recipes(page: str) -> dict[str, Recipe]:
     """What follows `### Add ...` on the page."""
     found = {}
     for section in page.split("\n### Add ")[1:]:
-        blocks = re.findall(r"^```(\w+) ?(\S*)\n(.*?)^```", section, flags=re.S | re.M)
-        commands = [line[2:] for kind, _, text in blocks if kind == "console" for line in text.splitlines()]
+        told = blocks(section)
+        commands = [line[2:] for block in told if block.kind == "console" for line in block.text.splitlines()]
         found[section.partition("\n")[0]] = Recipe(
-            tuple(block for block in blocks if block[1]), tuple(commands)
+            tuple(block for block in told if block.about), tuple(commands)
         )
     return found
 
@@ -70,26 +71,15 @@ def tree(tmp_path: Path) -> Path:
 
 
 def carry_out(tree: Path, recipe: Recipe, leave_out: str = "") -> None:
-    for kind, path, text in recipe.changes:
-        file = tree / path
-        if path == leave_out:
+    for block in recipe.changes:
+        file = tree / block.about
+        if block.about == leave_out:
             continue
-        if kind == "diff":
-            file.write_text(changed(file.read_text(), text))
+        if block.kind == "diff":
+            file.write_text(changed(file.read_text(), block.text))
         else:
             assert not file.exists()
-            file.write_text(text)
-
-
-def changed(source: str, diff: str) -> str:
-    """A file after a change: its `-` lines and the lines around them must stand in it once."""
-    for hunk in diff.split("@@\n"):
-        lines = [line or " " for line in hunk.splitlines()]
-        before = "".join(f"{line[1:]}\n" for line in lines if line[0] in " -")
-        after = "".join(f"{line[1:]}\n" for line in lines if line[0] in " +")
-        assert f"\n{source}".count(f"\n{before}") == 1, f"stands not once in the file:\n{before}"
-        source = f"\n{source}".replace(f"\n{before}", f"\n{after}")[1:]
-    return source
+            file.write_text(block.text)
 
 
 def run(tree: Path, command: str) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from collector.budget import Gone, Held, read_body
+from collector.budget import Gone, Held, owner, read_body
 from collector.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ async def raw_body(request: Request, limit: int = BODY_BYTES) -> bytes:
 async def held_body(request: Request, limit: int = BODY_BYTES) -> AsyncIterator[HeldBody]:
     """As `raw_body`; there is less room for others as long as the block has it."""
     service = request.app.state.service
-    who = request.headers.get("authorization") or (request.client.host if request.client else "")
+    who = owner(dict(request.headers.raw), request.client.host if request.client else "")
     try:
         with service.budget.open(who) as held:
             seconds = service.settings.limits.body_seconds

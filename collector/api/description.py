@@ -7,61 +7,42 @@ lines or YAML. This table says what they are; the tests hold every answer of a r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI
 
+from collector.api.shapes import (
+    AMOUNT,
+    ANY,
+    COUNT,
+    FLAG,
+    HEX16,
+    HEX32,
+    NUMBER,
+    OPEN,
+    RATE,
+    RUN_ID,
+    TEXT,
+    TIME,
+    Route,
+    Schema,
+    described,
+    json_lines_of,
+    json_of,
+    listing,
+    maybe,
+    one_of,
+    page_of,
+    record,
+    ref,
+    several,
+    stored,
+)
 from synth.formal import TROUBLES
-
-Schema = dict[str, Any]
-
-TEXT: Schema = {"type": "string"}
-NUMBER: Schema = {"type": "number"}
-COUNT: Schema = {"type": "integer", "minimum": 0}
-RATE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-FLAG: Schema = {"type": "boolean"}
-TIME: Schema = {"type": "string", "format": "date-time"}
-ANY: Schema = {}
-OPEN: Schema = {"type": "object"}
-HEX32: Schema = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
-HEX16: Schema = {"type": "string", "pattern": "^[0-9a-f]{16}$"}
-RUN_ID: Schema = {"type": "string", "example": "0af7651916cd43dd8448eb211c80319c"}
-
-
-def ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def maybe(schema: Schema) -> Schema:
-    """The value, or null."""
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def several(schema: Schema) -> Schema:
-    return {"type": "array", "items": schema}
-
-
-def one_of(*values: str) -> Schema:
-    return {"type": "string", "enum": list(values)}
-
-
-def record(required: Mapping[str, Schema], /, **optional: Schema) -> Schema:
-    """An object; fields may be added in later versions."""
-    return {"type": "object", "properties": {**required, **optional}, "required": list(required)}
-
-
-def described(text: str, schema: Schema) -> Schema:
-    return {"description": text, **schema}
-
-
-def listing(item: Schema, **more: Schema) -> Schema:
-    """One page of a list; `cursor` leads to the next, null on the last."""
-    return record({"items": several(item), "cursor": maybe(TEXT), **more})
-
 
 OUTCOME = one_of("pass", "fail", "open", "undecided", "error")
 CALLS = several(COUNT)
+STATE = one_of("running", "done", "stopped")
 SCOPE = one_of("ingest", "read", "write", "metrics", "admin")
 
 SCHEMAS: dict[str, Schema] = {
@@ -120,6 +101,7 @@ SCHEMAS: dict[str, Schema] = {
          "started_at": maybe(TEXT), "ended_at": maybe(TEXT), "duration_ms": maybe(NUMBER),
          "first_seen": maybe(TIME), "last_seen": maybe(TIME)},
         source=maybe(TEXT), model=maybe(TEXT), session=maybe(TEXT), joined_into=maybe(TEXT),
+        version=maybe(TEXT), prompt=maybe(TEXT), environment=maybe(TEXT),
     ),
     "Conclusion": record(
         {"at": maybe(TIME), "outcome": maybe(OUTCOME), "error_type": maybe(TEXT)},
@@ -136,7 +118,7 @@ SCHEMAS: dict[str, Schema] = {
                  "metrics": OPEN, "problems": several(TEXT), "suggested_rules": several(TEXT),
                  "history": several(ref("Conclusion")), "record": maybe(OPEN)},
                 calls_cursor=maybe(TEXT), trouble=maybe(ref("Trouble")), parts=several(ref("Part")),
-                waits=maybe(ref("Part")),
+                waits=maybe(ref("Part")), versions=OPEN,
                 progress=record({"progress": maybe(several(RATE)), "repetition": maybe(several(RATE))}),
                 plan=maybe(OPEN),
             ),
@@ -146,6 +128,15 @@ SCHEMAS: dict[str, Schema] = {
         {"run_id": RUN_ID, "trace_id": HEX32, "started_at": maybe(TEXT), "ended_at": maybe(TEXT),
          "calls": COUNT, "state": maybe(one_of("paused", "unanswered")), "reason": maybe(TEXT)},
     )),
+    "Difference": record(
+        {"kind": one_of("outcome", "rule", "tool", "metric"), "name": TEXT, "a": OPEN, "b": OPEN,
+         "test": TEXT, "p": NUMBER, "adjusted": NUMBER, "differs": FLAG},
+        note=TEXT,
+    ),
+    "Drift": record(
+        {"rule": TEXT, "version": maybe(TEXT), "week": TEXT, "violations": OPEN, "before": OPEN, "test": TEXT,
+         "p": NUMBER, "adjusted": NUMBER, "changed": FLAG},
+    ),
     "Span": record(
         {"trace_id": HEX32, "span_id": HEX16, "parent_id": maybe(HEX16), "name": TEXT, "start_ns": ANY,
          "end_ns": ANY, "status": ANY, "attributes": OPEN, "events": several(OPEN), "resource": OPEN},
@@ -198,35 +189,34 @@ SCHEMAS: dict[str, Schema] = {
     "Delivery": record(
         {"id": COUNT, "webhook": COUNT, "attempts": COUNT, "status": maybe(TEXT), "run_id": RUN_ID}
     ),
+    "Campaign": record(
+        {"id": HEX32, "verb": TEXT, "name": TEXT, "state": STATE, "runs": COUNT, "passed": COUNT,
+         "failed": COUNT, "errors": COUNT, "unsettled": COUNT, "pass_rate": maybe(RATE), "at": TIME,
+         "interval": several(RATE), "last_seen": TIME, "options": OPEN},
+        agent=maybe(TEXT), model=maybe(TEXT), commit=maybe(TEXT), seed=ANY,
+    ),
+    "CampaignResult": described("A run of a campaign; `key` says what was tried.", record(
+        {"key": TEXT, "agent": TEXT, "model": TEXT, "outcome": OUTCOME},
+        case_id=maybe(TEXT), run_id=maybe(TEXT), error_type=maybe(TEXT), actions=AMOUNT, seconds=AMOUNT,
+        tokens=AMOUNT, trouble=maybe(ref("Trouble")),
+        findings=several(record({"type": TEXT, "explanation": TEXT})),
+    )),
+    "CampaignReport": record(
+        {}, note=TEXT, summary=several(TEXT), findings=several(TEXT), facts=several(several(TEXT)),
+        tables=several(record(
+            {"name": TEXT, "title": TEXT, "headers": several(TEXT), "rows": several(several(TEXT))}, note=TEXT
+        )),
+    ),
+    "CampaignPost": described("Everything may be told again; results and the report may come later.", record(
+        {"id": HEX32, "verb": TEXT, "name": TEXT},
+        agent=maybe(TEXT), model=maybe(TEXT), commit=maybe(TEXT), seed=ANY, options=OPEN, state=STATE,
+        results=several(ref("CampaignResult")), report=maybe(ref("CampaignReport")),
+    )),
+    "CampaignDetail": {
+        "allOf": [ref("Campaign"), record({"report": maybe(ref("CampaignReport"))})],
+    },
     "Ready": record({"status": one_of("ready", "unready"), "problems": several(TEXT)}),
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """What one request takes and what its success answers; types are media types."""
-
-    answer: Schema
-    example: Any
-    body: Mapping[str, Schema] | None = None
-    body_example: Any = None
-    media: str = "application/json"
-    failures: tuple[int, ...] = (400, 401, 403, 503)
-
-
-def stored(**more: Schema) -> Schema:
-    return record({"stored": COUNT}, **more)
-
-
-def json_of(schema: Schema) -> Mapping[str, Schema]:
-    return {"application/json": schema}
-
-
-def json_lines_of(name: str) -> Mapping[str, Schema]:
-    """One object, a list, `{"items": [...]}`, or one object a line."""
-    many = {"anyOf": [ref(name), several(ref(name)), record({"items": several(ref(name))})]}
-    return {"application/json": many, "application/x-ndjson": TEXT}
-
 
 RUN = "0af7651916cd43dd8448eb211c80319c"
 CASE = {
@@ -258,6 +248,7 @@ VERDICT = {
 }  # fmt: skip
 ITEM = {
     "id": RUN, "agent": "planner", "service": "shop", "source": None, "model": None, "session": None,
+    "version": "1.4", "prompt": None, "environment": "production",
     "case_id": "case-1", "outcome": "fail", "error_type": "order_error", "complete": True, "judged": True,
     "spans": 3, "findings": 1, "calls_count": 2, "started_at": "2026-11-20T10:00:00.000+00:00",
     "ended_at": "2026-11-20T10:00:01.000+00:00", "duration_ms": 1000.0,
@@ -276,8 +267,26 @@ OTLP_BODY: Mapping[str, Schema] = {
 }
 
 
-def page_of(*items: Any) -> dict[str, Any]:
-    return {"items": list(items), "cursor": None}
+SHARE = {"hits": 1, "trials": 20, "rate": 0.05, "interval": [0.009, 0.236]}
+DRIFT = {
+    "rule": "once", "version": "1.5", "week": "2026-11-16", "violations": SHARE, "before": SHARE,
+    "test": "Fisher's exact test", "p": 1.0, "adjusted": 1.0, "changed": False,
+}  # fmt: skip
+
+
+CAMPAIGN_RESULT = {
+    "key": "planner|gpt-4o|case-1|0", "agent": "planner", "model": "gpt-4o", "case_id": "case-1",
+    "run_id": RUN, "outcome": "fail", "error_type": "order_error", "actions": 4, "seconds": 1.5,
+    "tokens": 812, "trouble": None,
+    "findings": [{"type": "order_error", "explanation": "do_a was called before do_b."}],
+}  # fmt: skip
+CAMPAIGN = {
+    "id": RUN, "verb": "test", "name": "nightly", "state": "running", "runs": 1, "passed": 0, "failed": 1,
+    "errors": 0, "unsettled": 0, "pass_rate": 0.0, "interval": [0.0, 0.793],
+    "at": "2026-11-20T10:00:00.000+00:00", "last_seen": "2026-11-20T10:00:01.000+00:00",
+    "agent": "planner", "model": "gpt-4o", "commit": "9f1c2e7a0b44", "seed": 7,
+    "options": {"temperature": 0},
+}  # fmt: skip
 
 
 def otlp(signal: str) -> Route:
@@ -289,7 +298,10 @@ def otlp(signal: str) -> Route:
 
 
 MISSING = (400, 401, 403, 404, 503)
-RUN_FILTERS = ("case", "policy", "outcome", "error_type", "agent", "service", "tool", "since", "until")
+RUN_FILTERS = (
+    "case", "policy", "outcome", "error_type", "agent", "service", "version", "prompt", "environment", "tool",
+    "since", "until",
+)  # fmt: skip
 CHANGED = record({"name": TEXT, "version": COUNT, "warnings": several(ref("UnseenTool"))})
 UNSEEN_TOOL = {
     "code": "unknown_tool", "tool": "pey", "meant": "pay", "policies": ["once"],
@@ -323,6 +335,32 @@ ROUTES: dict[str, Route] = {
                  "resource": {"service.name": "shop"}}),
         failures=MISSING,
     ),
+    "GET /api/v1/compare": Route(
+        described("Of two runs `calls`, `first_difference`, `policies` and `metrics`; with `by` the "
+                  "differences of two populations.", record({"a": ANY, "b": ANY}, by=TEXT,
+                  calls=several(OPEN), first_difference=maybe(COUNT), policies=OPEN, metrics=OPEN,
+                  runs=several(COUNT), pairs=COUNT, alpha=NUMBER, outcomes=several(OPEN),
+                  differences=several(ref("Difference")),
+                  newly_failing=several(TEXT), newly_passing=several(TEXT), newly_failing_count=COUNT,
+                  newly_passing_count=COUNT, smallest_change=maybe(NUMBER), power=NUMBER)),
+        {"a": {"id": RUN}, "b": {"id": RUN}, "calls": [{"a": 0, "b": 0, "how": "same", "tool": "do_a"}],
+         "first_difference": None, "policies": {}, "metrics": {}},
+        failures=MISSING,
+    ),
+    "POST /api/v1/campaigns": Route(
+        stored(id=HEX32), {"id": RUN, "stored": 1}, json_of(ref("CampaignPost")),
+        {"id": RUN, "verb": "test", "name": "nightly", "agent": "planner", "model": "gpt-4o",
+         "commit": "9f1c2e7a0b44", "seed": 7, "options": {"temperature": 0}, "state": "running",
+         "results": [CAMPAIGN_RESULT]},
+    ),
+    "GET /api/v1/campaigns": Route(listing(ref("Campaign")), page_of(CAMPAIGN)),
+    "GET /api/v1/campaigns/{campaign_id}": Route(
+        ref("CampaignDetail"), {**CAMPAIGN, "report": None}, failures=MISSING
+    ),
+    "GET /api/v1/campaigns/{campaign_id}/results": Route(
+        listing(ref("CampaignResult")), page_of(CAMPAIGN_RESULT), failures=MISSING
+    ),
+    "GET /api/v1/drift": Route(listing(ref("Drift")), page_of(DRIFT)),
     "GET /api/v1/findings": Route(
         listing(ref("FindingRow")),
         page_of({"id": 1, "run_id": RUN, "agent": "planner", "case_id": "case-1", "rule": "case:case-1",

@@ -17,6 +17,7 @@ from collector.api.access import Access, reader, writer
 from collector.api.answers import JsonRoute
 from collector.api.bodies import TooLarge, held_body, json_object, raw_body, reject_unknown
 from collector.errors import BadRequest, NotFound, Overloaded
+from collector.judging.policies import as_concluded
 from collector.judging.words import Words
 from collector.memory import bounded, give_back
 from collector.model import Rebuilt
@@ -28,6 +29,7 @@ from collector.store import catalog, reads
 from collector.store.recheck import make_due
 from collector.store.stored import weights
 from synth.cases import Case, case_from_json
+from synth.formal import ERROR_TYPES
 
 PAGE_BYTES = 8 * 1024 * 1024
 """A page of spans has no more after so many bytes of JSON."""
@@ -40,6 +42,10 @@ Reader = Annotated[Access, Depends(reader)]
 Writer = Annotated[Access, Depends(writer)]
 Limit = Annotated[int, Query(ge=1, le=1000, description="Items on one page.")]
 Cursor = Annotated[str | None, Query(description="`cursor` of the previous page.")]
+SHOWN_AS = {
+    "passed": "pass", "failed": "fail", "still open": "open", "not tested": "error", "not judged": "unbound",
+}  # fmt: skip
+"""What pages call an outcome, which filters accept."""
 OUTCOMES = ("pass", "fail", "open", "undecided", "error", "unbound")
 
 
@@ -52,6 +58,9 @@ def list_runs(
     error_type: str | None = None,
     agent: str | None = None,
     service: str | None = None,
+    version: str | None = None,
+    prompt: str | None = None,
+    environment: str | None = None,
     tool: str | None = None,
     since: str | None = None,
     until: str | None = None,
@@ -61,7 +70,7 @@ def list_runs(
     """Runs, newest first. `since`, `until` (ISO 8601, Unix seconds) bound the arrival of the first span."""
     wanted = run_filter(
         case=case, policy=policy, outcome=outcome, error_type=error_type, agent=agent, service=service,
-        tool=tool, since=since, until=until,
+        version=version, prompt=prompt, environment=environment, tool=tool, since=since, until=until,
     )  # fmt: skip
     with access.service.store.read() as connection:
         found = reads.list_runs(
@@ -186,7 +195,7 @@ def rule_words(
     return {
         (run, found["rule"], found["explanation"]): found
         for run, body in bodies.items()
-        for found in words.findings(orjson.loads(body))
+        for found in words.findings(as_concluded(body))
     }
 
 
@@ -197,7 +206,10 @@ def show_stats(access: Reader) -> dict[str, Any]:
         return reads.stats(connection, access.project)
 
 
-FILTERS = ("case", "policy", "outcome", "error_type", "agent", "service", "tool", "since", "until")
+FILTERS = (
+    "case", "policy", "outcome", "error_type", "agent", "service", "version", "prompt", "environment", "tool",
+    "since", "until",
+)  # fmt: skip
 
 
 @router.post("/recheck")
@@ -271,15 +283,28 @@ def load_case(access: Access, case_id: str | None) -> Case | None:
 
 def entry_of(connection: Any, project: int, row: Any) -> views.Entry:
     """A conclusion with the words of the rules that it was reached by."""
-    body = orjson.loads(row["body"])
+    body = as_concluded(row["body"])
     body["policies"] = list(map(Words(connection, project).result, body["policies"]))
     return views.Entry(row["at"], row["outcome"], row["error_type"], body)
 
 
+SHORTEST_ID = 6
+"""Characters of the beginning of an id that stand for it, where only one run begins so."""
+
+
 def find_run(connection: Any, access: Access, run_id: str) -> Any:
     row = reads.one_run(connection, access.project, run_id.lower())
+    if row is None and len(run_id) >= SHORTEST_ID:
+        found = reads.runs_beginning(connection, access.project, run_id.lower(), 4)
+        if len(found) > 1:
+            some = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
+            raise BadRequest(f"several runs begin with {run_id!r}: {some}", "give more of the id")
+        row = reads.one_run(connection, access.project, found[0]) if found else None
     if row is None:
-        raise NotFound(f"there is no run {run_id[:64]!r}", "GET /api/v1/runs lists the runs")
+        raise NotFound(
+            f"there is no run {run_id[:64]!r}",
+            f"`pdoctor runs list` lists the runs; {SHORTEST_ID} characters of an id are enough",
+        )
     return row
 
 
@@ -287,8 +312,12 @@ def run_filter(
     *, outcome: str | None, since: str | None, until: str | None, **others: str | None
 ) -> reads.Filter:
     """Query parameters as a filter; empty text means any. Raises BadRequest."""
+    outcome = SHOWN_AS.get(outcome or "", outcome)
     if outcome and outcome not in OUTCOMES:
-        raise BadRequest(f"outcome is {outcome!r}", f"expected one of {', '.join(OUTCOMES)}")
+        raise BadRequest(f"outcome is {outcome!r}", f"expected one of {', '.join(OUTCOMES)}, not judged")
+    error_type = others.get("error_type")
+    if error_type and error_type not in ERROR_TYPES:
+        raise BadRequest(f"error_type is {error_type[:40]!r}", f"expected one of {', '.join(ERROR_TYPES)}")
     return reads.Filter(
         outcome=outcome or None,
         since=instant(since, "since"),

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from collector.errors import BadRequest
+from collector.judging.words import case_is_unknown
 from collector.metrics import Observed, measured, observed
 from collector.metrics.progress import progress_rates, repetition_rates
 from collector.model import LAST_NS, Part, Rebuilt, Span, ToolCall
@@ -27,7 +28,7 @@ Row = Any
 
 ITEM_FIELDS = (
     "agent", "service", "source", "model", "session", "case_id", "outcome", "error_type", "complete",
-    "spans", "findings",
+    "spans", "findings", "prompt", "environment",
 )  # fmt: skip
 
 
@@ -37,6 +38,7 @@ def run_item(row: Row) -> dict[str, Any]:
     return {
         "id": row["key"],
         **{name: row[name] for name in ITEM_FIELDS},
+        "version": row["release"],
         "complete": bool(row["complete"]),
         "calls_count": row["calls"],
         "judged": row["checked"] == row["version"],
@@ -79,6 +81,7 @@ def run_detail(
     seen = observed(rebuilt, case, current.get("problems", ()))
     return {
         **run_item(row),
+        "versions": dict(rebuilt.run.versions),
         "query": rebuilt.run.query,
         "tools": list(rebuilt.run.tools) if rebuilt.run.tools is not None else None,
         "status": current.get("status", "running"),
@@ -166,6 +169,9 @@ def run_record(row: Row, rebuilt: Rebuilt, history: Sequence[Entry]) -> dict[str
     known_later = ("status", "trouble", "case_id", "wall_seconds", "iterations", "problems", "unseen")
     record = {**current.get("extra", {}), **rebuilt.run.to_json(), "status": "running"}
     record |= {name: current[name] for name in known_later if current.get(name)}
+    # Whoever reads the record may know the case, and would take this for a gap in what was seen.
+    if (problems := record.get("problems")) and record.get("case_id"):
+        record["problems"] = [said for said in problems if said != case_is_unknown(record["case_id"])]
     said = certain_messages(rebuilt, complete=bool(row["complete"]), problems=current.get("problems", []))
     return {**record, **said}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from collector.cli.console import clear_errors, store_option, write_json
+from collector.cli.console import clear_errors, store_option, told_while, write_json
 
 FORCE = click.option("--force", is_flag=True, help="Replace what is there.")
 
@@ -24,7 +24,8 @@ def command(file: Path, url: str, force: bool, as_json: bool) -> None:
     with clear_errors():
         from collector.store import backup
 
-        found = backup.back_up(url, file, force=force)
+        with told_while("copying"):
+            found = backup.back_up(url, file, force=force)
         if as_json:
             write_json({"file": str(file), "bytes": found.bytes, "runs": found.runs, "spans": found.spans})
             return

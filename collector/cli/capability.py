@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from collector.cli.console import clear_errors, json_option, plain, table, write_json
+from collector.cli.console import clear_errors, json_option, look_at, plain, table, write_json
 from collector.cli.driving import (
     POSITIVE,
     Setup,
@@ -18,11 +19,15 @@ from collector.cli.driving import (
     driving_options,
     resumable,
 )
+from collector.cli.spending import Money, spent_in_all
 from collector.cli.untested import Errors, goes_on
 
 if TYPE_CHECKING:
     from synth.cases.case import Case
     from synth.experiments.capability import Curve
+    from synth.experiments.money import Prices
+    from synth.experiments.report import Report
+    from synth.experiments.trial import Result
 
 
 @click.command("capability")
@@ -50,30 +55,48 @@ def command(
     with clear_errors():
         from synth.cases.generate import Options, generate
         from synth.experiments.campaign import Meter, results_journal
-        from synth.experiments.capability import Sampling, curve, measure
+        from synth.experiments.capability import FIRST, Sampling, curve, measure
+        from synth.experiments.money import Planned
         from synth.experiments.tally import untested
 
         def cases(actions: int, count: int) -> Iterable[Case]:
             return generate(count, seed, Options(actions=(actions, actions), mode=mode))  # type: ignore[arg-type]
 
-        setup, budget, ticker = Setup.take(settings), budget_of(settings), Ticker()
-        errors = Errors(setup.max_errors, journal)
+        setup, budget, money = Setup.take(settings), budget_of(settings), Money.take(settings)
+        ticker, errors = Ticker(), Errors(setup.max_errors, journal)
         sampling = Sampling(per_pair, cap, early_stop=early_stop)
-        campaign = {"mode": mode, "seed": seed, "model": setup.model_name}
-        with (
-            setup.harness() as harness,
-            results_journal(Path(journal) if journal else None, campaign) as kept,
-            resumable(journal),
-        ):
-            meter = Meter(budget, kept.records, goes_on)
-            with errors.stopping():
-                for agent in agents:
-                    measure(
-                        harness.run, agent, setup.model_name, cases, kept, sampling, meter, largest, ticker
-                    )
-            results = [result for result in kept.records if result.agent in agents]
-        curves = [curve(agent, setup.model_name, results) for agent in agents]
+        campaign = {"mode": mode, "seed": seed, "model": setup.model_name, **setup.prompt}
+        subjects = [(agent, model) for agent in agents for model in setup.models]
+        with results_journal(Path(journal) if journal else None, campaign) as kept:
+            purse = money.purse(setup.models, (result.paid for result in kept.made))
+            money.agree(
+                Planned.of_cases(model, sampling.count(size), size, setup.max_iterations)
+                for _, model in subjects
+                for size in range(FIRST, largest + 1)
+            )
+            meter = Meter(budget, kept.records, goes_on, purse)
+
+            def made() -> list[Result]:
+                return [result for result in kept.records if (result.agent, result.model) in subjects]
+
+            def follow(result: Result) -> None:
+                ticker(result)
+                posting.add(result)
+
+            asked = {"mode": mode, "per_pair": per_pair, "cap": cap, "largest": largest}
+            with (
+                setup.harness() as harness,
+                resumable(journal),
+                errors.stopping(),
+                setup.posting(harness, "capability", ", ".join(agents), seed, **asked) as posting,
+            ):
+                posting.covers(made, lambda results: curves_report(results, subjects, money.prices))
+                for agent, model in subjects:
+                    measure(harness.run, agent, model, cases, kept, sampling, meter, largest, follow)
+            results = made()
+        curves = [curve(agent, model, results) for agent, model in subjects]
         ticker.end()
+        spent_in_all(purse)
         if meter.reached:
             click.echo(
                 f"pdoctor: stopped by the budget ({meter.reached}); curves may be incomplete", err=True
@@ -85,7 +108,24 @@ def command(
         else:
             said = "\n".join(plain(line) for line in untested(results))
             click.echo("\n\n".join([*filter(None, [said]), *map(text, curves)]))
+            click.echo()
+            look_at(setup.seen(posting))
         raise SystemExit(errors.exit_code(sum(one.errors for one in curves)))
+
+
+def curves_report(results: list[Result], subjects: Sequence[tuple[str, str]], prices: Prices) -> Report:
+    """What the campaign's page shows: the curves and the limits before everything else."""
+    from synth.experiments.capability import curve
+    from synth.experiments.report import campaign_report
+    from synth.experiments.tables import curve_table, limit_table
+
+    curves = [curve(agent, model, results) for agent, model in subjects]
+    shown = (
+        limit_table(curves, "limit", "Capability limit"),
+        curve_table(curves, "curve", "Success by number of actions"),
+    )
+    report = campaign_report(results, "Capability", prices=prices)
+    return replace(report, tables=(*shown, *report.tables))
 
 
 def draw(curves: list[Curve], path: Path, mode: str) -> None:

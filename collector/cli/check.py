@@ -14,6 +14,7 @@ import click
 
 from collector.cli.console import (
     clear_errors,
+    color_option,
     exit_code,
     json_option,
     plain,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     "--clock-skew-ms", type=click.FloatRange(0), default=50.0, show_default=True,
     help="How far the clocks of two machines may differ.",
 )  # fmt: skip
+@color_option
 @json_option
 def command(
     runs: Sequence[str], plan_file: str | None, tools_file: str | None, edges_file: str | None,

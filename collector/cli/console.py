@@ -6,8 +6,9 @@ import contextlib
 import os
 import sys
 import textwrap
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ import orjson
 from collector.errors import CollectorError
 from synth.client import DEFAULT_URL
 from synth.errors import BadInput, MissingExtra, SynthError
+from synth.kept import look_line
 
 Verb = TypeVar("Verb", bound=Callable[..., Any] | click.Command)
 
@@ -63,6 +65,11 @@ def clear_errors() -> Iterator[None]:
         fail(f"this needs the package '{error.name}': pip install '{package}'")
 
 
+def look_at(address: str) -> None:
+    """The last line of what a verb says: where to see what it did; see `synth.kept.look`."""
+    click.echo(look_line(plain(address)))
+
+
 def fail(message: str) -> None:
     """Say what is wrong on standard error and exit with 2."""
     click.echo(f"pdoctor: {message}", err=True)
@@ -82,6 +89,55 @@ def progress(items: Iterable[Any], *, label: str, length: int | None = None) -> 
     )
 
 
+def at_a_terminal() -> bool:
+    """Whether somebody can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def asked(question: str) -> bool:
+    """What somebody at the terminal answers; no, where they leave."""
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        return False
+
+
+TOLD_EVERY = 2.0
+"""Seconds between two signs of life."""
+Item = TypeVar("Item")
+
+
+def told_of(items: Iterable[Item], what: str) -> Iterator[Item]:
+    """The items; on a terminal it is told now and then how many have come: nobody knows how many will."""
+    next_word = time.monotonic() + TOLD_EVERY
+    for number, item in enumerate(items, 1):
+        yield item
+        if sys.stderr.isatty() and time.monotonic() > next_word:
+            click.echo(f"{number} {what}", err=True)
+            next_word = time.monotonic() + TOLD_EVERY
+
+
+@contextlib.contextmanager
+def told_while(what: str) -> Iterator[None]:
+    """On a terminal it is told now and then that `what` still goes on, and for how long."""
+    done, began = threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        while not done.wait(TOLD_EVERY):
+            click.echo(f"{what} ({time.monotonic() - began:.0f} s)", err=True)
+
+    if not sys.stderr.isatty():
+        yield
+        return
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
+
+
 def terminal_width() -> int:
     """Columns to write for: the terminal's, 80 where there is none."""
     with contextlib.suppress(OSError, ValueError):
@@ -89,14 +145,32 @@ def terminal_width() -> int:
     return 80
 
 
-def table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, width: int | None = None) -> str:
-    """A plain-text table; numbers to the right, the widest text column cut to fit `width` columns."""
+OUTCOMES = {"outcome", "verdict", "before", "after", "then", "now"}
+"""Columns of a table whose words have a colour."""
+NARROWEST = 8
+"""Columns that a cell of a table keeps, however narrow the terminal is."""
+
+
+def table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    width: int | None = None,
+    whole: Collection[str] = (),
+) -> str:
+    """A plain-text table; numbers to the right, the widest columns cut to fit `width`, but never `whole`."""
     cells = [[plain(str(cell)) for cell in row] for row in rows]
     widths = [max(len(line[i]) for line in [list(headers), *cells]) for i in range(len(headers))]
     spare = (width or terminal_width()) - sum(widths) - 2 * (len(widths) - 1)
-    if spare < 0:
-        widest = widths.index(max(widths))
-        widths[widest] = max(8, widths[widest] + spare)
+    free = [i for i, header in enumerate(headers) if header not in whole]
+    while spare < 0 and free:
+        widest = max(free, key=widths.__getitem__)
+        second = max((widths[i] for i in free if i != widest), default=0)
+        less = max(NARROWEST, min(widths[widest] - 1, second), widths[widest] + spare)
+        if less >= widths[widest]:
+            break
+        spare += widths[widest] - less
+        widths[widest] = less
     right = [all(is_number(row[i]) for row in cells) and bool(cells) for i in range(len(headers))]
 
     def line(values: Sequence[str]) -> str:
@@ -104,7 +178,11 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[object]], *, width: in
             cut(v, w).rjust(w) if r else cut(v, w).ljust(w)
             for v, w, r in zip(values, widths, right, strict=True)
         ]
-        return "  ".join(fitted).rstrip()
+        fitted[-1] = fitted[-1].rstrip()
+        judged = (
+            colored(text) if head in OUTCOMES else text for head, text in zip(headers, fitted, strict=True)
+        )
+        return "  ".join(judged).rstrip()
 
     return "\n".join([line(headers), "  ".join("-" * w for w in widths), *map(line, cells)])
 
@@ -126,7 +204,7 @@ def policy_text(result: Mapping[str, Any], indent: str) -> str:
         )
         for line in more
     )  # fmt: skip
-    return "\n".join([first, *lines])
+    return "\n".join([colored(first, result["verdict"]), *lines])
 
 
 def is_number(text: str) -> bool:
@@ -148,8 +226,18 @@ class Stopwatch:
         return time.monotonic() - self.started
 
 
+def address(url: str | None) -> str:
+    """The collector that a verb asks: the one given, else that of PDOCTOR_ENDPOINT, else on this machine."""
+    return url or os.environ.get("PDOCTOR_ENDPOINT") or DEFAULT_URL
+
+
 collector_option = click.option(
-    "--collector", "url", default=DEFAULT_URL, show_default=True, metavar="URL", help="The running collector."
+    "--collector",
+    "url",
+    default=None,
+    callback=lambda _context, _option, given: address(given),
+    metavar="URL",
+    help=f"The running collector [PDOCTOR_ENDPOINT, else {DEFAULT_URL}].",
 )
 
 
@@ -160,6 +248,44 @@ def store_option(verb: str) -> Callable[[Verb], Verb]:
         "--store", "url", default="sqlite:///pdoctor.db", show_default=True, metavar="URL", envvar=variables
     )
 
+
+OUTCOME_COLORS = {
+    **dict.fromkeys(("pass", "ok"), "green"),
+    **dict.fromkeys(("fail", "violated"), "red"),
+    **dict.fromkeys(("open", "undecided", "unsupported", "pending"), "yellow"),
+    "error": "magenta",
+}
+
+
+def is_colored() -> bool:
+    """Whether what is written next may have colours: `--color`, else NO_COLOR, else a terminal."""
+    context = click.get_current_context(silent=True)
+    chosen = None if context is None else context.color
+    if chosen is not None:
+        return chosen
+    return not os.environ.get("NO_COLOR") and sys.stdout.isatty()
+
+
+def colored(text: str, outcome: str | None = None) -> str:
+    """The text in the colour of an outcome, that of a word of its own by default."""
+    color = OUTCOME_COLORS.get(outcome or text.strip())
+    return click.style(text, fg=color) if color and is_colored() else text
+
+
+def _choose_color(context: click.Context, _option: click.Parameter, when: str) -> None:
+    """What click's `echo` strips, too, follows the choice."""
+    if when != "auto":
+        context.color = when == "always"
+
+
+color_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    expose_value=False,
+    callback=_choose_color,
+    help="Colours; auto: on a terminal, without NO_COLOR.",
+)
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 

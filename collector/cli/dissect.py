@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from collector.cli.console import clear_errors, json_option, plain, table, write_json
+from collector.cli.console import clear_errors, color_option, json_option, look_at, plain, table, write_json
 from collector.cli.driving import (
     POSITIVE,
     Setup,
@@ -22,14 +22,18 @@ from collector.cli.driving import (
     resumable,
     several,
 )
+from collector.cli.spending import Money, spent_in_all
 from collector.cli.synth import synth_options
 from collector.cli.untested import Errors, goes_on
+from synth.counted import counted
 
 if TYPE_CHECKING:
     from synth.cases.case import Case
     from synth.experiments.campaign import Budget
     from synth.experiments.dissect import Dissection, Failure, Method
-    from synth.experiments.trial import Result
+    from synth.experiments.money import Planned, Prices
+    from synth.experiments.report import Report
+    from synth.experiments.trial import Result, Trial
 
 CAUSES = {
     "probability": "fails at random: a repeat of the same case passed",
@@ -73,10 +77,11 @@ def looks(ctx: click.Context, param: click.Parameter, value: str | None) -> tupl
     "--journal",
     metavar="FILE",
     default=None,
-    help="Keep dissections here, and the runs that failed in FILE.runs; the same file resumes.",
+    help="Keep dissections here, and all runs in FILE.runs and FILE.mutants; the same file resumes.",
 )
 @driving_options
 @budget_options
+@color_option
 @json_option
 def command(
     agent: str, cases: str, repeats: int, mutants: tuple[int, ...] | None, as_paper: bool,
@@ -92,17 +97,19 @@ def command(
     code 2: in more runs than --max-errors the agent was not tested, those that look into a failure included.
     """
     with clear_errors():
-        setup, budget = Setup.take(settings), budget_of(settings)
+        setup, budget, money = Setup.take(settings), budget_of(settings), Money.take(settings)
         errors = Errors(setup.max_errors, journal)
         method = method_of(repeats, mutants, as_paper)
-        found = causes(agent, setup, drawn(cases, settings), errors, budget, journal, method)
+        asked = {"cases": cases, **settings}
+        found = causes(agent, setup, drawn(cases, settings), errors, budget, money, journal, method, asked)
         if as_json:
             for dissection in found.dissections:
                 write_json(dissection.to_json())
             for lost in found.untested:
                 write_json({**lost.to_json(), "outcome": "error"})
         else:
-            click.echo(text(found))
+            click.echo(f"{text(found)}\n")
+            look_at(found.look)
         raise SystemExit(errors.exit_code(len(found.untested)))
 
 
@@ -114,18 +121,29 @@ class Found:
     untested: Sequence[Result]
     """Of the cases, and of the failures that could not be looked into for it, a run each."""
     failed: Sequence[Result] = ()
+    runs: int = 0
+    """Of the cases, the failures' own repeats and mutants left out."""
+    passed: int = 0
+    """Of them."""
+    look: str = ""
+    """Where to see it."""
 
 
 def text(found: Found) -> str:
     """What kept the agent from being tested, then the failures by cause."""
     from synth.experiments.tally import untested
 
+    made = f"{counted(found.runs, 'case')}, {found.passed} passed"
+    if not found.dissections and not found.untested and not found.failed:
+        return f"{made}: no failure to look into"
     counts: Counter[str] = Counter(dissection.cause for dissection in found.dissections)
     rows: list[Sequence[object]] = [[cause, counts[cause], CAUSES[cause]] for cause in CAUSES]
     rows.append(["error", len(found.untested), "no cause is known: planning was not tested"])
     said = "\n".join(plain(line) for line in untested(found.untested))
     overview = table(["cause", "failures", "what it means"], rows)
-    return "\n\n".join([*filter(None, [said]), *by_failure(found.dissections), *by_subject(found), overview])
+    return "\n\n".join(
+        [made, *filter(None, [said]), *by_failure(found.dissections), *by_subject(found), overview]
+    )
 
 
 def by_failure(dissections: Sequence[Dissection]) -> Iterator[str]:
@@ -155,22 +173,41 @@ def method_of(repeats: int, mutants: tuple[int, ...] | None, as_paper: bool) -> 
     return Method(repeats, mutants or usual.looks, as_paper)
 
 
+def most_runs(trials: Sequence[Trial], method: Method, iterations: int) -> Iterator[Planned]:
+    """If every case fails, and none of its mutants decides early."""
+    from synth.experiments.causes import BASE_CASES
+    from synth.experiments.money import Planned
+
+    for trial in trials:
+        yield Planned.of_cases(trial.model, 1 + method.most_runs, trial.actions, iterations)
+    for _, model, actions in {(trial.agent, trial.model, trial.actions) for trial in trials}:
+        yield Planned.of_cases(model, BASE_CASES, actions, iterations)
+
+
 def causes(
     agent: str,
     setup: Setup,
     cases: Sequence[tuple[Case, float]],
     errors: Errors,
     budget: Budget,
+    money: Money,
     journal: str | None,
     method: Method,
+    asked: Mapping[str, Any],
 ) -> Found:
-    """Run the cases, then look into every failure."""
+    """Run the cases, then look into every failure; `asked` is what the page of the campaign shows."""
     from synth.experiments.base_rates import BaseRates
     from synth.experiments.campaign import Meter, results_journal, run_campaign
-    from synth.experiments.dissect import dissect, dissections_journal, failures_of, passes_with
+    from synth.experiments.dissect import (
+        dissect,
+        dissections_journal,
+        failures_of,
+        only_outcome,
+        passes_with,
+    )
     from synth.experiments.trial import Trial
 
-    campaign = {"agent": agent, "model": setup.model_name}
+    campaign = {"agent": agent, "model": setup.model_name, **setup.prompt}
     trials = [
         Trial(name, model, case, synthesis_seconds=took)
         for name in several(agent)
@@ -180,24 +217,36 @@ def causes(
     ticker = Ticker()
     failures: list[Failure] = []
     vain: list[Result] = []
+    kept_in = None if journal is None else Path(f"{journal}.runs")
+    mutants_in = None if journal is None else Path(f"{journal}.mutants")
     with (
-        setup.harness() as harness,
-        results_journal(Path(f"{journal}.runs") if journal else None, campaign) as runs,
+        results_journal(kept_in, campaign) as runs,
+        results_journal(mutants_in, campaign, remembered=only_outcome) as mutants,
         dissections_journal(Path(journal) if journal else None, {**campaign, **asdict(method)}) as kept,
-        resumable(journal),
     ):
-        meter = Meter(budget, runs.records, goes_on)
-
-        def on_result(result: Result) -> None:
-            meter.count(result)
-            ticker(result)
-
+        purse = money.purse(setup.models, (result.paid for result in (*runs.made, *mutants.made)))
+        money.agree(most_runs(trials, method, setup.max_iterations))
+        meter = Meter(budget, runs.records, goes_on, purse)
         wanted = {trial.key for trial in trials}
-        with errors.stopping():
-            run_campaign(harness.run, trials, runs, meter, ticker)
+
+        def follow(result: Result) -> None:
+            ticker(result)
+            posting.add(result)
+
+        with (
+            setup.harness() as harness,
+            resumable(journal),
+            errors.stopping(),
+            setup.posting(harness, "dissect", agent, **asked, **asdict(method)) as posting,
+        ):
+            posting.covers(
+                lambda: (result for result in runs.records if result.key in wanted),
+                lambda results: causes_report(results, kept.records, money.prices),
+            )
+            run_campaign(harness.run, trials, runs, meter, follow)
             made = [result for result in runs.records if result.key in wanted]
             failures += failures_of(made)
-            passes = passes_with(harness, on_result)
+            passes = passes_with(harness, ticker, mutants, meter)
             dissect(
                 failures, passes, kept, method, BaseRates(passes, made), parallel=setup.parallel,
                 meter=meter, on_error=lambda failure, result: vain.append(result),
@@ -205,9 +254,26 @@ def causes(
         made = [result for result in runs.records if result.key in wanted]
         found, lost = kept.records, [run for run in made if run.is_void]
     ticker.end()
+    spent_in_all(purse)
     if meter.reached:
         left = len({failure.key for failure in failures} - {dissection.key for dissection in found})
         click.echo(
             f"pdoctor: stopped by the budget ({meter.reached}); {left} failures not looked into", err=True
         )
-    return Found(found, [*lost, *vain], [result for result in made if result.outcome == "fail"])
+    outcomes = Counter(result.outcome for result in made)
+    failed = [result for result in made if result.outcome == "fail"]
+    return Found(found, [*lost, *vain], failed, len(made), outcomes["pass"], setup.seen(posting))
+
+
+def causes_report(results: list[Result], found: Sequence[Dissection], prices: Prices) -> Report:
+    """What the campaign's page shows: the causes before everything else."""
+    from synth.experiments.report import campaign_report
+    from synth.experiments.tables import contrast_table, layers_table
+
+    failed = [result for result in results if result.outcome == "fail"]
+    shown = (
+        contrast_table(found, failed, "causes", "Causes", prices=prices),
+        layers_table(found, "layers", "Passes of mutants by layer"),
+    )
+    report = campaign_report(results, "Causes of failures", prices=prices)
+    return replace(report, tables=(*(shown if found else ()), *report.tables))

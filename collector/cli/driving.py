@@ -6,9 +6,9 @@ import contextlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,16 @@ import click
 
 from collector.cli.console import terminal_width
 from collector.cli.embedded import collector_process
+from collector.cli.spending import money_options
 from collector.cli.synth import cases_from
 from synth.errors import BadInput
+from synth.kept import look, new_store
 
 if TYPE_CHECKING:
     from synth.cases.case import Case
     from synth.experiments.campaign import Budget
     from synth.experiments.harness import Harness
+    from synth.experiments.posting import Posting
     from synth.experiments.trial import Result
 
 POSITIVE = click.IntRange(1)
@@ -52,6 +55,20 @@ def parameters(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
     return said
 
 
+def system_prompt(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The text of a file."""
+    if value is None:
+        return None
+    try:
+        text = Path(value).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise click.BadParameter(f"{value}: cannot be read ({why})") from None
+    if not text:
+        raise click.BadParameter(f"{value}: this file is empty")
+    return text
+
+
 OPTIONS = (
     click.option("--model", default=None, help="Default: simulated-perfect, or gpt-4o-mini with a key."),
     click.option("--base-url", default=None, metavar="URL", help="OpenAI-compatible endpoint."),
@@ -72,6 +89,15 @@ OPTIONS = (
         help="Another parameter of each request, such as seed=7 or reasoning_effort=low.",
     ),
     click.option(
+        "--system",
+        callback=system_prompt,
+        metavar="FILE",
+        help="The agents' system prompt; {role} in it stands for whom a case is about, as in a beekeeper.",
+    ),
+    click.option(
+        "--role", is_flag=True, help="Role instruction: the system prompt begins with: You are a beekeeper."
+    ),
+    click.option(
         "--parallel", type=click.IntRange(1, 64), default=2, show_default=True, help="Agent processes."
     ),
     click.option(
@@ -85,6 +111,7 @@ OPTIONS = (
         "--max-iterations", type=POSITIVE, default=50, show_default=True, help="Model answers per run."
     ),
     click.option("--collector", "url", metavar="URL", default=None, help="Default: a collector of its own."),
+    click.option("--name", default="", help="What its page calls it [agent and model]."),
     click.option(
         "--max-errors",
         type=click.IntRange(0),
@@ -97,6 +124,7 @@ OPTIONS = (
 
 LIMIT = click.FloatRange(0)
 NO_KEY = "none"
+ROLE = "You are {role}."
 ALL_SIMULATED = "simulated-*"
 
 
@@ -110,29 +138,21 @@ def several(names: str) -> tuple[str, ...]:
 BUDGET_OPTIONS = (
     click.option("--max-cases", type=POSITIVE, default=None, help="Budget: begin no more cases than this."),
     click.option("--max-seconds", type=LIMIT, default=None, help="Budget: begin no case after so long."),
-    click.option("--max-tokens", type=POSITIVE, default=None, help="Budget, as the provider reports them."),
-    click.option("--max-cost", type=LIMIT, default=None, help="Budget, in the currency of --price."),
-    click.option("--price", type=LIMIT, default=0.0, help="Per million tokens."),
 )
 
 
 def budget_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What a campaign may use up: `BUDGET_OPTIONS`, taken by `budget_of`."""
+    """What a campaign may use up: `BUDGET_OPTIONS`, taken by `budget_of`, and money."""
     for option in reversed(BUDGET_OPTIONS):
         function = option(function)
-    return function
+    return money_options(function)
 
 
 def budget_of(settings: dict[str, Any]) -> Budget:
     """Take the values of `BUDGET_OPTIONS` out of a verb's settings."""
     from synth.experiments.campaign import Budget
 
-    cases, seconds, tokens, cost, price = (
-        settings.pop(name) for name in ("max_cases", "max_seconds", "max_tokens", "max_cost", "price")
-    )
-    if cost is not None and not price:
-        raise BadInput("--max-cost needs --price, the price of a million tokens", field="--price")
-    return Budget(cases, seconds, tokens, cost, price)
+    return Budget(settings.pop("max_cases"), settings.pop("max_seconds"))
 
 
 def driving_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -154,8 +174,24 @@ class Setup:
     max_iterations: int
     url: str | None
     max_errors: int
+    name: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of each request to a model."""
+    system: str | None = None
+    """The agents' system prompt."""
+    role: bool = False
+    """Whether it begins by saying who the agent is."""
+
+    @property
+    def told(self) -> str | None:
+        """The system prompt, role instruction included; None where there is none."""
+        parts = [ROLE if self.role else None, self.system]
+        return "\n\n".join(filter(None, parts)) or None
+
+    @property
+    def prompt(self) -> dict[str, str]:
+        """What tells a campaign from one with other prompts, in the head of its journal."""
+        return {} if self.told is None else {"system": self.told}
 
     @classmethod
     def take(cls, settings: dict[str, Any]) -> Setup:
@@ -202,6 +238,35 @@ class Setup:
             if model.startswith("simulated-") and not self.base_url:
                 parse_model(model)
 
+    @cached_property
+    def store(self) -> Path | None:
+        """Where runs are kept for which no collector was named; None: they are with the one that was."""
+        return None if self.url else new_store()
+
+    def look(self, what: str | None = None) -> str:
+        """Where to look at a run, at a campaign, or at all of them; see `synth.kept.look`."""
+        return look(self.url or "", self.store, what)
+
+    @property
+    def driven(self) -> dict[str, Any]:
+        """How agents are driven, for who makes the numbers again."""
+        names = ("temperature", "parallel", "agent_timeout", "max_iterations", "params")
+        return {**{name: getattr(self, name) for name in names}, **self.prompt}
+
+    def posting(
+        self, harness: Harness, verb: str, agent: str, seed: int | None = None, **options: Any
+    ) -> Posting:
+        """Tells the harness's collector of the campaign that a verb is; use with `with`."""
+        from synth.experiments.posting import Campaign, Posting
+
+        asked = {**options, **self.driven}
+        campaign = Campaign(verb, agent, self.model_name, self.name, seed, asked)
+        return Posting(harness.collector.url, campaign, complain)
+
+    def seen(self, posting: Posting) -> str:
+        """Where to look at a campaign; at all there is where its page could not be made."""
+        return self.look(f"campaigns/{posting.id}" if posting.told else None)
+
     @contextlib.contextmanager
     def harness(self) -> Iterator[Harness]:
         """Everything that trials need, for as long as the block lasts."""
@@ -212,26 +277,16 @@ class Setup:
 
         options = Options(
             self.parallel, self.agent_timeout, self.max_iterations, self.temperature, self.base_url,
-            params=self.params, api_key=self.api_key,
+            params=self.params, api_key=self.api_key, system=self.told,
         )  # fmt: skip
         with contextlib.ExitStack() as stack:
-            url = self.url or stack.enter_context(own_collector())
+            url = self.url or stack.enter_context(collector_process(self.store or new_store()))
             model = stack.enter_context(SimulatedModel())
             yield stack.enter_context(Harness(url, options, model, say=complain))
 
 
 def complain(text: str) -> None:
     click.echo(f"pdoctor: {text}", err=True)
-
-
-@contextlib.contextmanager
-def own_collector() -> Iterator[str]:
-    """A collector whose data goes with it."""
-    with (
-        tempfile.TemporaryDirectory(prefix="pdoctor-") as folder,
-        collector_process(Path(folder) / "runs.db") as url,
-    ):
-        yield url
 
 
 @contextlib.contextmanager

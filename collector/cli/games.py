@@ -14,10 +14,14 @@ import click
 from collector.cli.console import Exit, clear_errors, json_option, plain, progress, table, write_json
 from collector.cli.driving import NO_KEY, POSITIVE, Setup, several
 from collector.cli.progress import curve
+from collector.cli.spending import Money, money_options, said_to_be_spent
+from synth.counted import counted
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
     from synth.agents.game_tool import Judge
+    from synth.agents.usage import Usage
+    from synth.experiments.money import Planned, Purse
     from synth.games import Played, Variant
 
 Play = Callable[["Variant", int], "Played"]
@@ -54,12 +58,13 @@ Play = Callable[["Variant", int], "Played"]
 @click.option("--judge-url", metavar="URL", default=None, help="Its OpenAI-compatible endpoint.")
 @click.option("--repeated", is_flag=True, help="Also draw each game: . is a new action, # a repeated one.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write an HTML report with figures.")
+@money_options
 @json_option
 def command(
     games: tuple[str, ...], players: str | None, agents: str | None, model: str | None, base_url: str | None,
     temperature: float, parallel: int, agent_timeout: float, url: str | None, count: int, seed: int,
     steps: int, threshold: float, patience: float, data: Path | None, judge_model: str | None,
-    judge_url: str | None, repeated: bool, output: Path | None, as_json: bool,
+    judge_url: str | None, repeated: bool, output: Path | None, as_json: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Play GAME and show steps, progress and repetition of each game and of all together.
 
@@ -79,14 +84,20 @@ def command(
         variants = [variant_named(name, steps) for name in dict.fromkeys(games)]
         judge = Judge(judge_model, judge_url) if judge_model else None
         setup = Setup(model, base_url, temperature, parallel, agent_timeout, 50, url, 0)
-        supplies = Supplies(data, asking_of(judge))
+        money = Money.take(settings)
+        models = [model for _ in several(agents) for model in setup.models] if agents else []
+        riddled = len(models) + len(several(players or ("" if agents else "good")))
+        purse = stack.enter_context(
+            money.spending(planned(variants, models, count, judge_model, riddled), unit="games")
+        )
+        supplies = Supplies(data, asking_of(judge, purse))
         for variant in variants:
             variant.driver(seed, supplies)  # what is missing is said before anybody plays
         subjects: list[Play] = []
         if players or not agents:
             subjects += [by_player(who, supplies, threshold, patience) for who in several(players or "good")]
         if agents:
-            subjects += stack.enter_context(playing_agents(agents, setup, data, judge, threshold))
+            subjects += stack.enter_context(playing_agents(agents, setup, data, judge, threshold, purse))
         jobs = [(play, variant, one) for variant in variants for play in subjects
                 for one in range(seed, seed + count)]  # fmt: skip
         rows = rows_of(jobs, parallel if agents else 1)
@@ -102,17 +113,25 @@ def command(
 
 
 def rows_of(jobs: Sequence[tuple[Play, Variant, int]], parallel: int) -> list[Played]:
-    """Every game, in the order of the jobs."""
+    """Every game that is paid for, in the order of the jobs."""
+    from synth.experiments.money import Spent
+
+    limit = None
     with ThreadPoolExecutor(parallel) as pool, progress((), label="games", length=len(jobs)) as bar:
         waiting = [pool.submit(play, variant, one) for play, variant, one in jobs]
         rows = []
         try:
             for one in waiting:
-                rows.append(one.result())
-                bar.update(1)
+                try:
+                    rows.append(one.result())
+                    bar.update(1)
+                except Spent as spent:
+                    limit = spent.limit
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    if limit is not None:
+        said_to_be_spent(limit, len(rows), f"of {counted(len(jobs), 'game')}")
     return rows
 
 
@@ -148,7 +167,7 @@ def player_for(who: str, game: str, seed: int) -> Any:
 
 @contextmanager
 def playing_agents(
-    agents: str, setup: Setup, data: Path | None, judge: Judge | None, threshold: float
+    agents: str, setup: Setup, data: Path | None, judge: Judge | None, threshold: float, purse: Purse
 ) -> Iterator[list[Play]]:
     """A function for each agent and model that lets it play."""
     from synth.agents import Settings
@@ -159,7 +178,12 @@ def playing_agents(
     with (
         SimulatedModel() as simulated,
         AgentGames(
-            setup.url, limit=setup.agent_timeout, data=data, judge=judge, threshold=threshold
+            setup.url,
+            limit=setup.agent_timeout,
+            data=data,
+            judge=judge,
+            threshold=threshold,
+            purse=purse,
         ) as games,
     ):
 
@@ -172,10 +196,40 @@ def playing_agents(
         yield [by(agent, model) for agent in several(agents) for model in setup.models]
 
 
-def asking_of(judge: Judge | None) -> Callable[[str], str] | None:
-    from synth.agents.game_tool import asking
+def planned(
+    variants: Sequence[Variant], models: Sequence[str], count: int, judge: str | None, players: int
+) -> Iterator[Planned]:
+    """What agents on these models and the judge of all players may take."""
+    from synth.agents.game_tool import ROUNDS
+    from synth.experiments.money import JUDGED, Planned, most_of_game, of_game, times
 
-    return None if judge is None else asking(judge)
+    for variant in variants:
+        steps = variant.steps
+        for model in models:
+            yield Planned(model, count, of_game(steps), most_of_game(steps, steps + ROUNDS))
+        if judge is not None and variant.game == "ltp":
+            asked = times(JUDGED, steps)
+            yield Planned(judge, count * players, asked, times(asked, 2))
+
+
+def asking_of(judge: Judge | None, purse: Purse) -> Callable[[str], str] | None:
+    """The judge of games that are played here, in the process of the verb."""
+    from synth.agents.game_tool import asking
+    from synth.experiments.gaming import JUDGE
+    from synth.experiments.money import JUDGED
+
+    if judge is None:
+        return None
+    told: list[Usage] = []
+    ask = asking(judge, told.append)
+
+    def paid(prompt: str) -> str:
+        with purse.run(JUDGE, judge.model, JUDGED) as pays:
+            said = ask(prompt)
+            pays(told.pop())
+        return said
+
+    return paid
 
 
 def write(rows: Sequence[Played], output: Path) -> None:

@@ -10,7 +10,7 @@ import click
 import orjson
 
 from collector.cli.console import Exit, clear_errors, json_option, write_json
-from collector.cli.llm_options import model_options, openai_client
+from collector.cli.llm_options import Endpoint, model_options
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
@@ -19,15 +19,21 @@ if TYPE_CHECKING:
     from synth.formal.constraints import Constraint
 
 
+SAMPLES, REPAIRS = 2, 1
+"""Answers of a model that are compared, and how often each may be corrected."""
+
+
 @click.command("parse")
 @click.argument("file", default="-")
-@click.option("--names", metavar="FILE", help='Known actions: a JSON list of {"id", "phrase", "tool"}.')
+@click.option(
+    "--names",
+    metavar="FILE",
+    help='Known actions: a JSON list of {"id", "phrase", "tool"}, or a policy file (.yaml).',
+)
 @click.option("--llm", is_flag=True, help="FILE is free text: a model proposes sentences, which are checked.")
 @model_options
 @json_option
-def command(
-    file: str, names: str | None, llm: bool, model: str | None, base_url: str | None, as_json: bool
-) -> None:
+def command(file: str, names: str | None, llm: bool, as_json: bool, **settings: Any) -> None:
     """Read the sentences of FILE (- is standard input) as constraints.
 
     Ambiguity and unknown names are errors that point at the words (exit code 2). Sentences that
@@ -38,7 +44,7 @@ def command(
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
         text = text.removeprefix("\ufeff")
         known = known_names(names)
-        read = extracted(text, known, model, base_url) if llm else parsed(text, known)
+        read = extracted(text, known, Endpoint.take(settings)) if llm else parsed(text, known)
         if as_json:
             write_json(read.to_json())
         else:
@@ -97,18 +103,25 @@ def parsed(text: str, names: list[Any]) -> Reading:
     return Reading(constraints, {"sentences": list(conflict.sentences), "explanation": explanation})
 
 
-def extracted(text: str, names: list[Any], model: str | None, base_url: str | None) -> Reading:
-    from synth.llm.extract import extract
+def extracted(text: str, names: list[Any], endpoint: Endpoint) -> Reading:
+    from synth.experiments.charged import tokens_of
+    from synth.llm.extract import LANGUAGE_RULES, extract
 
-    client, name = openai_client(model, base_url)
-    found = extract(text, names, client, name)
+    said = tokens_of(text)
+    given = said + tokens_of(LANGUAGE_RULES) + tokens_of(str(names))
+    with endpoint.asked(SAMPLES, given, said, 1 + REPAIRS) as (client, name):
+        found = extract(text, names, client, name, samples=SAMPLES, repairs=REPAIRS)
     return Reading(found.constraints, problems=found.problems, paragraph=found.paragraph or "")
 
 
 def known_names(file: str | None) -> list[Any]:
-    """The list in `file`, checked for its form."""
+    """The list in `file`, checked for its form, or the actions of a policy file."""
     if file is None:
-        raise BadInput('no names given: --names FILE with a JSON list of {"id", "phrase", "tool"}')
+        raise BadInput(
+            'no names given: --names FILE with a JSON list of {"id", "phrase", "tool"}, or a policy file'
+        )
+    if Path(file).suffix in (".yaml", ".yml"):
+        return named_actions(file)
     try:
         names = orjson.loads(Path(file).read_bytes())
     except orjson.JSONDecodeError as error:
@@ -116,3 +129,18 @@ def known_names(file: str | None) -> list[Any]:
     if not isinstance(names, list):
         raise BadInput(f"expected a list, got {type(names).__name__}", file=file)
     return names
+
+
+def named_actions(file: str) -> list[Any]:
+    """What the `actions` of a policy file name: one tool each, whose name is the id, too."""
+    from synth.policies import load_policies
+
+    found = []
+    for phrase, tools in load_policies(Path(file)).actions.items():
+        if tools.names == ("*",):  # "any tool", which every policy file has
+            continue
+        if len(tools.names) != 1 or "*" in tools.names[0]:
+            said = ", ".join(tools.names)
+            raise BadInput(f"expected one tool, {phrase!r} stands for {said}", file=file, field="actions")
+        found.append({"id": tools.names[0], "phrase": phrase, "tool": tools.names[0]})
+    return found

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from collector.cli.console import clear_errors, json_option, progress, table, terminal_width, write_json
 from collector.cli.driving import several
+from collector.cli.llm_options import openai_client
 from collector.cli.metrics import json_file, json_lines, read_line
-from synth.errors import BadInput, MissingExtra
+from collector.cli.spending import Money, money_options, until_spent
+from synth.errors import BadInput
 
 if TYPE_CHECKING:
+    from synth.experiments.money import Planned, Purse
     from synth.experiments.planning import Planner, Row
     from synth.plans import ToolGraph
     from synth.plans.planning import Design
     from synth.plans.tasks import PlanTask, Words
 
 SIMULATED = "simulated"
+STEPS = 5
+"""Of a plan, about, and the answer that ends it."""
 COLUMNS = {
     "tool": "tool_macro_f1", "arg name": "argname_f1", "arg value": "argvalue_f1", "edge": "edge_f1",
     "distance": "tool_normalized_edit_distance", "plan": "plan_argvalue_accuracy",
@@ -50,11 +55,12 @@ WIDTH = 140
 @click.option(
     "--cases", metavar="FILE", help="Only write the tasks as cases, for a collector to score runs by."
 )
+@money_options
 @json_option
 def command(
     models: str, base_url: str | None, temperature: float | None, tasks: str, tools_file: str | None,
     edges_file: str | None, seed: int, worded_by: str | None, strategy: str, forms: str, feedback: str,
-    save: str | None, sample: str | None, cases: str | None, as_json: bool,
+    save: str | None, sample: str | None, cases: str | None, as_json: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Let planning agents plan for tasks whose gold plans are known, and score the plans (m&m's).
 
@@ -67,23 +73,30 @@ def command(
     from synth.plans.tasks import case_of
 
     with clear_errors():
-        graph = graph_of(tools_file, edges_file)
-        words = None if worded_by is None else model_words(client_for(worded_by, base_url), worded_by)
-        drawn = tasks_of(tasks, graph, seed, words)
-        if sample is not None:
-            with click.open_file(sample, "w") as out:
-                out.writelines(json_line(task.to_json()) for task in drawn)
-        if cases is not None:
-            with click.open_file(cases, "w") as out:
-                out.writelines(json_line(case_of(task, graph).to_json()) for task in drawn)
-        if sample is not None or cases is not None:
-            return
+        graph, money = graph_of(tools_file, edges_file), Money.take(settings)
+        only_tasks = sample is not None or cases is not None
         designs = designs_of(several(strategy), several(forms), several(feedback))
-        planners = planners_of(several(models), graph, seed, base_url, temperature)
-        made = []
-        size = len(drawn) * len(designs) * len(planners)
-        with progress(attempts(drawn, graph, designs, planners), label="planning", length=size) as each:
-            made.extend(each)
+        named = () if only_tasks else several(models)
+        count = int(tasks) if tasks.isdigit() else len(tasks_of(tasks, graph, seed))
+        planned = requests_of(named, designs, count, graph, worded_by if tasks.isdigit() else None)
+        with money.spending(planned) as purse:
+            asked = Asked(base_url, purse)
+            words = None if worded_by is None else model_words(asked.client(worded_by), worded_by)
+            drawn = tasks_of(tasks, graph, seed, words)
+            if sample is not None:
+                with click.open_file(sample, "w") as out:
+                    out.writelines(json_line(task.to_json()) for task in drawn)
+            if cases is not None:
+                with click.open_file(cases, "w") as out:
+                    out.writelines(json_line(case_of(task, graph).to_json()) for task in drawn)
+            if only_tasks:
+                return
+            planners = planners_of(named, graph, seed, asked, temperature)
+            made = []
+            size = len(drawn) * len(designs) * len(planners)
+            plans = until_spent(attempts(drawn, graph, designs, planners), f"of {size} plans")
+            with progress(plans, label="planning", length=size) as each:
+                made.extend(each)
         if save is not None:
             with click.open_file(save, "w") as out:
                 out.writelines(json_line(one.to_json()) for one in made)
@@ -128,7 +141,7 @@ def designs_of(strategies: Sequence[str], forms: Sequence[str], feedback: Sequen
 
 
 def planners_of(
-    models: Sequence[str], graph: ToolGraph, seed: int, base_url: str | None, temperature: float | None
+    models: Sequence[str], graph: ToolGraph, seed: int, asked: Asked, temperature: float | None
 ) -> dict[str, Planner]:
     from synth.experiments.planning import model_planner, simulated_planners
 
@@ -144,19 +157,44 @@ def planners_of(
                 f"unknown planner {name!r}; expected one of {', '.join(simulated)}", field="--model"
             )
         else:
-            found[name] = model_planner(client_for(name, base_url), name, temperature)
+            found[name] = model_planner(asked.client(name), name, temperature)
     return found
 
 
-def client_for(model: str, base_url: str | None) -> Any:
-    served = base_url or os.environ.get("OPENAI_BASE_URL")
-    if not served and not os.environ.get("OPENAI_API_KEY"):
-        raise BadInput(f"model {model!r} needs OPENAI_API_KEY or --base-url", field="--model")
-    try:
-        from openai import OpenAI
-    except ImportError as missing:
-        raise MissingExtra(f"model {model!r}", "agents") from missing
-    return OpenAI(base_url=base_url, api_key=os.environ.get("OPENAI_API_KEY") or "none")
+PLAN = 200
+"""Tokens of an answer, about."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Where language models are asked, and the purse that pays for it."""
+
+    base_url: str | None
+    purse: Purse
+
+    def client(self, model: str) -> Any:
+        from synth.experiments.charged import Charged
+
+        return Charged(openai_client(self.base_url, f"model {model!r}"), self.purse, PLAN)
+
+
+def requests_of(
+    models: Sequence[str], designs: Sequence[Design], tasks: int, graph: ToolGraph, worded_by: str | None
+) -> Iterator[Planned]:
+    """Of each language model: plans for each task in each design, and the words of each task."""
+    from synth.experiments.charged import requests, tokens_of
+    from synth.experiments.money import Planned, conversation
+    from synth.plans.planning import MOST_TURNS, instructions
+
+    if worded_by is not None:
+        yield requests(worded_by, tasks, PLAN, PLAN)
+    for model in models:
+        for design in designs if not model.startswith(SIMULATED) else ():
+            given = tokens_of(instructions(graph, design))
+            answers = 1 if design.strategy == "multi-step" else STEPS
+            longest = design.turns * (1 if design.strategy == "multi-step" else MOST_TURNS)
+            usual, most = (conversation(many, given, 2 * PLAN, PLAN) for many in (answers, longest))
+            yield Planned(model, tasks, usual, most)
 
 
 def json_line(said: Any) -> str:

@@ -1,26 +1,45 @@
-"""`pdoctor policies`: check a policy file, load it into a collector, draft one from good runs."""
+"""`pdoctor policies`: check a policy file, load it into a collector, draft one from good runs.
+
+What a collector has already is in `stored_policies`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from collector.cli.console import Exit, clear_errors, collector_option, json_option, warning, write_json
+from collector.cli.console import (
+    Exit,
+    clear_errors,
+    collector_option,
+    json_option,
+    told_of,
+    warning,
+    write_json,
+)
 from collector.cli.runfiles import runs_in
+from collector.cli.stored_policies import COMMANDS
 from synth.client import Collector
+from synth.counted import counted
 from synth.errors import BadInput
 
 if TYPE_CHECKING:
     from synth.observed.run import Run
+    from synth.policies import Policy, PolicySet
 
 
 @click.group("policies")
 def command() -> None:
-    """Check, load and draft policies for production runs: lint, push, draft."""
+    """Check, draft and load policies for production runs, and look at those in use."""
+
+
+for stored in COMMANDS:
+    command.add_command(stored)
 
 
 @command.command("lint")
@@ -61,7 +80,7 @@ def lint(file: str, tools: tuple[str, ...], sources: tuple[str, ...], as_json: b
                 click.echo(f"{file}:{problem.line or '-'}: {problem.code}: {problem.explanation}")
         wrong = any(not problem.is_warning for problem in problems)
         if not wrong and not as_json:
-            click.echo(f"{file}: {len(policies.policies)} policies, no contradiction")
+            click.echo(f"{file}: {counted(len(policies.policies), 'policy')}, no contradiction")
         raise SystemExit(Exit.FAILED if wrong else Exit.PASSED)
 
 
@@ -78,11 +97,36 @@ def push(file: str, url: str, name: str | None) -> None:
         named = {"name": name or Path(file).stem, "text": Path(file).read_text(encoding="utf-8")}
         with Collector(url) as collector:
             stored = collector.post("/policies", named)
-        click.echo(
-            f"{len(policies.policies)} policies stored as {stored['name']}, version {stored['version']}"
-        )
+            others = said_twice(collector, stored["name"], policies)
+        held = counted(len(policies.policies), "policy")
+        click.echo(f"{held} stored as {stored['name']}, version {stored['version']}")
         for unseen in stored["warnings"]:
             click.echo(warning(unseen["policies"], unseen["explanation"]))
+        for other, ids in others:
+            click.echo(warning(ids, f"{other} says the same: what breaks it is found twice. {again(other)}"))
+
+
+def again(name: str) -> str:
+    return f"`pdoctor policies rm {name}` switches it off."
+
+
+def said_twice(collector: Collector, name: str, policies: PolicySet) -> list[tuple[str, list[str]]]:
+    """Other files in use that state rules of this one, each with the ids of those here."""
+    from collector.judging.policies import read_policies
+
+    here = {key: policy.id for policy in policies.policies if (key := meaning(policy)) is not None}
+    found = []
+    for item in collector.get("/policies")["items"]:
+        with suppress(BadInput):
+            there = set(map(meaning, read_policies(item["name"], item["text"]).policies))
+            if item["name"] != name and (both := [here[key] for key in here if key in there]):
+                found.append((item["name"], both))
+    return found
+
+
+def meaning(policy: Policy) -> tuple[str, tuple[str, ...]] | None:
+    """What two policies that say the same have in common; None where nothing tells."""
+    return (policy.sentence, policy.named_tools) if policy.sentence else None
 
 
 @command.command("draft")
@@ -156,7 +200,8 @@ MOST_RUNS = 5_000
 def good_runs(source: str) -> Iterator[Run]:
     """Runs that ended well: those of a file, or of a collector those that failed no case and no policy."""
     found = collected(source) if source.startswith(("http://", "https://")) else runs_in(source)
-    good = (run for run in found if run.status == "ok" and run.trouble is None and not run.problems)
+    read = told_of(found, f"runs of {source} read")
+    good = (run for run in read if run.status == "ok" and run.trouble is None and not run.problems)
     yield from islice(good, MOST_RUNS)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,16 +13,20 @@ from typing import Any
 import click
 
 from collector.cli.console import (
+    TOLD_EVERY,
+    address,
     clear_errors,
+    color_option,
     exit_code,
     json_option,
+    look_at,
     plain,
     policy_text,
     table,
     warning,
     write_json,
 )
-from collector.cli.runs import FILTERS, filters, violated
+from collector.cli.runs import FILTERS, NOT_JUDGED, filters, violated
 from synth.client import DEFAULT_URL, Collector
 from synth.errors import SynthError
 
@@ -42,12 +47,19 @@ Warnings = Sequence[Mapping[str, Any]]
 
 
 @click.command("recheck")
-@click.option("--collector", "url", default=None, metavar="URL", help=f"A running collector [{DEFAULT_URL}].")
+@click.option(
+    "--collector",
+    "url",
+    default=None,
+    metavar="URL",
+    help=f"A running collector [PDOCTOR_ENDPOINT, else {DEFAULT_URL}].",
+)
 @click.option("--store", default=None, metavar="URL", help="A store that no collector serves just now.")
 @click.option("--cases", type=PATH, default=None, help="With --store: cases to load first.")
 @click.option("--policies", type=PATH, default=None, help="With --store: policies to load first.")
 @click.option("--wait", type=click.FloatRange(0), default=600.0, show_default=True, metavar="SECONDS")
 @filters
+@color_option
 @json_option
 def command(
     url: str | None, store: str | None, cases: Path | None, policies: Path | None, wait: float, as_json: bool,
@@ -65,7 +77,7 @@ def command(
             raise click.UsageError(
                 "--cases and --policies go with --store; to a running collector push them first"
             )
-        where = in_store(store, cases, policies) if store else at_collector(url or DEFAULT_URL)
+        where = in_store(store, cases, policies) if store else at_collector(address(url))
         with where as place:
             before = place.outcomes(wanted)
             count = place.again(wanted)
@@ -74,7 +86,10 @@ def command(
             warnings = place.warnings()
             failed = [run for run in changed(before, after) if after[run] == "fail"][:SHOWN]
             broken = {run: violated({"policies": place.policies(run)}) for run in failed}
-        raise SystemExit(report(count, before, after, broken, warnings, as_json))
+        code = report(count, before, after, broken, warnings, as_json)
+        if store is None and not as_json:
+            look_at(f"{address(url)}/")
+        raise SystemExit(code)
 
 
 class Remote:
@@ -156,7 +171,7 @@ def filter_of(wanted: Wanted) -> Any:
     from collector.api.runs import run_filter
 
     all_of = {name: wanted.get(name) for name in FILTERS}
-    return run_filter(service=None, **all_of)
+    return run_filter(**all_of)
 
 
 @contextmanager
@@ -198,8 +213,11 @@ def outcomes_of(items: Iterable[Mapping[str, Any]]) -> Outcomes:
 
 def until_none(waiting: Any, seconds: float) -> None:
     """Return once `waiting` counts nothing any more; SynthError when time is up."""
-    end = time.monotonic() + seconds
+    end, next_word = time.monotonic() + seconds, time.monotonic() + TOLD_EVERY
     while left := waiting():
+        if sys.stderr.isatty() and time.monotonic() > next_word:
+            click.echo(f"{left} runs wait to be judged", err=True)
+            next_word = time.monotonic() + TOLD_EVERY
         if time.monotonic() > end:
             raise SynthError(f"{left} runs are not judged yet after {seconds:g} s; --wait gives more time")
         time.sleep(POLL_SECONDS)
@@ -229,7 +247,7 @@ def report(
     else:
         click.echo(f"{count} runs judged again, {len(others)} changed")
         if others:
-            rows = [[run, word(before[run]), word(after[run])] for run in others[:SHOWN]]
+            rows = [[run, before[run] or NOT_JUDGED, after[run] or NOT_JUDGED] for run in others[:SHOWN]]
             click.echo(table(["run", "before", "after"], rows))
         if len(others) > SHOWN:
             click.echo(f"... and {len(others) - SHOWN} more; --json lists them all.")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from collector.cli.console import clear_errors, fail, json_option, write_json
-from collector.cli.driving import POSITIVE, Setup, Ticker, driving_options, resumable
+from collector.cli.console import clear_errors, fail, json_option, look_at, write_json
+from collector.cli.driving import POSITIVE, Setup, Ticker, complain, driving_options, resumable
+from collector.cli.spending import Money, money_options, spent_in_all
+from collector.cli.synth import number_range
 from collector.cli.untested import Errors, goes_on
 
 if TYPE_CHECKING:
@@ -43,15 +45,23 @@ TESTED_AGAIN = "the command that wrote the journal makes these runs again"
 )
 @click.option("--largest", type=click.IntRange(2), default=None, help="Experiments: most actions [20, 8].")
 @click.option(
+    "--actions",
+    callback=number_range,
+    default=None,
+    metavar="LO..HI",
+    help="Experiments: the same sizes for all, also where an agent fails before, as in 2..9.",
+)
+@click.option(
     "--errors", type=POSITIVE, default=None, help="Experiments: failures that are looked into [100, 5]."
 )
 @click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE")
 @driving_options
+@money_options
 @json_option
 def command(
     journals: tuple[str, ...], before: str | None, sizes: str | None, agents: tuple[str, ...], folder: str,
     output: str, as_json: bool, minutes_per_agent: float | None, cap: int | None, largest: int | None,
-    errors: int | None, **settings: Any,
+    actions: tuple[int, int] | None, errors: int | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Write one self-contained HTML report and its figures as PNG.
 
@@ -66,17 +76,18 @@ def command(
     with clear_errors():
         if bool(journals) == bool(sizes):
             fail("give JOURNAL files of finished campaigns, or one of --quick and --paper")
-        setup = Setup.take(settings)
+        setup, money = Setup.take(settings), Money.take(settings)
         untested = Errors(setup.max_errors, folder, None if sizes else TESTED_AGAIN)
-        from synth.experiments.report import report_of, write_report
+        from synth.experiments.report import write_report
 
         if journals:
             results = [result for journal in journals for result in results_in(journal)]
-            report, left = campaigns(results, journals, before), sum(one.is_void for one in results)
+            report, left = campaigns(results, journals, before, money), sum(one.is_void for one in results)
+            seen = posted(setup, report)
         else:
-            chosen = chosen_sizes(sizes, minutes_per_agent, cap, largest, errors)
-            measured = experiments(setup, chosen, agents, Path(folder))
-            report, left = report_of(measured), measured.errors
+            chosen = chosen_sizes(sizes, minutes_per_agent, cap, largest, errors, actions)
+            measured, report, seen = experiments(setup, chosen, agents, Path(folder), money)
+            left = measured.errors
             untested.stopped_by(measured.stopped)
         written = write_report(report, Path(output))
         if as_json:
@@ -84,14 +95,30 @@ def command(
         else:
             parts = (report.summary, report.findings, [f"written: {path}" for path in written])
             click.echo("\n\n".join("\n".join(lines) for lines in parts if lines))
+            look_at(seen or output)
         raise SystemExit(untested.exit_code(left))
 
 
-def campaigns(results: Sequence[Result], journals: tuple[str, ...], before: str | None) -> Report:
+def campaigns(
+    results: Sequence[Result], journals: tuple[str, ...], before: str | None, money: Money
+) -> Report:
     from synth.experiments.report import campaign_report
 
     title = ", ".join(Path(journal).stem for journal in journals)
-    return campaign_report(results, title, results_in(before) if before else ())
+    return campaign_report(results, title, results_in(before) if before else (), money.prices)
+
+
+def posted(setup: Setup, report: Report) -> str | None:
+    """Tell a collector of finished campaigns, where one is named; where to see it."""
+    from synth.experiments.posting import Campaign, Posting
+
+    if setup.url is None:
+        return None
+    agents, models = (dict.fromkeys(getattr(run, of) for run in report.runs) for of in ("agent", "model"))
+    campaign = Campaign("report", ", ".join(agents), ", ".join(models), setup.name or report.title)
+    with Posting(setup.url, campaign, complain) as posting:
+        posting.covers(lambda: report.runs, lambda _: report)
+    return setup.seen(posting) if posting.told else None
 
 
 def results_in(journal: str) -> list[Result]:
@@ -102,8 +129,9 @@ def results_in(journal: str) -> list[Result]:
 
 
 def chosen_sizes(
-    name: str | None, minutes: float | None, cap: int | None, largest: int | None, errors: int | None
-) -> Sizes:
+    name: str | None, minutes: float | None, cap: int | None, largest: int | None, errors: int | None,
+    actions: tuple[int, int] | None = None,
+) -> Sizes:  # fmt: skip
     """The paper's sizes or the quick ones, with what was said otherwise."""
     from synth.experiments.paper import PAPER, QUICK
 
@@ -112,37 +140,57 @@ def chosen_sizes(
         sizes = replace(sizes, rq1_seconds=60 * minutes, rq1_cases=None)
     if cap is not None:
         sizes = replace(sizes, sampling=replace(sizes.sampling, cap=cap))
+    if actions is not None:
+        sizes = replace(sizes, first=actions[0], largest=actions[1], fixed=True)
     return replace(sizes, largest=largest or sizes.largest, errors=errors or sizes.errors)
 
 
-def experiments(setup: Setup, sizes: Sizes, agents: tuple[str, ...], folder: Path) -> Reproduction:
+def experiments(
+    setup: Setup, sizes: Sizes, agents: tuple[str, ...], folder: Path, money: Money
+) -> tuple[Reproduction, Report, str]:
+    """What was measured, the report of it, and where that is to be seen."""
     from synth.experiments.campaign import Meter
     from synth.experiments.dissect import passes_with
-    from synth.experiments.paper import Bench, Forecast, parts_of, reproduce
+    from synth.experiments.paper import Bench, Forecast, paid_in, parts_of, planned, reproduce
+    from synth.experiments.report import report_of
 
-    subjects = subjects_of(setup, agents)
+    subjects = subjects_of(setup, agents, sizes.decider == "z3")
+    purse = money.purse(dict.fromkeys(model for _, model in subjects), paid_in(folder))
+    money.agree(planned(sizes, subjects, setup.parallel, setup.max_iterations))
     follower = Follower(Forecast(parts_of(sizes, subjects), setup.parallel))
-    meter = Meter(goes_on=goes_on)
+    meter = Meter(goes_on=goes_on, purse=purse)
+    tested = ", ".join(dict.fromkeys(agent for agent, _ in subjects))
 
-    def of_a_mutant(result: Result) -> None:
-        meter.count(result)
+    def follow(result: Result) -> None:
         follower.on_result(result)
+        posting.add(result)
 
-    with setup.harness() as harness, resumable(str(folder)):
+    with (
+        setup.harness() as harness,
+        resumable(str(folder)),
+        setup.posting(harness, "report", tested, **asdict(sizes)) as posting,
+    ):
         bench = Bench(
-            harness.run, passes_with(harness, of_a_mutant), setup.parallel, follower.on_result,
-            on_part=follower.on_part, goes_on=goes_on, meter=meter,
+            harness.run, lambda runs: passes_with(harness, follower.on_result, runs, meter),
+            setup.parallel, follow, on_part=follower.on_part, meter=meter,
         )  # fmt: skip
         measured = reproduce(bench, subjects, sizes, folder)
+        report = report_of(measured, options=setup.driven)
+        posting.covers(lambda: measured.results, lambda _: report)
         follower.ticker.end()
-        return measured
+    spent_in_all(purse)
+    return measured, report, setup.seen(posting)
 
 
-def subjects_of(setup: Setup, agents: tuple[str, ...]) -> list[tuple[str, str]]:
+def subjects_of(setup: Setup, agents: tuple[str, ...], as_paper: bool) -> list[tuple[str, str]]:
     """Who is measured on what."""
-    from synth.experiments.paper import SIMULATED_SUBJECTS
+    from synth.experiments.paper import PAPER_AGENTS, SIMULATED_SUBJECTS
 
-    names = agents or tuple(dict.fromkeys(agent for agent, _ in SIMULATED_SUBJECTS))
+    names = (
+        agents
+        or (PAPER_AGENTS if as_paper else ())
+        or tuple(dict.fromkeys(agent for agent, _ in SIMULATED_SUBJECTS))
+    )
     if setup.model_name == "simulated-perfect" and setup.model is None:
         models = tuple(dict.fromkeys(model for _, model in SIMULATED_SUBJECTS))
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from collector.cli.backup import FORCE
-from collector.cli.console import clear_errors, store_option
+from collector.cli.console import clear_errors, store_option, told_while
 
 
 @click.command("restore")
@@ -23,5 +23,6 @@ def command(file: Path, url: str, force: bool) -> None:
         from collector.store import backup
         from collector.store.engine import shown
 
-        backup.restore(file, url, force=force)
+        with told_while("restoring"):
+            backup.restore(file, url, force=force)
         click.echo(f"{shown(url)} is as it was in {file}; start it: pdoctor serve --store {shown(url)}")

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from collector.cli.console import Exit, clear_errors, json_option, table, write_json
-from collector.cli.llm_options import model_options, openai_client
+from collector.cli.llm_options import Endpoint, model_options
+from collector.cli.spending import until_spent
 from collector.cli.synth import number_range
 
 if TYPE_CHECKING:
     from synth.llm.extract import Written
+
+
+TOLD, SAID = 250, 30
+"""Tokens, about: of the rules in a prompt; of an action and what is said of it."""
 
 
 @click.command("rewrite")
@@ -22,9 +27,7 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=0, show_default=True)
 @model_options
 @json_option
-def command(
-    actions: tuple[int, int], cases: int, seed: int, model: str | None, base_url: str | None, as_json: bool
-) -> None:
+def command(actions: tuple[int, int], cases: int, seed: int, as_json: bool, **settings: Any) -> None:
     """Let a model write the paragraph for constraint sets, and judge what it wrote (paper, section 7).
 
     Exit code 0: every paragraph means exactly its constraints.
@@ -32,9 +35,13 @@ def command(
     with clear_errors():
         from synth.llm.extract import write_and_read
 
-        client, name = openai_client(model, base_url)
         low, high = actions
-        written = write_and_read(client, name, sizes=range(low, high + 1), per_size=cases, seed=seed)
+        sizes = range(low, high + 1)
+        number = len(sizes) * cases
+        written: list[Written] = []
+        with Endpoint.take(settings).asked(number, TOLD + SAID * high, SAID * high) as (client, name):
+            found = write_and_read(client, name, sizes=sizes, per_size=cases, seed=seed)
+            written += until_spent(found, f"of {number} paragraphs")
         if as_json:
             for one in written:
                 write_json(asdict(one))

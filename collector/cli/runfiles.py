@@ -1,4 +1,4 @@
-"""Files of runs in any of the forms we read: run records, conversations, OTLP JSON lines, OTLP protobuf."""
+"""Files of runs in any of the forms we read: records, conversations, OTLP, exports of other products."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from typing import IO, TYPE_CHECKING, Any
 
+from synth.errors import BadInput
+
 if TYPE_CHECKING:
+    from collector.otlp.exports import Refused
     from collector.otlp.files import Parts
     from synth.observed.run import Run
 
@@ -67,8 +70,8 @@ def is_pipe(path: str) -> bool:
 
 def copied(source: str) -> IO[bytes]:
     """All of a stream in a temporary file, which is gone when it is closed."""
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as it may be read again
     with nullcontext(sys.stdin.buffer) if source == "-" else open(source, "rb") as stream:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as it may be read again
         shutil.copyfileobj(stream, copy)
     return copy
 
@@ -82,15 +85,35 @@ def runs_in(source: str, parts: Parts | None = None) -> Iterator[Run]:
         yield from runs_of(stream, source, parts)
 
 
-def runs_of(stream: IO[bytes], name: str, parts: Parts | None = None) -> Iterator[Run]:
-    """The runs of an open file, told apart by how it begins."""
+def runs_of(
+    stream: IO[bytes], name: str, parts: Parts | None = None, refused: Refused | None = None
+) -> Iterator[Run]:
+    """The runs of an open file, told apart by how it begins; without `refused`, that is BadInput."""
     if is_otlp(beginning(stream)):
         from collector.otlp.files import runs_from_otlp
 
         return runs_from_otlp(stream, file=name, parts=parts)
+    if stream.seekable():
+        from synth.observed import inspect_logs
+
+        if inspect_logs.is_log(stream):
+            return inspect_logs.read(stream, name=name)
+        from collector.otlp import exports
+
+        if (form := exports.form_of(stream)) is not None:
+            return exports.runs_from_export(stream, form, file=name, refused=refused or _strictly(name))
     from synth.observed.transcripts import read_any
 
     return read_any(stream, name=name)
+
+
+def _strictly(name: str) -> Refused:
+    """What cannot be read ends the reading."""
+
+    def refuse(place: str, why: str) -> None:
+        raise BadInput(f"{place}: {why}", file=name)
+
+    return refuse
 
 
 def beginning(stream: Any) -> bytes:

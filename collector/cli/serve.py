@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from dataclasses import Field, fields
 from pathlib import Path
 from types import NoneType
@@ -86,9 +85,7 @@ def run(settings: Settings) -> None:
         try:
             serve(settings)
         except OSError as error:
-            hint = "; is another collector running?" if error.errno == errno.EADDRINUSE else ""
-            place = f"{settings.host}:{settings.http_port}"
-            fail(f"cannot listen on {place}: {error.strerror or error}{hint}")
+            fail(error.strerror or str(error))
 
 
 command = command_of(Settings)

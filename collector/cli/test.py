@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,17 @@ from xml.etree import ElementTree
 import click
 import orjson
 
-from collector.cli.console import Exit, clear_errors, json_option, plain, progress, table, write_json
+from collector.cli.console import (
+    Exit,
+    clear_errors,
+    color_option,
+    json_option,
+    look_at,
+    plain,
+    progress,
+    table,
+    write_json,
+)
 from collector.cli.driving import (
     POSITIVE,
     Setup,
@@ -22,6 +32,7 @@ from collector.cli.driving import (
     resumable,
     several,
 )
+from collector.cli.spending import Money, spent_in_all
 from collector.cli.synth import synth_options
 from collector.cli.untested import Errors, goes_on
 from synth.errors import BadInput
@@ -31,6 +42,7 @@ if TYPE_CHECKING:
     from synth.cases.case import Case
     from synth.experiments.campaign import Budget
     from synth.experiments.gate import Gate
+    from synth.experiments.money import Prices
     from synth.experiments.tally import Row
     from synth.experiments.trial import Result
 
@@ -64,6 +76,7 @@ RATE = click.FloatRange(0, 1)
 @click.option("--junit", metavar="FILE", default=None, help="Also write a JUnit XML report.")
 @click.option("--journal", metavar="FILE", default=None, help="Keep results here; the same file resumes.")
 @budget_options
+@color_option
 @json_option
 def command(
     agent: str, cases: str, repeat: int, min_pass_rate: float | None, baseline: str | None,
@@ -81,16 +94,22 @@ def command(
     with clear_errors():
         earlier = None if baseline is None else results_of(baseline)
         limit = min_pass_rate if min_pass_rate is not None else float(earlier is None)
-        setup, budget = Setup.take(settings), budget_of(settings)
+        setup, budget, money = Setup.take(settings), budget_of(settings), Money.take(settings)
         errors = Errors(setup.max_errors, journal)
-        results = drive(agent, setup, drawn(cases, settings), errors, repeat, journal, budget)
-        report = Report(agent, setup.model_name, results, beside(earlier, results, max_drop, alpha, baseline))
+        asked = {"cases": cases, "repeat": repeat, **settings}
+        made = drive(
+            agent, setup, drawn(cases, settings), errors, repeat, journal, budget, money, asked, earlier
+        )
+        results, seen = made
+        gates = beside(earlier, results, max_drop, alpha, baseline)
+        report = Report(agent, setup.model_name, results, gates, money.prices, setup.look)
         if junit:
             report.write_junit(Path(junit))
         if as_json:
             write_json(report.to_json())
         else:
-            click.echo(report.text())
+            click.echo(f"{report.text()}\n")
+            look_at(seen)
         raise SystemExit(errors.exit_code(report.row.errors, report.exit_code(limit)))
 
 
@@ -99,12 +118,20 @@ def drive(
     setup: Setup,
     cases: Sequence[tuple[Case, float]],
     errors: Errors,
-    repeat: int = 1,
-    journal: str | None = None,
-    budget: Budget | None = None,
-) -> list[Result]:
-    """Every result, in the order of cases and repeats; a journal's earlier results are not run again."""
+    repeat: int,
+    journal: str | None,
+    budget: Budget,
+    money: Money,
+    asked: Mapping[str, Any],
+    earlier: Sequence[Result] | None,
+) -> tuple[list[Result], str]:
+    """Every result, in the order of cases and repeats, and where to see them; a journal's are not run again.
+
+    `asked` is what the page of the campaign shows, `earlier` what it is compared with.
+    """
     from synth.experiments.campaign import Meter, results_journal, run_campaign
+    from synth.experiments.money import Planned
+    from synth.experiments.report import campaign_report
     from synth.experiments.trial import Trial
 
     trials = [
@@ -115,16 +142,31 @@ def drive(
         for r in range(repeat)
     ]
     place = {trial.key: index for index, trial in enumerate(trials)}
-    campaign = {"agent": agent, "model": setup.model_name}
-    with (
-        setup.harness() as harness,
-        results_journal(Path(journal) if journal else None, campaign) as kept,
-        progress((), label="testing", length=len(trials)) as bar,
-    ):
-        meter = Meter(budget, kept.records, goes_on)
-        with resumable(journal), errors.stopping():
-            run_campaign(harness.run, trials, kept, meter, on_result=lambda _: bar.update(1))
+    campaign = {"agent": agent, "model": setup.model_name, **setup.prompt}
+    with results_journal(Path(journal) if journal else None, campaign) as kept:
+        purse = money.purse(setup.models, (result.paid for result in kept.made))
+        left = [trial for trial in trials if trial.key not in kept.done]
+        money.agree(Planned.of_cases(trial.model, 1, trial.actions, setup.max_iterations) for trial in left)
+        meter = Meter(budget, kept.records, goes_on, purse)
+        with (
+            setup.harness() as harness,
+            progress((), label="testing", length=len(trials)) as bar,
+            resumable(journal),
+            errors.stopping(),
+            setup.posting(harness, "test", agent, **asked) as posting,
+        ):
+            posting.covers(
+                lambda: (result for result in kept.records if result.key in place),
+                lambda results: campaign_report(results, agent, earlier or (), money.prices),
+            )
+
+            def follow(result: Result) -> None:
+                bar.update(1)
+                posting.add(result)
+
+            run_campaign(harness.run, trials, kept, meter, follow)
         results = [result for result in kept.records if result.key in place]
+    spent_in_all(purse)
     spent = meter.reached
     if not results:
         raise BadInput(f"no run was made: the budget ({spent}) was spent before the first")
@@ -132,7 +174,7 @@ def drive(
         click.echo(
             f"pdoctor: stopped by the budget ({spent}) after {len(results)} of {len(trials)} runs", err=True
         )
-    return sorted(results, key=lambda result: place[result.key])
+    return sorted(results, key=lambda result: place[result.key]), setup.seen(posting)
 
 
 def results_of(file: str) -> list[Result]:
@@ -186,13 +228,16 @@ class Report:
     results: Sequence[Result]
     gates: Sequence[Gate] = ()
     """Beside a baseline, by agent and model."""
+    prices: Prices | None = None
+    look: Callable[[str], str] | None = None
+    """Where to see a run, by its id."""
 
     @property
     def rows(self) -> Sequence[Row]:
         """One per agent and model."""
         from synth.experiments.tally import tally
 
-        return tally(self.results)
+        return tally(self.results, self.prices)
 
     @property
     def row(self) -> Row:
@@ -213,6 +258,7 @@ class Report:
         from synth.experiments.tally import detection
 
         row = self.row
+        costs = [one.cost for one in self.rows]
         return {
             "agent": self.agent,
             "model": self.model,
@@ -224,6 +270,8 @@ class Report:
             "pass_rate": row.success_rate,
             "error_types": dict(row.failed),
             "rows": [one.to_json() for one in self.rows],
+            "tokens": sum(one.tokens for one in self.rows),
+            "cost": None if None in costs else sum(filter(None, costs)),
             "at_k": [one.to_json() for one in at_k(self.results)],
             "baseline": [gate.to_json() for gate in self.gates],
             "detection": [found.to_json() for found in detection(self.results)],
@@ -240,8 +288,15 @@ class Report:
         overview = table(headers, [counts(row) for row in self.rows])
         said = "\n".join(plain(line) for line in untested(self.results))
         beside = "\n".join(gate.text for gate in self.gates)
-        shown = [overview, said, "\n".join(self.repeated()), beside]
+        shown = [overview, "\n".join(self.paid()), said, "\n".join(self.repeated()), beside]
         return "\n\n".join([*filter(None, shown), *self.detected(), *self.failures()])
+
+    def paid(self) -> Iterator[str]:
+        """Tokens and what they cost, where they cost something."""
+        currency = "USD" if self.prices is None else self.prices.currency
+        if any(row.cost != 0 and row.tokens for row in self.rows):
+            headers = ["agent", "model", "tokens", "a run", currency]
+            yield table(headers, [[row.agent, row.model, *spent(row)] for row in self.rows])
 
     def repeated(self) -> Iterator[str]:
         """How the agent does in several runs of a case."""
@@ -252,7 +307,7 @@ class Report:
             for one in at_k(self.results)
         ]
         if rows:
-            yield table(["agent", "model", "k", "cases", "pass^k", "pass@k"], rows)
+            yield table(["agent", "model", "k", "cases", "pass^k (95 %)", "pass@k (95 %)"], rows)
 
     def detected(self) -> Iterator[str]:
         """How the faults that the simulated model planted were judged."""
@@ -266,7 +321,8 @@ class Report:
         """Of what is no pass; what kept an agent from being tested is told once for all its runs."""
         failed = [result for result in self.results if result.outcome not in ("pass", "error")]
         for result in failed[:SHOWN]:
-            yield failure_text(result)
+            seen = [f"  run: {self.look(result.run['id'])}"] if self.look and result.run else []
+            yield "\n".join([failure_text(result), *seen])
         if len(failed) > SHOWN:
             yield f"... and {len(failed) - SHOWN} more; --json lists them all."
 
@@ -283,7 +339,16 @@ class Report:
 
 
 def in_percent(value: float, interval: tuple[float, float]) -> str:
-    return f"{value:.1%} ({interval[0]:.0%} to {interval[1]:.0%})"
+    return f"{value:.1%} ({100 * interval[0]:.0f}-{interval[1]:.0%})"
+
+
+def spent(row: Row) -> list[object]:
+    """Tokens, of all runs and of one, and their price."""
+    return [
+        row.tokens,
+        row.tokens // row.runs,
+        "-" if row.cost is None else f"{row.cost:.4f}".rstrip("0").rstrip("."),
+    ]
 
 
 def counts(row: Row) -> list[object]:

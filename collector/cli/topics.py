@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from collector.cli.console import clear_errors, json_option, table, write_json
-from collector.cli.llm_options import model_options, openai_client
+from collector.cli.llm_options import Endpoint, model_options
+from collector.cli.spending import until_spent
+
+TOLD, TOKENS = 150, 20
+"""Tokens, about: of a prompt; of an activity in an answer, with what comes before it."""
 
 
 @click.group("topics")
@@ -35,10 +41,14 @@ def list_topics(as_json: bool) -> None:
 @click.option("--jobs", type=click.IntRange(1, 200), default=5, show_default=True)
 @click.option("--activities", type=click.IntRange(2, 50), default=20, show_default=True, help="Per job.")
 @model_options
-def generate_topics(jobs: int, activities: int, model: str | None, base_url: str | None) -> None:
-    """Ask a model for jobs and their activities (the paper's two prompts); writes TOML."""
+def generate_topics(jobs: int, activities: int, **settings: Any) -> None:
+    """Ask a model for jobs, then for the activities of each, by two prompts as the paper does but in words of
+    our own; writes TOML, job by job."""
     with clear_errors():
-        from synth.llm.topics import topics_as_toml, write_topics
+        from synth.llm.topics import ATTEMPTS, topics_as_toml, write_topics
 
-        client, name = openai_client(model, base_url)
-        click.echo(topics_as_toml(write_topics(client, name, jobs=jobs, activities=activities)))
+        written = TOKENS * activities
+        with Endpoint.take(settings).asked(1 + jobs, TOLD, written, ATTEMPTS) as (client, name):
+            topics = write_topics(client, name, jobs=jobs, activities=activities)
+            for topic in until_spent(topics, f"of {jobs} jobs"):
+                click.echo(topics_as_toml([topic]))

@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from collector.cli.console import Exit, plain
+from collector.cli.console import Exit, asked, at_a_terminal, plain
 
 if TYPE_CHECKING:
     from synth.experiments.campaign import Stopped
+    from synth.experiments.money import Spent
 
 
 def goes_on(why: Stopped) -> bool:
     """Whether somebody at a terminal wants to go on after too many errors in a row; elsewhere nobody does."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not at_a_terminal():
         return False
     click.echo(f"\npdoctor: {plain(str(why))}", err=True)
-    try:
-        return click.confirm("Go on?", err=True)
-    except click.Abort:
-        return False
+    return asked("Go on?")
 
 
 class Errors:
@@ -48,9 +46,14 @@ class Errors:
         except Stopped as why:
             self._stopped = why
 
-    def stopped_by(self, why: Stopped | None) -> None:
-        """The same for work that says itself why it ended."""
-        self._stopped = why
+    def stopped_by(self, why: Stopped | Spent | None) -> None:
+        """The same for work that says itself why it ended; a budget is no error, and told."""
+        from synth.experiments.campaign import Stopped
+
+        if isinstance(why, Stopped):
+            self._stopped = why
+        elif why is not None:
+            click.echo(f"pdoctor: {why}; with a larger one the same command goes on", err=True)
 
     def exit_code(self, left: int, code: Exit = Exit.PASSED) -> Exit:
         """2 where work was stopped or more than the allowed errors are left, which is said; else `code`."""

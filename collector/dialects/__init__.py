@@ -18,7 +18,17 @@ from functools import cache, partial
 from typing import Any
 
 from collector import plugins
-from collector.dialects import genai, langsmith, logfire, mcp, mlflow, openinference, openllmetry, vercel
+from collector.dialects import (
+    genai,
+    langfuse,
+    langsmith,
+    logfire,
+    mcp,
+    mlflow,
+    openinference,
+    openllmetry,
+    vercel,
+)
 from collector.dialects.names import OPERATION_NAME, SCOPE_NAME
 from collector.dialects.reading import (
     Dialect,
@@ -40,6 +50,7 @@ DIALECTS: tuple[Dialect, ...] = (
     langsmith.DIALECT,
     openinference.DIALECT,
     mlflow.DIALECT,
+    langfuse.DIALECT,
     vercel.DIALECT,
     logfire.DIALECT,
     mcp.DIALECT,

@@ -24,6 +24,7 @@ LATER: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "with_text": lambda said: said.get(names.TURN_HAS_TEXT),
     "partly": lambda said: {},
     "hash_key": lambda said: text(said.get(names.HASH_KEY)),
+    "agent": lambda said: text(said.get(names.AGENT_NAME)),
     "attempts": lambda said: whole(said.get(names.ATTEMPTS)) or 1,
 }
 """Field -> how the attributes of a GenAI tool span tell it."""

@@ -60,7 +60,7 @@ def read_agent(span: Span) -> SeenAgent | None:
 
 
 def read_model(span: Span) -> SeenModel | None:
-    """A span of kind `llm`, with LangChain's messages in and generations out."""
+    """A span of kind `llm`, with messages in and what the model wrote out."""
     attributes = loaded(span)
     if attributes.get(KIND) != "llm":
         return None
@@ -90,8 +90,12 @@ def _inner(said: Any, name: str) -> Any:
 
 
 def _generated(completion: Any) -> list[Any]:
-    generations = _inner(completion, "generations")
-    return [one.get("message") for one in generations or () if isinstance(one, Mapping)]
+    """The messages that a model wrote: LangChain's generations, OpenAI's choices, or one message."""
+    listed = _inner(completion, "generations") or _inner(completion, "choices")
+    if isinstance(listed, list):
+        return [one.get("message") for one in listed if isinstance(one, Mapping)]
+    inner = _inner(completion, "output") or completion
+    return inner if isinstance(inner, list) else [inner]
 
 
 def _metadata(attributes: Mapping[str, Any], name: str) -> str | None:

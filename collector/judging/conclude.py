@@ -23,8 +23,9 @@ from collector.judging.bind import (
     text_key,
 )
 from collector.judging.joining import Joined
-from collector.judging.policies import Policies, Talk, without_words
+from collector.judging.policies import Policies, Talk, without_nothing, without_words
 from collector.judging.turns import Conversation, as_turn
+from collector.judging.words import case_is_unknown
 from collector.model import Assessment, Binding, Rebuilt, Run
 from collector.settings import Settings
 from collector.store.joins import Thread
@@ -221,7 +222,7 @@ class _Subject:
         if self.choice.problem:
             problems.append(self.choice.problem)
         if run.case_id and self.standard.case is None:
-            problems.append(f"case {run.case_id} is not known here; post it to /api/v1/cases")
+            problems.append(case_is_unknown(run.case_id))
         if said := self.standard.policy_rules.clock_warning(run):
             problems.append(said)
         return problems
@@ -310,6 +311,9 @@ def conclusion(
         "source": run.source,
         "model": run.model,
         "session": rebuilt.session,
+        "release": run.version,
+        "prompt": run.versions.get("prompt"),
+        "environment": run.environment,
         "case_id": run.case_id,
         "outcome": outcome_of(
             assessment, complete=looked.complete, waits=rebuilt.is_paused and not looked.complete
@@ -330,7 +334,7 @@ def conclusion(
         summary=summary,
         digest=_digest(body, rebuilt.spans),
         body=orjson.dumps(
-            {**body, "policies": list(map(without_words, body["policies"]))},
+            without_nothing({**body, "policies": list(map(without_words, body["policies"]))}),
             option=orjson.OPT_NON_STR_KEYS,
         ).decode(),
         next_due=looked.look_again,

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import orjson
+
 from synth.errors import BadInput, SynthError
 from synth.frozen import quick
 from synth.judge import Rules
@@ -20,6 +22,7 @@ from synth.policies import (
     PolicySet,
     RunBudget,
     SeenNames,
+    diagram_of,
     judge_policies,
     judge_turn,
     load_policies,
@@ -173,15 +176,36 @@ def judge_all(
 
 # ---------------------------------------------------------------- the words of a rule, in results
 
+NOTHING: Mapping[str, Any] = {
+    "verdict": None, "policies": [], "problems": [], "extra": {},
+    "case_id": None, "wall_seconds": None, "iterations": None,
+}  # fmt: skip
+"""Of a conclusion what is stored only where it is something else."""
+
+
+def without_nothing(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON of a conclusion as it is stored."""
+    return {name: value for name, value in body.items() if name not in NOTHING or value != NOTHING[name]}
+
+
+def as_concluded(stored: str) -> dict[str, Any]:
+    """The JSON of a stored conclusion, but for the words of its rules."""
+    return {**NOTHING, **orjson.loads(stored)}
+
+
 IN_FILE = ("text", "sentence")
 """What results of a stored policy file leave to the version of the file that they name."""
+
+USUAL: Mapping[str, Any] = {"violations": [], "severity": "error"}
+"""Of a result what is stored only where it is something else."""
 
 
 def without_words(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """The JSON of a result as it is stored: every version of a policy file is kept."""
     in_file = IN_FILE if result["version"] is not None else ()
     empty = [name for name in RULE_FIELDS if result[name] is None]
-    return {name: value for name, value in result.items() if name not in (*in_file, *empty)}
+    usual = [name for name, value in USUAL.items() if result[name] == value]
+    return {name: value for name, value in result.items() if name not in (*in_file, *empty, *usual)}
 
 
 def with_words(result: Mapping[str, Any], words: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,7 +213,16 @@ def with_words(result: Mapping[str, Any], words: Mapping[str, Any]) -> dict[str,
 
     What cannot be had any more (a file of an older kind, a result from before results had words) is null.
     """
-    return {**dict.fromkeys(RULE_FIELDS), **words.get(result["policy"], {}), **result}
+    return {**dict.fromkeys(RULE_FIELDS), **USUAL, **words.get(result["policy"], {}), **result}
+
+
+def diagram_in(file: PolicyFile, policy: str) -> str | None:
+    """A policy's behaviour specification as SVG; None where it has none that can be drawn."""
+    try:
+        policies = file.read().policies
+    except SynthError:
+        return None
+    return next((diagram_of(one) for one in policies if policy in (one.id, f"{file.name}/{one.id}")), None)
 
 
 def words_in(file: PolicyFile) -> dict[str, dict[str, str | None]]:

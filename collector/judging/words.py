@@ -60,3 +60,8 @@ class Words:
             self._paragraphs[case] = orjson.loads(known[case])["paragraph"] if case in known else None
         paragraph = self._paragraphs[case]
         return None if paragraph is None else paragraph[span[0] : span[1]]
+
+
+def case_is_unknown(case_id: str) -> str:
+    """What is said of a run that names a case which is not stored: nothing about what was seen of it."""
+    return f"case {case_id} is not known here; post it to /api/v1/cases"

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from collector.errors import CollectorError
+from collector.judging.policies import as_concluded
 from collector.judging.words import Words
 from collector.store import Store, events
 from synth.formal import trouble_from_json
@@ -37,7 +38,7 @@ def log_record(row: Mapping[str, Any], words: Words) -> dict[str, Any] | None:
 
     `pdoctor.findings` is JSON text: what is wrong, each with the words of its rule.
     """
-    body = orjson.loads(row["body"])
+    body = as_concluded(row["body"])
     verdict = body["verdict"]
     if row["outcome"] is None and verdict is None:
         return None

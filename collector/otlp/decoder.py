@@ -90,13 +90,21 @@ class Decoder:
         if not answer.set_running_or_notify_cancel():
             return
         try:
-            answer.set_result(self._process.ask(decoded, body))
+            answer.set_result(self._decoded(body))
         except JudgeFailed as failed:
             said = f"the body could not be read: {failed}"
             again = Overloaded(said, "send smaller batches", retry_after=5)
             answer.set_exception(again if failed.overran else too_much())
         except BaseException as failure:
             answer.set_exception(failure)
+
+    def _decoded(self, body: Body) -> Batch:
+        try:
+            return self._process.ask(decoded, body)
+        except JudgeFailed as failed:
+            if failed.overran or failed.fresh:
+                raise
+        return self._process.ask(decoded, body)  # its memory may have been what earlier bodies left over
 
     def _end_later(self) -> None:
         if self._rest is not None:
@@ -124,12 +132,10 @@ def ready() -> None:
 
 
 def decoded(body: Body) -> Batch:
-    """The batch in a body; raises ExportError."""
+    """The batch in a body; raises ExportError, and MemoryError of which the process ends."""
     try:
         plain = decompress(body.content, body.coding, body.limits.decoded_bytes)
         return read(plain, body.form, body.limits)
-    except MemoryError:
-        raise too_much() from None
     finally:
         memory.give_back()
 

@@ -14,11 +14,11 @@ from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
-from collector.budget import Held, busy, end_now, too_long
+from collector.budget import Held, busy, end_now, owner, too_long
 from collector.errors import CollectorError
 from collector.otlp.errors import INTERNAL, ExportError, malformed, refused
 from collector.otlp.http import success
-from collector.otlp.intake import Authorize, Intake, sender
+from collector.otlp.intake import Authorize, Intake
 from collector.tls import Certificate, Pair
 
 log = logging.getLogger("collector.otlp")
@@ -135,7 +135,7 @@ def _traces(intake: Intake, sender_of: SenderOf) -> Export:
             headers = _headers(context)
             address = sender_of(context.peer(), headers)
             project = await intake.authorize(headers)
-            with intake.budget.open(sender(headers, address)) as held:
+            with intake.budget.open(owner(headers, address)) as held:
                 body = await _message(messages, held, intake.limits.body_seconds)
                 rejections = (await intake.take(project, held, body, "", "protobuf")).rejections
         except ExportError as failure:

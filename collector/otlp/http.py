@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from collector.budget import Gone, Held, read_body
+from collector.budget import Gone, Held, owner, read_body
 from collector.errors import CollectorError
 from collector.model import Rejection
 from collector.otlp.body import encoding_of
@@ -26,7 +26,7 @@ from collector.otlp.errors import (
     refused,
     too_large,
 )
-from collector.otlp.intake import Intake, sender
+from collector.otlp.intake import Intake
 from collector.settings import Limits
 
 log = logging.getLogger("collector.otlp")
@@ -51,7 +51,7 @@ def receiver(intake: Intake) -> Callable[[Any, Receive, Send], Awaitable[None]]:
                 raise ExportError(405, UNIMPLEMENTED, f"{scope['method']} is not possible here; send POST")
             encoding = encoding_of(kind.decode("latin-1"))
             project = await intake.authorize(headers)
-            with intake.budget.open(sender(headers, (scope.get("client") or ("",))[0])) as held:
+            with intake.budget.open(owner(headers, (scope.get("client") or ("",))[0])) as held:
                 body = await _body(headers, receive, held, intake.limits)
                 rejections: tuple[Rejection, ...] = ()
                 if scope["path"] == "/v1/traces":

@@ -67,8 +67,3 @@ def is_quick(plain: bytes, form: Form) -> bool:
     if form != "protobuf":
         return plain.count(b"{") + plain.count(b"[") <= INLINE_CONTAINERS
     return has_few_spans(plain, INLINE_SPANS)
-
-
-def sender(headers: Mapping[bytes, bytes], address: str) -> str:
-    """Whose share of the budget a request uses: that of its key, else of its address."""
-    return headers.get(b"authorization", b"").decode("latin-1") or address

@@ -279,8 +279,8 @@ class Rounds:
             self._checker.board.away(True)
             warm_up(self._checker.settings)
             calm_garbage_collection()
-        else:
-            self._wake.wait(pause)
+        elif not self._wake.wait(pause) and pause >= POLL_SECONDS:
+            self._checker.store.shorten_log()
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from collector.clock import Clock
 from collector.errors import CollectorError
 from collector.memory import give_back
-from collector.store import Store, counts, readiness, retention, shared
+from collector.store import Store, campaigns, counts, readiness, retention, shared
 
 log = logging.getLogger("collector")
 
@@ -69,6 +69,8 @@ class Janitor:
         if deleted:
             log.info("expired runs deleted", extra={"runs": deleted})
             retention.shrink(self._store)
+        while campaigns.prune(self._store, now=self._clock()) and not self._stop.is_set():
+            pass
         while shared.forget(self._store) and not self._stop.is_set():
             pass
 

@@ -29,6 +29,7 @@ from collector.rebuild.recorded import recorded, told_apart
 from collector.rebuild.requested import with_requests
 from collector.rebuild.sightings import first_copies, once_each, once_each_model
 from collector.rebuild.survey import survey
+from collector.rebuild.versions import environment_of, versions_of, with_agents
 from synth.observed import CLOCKS_DIFFER, SESSION_FIELDS
 
 
@@ -53,7 +54,7 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
     models = read_models(others) if details or bare or not told else []
     piece = piece_of(run_id, spans, calls, models) if bare else piece_of_part(run_id, spans, agents)
     parts = Parts.of(agents, calls)
-    calls = with_own_turns(calls, parts.ids)
+    calls = with_own_turns(with_agents(calls, agents, spans), parts.ids)
     foreign = [model for model in models if model.span.scope != SCOPE_NAME]  # our calls have their own spans
     once = one_call_each(once_each(calls) if told else with_requests(once_each(calls), foreign), parts.ids)
     calls = list(with_limit(with_clocks(in_order(once.calls), whole)))
@@ -78,6 +79,8 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         agent=_first(agent.agent for agent in sorted(agents, key=attrgetter("is_workflow"))),
         source=_first(agent.source for agent in agents) or _first(seen.span.scope for seen in calls),
         model=_first(agent.model for agent in agents) or _first(model.model for model in models),
+        versions=versions_of(spans, agents, models),
+        environment=environment_of(spans, agents),
         status="running",
         trouble=None if last is None else last.trouble,
         problems=tuple(dict.fromkeys(gap.problem for gap in missing)),

@@ -30,9 +30,9 @@ OF_VOCABULARIES = frozenset((
 ))  # fmt: skip
 """First parts of names that OpenTelemetry and the dialects have meanings of their own for."""
 OF_RECORDS = frozenset((
-    "agent", "calls", "case_id", "clocks_differ_ms", "fields_lost", "id", "iterations", "labels", "messages",
-    "model", "problems", "query", "run_id", "service", "session", "source", "status", "tools", "trouble",
-    "unseen", "wall_seconds",
+    "agent", "calls", "case_id", "clocks_differ_ms", "environment", "fields_lost", "id", "iterations",
+    "labels", "messages", "model", "problems", "query", "run_id", "service", "session", "source", "status",
+    "tools", "trouble", "unseen", "versions", "wall_seconds",
 ))  # fmt: skip
 """Fields of a run record that say something else."""
 

@@ -19,8 +19,8 @@ from functools import cached_property
 from typing import Any
 
 from collector.dialects import SeenAgent, SeenCall, SeenModel
-from collector.dialects.names import SCOPE_NAME
-from collector.dialects.reading import Message, loaded
+from collector.dialects.names import OUTPUT_MESSAGES, SCOPE_NAME
+from collector.dialects.reading import Message, json_value, loaded, requests_and_answers, said_in
 from collector.model import REDACTED, Rebuilt, Span
 from collector.rebuild.places import begun
 from synth.frozen import quick
@@ -152,12 +152,21 @@ class _Heard:
                 at = self._place(agent.span) if self.users else 0
                 self._add("user", agent.query, at, partly=_partly(agent.query, agent.span))
 
-    def last_words(self, agents: Sequence[SeenAgent], models: Iterable[SeenModel]) -> None:
-        """What the models of these runs said when they asked for no tool; their runs began with a query."""
-        own = {agent.span.span_id for agent in agents}
+    def last_words(self, agents: Sequence[SeenAgent], models: Sequence[SeenModel]) -> None:
+        """What the models of these runs said when they asked for no tool; their runs began with a query.
+
+        Where no request to a model was seen, the span of the run tells its answer.
+        """
+        own = {agent.span.span_id: agent for agent in agents}
         for model in models:
             if model.said and not model.requests and model.span.parent_id in own:
                 self._add("assistant", model.said, self._place(model.span, ended=True))
+        asked = {model.span.parent_id for model in models}
+        for span in (agent.span for key, agent in own.items() if key not in asked):
+            made = json_value(loaded(span).get(OUTPUT_MESSAGES))
+            answer = said_in(made)
+            if answer and not requests_and_answers(made)[0]:
+                self._add("assistant", answer, self._place(span, ended=True))
         self.said.sort(key=lambda said: said["before_call"])
 
     def conversation(self, models: Iterable[SeenModel]) -> None:

@@ -31,6 +31,7 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from collector.errors import BadStore, CollectorError, Overloaded
 from collector.store import schema
 from collector.store.hung import PATIENT, Patience, Watched, watch
+from collector.store.prepared import driver_of
 from synth.errors import MissingExtra
 
 try:
@@ -38,10 +39,14 @@ try:
 except ImportError:  # not on Windows: there nothing stops a second collector on one file
     fcntl = None  # type: ignore[assignment]
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
+REVISIONS = tuple(f"{number:04}" for number in range(1, 14))
 """Every schema revision this code knows, oldest first; the last is `schema.HEAD`."""
 
 
+BUSY_SECONDS = 15
+"""A connection to SQLite waits so long for its turn."""
+LONG_LOG_BYTES = 1024 * 1024
+"""A longer log of SQLite is emptied when there is nothing else to do."""
 OF_VALUES = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
 """Failures that lie in what was written, or in our statement: trying again would end the same way."""
 
@@ -120,10 +125,35 @@ class Store:
             )
         self._held = hold_file(self.file)
 
+    def shorten_log(self) -> None:
+        """Empty SQLite's log into the file where it is long; left for later where somebody is at it.
+
+        It keeps the length of the busiest moment otherwise. Nobody has to wait for more than its last pages.
+        """
+        if self.file is None or _size(Path(f"{self.file}-wal")) < LONG_LOG_BYTES:
+            return
+        with self._connected() as connection:
+            driver = driver_of(connection)
+            driver.execute("PRAGMA busy_timeout = 0")
+            try:
+                for how in ("PASSIVE", "TRUNCATE"):  # the first lets others write meanwhile
+                    driver.execute(f"PRAGMA wal_checkpoint({how})")
+            except sqlite3.OperationalError:  # it is in use, or the disk is full, which the next commit tells
+                pass
+            finally:
+                driver.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
+
     def close(self) -> None:
         self.engine.dispose()
         if self._held is not None:
             self._held.close()
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
 
 
 def hold_file(file: Path) -> IO[bytes] | None:
@@ -237,7 +267,7 @@ def _sqlite(parsed: URL, durable: bool) -> Engine:
         raise BadStore(f"the folder {file.parent} of the store does not exist", "create it first")
     engine = create_engine(
         parsed,
-        connect_args={"timeout": 15, "check_same_thread": False},
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
         hide_parameters=True,  # a failure's text goes to the log, what people sent does not
     )
 

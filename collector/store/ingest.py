@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import bindparam, case, func, null, select
 from sqlalchemy.engine import Connection
 
-from collector.model import SPAN_KEY_BYTES, Segment
+from collector.model import Segment
 from collector.store import counts, schema, shared
-from collector.store.packing import pack
+from collector.store.packing import pack, pack_keys, unpack_keys
 from collector.store.prepared import Prepared, among, insertion, several
 
 LATE_SECONDS = 0.05
@@ -86,7 +86,7 @@ def put(
                     {
                         "run": run,
                         "spans": len(rest.keys),
-                        "span_keys": b"".join(rest.keys),
+                        "span_keys": pack_keys(rest.keys),
                         "payload": pack(rest.payload),
                     }
                 )
@@ -160,9 +160,9 @@ RUN_ROWS = Prepared(
     )
 )
 SPAN_KEYS = Prepared(
-    lambda on_sqlite: select(schema.segments.c.run, schema.segments.c.span_keys).where(
-        among(on_sqlite, schema.segments.c.run, "runs")
-    )
+    lambda on_sqlite: select(
+        schema.segments.c.run, schema.segments.c.span_keys, schema.segments.c.spans
+    ).where(among(on_sqlite, schema.segments.c.run, "runs"))
 )
 
 
@@ -192,6 +192,6 @@ def _stored_keys(
         if cached is None and version > 1:
             unknown.append(run)
     if unknown:
-        for run, joined in SPAN_KEYS.ask(connection, runs=several(connection, unknown)):
-            result[run].update(joined[i : i + SPAN_KEY_BYTES] for i in range(0, len(joined), SPAN_KEY_BYTES))
+        for run, packed, spans in SPAN_KEYS.ask(connection, runs=several(connection, unknown)):
+            result[run].update(unpack_keys(packed, spans))
     return result

@@ -1,10 +1,12 @@
 """Statements of the hot path: written with SQLAlchemy, compiled once, then handed to the driver as text.
 
-SQLAlchemy's own work for each execution and row costs more than SQLite's. Errors are still its errors.
+SQLAlchemy's own work for each execution and row costs more than SQLite's, whose driver is asked directly.
+Errors are still SQLAlchemy's errors.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -14,6 +16,7 @@ from sqlalchemy import any_, bindparam, column, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import DBAPIError
 
 Row = Mapping[str, Any]
 
@@ -27,14 +30,27 @@ class Prepared:
 
     def run(self, connection: Connection, rows: Sequence[Row]) -> None:
         """Execute once for each row of parameters."""
-        if rows:
-            text, values = self._text(connection)
-            connection.exec_driver_sql(text, [values(row) for row in rows])
+        if not rows:
+            return
+        text, values = self._text(connection)
+        several = [values(row) for row in rows]
+        if connection.dialect.name != "sqlite":
+            connection.exec_driver_sql(text, several)
+            return
+        try:
+            driver_of(connection).executemany(text, several)
+        except sqlite3.Error as failure:
+            raise as_usual(connection, text, failure) from failure
 
     def ask(self, connection: Connection, **parameters: Any) -> Sequence[Any]:
         """The rows that a query, or a statement with RETURNING, gives: plain values of the driver."""
         text, values = self._text(connection)
-        return connection.exec_driver_sql(text, values(parameters)).all()
+        if connection.dialect.name != "sqlite":
+            return connection.exec_driver_sql(text, values(parameters)).all()
+        try:
+            return driver_of(connection).execute(text, values(parameters)).fetchall()
+        except sqlite3.Error as failure:
+            raise as_usual(connection, text, failure) from failure
 
     def _text(self, connection: Connection) -> tuple[str, Callable[[Row], Any]]:
         dialect = connection.dialect
@@ -48,6 +64,20 @@ class Prepared:
                 (lambda row: values({**fixed, **row})) if fixed else values,
             )
         return self._ready[dialect.name]
+
+
+def driver_of(connection: Connection) -> sqlite3.Connection:
+    """What SQLAlchemy's connection to an SQLite file stands for."""
+    found: Any = connection.connection.dbapi_connection
+    assert isinstance(found, sqlite3.Connection)
+    return found
+
+
+def as_usual(connection: Connection, statement: str, failure: sqlite3.Error) -> BaseException:
+    """The error of SQLAlchemy for one of the driver; the values of the statement are not in it."""
+    return DBAPIError.instance(
+        statement, None, failure, sqlite3.Error, hide_parameters=True, dialect=connection.dialect
+    )
 
 
 def in_order(names: Sequence[str]) -> Callable[[Row], tuple[Any, ...]]:

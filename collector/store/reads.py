@@ -27,6 +27,10 @@ class Filter:
     error_type: str | None = None
     agent: str | None = None
     service: str | None = None
+    version: str | None = None
+    """See `Run.version`."""
+    prompt: str | None = None
+    environment: str | None = None
     tool: str | None = None
     since: float | None = None
     """Arrival of the first span, Unix seconds, inclusive."""
@@ -152,6 +156,9 @@ def _conditions(wanted: Filter) -> list[Any]:
             (runs.c.error_type, wanted.error_type),
             (runs.c.agent, wanted.agent),
             (runs.c.service, wanted.service),
+            (runs.c.release, wanted.version),
+            (runs.c.prompt, wanted.prompt),
+            (runs.c.environment, wanted.environment),
         )
         if value is not None
     ]
@@ -160,6 +167,11 @@ def _conditions(wanted: Filter) -> list[Any]:
     elif wanted.outcome is not None:
         found.append(runs.c.outcome == wanted.outcome)
     return found
+
+
+def conditions(wanted: Filter) -> list[Any]:
+    """All that a filter asks of a row of `runs` itself."""
+    return [*_conditions(wanted), *_times(wanted)]
 
 
 def _times(wanted: Filter) -> list[Any]:
@@ -176,6 +188,13 @@ def one_run(connection: Connection, project: int, key: str) -> Row | None:
         .mappings()
         .first()
     )
+
+
+def runs_beginning(connection: Connection, project: int, prefix: str, limit: int) -> list[str]:
+    """Ids of runs that begin with some text, in order."""
+    key = schema.runs.c.key
+    here = (schema.runs.c.project == project, key >= prefix, key < f"{prefix}~")  # ids are hex digits
+    return list(connection.scalars(select(key).where(*here).order_by(key).limit(limit)))
 
 
 def stored_spans(connection: Connection, run: int) -> Stored:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import Select, Table, delete, select
 
 from collector.store import counts, schema, turns
 from collector.store.engine import Store
@@ -13,21 +13,27 @@ BATCH = 500
 """Runs in one transaction, so that arrivals never wait long."""
 
 
+def expired(table: Table, now: float, most: int) -> Select[int]:
+    """At most so many rows of which nothing was heard for as long as their project keeps what it has."""
+    projects = schema.projects
+    return (
+        select(table.c.id)
+        .join(projects, projects.c.id == table.c.project)
+        .where(projects.c.retention_days.is_not(None))
+        .where(table.c.last_seen < now - projects.c.retention_days * 86_400)
+        .limit(most)
+    )
+
+
 def prune(store: Store, *, now: float) -> int:
     """Delete one batch of expired runs with everything that belongs to them; returns how many."""
-    runs, projects = schema.runs, schema.projects
-    expired = (
-        select(runs.c.id)
-        .join(projects, projects.c.id == runs.c.project)
-        .where(projects.c.retention_days.is_not(None))
-        .where(runs.c.last_seen < now - projects.c.retention_days * 86_400)
-        .limit(BATCH)
-    )
+    runs = schema.runs
+    old = expired(runs, now, BATCH)
     with store.read() as connection:  # looking costs nothing, a write transaction would hold up arrivals
-        if connection.execute(expired.limit(1)).first() is None:
+        if connection.execute(old.limit(1)).first() is None:
             return 0
     with store.write() as connection:
-        held = expired.with_for_update(of=runs, skip_locked=True)  # spans may arrive for a run meanwhile
+        held = old.with_for_update(of=runs, skip_locked=True)  # spans may arrive for a run meanwhile
         ids = [row[0] for row in connection.execute(held)]
         turns.mark_cut(connection, ids)
         for table in (

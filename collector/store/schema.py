@@ -25,7 +25,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0010"
+HEAD = "0013"
 """Revision that this code reads and writes; see `migrations/versions`."""
 
 metadata = MetaData()
@@ -127,6 +127,10 @@ runs = Table(
     Column("source", String),
     Column("model", String),
     Column("session", String),
+    # By what versions of an agent are told apart (Run.version), the digest of its prompt, where it ran.
+    Column("release", String),
+    Column("prompt", String),
+    Column("environment", String),
     Column("case_id", String),
     Column("outcome", String),
     Column("error_type", String),
@@ -150,6 +154,9 @@ runs = Table(
     partial("runs_error", "project", "error_type", "first_seen", where="error_type IS NOT NULL"),
     partial("runs_agent", "project", "agent", "first_seen", where="agent IS NOT NULL"),
     partial("runs_service", "project", "service", "first_seen", where="service IS NOT NULL"),
+    partial("runs_release", "project", "release", "first_seen", where="release IS NOT NULL"),
+    partial("runs_prompt", "project", "prompt", "first_seen", where="prompt IS NOT NULL"),
+    partial("runs_environment", "project", "environment", "first_seen", where="environment IS NOT NULL"),
     partial("runs_case", "project", "case_id", "first_seen", where="case_id IS NOT NULL"),
     partial("runs_session", "project", "session", "id", where="session IS NOT NULL"),
     partial("runs_joined", "project", "joined", where="joined IS NOT NULL"),
@@ -360,4 +367,41 @@ policies = Table(
     Column("text", Text, nullable=False),
     Column("active", Boolean, nullable=False),
     Column("at", Float, nullable=False),
+)
+
+# What `pdoctor test` and its like tell of themselves while they run; `collector.store.campaigns`.
+campaigns = Table(
+    "campaigns",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("project", Big, ForeignKey("projects.id"), nullable=False),
+    Column("key", String, nullable=False),
+    Column("at", Float, nullable=False),
+    Column("last_seen", Float, nullable=False),
+    Column("verb", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("state", String, nullable=False),
+    # Of its results, by outcome; what is none of these is open or undecided.
+    Column("runs", Integer, nullable=False, server_default=text("0")),
+    Column("passed", Integer, nullable=False, server_default=text("0")),
+    Column("failed", Integer, nullable=False, server_default=text("0")),
+    Column("errors", Integer, nullable=False, server_default=text("0")),
+    # Bytes of everything that is kept of it.
+    Column("size", Big, nullable=False, server_default=text("0")),
+    Column("head", Text, nullable=False),
+    Column("report", Text),
+    UniqueConstraint("project", "key"),
+)
+
+campaign_results = Table(
+    "campaign_results",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("campaign", Big, ForeignKey("campaigns.id"), nullable=False),
+    # Digest of what was tried: a second result of that takes the place of the first.
+    Column("key", String, nullable=False),
+    Column("outcome", String, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("body", Text, nullable=False),
+    UniqueConstraint("campaign", "key"),
 )

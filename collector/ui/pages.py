@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qs, urlencode
@@ -19,16 +20,20 @@ from collector.api.errors import sentence
 from collector.api.runs import alone, find_run, load_case, load_run, run_filter
 from collector.errors import CollectorError, NotFound
 from collector.judging.names import misspelt_tools
+from collector.judging.policies import PolicyFile, diagram_in
 from collector.otlp.spans import spans_of
 from collector.service import Service
-from collector.store import reads
+from collector.store import catalog, reads
 from collector.store.work import HISTORY
 from collector.ui import words
 from collector.ui.run_page import SHOWN, Window, run_page
 
 HERE = Path(__file__).parent
 PAGE_ROWS = 50
-FILTERS = ("outcome", "error_type", "agent", "case", "policy", "tool", "since", "until")
+FILTERS = (
+    "outcome", "error_type", "agent", "service", "version", "prompt", "environment", "case", "policy", "tool",
+    "since", "until",
+)  # fmt: skip
 STATIC = {"style.css": "text/css", "live.js": "text/javascript", "favicon.svg": "image/svg+xml"}
 
 router = APIRouter(include_in_schema=False)
@@ -65,6 +70,8 @@ def runs(request: Request, access: Reader, cursor: str | None = None) -> HTMLRes
         offered = {
             "agent": reads.distinct(connection, access.project, "agent"),
             "error_type": reads.distinct(connection, access.project, "error_type"),
+            "version": reads.distinct(connection, access.project, "release"),
+            "environment": reads.distinct(connection, access.project, "environment"),
             "policy": reads.policy_names(connection, access.project),
         }
         misspelt = misspelt_tools(connection, access.project)
@@ -112,8 +119,38 @@ def _run(access: Access, run_id: str, calls: int) -> HTMLResponse:
     state = state_of(row)
     return page(
         "run.html", run=detail, page=shown, shown=SHOWN, state=state, now=access.now, seen=row["first_seen"],
-        kept=HISTORY,
+        kept=HISTORY, diagrams=dict(_diagrams(access, detail["policies"])),
     )  # fmt: skip
+
+
+def _diagrams(access: Access, results: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Policy -> address of the diagram of its behaviour specification, where it has one."""
+    for one in results:
+        told = one["sentence"] or ""  # a formula, or the one word that a specification is called
+        if one["version"] is None or not (told.startswith("(") or len(told.split()) == 1):
+            continue
+        if _drawn(access, one["file"], one["version"], one["policy"]) is not None:
+            asked = {"file": one["file"], "version": one["version"], "policy": one["policy"]}
+            yield one["policy"], f"/diagram?{urlencode(asked)}"
+
+
+def _drawn(access: Access, file: str, version: int, policy: str) -> str | None:
+    with access.service.store.read() as connection:
+        text = catalog.policy_text(connection, access.project, file, version)
+    return None if text is None else diagram_in(PolicyFile(file, text, version), policy)
+
+
+@router.get("/diagram")
+def diagram(
+    access: Reader, file: str, version: Annotated[int, Query(ge=0, lt=1 << 31)], policy: str
+) -> Response:
+    """A behaviour specification that a policy has, as SVG."""
+    svg = _drawn(access, file, version, policy)
+    if svg is None:
+        raise NotFound(
+            f"version {version} of {file[:80]!r} has no specification {policy[:80]!r} that can be drawn"
+        )
+    return Response(svg, media_type="image/svg+xml")
 
 
 def state_of(row: Any) -> str:

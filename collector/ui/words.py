@@ -90,6 +90,17 @@ def lasting(milliseconds: float | None) -> str:
     return f"{milliseconds:.3g} ms"
 
 
+def percent(rate: float | None) -> str:
+    return "-" if rate is None else f"{rate:.1%}"
+
+
+def figure(value: Any) -> str:
+    """A value of a metric or a policy."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "-" if value is None else short(value)
+
+
 def short(value: Any, limit: int = 90) -> str:
     """A value on one line."""
     if value is None:
@@ -117,6 +128,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "moment": moment,
     "ago": ago,
     "lasting": lasting,
+    "percent": percent,
+    "figure": figure,
     "waiting": waiting,
     "short": short,
     "pretty": pretty,

@@ -204,6 +204,44 @@ def _behind_hooks() -> Wrapper:
     return wrapper
 
 
+def _hooked(asked: Any) -> _ToolCall | None:
+    """The call before which a hook is about to run."""
+    call = current()
+    if not isinstance(call, _ToolCall) or call.asked is not asked or asked.function.pre_hook is None:
+        return None
+    return call
+
+
+def _before_tool() -> Wrapper:
+    """A hook before the tool may change its arguments, or refuse the call by raising."""
+
+    def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        call = guarded(_hooked, instance)
+        if call is None:
+            return wrapped(*args, **kwargs)
+        call.attempts = 0
+        result = wrapped(*args, **kwargs)
+        guarded(call.start)
+        return result
+
+    return wrapper
+
+
+def _before_tool_async() -> Wrapper:
+    """The same for a hook that is awaited."""
+
+    async def wrapper(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        call = guarded(_hooked, instance)
+        if call is None:
+            return await wrapped(*args, **kwargs)
+        call.attempts = 0
+        result = await wrapped(*args, **kwargs)
+        guarded(call.start)
+        return result
+
+    return wrapper
+
+
 def _on_logged_error(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """The line in which Agno logs what a tool raised, before only its text is left."""
     frame = current()
@@ -379,6 +417,8 @@ AGNO = Framework(
         Target(_TOOLS, "FunctionCall.aexecute", around_async(_enter_tool)),
         Target(_TOOLS, "FunctionCall._build_nested_execution_chain", _behind_hooks(), optional=True),
         Target(_TOOLS, "FunctionCall._build_nested_execution_chain_async", _behind_hooks(), optional=True),
+        Target(_TOOLS, "FunctionCall._handle_pre_hook", _before_tool(), optional=True),
+        Target(_TOOLS, "FunctionCall._handle_pre_hook_async", _before_tool_async(), optional=True),
         Target(_TOOLS, "log_exception", observe(_on_logged_error), optional=True),
         Target(_MODEL, "Model.get_function_calls_to_run", around(_enter_reply)),
         Target(_MODEL, "Model._format_tools", observe(_on_tools)),

@@ -162,10 +162,16 @@ def _enter_text(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         run.offer(offered)
     call = _asked(None, _name(action.tool), arguments, kwargs.get("agent"))
     if run is not None:
-        call.turn = run.state.next_turn()
+        call.turn, call.has_text = run.state.next_turn(), _thinks(action)
     visit = _TextVisit(call)
     visit.known = call.tool in dict(offered)
     return visit
+
+
+def _thinks(action: Any) -> bool:
+    """Whether anything stands before the lines of an action but the label of a thought."""
+    before, _, _ = f"\n{_text(action.text) or ''}".partition("\nAction")
+    return bool(before.strip().removeprefix("Thought:").strip())
 
 
 def _asked(call_id: Any, tool: str, arguments: bytes | None, agent: Any) -> _AskedCall:
@@ -175,7 +181,6 @@ def _asked(call_id: Any, tool: str, arguments: bytes | None, agent: Any) -> _Ask
     if call.run is not None:
         call.description = call.run.tools.get(call.tool)
         call.take_up()
-        call.has_text = None  # CrewAI drops the text beside calls before anyone can see it
     return call
 
 
@@ -220,7 +225,8 @@ def _on_calls(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
         info = _info(one)
         if info is not None:
             arguments, well_formed = argument_text(info[2])
-            run.request(Request(info[0], info[1], arguments, turn, False, now, well_formed))
+            beside = run.usage.text_beside(info[0])  # CrewAI itself drops the text beside calls
+            run.request(Request(info[0], info[1], arguments, turn, beside, now, well_formed))
 
 
 def _described(schema: dict[str, Any]) -> tuple[str, str | None]:
@@ -326,7 +332,11 @@ CREWAI = Framework(
     ),
     covers="crews, single agents, native and textual calls, parallel calls, retries, caching, async kickoffs",
     limits=(
-        Limit("text beside calls", "whether a message with calls also held text is not known"),
+        Limit(
+            "text beside calls",
+            "whether a message with calls also held text is known from the OpenAI and Anthropic SDKs and "
+            "LiteLLM, as long as `PDOCTOR_CHAT_SPANS` is on, not from other clients",
+        ),
         Limit("no call ids", "textual calls have no ids"),
     ),
 )

@@ -37,6 +37,7 @@ from pdoctor_trace.adapter import (
     guarded,
     not_executed,
     observe,
+    output_messages,
     run_here,
     without_our_frames,
 )
@@ -76,6 +77,26 @@ class _Run(OpenRun):
         return left
 
 
+class _AgentVisit(RunVisit):
+    """One run; its answer is what its prediction says, however the model said it."""
+
+    __slots__ = ("outputs",)
+
+    def __init__(self, run: _Run, outputs: list[str]) -> None:
+        super().__init__(run)
+        self.outputs = outputs
+
+    def returned(self, result: Any) -> None:
+        guarded(self._answered, result)
+        super().returned(result)
+
+    def _answered(self, result: Any) -> None:
+        said = {name: getattr(result, name, None) for name in self.outputs}
+        text = _named({name: value for name, value in said.items() if type(value) is str})
+        if text is not None:
+            self.run.usage.newest = output_messages(text, ())
+
+
 class _ToolCall(Call):
     """One call of a tool."""
 
@@ -112,7 +133,7 @@ class _StepVisit(InRun[_Run]):
 
     def returned(self, result: Any) -> None:
         kept = arguments(result.next_tool_args)
-        self._asked(result.next_tool_name, kept, well_formed=True)
+        self._asked(result.next_tool_name, kept, well_formed=True, thought=result.next_thought)
 
     def raised(self, error: BaseException) -> None:
         """No reply could be parsed: usually the tool it names does not exist.
@@ -120,20 +141,21 @@ class _StepVisit(InRun[_Run]):
         Each adapter that was tried asked the model again; the error of an earlier one is the context.
         """
         step: BaseException | None = error
-        tool = written = None
+        tool = written = thought = None
         while tool is None and step is not None:
-            tool, written = _named_in(field(step, "lm_response"))
+            tool, written, thought = _named_in(field(step, "lm_response"))
             step = step.__cause__ or step.__context__
         if tool is not None:
             arguments, well_formed = argument_text(written)
-            self._asked(tool, arguments, well_formed)
+            self._asked(tool, arguments, well_formed, thought)
             for request in self.run.take_all_requests():
                 not_executed(request, SOURCE, self.run)
 
-    def _asked(self, tool: str, arguments: bytes | None, well_formed: bool) -> None:
+    def _asked(self, tool: str, arguments: bytes | None, well_formed: bool, thought: Any) -> None:
         run = self.run
         turn, now = run.state.next_turn(), time.time_ns()
-        run.request(Request(None, tool, arguments, turn, False, now, well_formed))
+        has_text = type(thought) is str and bool(thought.strip())
+        run.request(Request(None, tool, arguments, turn, has_text, now, well_formed))
 
 
 def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
@@ -200,10 +222,10 @@ def _unparsed(arguments: Any) -> Any:
 
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
     inputs = {name: kwargs[name] for name in agent.signature.input_fields if type(kwargs.get(name)) is str}
-    run = _Run(agent, _query(inputs))
+    run = _Run(agent, _named(inputs))
     run.pseudo_tools.update(answer for answer in _ANSWERS.values() if _is_its_own(agent.tools.get(answer)))
     run.offer((name, tool.desc) for name, tool in agent.tools.items() if name not in run.pseudo_tools)
-    return RunVisit(run)
+    return _AgentVisit(run, list(agent.signature.output_fields))
 
 
 def _is_its_own(tool: Any) -> bool:
@@ -211,11 +233,11 @@ def _is_its_own(tool: Any) -> bool:
     return str(getattr(getattr(tool, "func", None), "__module__", "")).startswith("dspy.predict.")
 
 
-def _query(inputs: dict[str, str]) -> str | None:
-    """The one input, or all of them with their names."""
-    if len(inputs) == 1:
-        return next(iter(inputs.values()))
-    return "\n".join(f"{name}: {text}" for name, text in inputs.items()) or None
+def _named(texts: dict[str, str]) -> str | None:
+    """The one text, or all of them with their names."""
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return "\n".join(f"{name}: {text}" for name, text in texts.items()) or None
 
 
 def _never_reached(error: BaseException) -> bool:
@@ -237,17 +259,17 @@ def _tell_error(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict
     return wrapped(*args, **kwargs)
 
 
-def _named_in(reply: Any) -> tuple[str | None, Any]:
-    """(tool, arguments) in the text of a reply that an adapter gave up on: marked fields or JSON."""
+def _named_in(reply: Any) -> tuple[str | None, Any, Any]:
+    """(tool, arguments, thought) in the text of a reply that an adapter gave up on: marked fields or JSON."""
     if type(reply) is not str:
-        return None, None
+        return None, None, None
     fields = dict(re.findall(r"\[\[ ## (\w+) ## \]\]\s*(.*?)\s*(?=\[\[ ## |\Z)", reply, re.DOTALL))
     try:
         fields = fields or orjson.loads(reply)
     except ValueError:
-        return None, None
-    tool = field(fields, "next_tool_name")
-    return (tool if type(tool) is str else None), field(fields, "next_tool_args")
+        return None, None, None
+    tool, thought = field(fields, "next_tool_name"), field(fields, "next_thought")
+    return (tool if type(tool) is str else None), field(fields, "next_tool_args"), thought
 
 
 _CALLERS = (_TOOL_MODULE, "dspy.utils.callback", "pdoctor_trace.wrappers")

@@ -237,7 +237,7 @@ def _enter_graph(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
     config = args[1] if len(args) > 1 else kwargs.get("config")
     name = graph.name if type(graph.name) is str else None
     thread = thread_of(config) or thread_of(graph.config)
-    key = None if thread is None else key_of(thread)
+    key = None if thread is None else key_of(thread, graph.nodes)
     resumes = key if key is not None and goes_on(given, key) else None
     run = OpenRun(
         SOURCE,
@@ -247,7 +247,14 @@ def _enter_graph(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
         resumes=resumes,
         workflow=None if _is_agent(graph) else Workflow(name),
     )
+    run.started_here = _node_tools(graph)
     return _GraphVisit(run, key)
+
+
+def _node_tools(graph: Any) -> tuple[str, ...]:
+    """Names of the tools that the graph's ToolNodes start."""
+    nodes = (node.bound for node in graph.nodes.values())
+    return tuple(name for node in nodes if is_a(node, "ToolNode") for name in node.tools_by_name)
 
 
 def _is_agent(graph: Any) -> bool:
@@ -267,6 +274,8 @@ def _on_model_start(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     if is_first or run.has_requests:
         messages = args[1] if len(args) > 1 else kwargs["messages"]
         guarded(_take_answers, run, messages[0], is_first)
+        if is_first and messages[0] and field(messages[0][0], "type") == "system":
+            run.instructed(field(messages[0][0], "content"))
     run.models_running += 1
     run.requests.asked = True
     params = kwargs.get("invocation_params") or {}

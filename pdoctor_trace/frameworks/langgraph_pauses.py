@@ -7,6 +7,7 @@ process that paused it, its thread tells.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pdoctor_trace.adapter import (
@@ -64,7 +65,8 @@ def on_graph_left(loop: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     if thread is None:
         run.wait_for(_reason(waiting))
     else:
-        run.wait_for(_reason(waiting), _token(thread, field(loop.checkpoint, "id")), key_of(thread))
+        token = _token(thread, field(loop.checkpoint, "id"))
+        run.wait_for(_reason(waiting), token, key_of(thread, loop.nodes))
 
 
 def enter_decision(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -78,13 +80,16 @@ def thread_of(config: Any) -> str | None:
     return str(thread) if isinstance(thread, str | int) or type(thread).__name__ == "UUID" else None
 
 
-def key_of(thread: str) -> str:
-    """What a paused thread is known by in this process."""
-    return f"{SOURCE}:{thread}"
+def key_of(thread: str, nodes: Mapping[str, Any]) -> str:
+    """What a paused thread is known by in this process.
+
+    Graphs that keep threads of one name have other nodes, and one that is built anew has the same.
+    """
+    return f"{SOURCE}:{thread}:{hash(frozenset(nodes))}"
 
 
 def _token(thread: str, checkpoint: Any) -> str:
-    return f"{key_of(thread)}:{checkpoint}" if type(checkpoint) is str else key_of(thread)
+    return f"{SOURCE}:{thread}:{checkpoint}" if type(checkpoint) is str else f"{SOURCE}:{thread}"
 
 
 def goes_on(given: Any, key: str) -> bool:
@@ -110,8 +115,8 @@ def _asks_for_approval(value: Any) -> bool:
     )
 
 
-def is_a(error: BaseException, class_name: str) -> bool:
-    return any(cls.__name__ == class_name for cls in type(error).__mro__)
+def is_a(value: object, class_name: str) -> bool:
+    return any(cls.__name__ == class_name for cls in type(value).__mro__)
 
 
 def break_off(run: OpenRun) -> None:
@@ -124,12 +129,12 @@ def on_graph_begun(loop: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     run, thread = run_here(SOURCE), thread_of(loop.config)
     if run is None or loop.is_nested or thread is None:
         return
-    token = _token(thread, _paused_at(loop))
+    token, key = _token(thread, _paused_at(loop)), key_of(thread, loop.nodes)
     if run.root and not run.continues and loop.input is None and loop.checkpoint_metadata["source"] == "loop":
         run.resumed = token
     above: OpenRun | None = run
     while above is not None:
-        above.resumed = token if above.resumed == key_of(thread) else above.resumed
+        above.resumed = token if above.resumed == key else above.resumed
         above = above.above
 
 

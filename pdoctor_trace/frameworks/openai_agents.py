@@ -248,7 +248,9 @@ def _on_reply(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
         return
     run.offer(_offer(tool) for tool in kwargs["all_tools"])
     run.offer((one.tool_name, one.tool_description, one.input_json_schema) for one in kwargs["handoffs"])
-    _take_turn(run, kwargs.get("agent"))
+    agent = kwargs.get("agent")
+    _take_turn(run, agent)
+    run.instructed(field(agent, "instructions"))
     if run.resolving:
         return
     output = kwargs["response"].output

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pdoctor_trace.elsewhere import HERE
 
 if TYPE_CHECKING:
-    from pdoctor_trace.runs import RunState
+    from pdoctor_trace.run_state import RunState
     from pdoctor_trace.wrappers import Visit
 
 

@@ -98,6 +98,7 @@ def open_sink(method: str, url: str, body: dict[str, Any]) -> Sink | None:
 def _outgoing(body: dict[str, Any]) -> Outgoing:
     out = Outgoing(SOURCE, tools=offered_tools(body.get("tools")), model=name(body.get("model")))
     out.key = name(field(body.get("thread"), "previous_message_id"))
+    out.system = text_of(body.get("system"))
     asked_in: dict[str, int] = {}
     answers: list[tuple[int, str, Any, bool]] = []
     last_of_model = -1

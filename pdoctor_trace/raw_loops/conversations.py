@@ -14,7 +14,8 @@ from collections.abc import Callable
 
 from pdoctor_trace import otel, semconv
 from pdoctor_trace.calls import Call
-from pdoctor_trace.runs import OpenRun, RunState, current
+from pdoctor_trace.run_state import RunState
+from pdoctor_trace.runs import OpenRun, current
 from pdoctor_trace.runtime import ACTIVE
 from pdoctor_trace.same_call import same_json
 
@@ -136,6 +137,8 @@ class Conversations:
         self.waiting: dict[str | None, list[OpenCall]] = {}
         """Open calls by their id."""
         self._running: dict[int, Conversation] = {}
+        self._inside: dict[RunState, list[Conversation]] = {}
+        """By the run of the host's own, or of a framework, that they are part of."""
 
     def running(self) -> list[Conversation]:
         """Those with a run that is open; most of what is remembered has none, and calls are open in runs."""
@@ -147,8 +150,29 @@ class Conversations:
         if run is None:
             self._running.pop(id(conversation), None)
         else:
-            conversation.state = run.state
+            self._belongs_to(conversation, run)
             self._running[id(conversation)] = conversation
+
+    def _belongs_to(self, conversation: Conversation, run: OpenRun) -> None:
+        if conversation.state is run.state:
+            return
+        self._leave(conversation)
+        conversation.state = run.state
+        if not run.root:
+            self._inside.setdefault(run.state, []).append(conversation)
+
+    def _leave(self, conversation: Conversation) -> None:
+        """It is no longer part of the run that it was part of."""
+        state = conversation.state
+        inside = self._inside.get(state, []) if state is not None else []
+        if state is not None and conversation in inside:
+            inside.remove(conversation)
+            if not inside:
+                del self._inside[state]
+
+    def part_of(self, state: RunState) -> list[Conversation]:
+        """Those inside this run."""
+        return list(self._inside.get(state, ()))
 
     def new(self) -> Conversation:
         conversation = Conversation(ambient())
@@ -166,6 +190,7 @@ class Conversations:
 
     def forget(self, conversation: Conversation) -> None:
         self._unmark(conversation)
+        self._leave(conversation)
         self._all.pop(id(conversation), None)
 
     def by_key(self, key: str | None) -> Conversation | None:

@@ -18,7 +18,7 @@ from pdoctor_trace.trouble import Asking
 from pdoctor_trace.wrappers import Visit, around, around_async
 
 from .openai import ChatSink, outgoing_chat
-from .reading import counts_follow, name
+from .reading import name
 from .replies import reader_for
 from .tracker import TRACKER
 
@@ -117,7 +117,7 @@ def _enter(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visi
     sink = None
     if frame is None or not frame.sdk_is_silent:
         conversation = TRACKER.request(outgoing_chat(body, SOURCE))
-        sink = None if conversation is None else ChatSink(conversation, counts_follow(body))
+        sink = None if conversation is None else ChatSink(conversation, body)
     own = None if sink is None else sink.conversation.run
     watched, chat = asking(own), guarded(_chat, body, own or asking_run(), frame)
     return None if sink is None and watched is None and chat is None else _RequestVisit(sink, watched, chat)

@@ -57,6 +57,8 @@ class Outgoing:
     """Answers to the latest message that asked for their id, in order."""
     asked: dict[str, Asked] = field(default_factory=dict)
     """Calls found in the history, by id (the latest)."""
+    system: str | None = None
+    """Text of the first system message."""
     query: str | None = None
     """Text of the latest message of the user."""
     user_last: bool = False

@@ -21,15 +21,18 @@ SOURCE = "openai"
 class ChatSink:
     """One Chat Completions request."""
 
-    def __init__(self, conversation: Conversation, counts_follow: bool) -> None:
-        """`counts_follow`: after all choices of a stream there is one more chunk, with the tokens."""
-        self.conversation, self.counts_follow = conversation, counts_follow
+    def __init__(self, conversation: Conversation, body: dict[str, Any]) -> None:
+        self.conversation = conversation
+        self.counts_follow = counts_follow(body)
+        """After all choices of a stream there is one more chunk, with the tokens."""
+        self.unnamed = sum(_asks_without_id(message) for message in items(body.get("messages")))
+        """Calls without an id so far."""
         self.parts: dict[tuple[Any, Any], _Parts] = {}
         self.has_text = self.finished = self.sent = False
 
     def whole(self, reply: Any) -> None:
         messages = [field(choice, "message") for choice in items(field(reply, "choices"))]
-        asked = [call for message in messages for call in _asked(message)]
+        asked = [call for message in messages for call in _asked(message, self.unnamed + 1)]
         has_text = any((text_of(field(message, "content")) or "").strip() for message in messages)
         TRACKER.reply(self.conversation, asked, has_text=has_text, final=True)
 
@@ -41,6 +44,9 @@ class ChatSink:
             for fragment in items(field(delta, "tool_calls")):
                 key = (field(choice, "index"), field(fragment, "index"))
                 self.parts.setdefault(key, _Parts()).add(fragment)
+            if _asks_without_id(delta):
+                parts = self.parts.setdefault((field(choice, "index"), None), _Parts())
+                parts.add({"id": _made_id(self.unnamed + 1), "function": field(delta, "function_call")})
             if field(choice, "finish_reason"):
                 self.finished = True
         if field(chunk, "usage") is not None:
@@ -103,21 +109,23 @@ def _chat(body: dict[str, Any]) -> Sink | None:
     conversation = TRACKER.request(outgoing_chat(body, SOURCE))
     if conversation is None:
         return None
-    return ChatSink(conversation, counts_follow(body))
+    return ChatSink(conversation, body)
 
 
 def outgoing_chat(body: dict[str, Any], source: str) -> Outgoing:
     """A Chat Completions request, as OpenAI's own SDK and LiteLLM send it."""
-    out = Outgoing(source, tools=offered_tools(body.get("tools")), model=name(body.get("model")))
+    offered = [*offered_tools(body.get("tools")), *offered_tools(body.get("functions"))]
+    out = Outgoing(source, tools=offered, model=name(body.get("model")))
     messages = items(body.get("messages"))
     asked_in: dict[str, int] = {}
-    last_of_model = -1
+    last_of_model, unnamed = -1, 0
     answers: list[tuple[int, str, Any]] = []
     for position, message in enumerate(messages):
         role = field(message, "role")
         if role == "assistant":
             out.has_model_items, last_of_model = True, position
-            for call in _asked(message):
+            unnamed += _asks_without_id(message)
+            for call in _asked(message, unnamed):
                 if call.call_id is not None:
                     asked_in[call.call_id] = position
                     out.asked[call.call_id] = call
@@ -127,8 +135,12 @@ def outgoing_chat(body: dict[str, Any], source: str) -> Outgoing:
         out.user_last = role == "user"
         if role == "user":
             out.query = text_of(content)
+        elif role in ("system", "developer") and out.system is None:
+            out.system = text_of(content)
         elif role == "tool" and name(field(message, "tool_call_id")):
             answers.append((position, field(message, "tool_call_id"), _content(content)))
+        elif role == "function":
+            answers.append((position, _made_id(unnamed), _content(content)))
     out.answers = [
         Answer(call_id, content, asked_in=asked_in.get(call_id, -1), last=position > last_of_model)
         for position, call_id, content in answers
@@ -142,9 +154,23 @@ def _content(content: Any) -> Any:
     return answer_of(content)
 
 
-def _asked(message: Any) -> list[Asked]:
-    """Calls in an assistant message, functions and custom tools alike."""
+def _asks_without_id(message: Any) -> bool:
+    """Whether it has a `function_call`, of which a message has one at most: what came before `tool_calls`."""
+    return field(message, "function_call") is not None
+
+
+def _made_id(unnamed: int) -> str:
+    """What stands for the id that such a call has not; its place tells it from the others."""
+    return f"function_call:{unnamed}"
+
+
+def _asked(message: Any, unnamed: int) -> list[Asked]:
+    """Calls in an assistant message, functions and custom tools alike; `unnamed` is the place of a call
+    without an id among such calls."""
     found = []
+    single = field(message, "function_call")
+    if (tool := name(field(single, "name"))) is not None:
+        found.append(Asked(_made_id(unnamed), tool, field(single, "arguments")))
     for call in items(field(message, "tool_calls")):
         custom = field(call, "custom")
         function = field(call, "function") or custom
@@ -167,6 +193,11 @@ OPENAI = Framework(
         Limit("unparsable replies", "malformed arguments raise inside `.parse` before there is a call"),
         Limit("sockets", "websocket and realtime sessions are not seen"),
         Limit("plain HTTP", "nor are requests that are made without the SDK"),
+        Limit(
+            "calls without ids",
+            "what a `function_call` of the deprecated `functions` asks for has no id, and is told as "
+            "`function_call:1`, `function_call:2`, ... by its place in the history",
+        ),
         Limit(
             "identical calls",
             "identical calls of one message that run in another order are told apart by their answers, and "

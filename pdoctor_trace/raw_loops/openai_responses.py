@@ -94,6 +94,7 @@ def _outgoing(source: str, body: dict[str, Any], held_id: str | None) -> Outgoin
     out = Outgoing(source, tools=offered_tools(body.get("tools")), model=name(body.get("model")))
     out.key = name(body.get("previous_response_id")) or held_id
     out.conversation, out.held = held_id, True
+    out.system = text_of(body.get("instructions"))
     given = body.get("input")
     sent = [{"role": "user", "content": given}] if isinstance(given, str) else items(given)
     asked_in: dict[str, int] = {}
@@ -115,6 +116,8 @@ def _outgoing(source: str, body: dict[str, Any], held_id: str | None) -> Outgoin
             out.user_last = role == "user"
             if role == "user":
                 out.query = text_of(field(item, "content"))
+            elif role in ("system", "developer") and out.system is None:
+                out.system = text_of(field(item, "content"))
     out.answers = [
         Answer(call_id, content, asked_in=asked_in.get(call_id, -1), last=position > last_of_model)
         for position, call_id, content in answers

@@ -44,6 +44,10 @@ class ChatReader:
             self._finish(choice)
             message = field(choice, "message")
             self.reply.texts.append(text_of(field(message, "content")) or "")
+            single = field(message, "function_call")
+            if single is not None:
+                asked = name(field(single, "name")) or ""
+                self.reply.calls.append((None, asked, field(single, "arguments")))
             for call in items(field(message, "tool_calls")):
                 said = field(call, "function", field(call, "custom"))
                 arguments = field(said, "arguments", field(said, "input"))
@@ -55,6 +59,10 @@ class ChatReader:
             self._finish(choice)
             delta = field(choice, "delta")
             self.reply.texts.append(name(field(delta, "content")) or "")
+            single = field(delta, "function_call")
+            if single is not None:
+                place = field(choice, "index"), None
+                self._fragments.add(place, None, field(single, "name"), field(single, "arguments"))
             for part in items(field(delta, "tool_calls")):
                 said = field(part, "function", field(part, "custom"))
                 place = field(choice, "index"), field(part, "index")

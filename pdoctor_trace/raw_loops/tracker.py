@@ -24,7 +24,8 @@ from pdoctor_trace import raw_loops, runtime
 from pdoctor_trace.calls import CANCELLED, EXACT, INFERRED, Call, Reading
 from pdoctor_trace.elsewhere import HERE, token, token_of_ids
 from pdoctor_trace.machine import close_answered, close_unheard, from_history, leave_unanswered
-from pdoctor_trace.runs import OpenRun, RunState, current
+from pdoctor_trace.run_state import RunState
+from pdoctor_trace.runs import OpenRun, current
 from pdoctor_trace.same_call import Request, asked_for, goes_by, same_json
 from pdoctor_trace.wrappers import Visit
 
@@ -176,6 +177,7 @@ class Tracker:
             self._known.run(conversation, run)
         if conversation.run is not None:
             conversation.run.offer(out.tools)
+            conversation.run.instructed(out.system)
 
     # -- a reply has been read
 
@@ -382,6 +384,9 @@ class Tracker:
                 if where is not None and conversation.ambient != where:
                     continue
                 self._end_run(conversation, time.time_ns(), left=bool(conversation.open))
+            if state is not None:  # whose conversations no request outside of it may continue
+                for conversation in self._known.part_of(state):
+                    self._known.forget(conversation)
 
     def end_here(self) -> None:
         """End the conversations of the calling thread or task."""

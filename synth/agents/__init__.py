@@ -22,6 +22,7 @@ from synth.agents.model import (
     Run,
     Settings,
 )
+from synth.agents.specifications import monitors_of
 from synth.errors import BadInput, MissingExtra
 from synth.plans.planning import DESIGNS
 
@@ -38,7 +39,7 @@ AGENTS: tuple[AgentUnderTest, ...] = (
     ),
     AgentUnderTest(
         "react", "synth.agents.react", "a text ReAct loop", "text completions (chat for chat-only models)",
-        "Action / Action Input lines, run as LangChain tools", _ALL,
+        "Action / Action Input lines, run as LangChain tools", _ALL, template=True,
     ),
     AgentUnderTest(
         "responses", "synth.agents.responses_loop", "a bare loop over the OpenAI SDK",
@@ -47,7 +48,7 @@ AGENTS: tuple[AgentUnderTest, ...] = (
     AgentUnderTest(
         "assistants", "synth.agents.assistants_loop", "the server's run, polled over the OpenAI SDK",
         "Assistants (deprecated), conversation held by the server", "structured tool calls, run by the loop",
-        "model, base URL, temperature, iterations",
+        "model, base URL, temperature, iterations", in_depth=False,
     ),
 )  # fmt: skip
 
@@ -77,9 +78,14 @@ def is_external(name: str) -> bool:
     return name.startswith(("http://", "https://", EXEC))
 
 
+def is_ours(name: str) -> bool:
+    """Whether we wrote the loop, which tells of every answer of its model."""
+    return ":" not in name or name.startswith(SPEC)
+
+
 def _specified(name: str) -> Run:
+    monitors = monitors_of(name)
     module = _imported(SPEC + name, "synth.agents.specified")
-    monitors = module.monitors_of(name)
 
     def run(job: Job) -> Outcome:
         outcome: Outcome = module.run_with(monitors, job)
@@ -122,6 +128,7 @@ __all__ = [
     "Run",
     "Settings",
     "is_external",
+    "is_ours",
     "load",
     "load_replay",
     "run_tool",

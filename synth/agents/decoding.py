@@ -124,9 +124,13 @@ class _Decoder:
 
     def run(self, question: str) -> Transcript:
         self._add(self.monitor.allowed(0)[0], question)
+        written = 0
         while self.done.reason is None and not self.monitor.accepting[self.at]:
-            if given := self._given():
+            if written > self.max_calls:
+                self.done.reason = f"not at its end after {written} texts of the environment"
+            elif given := self._given():
                 self._add(given.name, self.environment(given.name, self.done.pieces))
+                written += 1
             elif self.done.calls >= self.max_calls:
                 self.done.reason = f"not at its end after {self.max_calls} answers of the model"
             else:
@@ -158,7 +162,9 @@ class _Decoder:
         self.done.calls += 1
         self.done.tokens += answer.tokens
         lead, *found = _split(self.tail + answer.text, states)
-        if not found and answer.cut and len(lead[1]) < max(len(state.prompt) for state in states):
+        if not (found or answer.cut or lead[1].strip()) and any(one.env_input for one in self._allowed()):
+            self.stopped = True  # at once at the prompt of a state that the environment may write now
+        elif not found and answer.cut and len(lead[1]) < max(len(state.prompt) for state in states):
             self.tail = lead[1]  # perhaps the beginning of a prompt
         elif not found or lead[1].strip() or not self._take(found, cut=answer.cut):
             self._wrong(answer.text)
@@ -186,7 +192,6 @@ class _Decoder:
         """Throw away what was written, and put in what may come, as far as it is the same for all."""
         prompts = [state.prompt for state in self._allowed()]
         self.tail = _common(prompts)
-        self.stopped = False
         self.done.corrections += self.correct
         self.tried += 1
         if not self.correct or self.tried > self.retries:

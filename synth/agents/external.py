@@ -73,6 +73,7 @@ def _request(job: Job, tools_url: str) -> dict[str, Any]:
         "case_id": baggage.get_baggage(CASE_ID),
         "model": job.settings.model,
         "base_url": job.settings.base_url,
+        **({} if job.settings.system is None else {"system": job.settings.system}),
     }
 
 

@@ -13,6 +13,7 @@ import httpx
 
 from synth.agents import tracer
 from synth.agents.mock_tools import MockTool, ToolLog
+from synth.agents.usage import Usage, usage_of
 from synth.errors import SynthError
 from synth.games import Move, Sitting, Supplies, variant_named
 
@@ -68,11 +69,21 @@ def task_of(sitting: Sitting, steps: int) -> str:
 def sitting_of(said: Mapping[str, Any], log: Path | None) -> Sitting:
     """The game of a request `{"variant", "seed", "data", "judge"}`; its moves go to `log` as JSON lines."""
     judge = said.get("judge")
-    supplies = Supplies(
-        Path(said["data"]) if said.get("data") else None, None if judge is None else asking(Judge(**judge))
-    )
+
+    def told(usage: Usage) -> None:
+        if log is not None:
+            with judged_in(log).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(usage.to_json()) + "\n")
+
+    asks = None if judge is None else asking(Judge(**judge), told)
+    supplies = Supplies(Path(said["data"]) if said.get("data") else None, asks)
     variant = variant_named(said["variant"])
     return Sitting(variant.driver(said["seed"], supplies), variant.steps, _writing(log))
+
+
+def judged_in(log: Path) -> Path:
+    """Where the judge of a game with this log says what each of its answers took, as JSON lines."""
+    return log.with_name(f"{log.name}.judged")
 
 
 def _writing(log: Path | None) -> Callable[[Move], None]:
@@ -88,11 +99,13 @@ class NoJudge(SynthError):
     """The model that judges did not answer."""
 
 
-def asking(judge: Judge) -> Callable[[str], str]:
-    """A function from a prompt to the model's answer. Asked without an SDK: who watches the agent's model
-    calls must not see the judge's among them."""
+def asking(judge: Judge, told: Callable[[Usage], None] = lambda usage: None) -> Callable[[str], str]:
+    """A function from a prompt to the model's answer; `told` hears what each took.
+
+    Asked without an SDK: who watches the agent's model calls must not see the judge's among them.
+    """
     base = judge.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-    key = os.environ.get("OPENAI_API_KEY", "none")
+    key = os.environ.get("OPENAI_API_KEY") or "none"
 
     def ask(prompt: str) -> str:
         body = {"model": judge.model, "messages": [{"role": "user", "content": prompt}]}
@@ -102,7 +115,10 @@ def asking(judge: Judge) -> Callable[[str], str]:
                 json=body, headers={"Authorization": f"Bearer {key}"}, timeout=JUDGE_SECONDS,
             )  # fmt: skip
             answer.raise_for_status()
-            return str(answer.json()["choices"][0]["message"]["content"])
+            said = answer.json()
+            text = str(said["choices"][0]["message"]["content"])
+            told(usage_of(said))
+            return text
         except (httpx.HTTPError, ValueError, LookupError, TypeError) as problem:
             raise NoJudge(f"the judge {judge.model!r} at {base} gave no answer: {problem!r}") from problem
 

@@ -7,11 +7,14 @@ two.
 
 from __future__ import annotations
 
+import inspect
 import json
+import keyword
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -44,11 +47,20 @@ class LoggedCall:
     """0-based, in the order in which executions began."""
     name: str
     arguments: Mapping[str, Any]
-    result: str
+    result: Any
+    """What it answered, as JSON has it; mock tools answer in words."""
     start: int
     """Wall clock, nanoseconds."""
     end: int
     thread: int
+    way: str | None = None
+    """How a recorded tool found its answer: `exact`, `nearest` or `miss`."""
+    failed: bool = False
+    """Is the result what was wrong?"""
+
+
+class ToolFailed(Exception):
+    """A tool says that it could not do what was asked."""
 
 
 class ToolLog:
@@ -61,17 +73,26 @@ class ToolLog:
         self._calls: list[LoggedCall] = []
         self._file = None if path is None else _appending(path)
 
-    def record(self, name: str, arguments: Mapping[str, Any], work: Callable[[], str]) -> str:
-        """Do the work and write down that it was done."""
+    def record(
+        self, name: str, arguments: Mapping[str, Any], work: Callable[[], Any], *, way: str | None = None
+    ) -> Any:
+        """Do the work and write down that it was done, and which `way`; a ToolFailed is written down, too."""
         with self._lock:
             index, self._begun = self._begun, self._begun + 1
             start = self._clock()
-        result = work()
+        failed = None
+        try:
+            result = work()
+        except ToolFailed as error:
+            result, failed = str(error), error
         with self._lock:
             plain = {argument: _plain(value) for argument, value in arguments.items()}
-            call = LoggedCall(index, name, plain, result, start, self._clock(), threading.get_ident())
+            done = self._clock(), threading.get_ident(), way, failed is not None
+            call = LoggedCall(index, name, plain, _plain(result), start, *done)
             self._calls.append(call)
             self._write(call)
+        if failed is not None:
+            raise failed
         return result
 
     @property
@@ -115,8 +136,11 @@ class MockTool:
     """JSON Schema of the arguments."""
     answer: Callable[[Mapping[str, Any]], str]
     log: ToolLog
+    text_is: str | None = None
+    """The argument that an input stands for which is bare text, where agents write text."""
 
-    def __call__(self, **arguments: Any) -> str:
+    def __call__(self, **arguments: Any) -> Any:
+        """The answer; ToolFailed where it is an error."""
         return self.log.record(self.name, arguments, lambda: self.answer(arguments))
 
 
@@ -146,15 +170,28 @@ def _answer(action: Action, minutes: int | None) -> Callable[[Mapping[str, Any]]
 # ---------------------------------------------------------------- forms
 
 
-def as_callable(tool: MockTool) -> Callable[..., str]:
+def as_callable(tool: MockTool) -> Callable[..., Any]:
     """A plain function that carries the tool's name and description, as hand-written agents use."""
 
-    def call(**arguments: Any) -> str:
-        return tool(**arguments)
+    names = list(tool.parameters.get("properties", ()))
+
+    def call(*given: Any, **arguments: Any) -> Any:
+        if len(given) > len(names):
+            raise TypeError(f"{tool.name}() takes {len(names)} arguments, {len(given)} were given")
+        return tool(**dict(zip(names, given, strict=False)), **arguments)
 
     call.__name__ = call.__qualname__ = tool.name
     call.__doc__ = tool.description
+    call.__signature__ = _signature(names)  # type: ignore[attr-defined]
     return call
+
+
+def _signature(names: Sequence[str]) -> inspect.Signature:
+    """These arguments by place or by name, and any others by name."""
+    kinds = inspect.Parameter
+    sayable = [name for name in names if name.isidentifier() and not keyword.iskeyword(name)]
+    given = [kinds(name, kinds.POSITIONAL_OR_KEYWORD, default=None) for name in sayable]
+    return inspect.Signature([*given, kinds("_others", kinds.VAR_KEYWORD)])
 
 
 def as_openai_chat(tool: MockTool) -> dict[str, Any]:
@@ -177,15 +214,24 @@ def as_openai_responses(tool: MockTool) -> dict[str, Any]:
 def as_langchain(tool: MockTool) -> StructuredTool:
     """The tool as a LangChain `StructuredTool`."""
     try:
-        from langchain_core.tools import StructuredTool
+        from langchain_core.tools import StructuredTool, ToolException
     except ImportError as error:
         raise MissingExtra("LangChain tools", "agents") from error
+
+    @wraps(as_callable(tool))
+    def call(**arguments: Any) -> Any:
+        try:
+            return tool(**arguments)
+        except ToolFailed as error:
+            raise ToolException(str(error)) from error
+
     return StructuredTool.from_function(
-        func=as_callable(tool),
+        func=call,
         name=tool.name,
         description=tool.description,
         args_schema=dict(tool.parameters),
         infer_schema=False,
+        handle_tool_error=True,
     )
 
 
@@ -200,4 +246,12 @@ def run_tool(tools: Sequence[MockTool], name: str, arguments: str) -> str:
         return f"Error: the arguments of {name} are not JSON: {error}."
     if not isinstance(given, dict):
         return f"Error: the arguments of {name} are not a JSON object."
-    return tool(**given)
+    try:
+        return as_text(tool(**given))
+    except Exception as error:
+        return f"Error: {error}"
+
+
+def as_text(answer: Any) -> str:
+    """What a model is shown of a tool's answer."""
+    return answer if isinstance(answer, str) else json.dumps(answer, default=str)

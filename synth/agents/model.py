@@ -6,10 +6,13 @@ Nothing here loads an agent: every agent imports this module.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from synth.agents.mock_tools import MockTool
+from synth.agents.usage import Answers
+from synth.language.query import role_of
+from synth.questions.examples import Example
 
 CASE_ID = "pdoctor.case.id"
 """Baggage key of the case id (wire contract)."""
@@ -17,6 +20,8 @@ REPLAY = "replay"
 """Agent name under which recorded runs are made again."""
 EXEC = "exec:"
 """Prefix of agents that are programs."""
+RECORDED = "recorded"
+"""Agent name under which the agent of a recorded case does again what it did."""
 SPEC = "spec:"
 """Prefix of agents that are behaviour specifications."""
 
@@ -36,11 +41,34 @@ class Settings:
     """Model answers per run."""
     params: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of each request, by their names in the provider's API."""
+    system: str | None = None
+    """What the model is told before the query; `{role}` in it stands for whom a case is about."""
+
+    def told(self, query: str) -> Settings:
+        """The same for one query, with its role in the system prompt."""
+        if self.system is None:
+            return self
+        return replace(self, system=self.system.replace("{role}", role_of(query)))
+
+    @property
+    def opening(self) -> list[dict[str, str]]:
+        """The messages that a chat begins with before its query."""
+        return [] if self.system is None else [{"role": "system", "content": self.system}]
+
+    @property
+    def preface(self) -> str:
+        """The same in front of a text."""
+        return "" if self.system is None else f"{self.system}\n\n"
 
     def sampling(self) -> dict[str, Any]:
         """The arguments of an SDK's method that say what else to send."""
         said: dict[str, Any] = {} if self.temperature is None else {"temperature": self.temperature}
         return {**said, "extra_body": dict(self.params)} if self.params else said
+
+
+def nobody(said: str = "") -> Any:
+    """The user of a task that says all in its query."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +78,12 @@ class Job:
     query: str
     tools: tuple[MockTool, ...]
     settings: Settings
+    user: Callable[..., Any] = nobody
+    """What the agent says -> the user's answer, None where there is none."""
+    answers: Answers = field(default_factory=Answers)
+    """Told of each answer of a model, so that it is known what a run took that did not come to its end."""
+    examples: tuple[Example, ...] = ()
+    """Worked examples for the prompt; agents that are no specification do without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +93,6 @@ class Outcome:
     answer: str
     iterations: int
     """Model answers used."""
-    tokens: int = 0
-    """As the provider reports them; 0 where it does not."""
 
 
 class OutOfIterations(Exception):
@@ -94,3 +126,7 @@ class AgentUnderTest:
     """How it talks to the tools."""
     adjustable: str
     """What can be customised."""
+    template: bool = False
+    """Whether its prompt is a template that one can write anew (paper, Table 1)."""
+    in_depth: bool = True
+    """Whether its loop runs here, so that it can be changed; else the server drives."""

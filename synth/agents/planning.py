@@ -11,10 +11,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from openai import OpenAI
-
 from synth.agents.mock_tools import MockTool, as_callable
 from synth.agents.model import Job, Outcome, OutOfIterations
+from synth.agents.openai_client import client_of
 from synth.agents.tracer import traced
 from synth.plans.execute import CannotRun, execute
 from synth.plans.graph import PlanTool, ToolGraph
@@ -28,22 +27,23 @@ def run(job: Job, design: Design) -> Outcome:
     """Plan and, where execution gave no feedback, carry the plan out at the end."""
     settings = job.settings
     tools = _Tools(job.tools)
-    with OpenAI(base_url=settings.base_url, api_key=settings.api_key) as client:
+    client = client_of(settings)
 
-        def ask(messages: Sequence[Message]) -> Reply:
-            if sum(message["role"] == "assistant" for message in messages) >= settings.max_iterations:
-                raise OutOfIterations(settings.max_iterations)
-            sent: Any = list(messages)
-            completion = client.chat.completions.create(
-                model=settings.model, messages=sent, **settings.sampling()
-            )
-            text = completion.choices[0].message.content if completion.choices else None
-            return Reply(text or "", completion.usage.total_tokens if completion.usage else 0)
+    def ask(messages: Sequence[Message]) -> Reply:
+        if sum(message["role"] == "assistant" for message in messages) >= settings.max_iterations:
+            raise OutOfIterations(settings.max_iterations)
+        sent: Any = [*settings.opening, *messages]
+        completion = client.chat.completions.create(
+            model=settings.model, messages=sent, **settings.sampling()
+        )
+        job.answers.told(completion)
+        text = completion.choices[0].message.content if completion.choices else None
+        return Reply(text or "", completion.usage.total_tokens if completion.usage else 0)
 
-        planned = plan_task(job.query, graph_of(job.tools), design, ask, tools.call)
+    planned = plan_task(job.query, graph_of(job.tools), design, ask, tools.call)
     if planned.plan and "E" not in design.feedback:
         execute(planned.plan, tools.call)
-    return Outcome(planned.text, planned.turns, planned.tokens)
+    return Outcome(planned.text, planned.turns)
 
 
 def graph_of(tools: Sequence[MockTool]) -> ToolGraph:

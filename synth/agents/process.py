@@ -304,7 +304,7 @@ def _made_here(status: str, error: str, wall: float | None, trouble: Trouble | N
         "error": error,
         "answer": "",
         "iterations": 0,
-        "tokens": 0,
+        "usage": None,
         "trouble": None if trouble is None else trouble.to_json(),
         "retry_after": None,
         "wall_seconds": wall,

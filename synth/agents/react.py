@@ -16,7 +16,8 @@ from langchain_core.tools import StructuredTool, ToolException
 from openai import OpenAI
 
 from synth.agents.mock_tools import MockTool, as_langchain
-from synth.agents.model import Job, Outcome, OutOfIterations, Settings
+from synth.agents.model import Job, Outcome, OutOfIterations
+from synth.agents.openai_client import client_of
 
 PROMPT = """Answer the following question as best you can. You have access to the following tools:
 
@@ -73,26 +74,26 @@ class FormatSlip(Exception):
 
 def run(job: Job) -> Outcome:
     tools = {tool.name: as_langchain(tool) for tool in job.tools}
-    prompt = PROMPT.format(
+    asked = PROMPT.format(
         tools="\n".join(line_of(tool) for tool in job.tools), names=", ".join(tools), question=job.query
     )
-    tokens = slips = 0
-    with OpenAI(base_url=job.settings.base_url, api_key=job.settings.api_key) as client:
-        for iteration in range(1, job.settings.max_iterations + 1):
-            thought, used = complete(client, job.settings, prompt)
-            tokens += used
-            action = _ACTION.search(thought)
-            if action is None and FINAL in thought:
-                return Outcome(thought.rpartition(FINAL)[2].strip(), iteration, tokens)
-            if action is None:
-                slips += 1
-                if slips > SLIPS:
-                    raise FormatSlip(thought)
-                observation = NO_ACTION
-            else:
-                slips = 0
-                observation = act(tools, action[1], action[2])
-            prompt = f"{prompt}{thought}\nObservation: {observation}\nThought:"
+    prompt = f"{job.settings.preface}{asked}"
+    slips = 0
+    client = client_of(job.settings)
+    for iteration in range(1, job.settings.max_iterations + 1):
+        thought = complete(client, job, prompt)
+        action = _ACTION.search(thought)
+        if action is None and FINAL in thought:
+            return Outcome(thought.rpartition(FINAL)[2].strip(), iteration)
+        if action is None:
+            slips += 1
+            if slips > SLIPS:
+                raise FormatSlip(thought)
+            observation = NO_ACTION
+        else:
+            slips = 0
+            observation = act(tools, action[1], action[2])
+        prompt = f"{prompt}{thought}\nObservation: {observation}\nThought:"
     raise OutOfIterations(job.settings.max_iterations)
 
 
@@ -101,20 +102,23 @@ def line_of(tool: MockTool) -> str:
     return f"{tool.name}: {tool.description} Arguments: {json.dumps(tool.parameters['properties'])}"
 
 
-def complete(client: OpenAI, settings: Settings, prompt: str) -> tuple[str, int]:
-    """The next thought, and the tokens it took; models without text completions are asked by chat."""
+def complete(client: OpenAI, job: Job, prompt: str) -> str:
+    """The next thought; models without text completions are asked by chat."""
+    settings = job.settings
     if takes_text(settings.model):
         completion = client.completions.create(
             model=settings.model, prompt=prompt, stop=STOP, max_tokens=512, **settings.sampling()
         )
-        return completion.choices[0].text, completion.usage.total_tokens if completion.usage else 0
-    chat = client.chat.completions.create(
+        job.answers.told(completion)
+        return str(completion.choices[0].text)
+    chat: Any = client.chat.completions.create(
         model=settings.model,
         messages=[{"role": "user", "content": prompt}],
         stop=STOP,
         **settings.sampling(),
     )
-    return chat.choices[0].message.content or "", chat.usage.total_tokens if chat.usage else 0
+    job.answers.told(chat)
+    return str(chat.choices[0].message.content or "")
 
 
 def takes_text(model: str) -> bool:

@@ -13,16 +13,17 @@ from langchain_core.tools import StructuredTool, ToolException
 from synth.agents.langchain_tools import run_agent
 from synth.agents.mock_tools import ToolLog
 from synth.agents.model import Outcome, Settings
+from synth.agents.usage import Answers
 
 ANYTHING: Mapping[str, Any] = {"type": "object", "properties": {}, "additionalProperties": True}
 
 
-def run_record(record: Mapping[str, Any], settings: Settings, log: ToolLog) -> Outcome:
+def run_record(record: Mapping[str, Any], settings: Settings, log: ToolLog, told: Answers) -> Outcome:
     """Make the recorded calls again, really: same ids, arguments, results and errors."""
     answers = _Recorded(record)
     names = dict.fromkeys([*(record.get("tools") or ()), *(call["name"] for call in record["calls"])])
     tools = [_tool(name, answers, log) for name in names]
-    return run_agent(record["query"], tools, settings)
+    return run_agent(record["query"], tools, settings, told)
 
 
 class _Recorded:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from openai import OpenAI
-
 from synth.agents.mock_tools import as_openai_responses, run_tool
 from synth.agents.model import Job, Outcome, OutOfIterations
+from synth.agents.openai_client import client_of
 
 
 def run(job: Job) -> Outcome:
@@ -15,18 +14,18 @@ def run(job: Job) -> Outcome:
     given: Any = job.query
     specs: Any = [as_openai_responses(tool) for tool in job.tools]
     previous: Any = {}
-    tokens = 0
-    with OpenAI(base_url=settings.base_url, api_key=settings.api_key) as client:
-        for iteration in range(1, settings.max_iterations + 1):
-            response = client.responses.create(
-                model=settings.model, input=given, tools=specs, **previous, **settings.sampling()
-            )
-            tokens += response.usage.total_tokens if response.usage else 0
-            calls = [item for item in response.output if item.type == "function_call"]
-            if not calls:
-                return Outcome(response.output_text, iteration, tokens)
-            given = [_result(job, call) for call in calls]
-            previous = {"previous_response_id": response.id}
+    told: Any = {} if settings.system is None else {"instructions": settings.system}
+    client = client_of(settings)
+    for iteration in range(1, settings.max_iterations + 1):
+        response = client.responses.create(
+            model=settings.model, input=given, tools=specs, **told, **previous, **settings.sampling()
+        )
+        job.answers.told(response)
+        calls = [item for item in response.output if item.type == "function_call"]
+        if not calls:
+            return Outcome(response.output_text, iteration)
+        given = [_result(job, call) for call in calls]
+        previous = {"previous_response_id": response.id}
     raise OutOfIterations(settings.max_iterations)
 
 

@@ -1,4 +1,4 @@
-"""When the server that refused wants to be asked again, as its answer says and SDKs' exceptions keep it."""
+"""What SDKs' exceptions say of a model's server: that it failed, and when it wants to be asked again."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import time
 from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 
+from synth.formal.trouble import Trouble
+
+SDKS = frozenset({"openai", "anthropic", "httpx", "litellm"})
+"""Packages whose exceptions say that a model did not answer."""
+LONGEST = 1_000
+"""Characters kept of what it said."""
 DEEPEST = 10
 """Causes of an exception that are looked at."""
 
@@ -18,6 +24,16 @@ def retry_after(error: BaseException) -> float | None:
             seconds = _seconds(headers)
             if seconds is not None:
                 return max(0.0, seconds)
+    return None
+
+
+def endpoint_trouble(error: BaseException) -> Trouble | None:
+    """What a model's endpoint said, where an SDK's exception is the error or a cause of it; else None."""
+    for raised in _causes(error):
+        if type(raised).__module__.partition(".")[0] in SDKS:
+            status = getattr(raised, "status_code", None)
+            known = status if isinstance(status, int) else None
+            return Trouble("endpoint", known, str(raised)[:LONGEST])
     return None
 
 

@@ -33,7 +33,7 @@ def stated(state: Any) -> None:
         tell(state)
 
 
-def traced(tools: list[Callable[..., str]]) -> list[Callable[..., str]]:
+def traced(tools: list[Callable[..., Any]]) -> list[Callable[..., Any]]:
     """The same functions, each call of which is recorded."""
     wrap = _member("wrap_tools")
     return tools if wrap is None else list(wrap(tools))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from synth.agents.mock_tools import as_callable, as_langchain, as_openai_chat, as_openai_responses, run_tool
-from synth.agents.model import Job, Outcome, Run
+from synth.agents.model import Job, Outcome, Run, Unreachable
 from synth.agents.tracer import traced
 from synth.errors import BadInput
 
@@ -43,10 +43,13 @@ GIVEN: tuple[Given, ...] = (
         "function (name, arguments as JSON text) -> result text",
         lambda job: lambda name, arguments: run_tool(job.tools, name, arguments),
     ),
+    Given("user", "function (what the agent says) -> what the user answers, or None", lambda job: job.user),
     Given("model", "the model's name", lambda job: job.settings.model),
     Given("base_url", "where the model is, or None", lambda job: job.settings.base_url),
     Given("api_key", "its key, or None", lambda job: job.settings.api_key),
     Given("temperature", "a number or None", lambda job: job.settings.temperature),
+    Given("params", "further parameters of each request", lambda job: dict(job.settings.params)),
+    Given("system", "the system prompt, or None", lambda job: job.settings.system),
     Given("max_iterations", "model answers allowed", lambda job: job.settings.max_iterations),
 )
 POSITIONAL = GIVEN[:2]
@@ -77,6 +80,8 @@ def as_agent(target: Callable[..., Any]) -> Run:
 
     def run(job: Job) -> Outcome:
         positional, named = choose(job)
+        if job.settings.system is not None and "system" not in named:
+            raise Unreachable("the agent has no parameter named `system` that could take the system prompt")
         made = target(*positional, **named)
         if inspect.isawaitable(made):
             made = asyncio.run(_awaited(made))

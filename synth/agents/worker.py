@@ -4,17 +4,18 @@ Started as `pdoctor run --endpoint URL -- python -m synth.agents.worker AGENT`, 
 installed without this package importing it. Trace id and case id are attached as OpenTelemetry context,
 exactly as a caller in another process would hand them over.
 
-In: `{"agent", "trace_id", "case_id", "case" | "record" | "game", "settings", "tool_log"}` a line; the mock
-tools write their own log into the file `tool_log`, which so survives a killed process. A `game` is
+In: `{"agent", "trace_id", "case_id", "case" | "record" | "task" | "game" | "question", "settings",
+"tool_log"}` a line; the mock tools write their own log into the file `tool_log`, which so survives a killed
+process. A `task` is that of `tasks.Task`, and what its user says goes to the file `heard` of it. A `game` is
 `{"variant", "seed", "data", "judge", "log"}`; its moves go to the file `log`, and its trouble to
-`log` + `.trouble`.
+`log` + `.trouble`. A `question` is `{"text", "tools", "corpus", "data", "examples"}`.
 
 Out: `{"ready": true}` or `{"ready": false, "error"}` once, when the agent is loaded. Then for each job
 `{"trace_id", "begun": true}` (or `{"trace_id", "refused": why}` where its agent cannot be loaded);
-`{"trace_id", "status", "error", "answer", "iterations", "tokens", "trouble", "retry_after", "wall_seconds",
+`{"trace_id", "status", "error", "answer", "iterations", "usage", "trouble", "retry_after", "wall_seconds",
 "cpu_seconds"}` as soon as the agent has ended, `trouble` where it could not be reached, `retry_after` in
-seconds where a server that refused it said so; and `{"trace_id", "flushed": whether}` once its spans are with
-the collector, while the next job may already run.
+seconds where a server that refused it said so, `usage` null where the agent is none of ours; and
+`{"trace_id", "flushed": whether}` once its spans are with the collector, while the next job may already run.
 
 On SIGTERM the tracer sends the spans so far before the process ends. When stdin ends, whoever started this
 process is gone, so it ends too, in the middle of a job if need be, with all its child processes.
@@ -33,19 +34,34 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from synth.agents import is_external, load, load_replay, tracer
+from synth.agents import is_external, is_ours, load, load_replay, tracer
 from synth.agents.game_tool import game_tool, sitting_of, task_of
 from synth.agents.mock_tools import ToolLog, mock_tools
-from synth.agents.model import CASE_ID, REPLAY, Job, Outcome, OutOfIterations, Run, Settings, Unreachable
-from synth.agents.retry_after import retry_after
+from synth.agents.model import (
+    CASE_ID,
+    RECORDED,
+    REPLAY,
+    Job,
+    Outcome,
+    OutOfIterations,
+    Run,
+    Settings,
+    Unreachable,
+)
+from synth.agents.question_tools import question_tools
+from synth.agents.retry_after import endpoint_trouble, retry_after
+from synth.agents.tasks import job_of, played
+from synth.agents.usage import Answers
 from synth.cases.case import case_from_json
 from synth.errors import SynthError
 from synth.formal.trouble import Trouble
 from synth.games import variant_named
 from synth.games.sitting import sendable
+from synth.questions import EXAMPLES
 
 AGENT_PATH = "PDOCTOR_AGENT_PATH"
 """Environment variable: folders in which agents of the user are looked for, like PYTHONPATH. They come onto
@@ -53,7 +69,7 @@ the path when our own packages, whose names are not rare, are loaded."""
 LONGEST_ANSWER = 20_000
 """Characters kept of what an agent answers, or of why it failed."""
 
-RunRequest = Callable[[Mapping[str, Any], ToolLog], Outcome]
+RunRequest = Callable[[Mapping[str, Any], ToolLog, Answers], Outcome]
 Say = Callable[[Mapping[str, Any]], None]
 
 
@@ -129,19 +145,33 @@ def load_any(agent: str) -> RunRequest:
     """What to do with a request: run an agent on a case, or make a recorded run again."""
     if agent == REPLAY:
         replay = load_replay()
-        return lambda request, log: replay(request["record"], Settings(**request["settings"]), log)
+        return lambda request, log, told: replay(
+            request["record"], Settings(**request["settings"]), log, told
+        )
+    if agent == RECORDED:
+        return lambda request, log, told: played(request["task"], log)
     run = load(agent)
 
-    def run_case(request: Mapping[str, Any], log: ToolLog) -> Outcome:
+    def run_case(request: Mapping[str, Any], log: ToolLog, told: Answers) -> Outcome:
         if "game" in request:
-            return run_game(agent, run, request, log)
+            return run_game(agent, run, request, log, told)
+        if "question" in request:
+            asked = request["question"]
+            tools = question_tools(asked["tools"], asked["corpus"], log)
+            examples = EXAMPLES[asked["data"]][: asked["examples"]]
+            settings = Settings(**request["settings"])
+            return run(Job(asked["text"], tools, settings, answers=told, examples=examples))
+        if "task" in request:
+            settings = Settings(**request["settings"]).told(request["task"]["query"])
+            return run(replace(job_of(request["task"], settings, log), answers=told))
         case = case_from_json(request["case"])
-        return run(Job(case.query, mock_tools(case, log), Settings(**request["settings"])))
+        settings = Settings(**request["settings"]).told(case.query)
+        return run(Job(case.query, mock_tools(case, log), settings, answers=told))
 
     return run_case
 
 
-def run_game(agent: str, run: Run, request: Mapping[str, Any], log: ToolLog) -> Outcome:
+def run_game(agent: str, run: Run, request: Mapping[str, Any], log: ToolLog, told: Answers) -> Outcome:
     """Let an agent play a game through the proxy tool."""
     said = request["game"]
     file = Path(said["log"])
@@ -150,7 +180,7 @@ def run_game(agent: str, run: Run, request: Mapping[str, Any], log: ToolLog) -> 
     query = task_of(sitting, variant_named(said["variant"]).steps)
     try:
         with _announced(agent, query, request["trace_id"]):
-            return run(Job(query, (game_tool(sitting, log),), settings))
+            return run(Job(query, (game_tool(sitting, log),), settings, answers=told))
     finally:
         if sitting.trouble is not None:
             file.with_name(f"{file.name}.trouble").write_text(sendable(sitting.trouble), encoding="utf-8")
@@ -210,20 +240,22 @@ def _end() -> None:
 
 def run_job(agent: str, run: RunRequest, request: Mapping[str, Any]) -> dict[str, Any]:
     """Run one case; whatever the agent does, an answer comes back."""
-    log = ToolLog(request.get("tool_log"))
+    log, answers = ToolLog(request.get("tool_log")), Answers()
     began, cpu = time.perf_counter(), time.process_time()
     with traced(request["trace_id"], request.get("case_id")):
-        told = _told(agent, run, request, log)
+        told = _told(agent, run, request, log, answers)
     spent = {"wall_seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
     log.close()
-    return {**told, **spent}
+    return {**told, "usage": answers.usage.to_json() if is_ours(agent) else None, **spent}
 
 
-def _told(agent: str, run: RunRequest, request: Mapping[str, Any], log: ToolLog) -> dict[str, Any]:
+def _told(
+    agent: str, run: RunRequest, request: Mapping[str, Any], log: ToolLog, answers: Answers
+) -> dict[str, Any]:
     """Status and outcome of the agent. What it raises ends its run for the tracer too."""
     try:
         with _announced_run(agent, request):
-            outcome = run(request, log)
+            outcome = run(request, log, answers)
     except OutOfIterations as error:
         return _answer("timeout", str(error), Outcome("", error.iterations))
     except Unreachable as error:
@@ -231,7 +263,9 @@ def _told(agent: str, run: RunRequest, request: Mapping[str, Any], log: ToolLog)
         return _answer("crash", str(error)[:LONGEST_ANSWER], Outcome("", 0), trouble)
     except BaseException as error:
         # An agent may fail in any way, sys.exit included; that is a result, not our failure.
-        crashed = _answer("crash", _in_words(error), Outcome("", 0))
+        # Of a question no verdict of a collector tells whether the model's endpoint failed.
+        failed = endpoint_trouble(error) if "question" in request else None
+        crashed = _answer("crash", _in_words(error), Outcome("", 0), failed)
         return {**crashed, "retry_after": retry_after(error)}
     return _answer("ok", None, outcome)
 
@@ -244,7 +278,7 @@ def _answer(
     status: str, error: str | None, outcome: Outcome, trouble: Trouble | None = None
 ) -> dict[str, Any]:
     answer = outcome.answer[:LONGEST_ANSWER]
-    said = {"answer": answer, "iterations": outcome.iterations, "tokens": outcome.tokens}
+    said = {"answer": answer, "iterations": outcome.iterations}
     known = None if trouble is None else trouble.to_json()
     return {"status": status, "error": error, **said, "trouble": known, "retry_after": None}
 
@@ -273,10 +307,15 @@ def traced(trace_id: str, case_id: str | None) -> Iterator[None]:
 def _announced_run(agent: str, request: Mapping[str, Any]) -> AbstractContextManager[Any]:
     if "game" in request:
         return nullcontext()  # `run_game` announces it, once the game has said what it is about
-    query = (request.get("case") or request["record"])["query"]
+    query = request["question"]["text"] if "question" in request else _case_of(request)["query"]
     # Without a case the run chooses its own id; then the harness finds it by its conversation.
     conversation = None if request.get("case_id") else request["trace_id"]
     return _announced(agent, query, conversation)
+
+
+def _case_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    case: Mapping[str, Any] = request.get("case") or request.get("record") or request["task"]
+    return case
 
 
 def _announced(agent: str, query: str, conversation: str | None) -> AbstractContextManager[Any]:

@@ -175,6 +175,8 @@ def case_from_json(obj: Any, *, file: str | None = None, line: int | None = None
 def _case(obj: Any) -> Case:
     if not isinstance(obj, dict):
         raise BadInput(f"a case is a JSON object, got {_brief(obj)}")
+    if "run" in obj and "constraints" not in obj:
+        raise BadInput("a case of a recorded run, and no synthesized one: `pdoctor replay FILE` runs those")
     _only_known(obj, _FIELDS, "a case")
     mode = obj.get("mode")
     if mode not in ("order", "timed"):

@@ -1,1 +1,29 @@
-"""Agents driven through cases, and what is counted of that."""
+"""Agents driven through cases, and what is counted of that.
+
+The page of a campaign is loaded when it is asked for: it takes half of this wing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+from synth.experiments.populations import Member, compare, drifts
+from synth.experiments.rates import Rate
+
+__all__ = ["Member", "Rate", "campaign_body", "compare", "drifts"]
+
+
+def campaign_body(
+    results: Sequence[Mapping[str, Any]],
+    report: Mapping[str, Any] | None,
+    before: Sequence[Mapping[str, Any]] = (),
+    shown: Container[str] = frozenset(),
+) -> str:
+    """HTML of a campaign, as `posting` told of it: its report if there is one, else what results add up to.
+
+    With results of an earlier campaign, it is compared with that. `shown`: ids of runs that have a page.
+    """
+    from synth.experiments import posting
+
+    return posting.campaign_body(results, report, before, shown)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from synth.cases.case import Case
 from synth.cases.generate import Options, generate
-from synth.experiments.causes import BASE_CASES
+from synth.experiments.causes import BASE_CASES, attempt
 from synth.experiments.dissect import Failure, PassesOf
 from synth.experiments.rates import Rate
 from synth.experiments.trial import Result
@@ -52,8 +52,10 @@ class BaseRates:
 
     def _measured(self, failure: Failure) -> Rate:
         cases = generate(BASE_CASES, SEED, options_like(failure.case), confirm=False)
-        passed = [self._passes(failure.agent, failure.model, case, 0) for case in cases]
-        return Rate(sum(passed), len(passed))
+        made = [
+            attempt("base", case.id, self._passes(failure.agent, failure.model, case, 0)) for case in cases
+        ]
+        return Rate(sum(one.passed for one in made), len(made))
 
 
 def options_like(case: Case) -> Options:

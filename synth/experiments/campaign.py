@@ -14,11 +14,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from synth.errors import BadInput, SynthError
+from synth.experiments.money import Purse, Spent
 from synth.experiments.tally import in_words
 from synth.experiments.trial import Result, Trial, result_from_json
 from synth.formal.trouble import Trouble
@@ -36,12 +36,6 @@ class Budget:
     """Results, those of an earlier part of the campaign included."""
     seconds: float | None = None
     """Wall time of this part."""
-    tokens: int | None = None
-    """As reported by the provider, earlier parts included."""
-    cost: float | None = None
-    """In the currency of `price`, earlier parts included."""
-    price: float = 0.0
-    """Per million tokens."""
 
 
 class Record(Protocol):
@@ -73,6 +67,8 @@ class Journal(Generic[R]):
         """`campaign` describes it; raises BadInput when the file belongs to another one. `remembered` is the
         part of a record that is kept in memory, where whole ones would fill it."""
         self._records: dict[str, R] = {}
+        self._replaced: list[R] = []
+        self._lock = threading.Lock()
         self.finished = False
         """Whether the campaign was said to be over."""
         self._from_json, self._remembered = from_json, remembered
@@ -95,11 +91,24 @@ class Journal(Generic[R]):
         """Keys of what has a record and is not to be made again."""
         return frozenset(key for key, record in self._records.items() if not record.is_void)
 
+    @property
+    def made(self) -> list[R]:
+        """The records and those that were void and had another in their place, which cost something too."""
+        return [*self._replaced, *self._records.values()]
+
+    def get(self, key: str) -> R | None:
+        """The record of this key, unless it is void."""
+        record = self._records.get(key)
+        return None if record is None or record.is_void else record
+
     def add(self, record: R) -> None:
-        """Keep a record, in the place of one that was void."""
-        if self._file is not None:
-            _write(self._file, record.to_json())
-        self._records[record.key] = self._remembered(record)
+        """Keep a record, in the place of one that was void. For several threads."""
+        with self._lock:
+            if self._file is not None:
+                _write(self._file, record.to_json())
+            if record.key in self._records:
+                self._replaced.append(self._records[record.key])
+            self._records[record.key] = self._remembered(record)
 
     def finish(self) -> None:
         """Say that the campaign is over, where only a clock could tell and another start would go on.
@@ -117,7 +126,9 @@ class Journal(Generic[R]):
             file = path.open("w", encoding="utf-8")
             _write(file, head)
             return file
-        found, records, whole, self.finished = read_journal(path, self._from_json, self._remembered)
+        found, records, whole, self.finished, self._replaced = read_journal(
+            path, self._from_json, self._remembered
+        )
         self._records = {record.key: record for record in records}
         if found != json.loads(json.dumps(head)):
             differing = sorted(name for name in {*found, *head} if found.get(name) != head.get(name))
@@ -145,6 +156,8 @@ class Contents(NamedTuple, Generic[R]):
     size: int
     """Bytes of whole lines."""
     finished: bool
+    replaced: list[R]
+    """Void records that another took the place of."""
 
 
 def read_journal(
@@ -155,6 +168,7 @@ def read_journal(
     """The file's contents; a last line without its end is left out."""
     head: dict[str, Any] = {}
     records: dict[str, R] = {}
+    replaced: list[R] = []
     whole, finished = 0, False
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
@@ -167,11 +181,13 @@ def read_journal(
                 finished = True
             else:
                 record = remembered(_made(path, number, from_json, body))
+                if record.key in records:
+                    replaced.append(records[record.key])
                 records[record.key] = record
             whole += len(line)
     if head.get("kind") != KIND:
         raise BadInput("this is not the file of a campaign", file=str(path), line=1)
-    return Contents(head, list(records.values()), whole, finished)
+    return Contents(head, list(records.values()), whole, finished, replaced)
 
 
 def _made(path: Path, number: int, from_json: Callable[[Mapping[str, Any]], R], body: dict[str, Any]) -> R:
@@ -203,11 +219,21 @@ def in_short(result: Result) -> Result:
     """What tables say about a result: without its calls and logs, and without the text of its case."""
     case, run = result.case, result.run
     short_case = None if case is None else {name: case[name] for name in SHORT_CASE if name in case}
+    if case is not None and short_case is not None and "constraints" in case:
+        short_case["unmentioned"] = unmentioned(case)
     short_run = None if run is None else {**run, "calls": [], "policies": []}
     return replace(result, case=short_case, run=short_run, tool_log=(), answer="")
 
 
-SHORT_CASE = ("id", "topic", "mode", "actions", "statistics")
+SHORT_CASE = ("id", "topic", "mode", "actions", "statistics", "seed", "generator", "unmentioned")
+
+
+def unmentioned(case: Mapping[str, Any]) -> int:
+    """Actions of a case that no sentence speaks of."""
+    if "unmentioned" in case:
+        return int(case["unmentioned"])
+    said = {value for one in case.get("constraints", ()) for value in one.values() if isinstance(value, str)}
+    return sum(action["id"] not in said for action in case["actions"])
 
 
 RunTrials = Callable[[Iterable[Trial]], Iterator[Result]]
@@ -224,6 +250,30 @@ class Stopped(SynthError):
         super().__init__(f"{in_words(last)}: stopped after {said}")
 
 
+class Streak:
+    """Errors in a row, which end everything that shares it."""
+
+    def __init__(self, goes_on: Callable[[Stopped], bool] = lambda why: False) -> None:
+        """`goes_on` is asked where errors would be the end; meanwhile nothing begins."""
+        self._goes_on = goes_on
+        self._length = 0
+        self._lock = threading.Lock()
+        self._stopped: Stopped | None = None
+
+    @property
+    def stopped(self) -> Stopped | None:
+        with self._lock:
+            return self._stopped
+
+    def count(self, result: Result) -> None:
+        with self._lock:
+            self._length = self._length + 1 if result.is_void else 0
+            if self._stopped is None and result.trouble and self._length >= MOST_ERRORS:
+                stopped = Stopped(result.trouble)
+                self._length = 0
+                self._stopped = None if self._goes_on(stopped) else stopped
+
+
 class Meter:
     """What has been used of a budget; one meter may serve several campaigns, one after the other."""
 
@@ -232,54 +282,74 @@ class Meter:
         budget: Budget | None = None,
         earlier: Iterable[Result] = (),
         goes_on: Callable[[Stopped], bool] = lambda why: False,
+        purse: Purse | None = None,
+        streak: Streak | None = None,
     ) -> None:
-        """`earlier` are the results of an earlier part; `goes_on` is asked where errors would be the end."""
+        """`earlier` are the results of an earlier part; `goes_on` is asked where errors would be the end.
+
+        A purse knows itself what was paid earlier; without one, money is no limit.
+        """
         self._budget = budget or Budget()
-        self._goes_on = goes_on
-        self._errors_in_a_row = 0
-        self._stopped: Stopped | None = None
+        self.purse = purse if purse is not None else Purse()
+        self._streak = streak if streak is not None else Streak(goes_on)
         self._cut_off = False
         self._began = time.monotonic()
         self._lock = threading.Lock()
-        self._cases = self._tokens = 0
+        self._cases = 0
         self.reached: str | None = None
         """The limit that was reached while something was left to do."""
-        for result in earlier:
-            self._cases += not result.is_void
-            self._tokens += result.tokens
+        self._cases = sum(not result.is_void for result in earlier)
 
     def count(self, result: Result) -> None:
         """A run was made. Where it is asked whether to go on, none begins before the answer."""
-        with self._lock:
-            self._tokens += result.tokens
-            self._errors_in_a_row = self._errors_in_a_row + 1 if result.is_void else 0
-            if self._stopped is None and result.trouble and self._errors_in_a_row >= MOST_ERRORS:
-                stopped = Stopped(result.trouble)
-                self._errors_in_a_row = 0
-                self._stopped = None if self._goes_on(stopped) else stopped
+        self.purse.pay(result.paid)
+        self._streak.count(result)
 
-    def allows_one_more(self) -> bool:
-        """Whether one more case may begin, which then counts."""
+    def part(self, budget: Budget | None = None, earlier: Iterable[Result] = ()) -> Meter:
+        """A meter of a part of the work, with limits of its own; money and errors in a row are shared."""
+        return Meter(budget, earlier, purse=self.purse, streak=self._streak)
+
+    def allows_one_more(self, pays: Callable[[], bool] = lambda: True) -> bool:
+        """Whether one more case may begin, which then counts; if so, `pays` is asked, too."""
         with self._lock:
-            if self._stopped is not None:
+            if self._streak.stopped is not None:
                 self._cut_off = True
                 return False
-            self.reached = self._spent()
-            self._cases += self.reached is None
-            return self.reached is None
+            may = self._spent() is None and pays()
+            self.reached = self._spent() or self.purse.reached
+            self._cases += may
+            return may
+
+    def allows(self, trial: Trial) -> bool:
+        """Whether this run may begin, for which money is set aside then; it counts as a case."""
+        return self.allows_one_more(lambda: self.purse.take(trial.key, trial.model, trial.usual))
+
+    def afford(self, trial: Trial) -> None:
+        """Set money aside for a run that is no case of its own, once there is enough; raises `Spent`."""
+        try:
+            self.purse.afford(trial.key, trial.model, trial.usual)
+        except Spent as spent:
+            self.reached = spent.limit
+            raise
+
+    @property
+    def waits(self) -> bool:
+        """Whether what may not begin may do so once runs under way have ended."""
+        with self._lock:
+            free = self._spent() is None and self.purse.reached is None
+            return free and self._streak.stopped is None
 
     def check(self) -> None:
         """Raises `Stopped` where errors left something undone."""
-        if self._stopped is not None and self._cut_off:
-            raise self._stopped
+        stopped = self._streak.stopped
+        if stopped is not None and self._cut_off:
+            raise stopped
 
     def _spent(self) -> str | None:
         budget = self._budget
         limits = (
             (budget.cases, self._cases, "cases"),
             (budget.seconds, time.monotonic() - self._began, "seconds"),
-            (budget.tokens, self._tokens, "tokens"),
-            (budget.cost, self._tokens * budget.price / 1e6, "cost"),
         )
         return next((name for limit, used, name in limits if limit is not None and used >= limit), None)
 
@@ -297,10 +367,34 @@ def run_campaign(
     """
     meter = budget if isinstance(budget, Meter) else Meter(budget, journal.records)
     done = journal.done
-    left = (trial for trial in trials if trial.key not in done)
-    for result in run(takewhile(lambda _: meter.allows_one_more(), left)):
-        meter.count(result)
-        journal.add(result)
-        on_result(result)
+    left = _Left(trial for trial in trials if trial.key not in done)
+    while True:
+        try:
+            for result in run(left.while_allowed(meter)):
+                meter.count(result)
+                journal.add(result)
+                on_result(result)
+        finally:
+            meter.purse.release(left.begun)
+        if not (left.held and meter.waits):
+            break
     meter.check()
     return meter.reached
+
+
+class _Left:
+    """Trials that were not run, the first of which is `held` where it may not begin, and those that were."""
+
+    def __init__(self, trials: Iterator[Trial]) -> None:
+        self._trials = trials
+        self.held: Trial | None = None
+        self.begun: list[str] = []
+
+    def while_allowed(self, meter: Meter) -> Iterator[Trial]:
+        while (trial := self.held or next(self._trials, None)) is not None:
+            self.held = trial
+            if not meter.allows(trial):
+                return
+            self.held = None
+            self.begun.append(trial.key)
+            yield trial

@@ -99,12 +99,17 @@ def measure(
     budget: Budget | Meter | None = None,
     largest: int = LARGEST,
     on_result: Callable[[Result], None] = lambda result: None,
+    first: int = FIRST,
+    fixed: bool = False,
 ) -> Curve:
-    """Run size after size until success falls below the limit; results go to the journal."""
+    """Run size after size until success falls below the limit; results go to the journal.
+
+    With `fixed` every size is run, as for curves that are to be compared over one range.
+    """
     sampling = sampling or Sampling()
     meter = budget if isinstance(budget, Meter) else Meter(budget, journal.records)
     stopped = None
-    for actions in range(FIRST, largest + 1):
+    for actions in range(first, largest + 1):
         point = _point(actions, ())
         for batch in _batches(sampling, actions, make_cases):
             trials = [Trial(agent, model, case=case) for case in batch]
@@ -112,7 +117,7 @@ def measure(
             point = _point(actions, _of(journal.records, agent, model, actions))
             if stopped or (sampling.early_stop and _decided(point)):
                 break
-        if stopped or (point.rate.value or 0.0) < SUCCESS_LIMIT:
+        if stopped or (not fixed and (point.rate.value or 0.0) < SUCCESS_LIMIT):
             break
     return curve(agent, model, journal.records)
 
@@ -149,10 +154,13 @@ def _point(actions: int, results: Sequence[Result]) -> Point:
     return Point(actions, Rate(outcomes["pass"], decided), len(results) - decided - errors, errors)
 
 
-def errors_within(results: Iterable[Result], limit: int, count: int = 100, seed: int = 0) -> list[Result]:
-    """At most `count` failing results up to the capability limit, drawn evenly (paper: 100)."""
+def errors_within(
+    results: Iterable[Result], limit: int, count: int | None = 100, seed: int = 0
+) -> list[Result]:
+    """At most `count` (None: all) failing results up to the capability limit, drawn evenly (paper: 100)."""
     failed = [result for result in results if result.outcome == "fail" and result.actions <= limit]
-    if len(failed) <= count:
+    failed.sort(key=lambda result: (result.actions, result.key))  # whatever order they were made in
+    if count is None or len(failed) <= count:
         return failed
     chosen = sorted(Random(seed).sample(range(len(failed)), count))
     return [failed[position] for position in chosen]

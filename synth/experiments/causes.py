@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
+from synth.agents.usage import Usage
 from synth.cases.case import Case
 from synth.cases.mutate import Layer, mutants
 from synth.experiments.rates import Rate, fisher_greater
@@ -34,7 +35,19 @@ BASE_CASES = 50
 
 Mutate = Callable[[Case, Layer, int], Sequence[Case]]
 """(case, layer, count) -> mutants of that layer: other texts with the same meaning."""
-Passes = Callable[[Case, int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One run of a case, as a cause is concluded from it."""
+
+    passed: bool
+    run_id: str | None = None
+    usage: Usage | None = None
+    """None where nobody told."""
+
+
+Passes = Callable[[Case, int], "bool | Tried"]
 """(case, number of this run of it) -> whether the agent passed. Blocking; may raise `Untested`."""
 BaseRate = Callable[[], Rate]
 """How often the agent passes fresh cases of this size; asked only where no mutant passed."""
@@ -48,6 +61,14 @@ class Attempt:
     """`repeat`, or the layer that was changed."""
     case_id: str
     passed: bool
+    run_id: str | None = None
+    usage: Usage | None = None
+
+
+def attempt(layer: str, case_id: str, made: bool | Tried) -> Attempt:
+    """What a run says; a bare bool is one of which no more is known."""
+    tried = made if isinstance(made, Tried) else Tried(made)
+    return Attempt(layer, case_id, tried.passed, tried.run_id, tried.usage)
 
 
 Found = tuple[Cause, tuple[Attempt, ...]]
@@ -66,15 +87,15 @@ def contrasted(
 ) -> Found:
     """The cause that chance does not explain; `difficulty`, which is size and luck, where there is none."""
     attempts: list[Attempt] = []
-    for attempt in _repeated(case, passes, repeats):
-        attempts.append(attempt)
-        if attempt.passed:
+    for one in _repeated(case, passes, repeats):
+        attempts.append(one)
+        if one.passed:
             return "probability", tuple(attempts)
     done = 0
     for until, level in zip(looks, levels_of(len(looks)), strict=True):
         for layer in LAYERS:
             more = mutate(case, layer, until)[done:]
-            attempts += [Attempt(layer, mutant.id, passes(mutant, 0)) for mutant in more]
+            attempts += [attempt(layer, mutant.id, passes(mutant, 0)) for mutant in more]
         done = until
         cause = settled(layer_rates(attempts), level, base_rate)
         if cause is not None:
@@ -90,9 +111,9 @@ def levels_of(looks: int) -> Sequence[float]:
 def layer_rates(attempts: Iterable[Attempt]) -> dict[str, Rate]:
     """Passes and tries of each layer whose mutants were run."""
     passed: dict[str, list[bool]] = {layer: [] for layer in LAYERS}
-    for attempt in attempts:
-        if attempt.layer != REPEAT:
-            passed[attempt.layer].append(attempt.passed)
+    for one in attempts:
+        if one.layer != REPEAT:
+            passed[one.layer].append(one.passed)
     return {layer: Rate(sum(found), len(found)) for layer, found in passed.items() if found}
 
 
@@ -135,9 +156,9 @@ def as_paper(
     The paper's listing returns after the first failing mutant; here all of a layer are tried.
     """
     attempts: list[Attempt] = []
-    for attempt in _tried(case, passes, mutate, repeats, count):
-        attempts.append(attempt)
-        if attempt.passed:
+    for one in _tried(case, passes, mutate, repeats, count):
+        attempts.append(one)
+        if one.passed:
             break
     return paper_cause(attempts, count), tuple(attempts)
 
@@ -145,10 +166,10 @@ def as_paper(
 def paper_cause(attempts: Iterable[Attempt], count: int = PAPER_MUTANTS) -> Cause:
     """The cause by the paper's rule of what was tried by either: `count` mutants of each layer matter."""
     made = list(attempts)
-    if any(attempt.passed for attempt in made if attempt.layer == REPEAT):
+    if any(one.passed for one in made if one.layer == REPEAT):
         return "probability"
     for layer in LAYERS:
-        if any(attempt.passed for attempt in [a for a in made if a.layer == layer][:count]):
+        if any(one.passed for one in [a for a in made if a.layer == layer][:count]):
             return layer
     return "constraint"
 
@@ -157,12 +178,12 @@ def _tried(case: Case, passes: Passes, mutate: Mutate, repeats: int, count: int)
     yield from _repeated(case, passes, repeats)
     for layer in LAYERS:
         for mutant in mutate(case, layer, count):
-            yield Attempt(layer, mutant.id, passes(mutant, 0))
+            yield attempt(layer, mutant.id, passes(mutant, 0))
 
 
 def _repeated(case: Case, passes: Passes, repeats: int) -> Iterator[Attempt]:
     for number in range(1, repeats + 1):
-        yield Attempt(REPEAT, case.id, passes(case, number))
+        yield attempt(REPEAT, case.id, passes(case, number))
 
 
 def most_runs(mutants_of_a_layer: int, repeats: int = REPEATS) -> int:

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from synth.agents.usage import Usage, total_of, usage_from_json
 from synth.cases.case import Case, case_from_json
 from synth.cases.mutate import mutants
 from synth.errors import SynthError
-from synth.experiments.campaign import Journal, Meter
+from synth.experiments.campaign import Journal, Meter, results_journal
 from synth.experiments.causes import (
     LOOKS,
     PAPER_MUTANTS,
@@ -24,6 +25,7 @@ from synth.experiments.causes import (
     Found,
     Mutate,
     Passes,
+    Tried,
     as_paper,
     contrasted,
     layer_rates,
@@ -31,6 +33,7 @@ from synth.experiments.causes import (
     paper_cause,
 )
 from synth.experiments.harness import Harness
+from synth.experiments.money import Spent
 from synth.experiments.rates import Rate
 from synth.experiments.trial import Result, Trial
 from synth.simulated_model import Cause
@@ -100,6 +103,11 @@ class Dissection:
         return self.cause if self.rule == "paper" else paper_cause(self.attempts)
 
     @property
+    def usage(self) -> Usage:
+        """What its runs took, as far as they told."""
+        return total_of(attempt.usage for attempt in self.attempts)
+
+    @property
     def key(self) -> str:
         return f"{self.agent}|{self.model}|{self.case_id}"
 
@@ -110,7 +118,7 @@ class Dissection:
 
     def to_json(self) -> dict[str, Any]:
         head = {"agent": self.agent, "model": self.model, "case_id": self.case_id, "topic": self.topic}
-        attempts = [{"layer": a.layer, "case_id": a.case_id, "passed": a.passed} for a in self.attempts]
+        attempts = [asdict(attempt) for attempt in self.attempts]
         layers = {layer: [rate.hits, rate.trials] for layer, rate in self.layers.items()}
         found = {"cause": self.cause, "rule": self.rule, "layers": layers}
         return {**head, "error_type": self.error_type, **found, "attempts": attempts}
@@ -118,10 +126,15 @@ class Dissection:
 
 def dissection_from_json(body: Mapping[str, Any]) -> Dissection:
     kept = {name: value for name, value in body.items() if name != "layers"}
-    return Dissection(**{**kept, "attempts": tuple(Attempt(**attempt) for attempt in body["attempts"])})
+    return Dissection(**{**kept, "attempts": tuple(map(_attempt_from_json, body["attempts"]))})
 
 
-PassesOf = Callable[[str, str, Case, int], bool]
+def _attempt_from_json(body: Mapping[str, Any]) -> Attempt:
+    usage = body.get("usage")
+    return Attempt(**{**body, "usage": None if usage is None else usage_from_json(usage)})
+
+
+PassesOf = Callable[[str, str, Case, int], "bool | Tried"]
 """(agent, model, case, number of this run of it) -> whether it passed."""
 
 
@@ -155,22 +168,25 @@ def dissect(
 
     `base_rate` is how often that agent passes fresh cases of the failure's size, never the failures
     themselves; where it is not known, nothing is blamed on the constraints.
-    Where a meter says that the budget is spent, failures that nobody has begun to look into are left out;
-    each that is looked into counts as a case. A failure with a run in which the agent was not tested has no
-    dissection: `on_error` is told of it. Raises `Stopped` where the meter stops for errors.
+    Where a meter says that the budget is spent, failures that nobody has begun to look into are left out, as
+    are those in the midst of which money ran out; each that is looked into counts as a case. A failure with
+    a run in which the agent was not tested has no dissection: `on_error` is told of it. Raises `Stopped`
+    where the meter stops for errors.
     """
 
     def look_into(failure: Failure) -> Dissection | None:
-        if meter is not None and not meter.allows_one_more():
+        if meter is not None and (meter.purse.reached or not meter.allows_one_more()):
             return None
 
-        def passes_here(case: Case, number: int) -> bool:
+        def passes_here(case: Case, number: int) -> bool | Tried:
             return passes(failure.agent, failure.model, case, number)
 
         try:
             cause, attempts = method.find(failure.case, passes_here, lambda: base_rate(failure), mutate)
         except Untested as untested:
             on_error(failure, untested.result)
+            return None
+        except Spent:
             return None
         case = failure.case
         return Dissection(
@@ -201,17 +217,47 @@ def dissections_journal(path: Path | None, campaign: Mapping[str, Any]) -> Journ
     return Journal(path, campaign, dissection_from_json)
 
 
-def passes_with(harness: Harness, on_result: Callable[[Result], None] = lambda result: None) -> PassesOf:
-    """Whether an agent passes a case, by running it; raises `Untested` where that says nothing."""
+def passes_with(
+    harness: Harness,
+    on_result: Callable[[Result], None] = lambda result: None,
+    journal: Journal[Result] | None = None,
+    meter: Meter | None = None,
+) -> PassesOf:
+    """Whether an agent passes a case, by running it; raises `Untested` where that says nothing.
 
-    def passes(agent: str, model: str, case: Case, number: int) -> bool:
-        result = harness.run_one(Trial(agent, model, case=case, repeat=number))
-        on_result(result)
+    A run that the journal has is not made again; one for which the meter has no money raises `Spent`.
+    """
+    kept = journal if journal is not None else results_journal(None, {}, only_outcome)
+    meter = meter if meter is not None else Meter()
+
+    def passes(agent: str, model: str, case: Case, number: int) -> Tried:
+        trial = Trial(agent, model, case=case, repeat=number)
+        result = kept.get(trial.key)
+        if result is None:
+            meter.afford(trial)
+            try:
+                result = harness.run_one(trial)
+                meter.count(result)
+            finally:
+                meter.purse.release([trial.key])
+            kept.add(only_outcome(result))
+            on_result(result)
         if result.is_void:
             raise Untested(result)
-        return result.outcome == "pass"
+        return Tried(result.outcome == "pass", result.trace_id, result.usage)
 
     return passes
+
+
+def only_outcome(result: Result) -> Result:
+    """What a cause is concluded from: such runs are many."""
+    verdict = result.verdict
+    known = None if verdict is None else {"outcome": verdict["outcome"], "error_type": verdict["error_type"]}
+    case = result.case
+    short = (
+        None if case is None else {"id": case["id"], "actions": [{"id": a["id"]} for a in case["actions"]]}
+    )
+    return replace(result, run={"verdict": known}, tool_log=(), answer="", planted=None, case=short)
 
 
 def failures_of(results: Iterable[Result]) -> list[Failure]:

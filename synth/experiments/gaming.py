@@ -6,17 +6,19 @@ import json
 import secrets
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from synth.agents.game_tool import ROUNDS, Judge
+from synth.agents.game_tool import ROUNDS, Judge, judged_in
 from synth.agents.model import Settings
+from synth.agents.usage import Usage, total_of, usage_from_json
 from synth.client import Collector
 from synth.errors import MissingExtra
 from synth.experiments import plots
+from synth.experiments.money import JUDGED, Paid, Purse, of_game, times
 from synth.experiments.report import Picture, Report
 from synth.experiments.tables import Table
 from synth.experiments.workers import Workers
@@ -27,6 +29,7 @@ RUN_LIMIT = 10.0
 """Seconds until the collector knows a run whose spans were sent."""
 PICTURED = 12
 """Games in the picture of repeated actions."""
+JUDGE = "judge"
 TOLD = 5
 """Games in words."""
 
@@ -36,9 +39,11 @@ class AgentGames:
 
     def __init__(
         self, collector_url: str | None, *, limit: float = 180.0, data: Path | None = None,
-        judge: Judge | None = None, threshold: float = 1.0,
+        judge: Judge | None = None, threshold: float = 1.0, purse: Purse | None = None,
     ) -> None:  # fmt: skip
-        """`limit` in seconds for a game; without a collector nothing is traced."""
+        """`limit` in seconds for a game; without a collector nothing is traced, without a purse all is
+        paid for."""
+        self._purse = purse or Purse()
         self._workers = Workers(collector_url, {})
         self._collector = None if collector_url is None else Collector(collector_url)
         self._folder = tempfile.TemporaryDirectory(prefix="pdoctor-games-")
@@ -56,7 +61,16 @@ class AgentGames:
         self._folder.cleanup()
 
     def play(self, agent: str, settings: Settings, variant: Variant, seed: int) -> Played:
-        """One game; whatever the agent does, it has a row. BadInput for an agent that is not there."""
+        """One game; whatever the agent does, it has a row. BadInput for an agent that is not there, `Spent`
+        where the purse does not pay for a game."""
+        judged = () if self._judge is None else ((self._judge.model, times(JUDGED, variant.steps)),)
+        with self._purse.run(agent, settings.model, of_game(variant.steps), judged) as pays:
+            return self._played(agent, settings, variant, seed, pays)
+
+    def _played(
+        self, agent: str, settings: Settings, variant: Variant, seed: int,
+        pays: Callable[[Usage | None], None],
+    ) -> Played:  # fmt: skip
         trace_id = secrets.token_hex(16)
         log = Path(self._folder.name) / trace_id
         game = {
@@ -69,12 +83,17 @@ class AgentGames:
         with self._workers.borrow(agent) as worker:
             ended = worker.run(request, self._limit)
             sent = self._collector is not None and ended.flushed.result()
-        moves = _moves_in(log)
+        moves, said = _moves_in(log), ended.answer["usage"]
+        usage = None if said is None else usage_from_json(said)
+        pays(usage)
+        if self._judge is not None and (judged := _judged(log)).answers:
+            self._purse.pay(Paid(JUDGE, self._judge.model, times(JUDGED, judged.answers), judged))
         return played(
             variant, seed, moves, player=f"{agent} {settings.model}",
             seconds=ended.answer["wall_seconds"] or self._limit,
             trouble=_trouble(variant, moves, log, ended.answer), threshold=self._threshold,
             run_id=self._run_id(agent, trace_id) if sent else None,
+            tokens=None if usage is None or usage.untold else usage.total,
         )  # fmt: skip
 
     def _run_id(self, agent: str, trace_id: str) -> str | None:
@@ -92,6 +111,13 @@ def _moves_in(log: Path) -> list[Move]:
         return []
     lines = log.read_text(encoding="utf-8").split("\n")
     return [move_from_json(json.loads(line)) for line in lines if line.endswith("}")]
+
+
+def _judged(log: Path) -> Usage:
+    """What the judge of a game took."""
+    file = judged_in(log)
+    lines = file.read_text(encoding="utf-8").split("\n") if file.exists() else []
+    return total_of(usage_from_json(json.loads(line)) for line in lines if line.endswith("}"))
 
 
 def _trouble(variant: Variant, moves: Sequence[Move], log: Path, answer: Mapping[str, Any]) -> str | None:

@@ -18,6 +18,9 @@ from typing import Any
 from synth.experiments.rates import Rate, wilson
 from synth.experiments.trial import Result
 
+Subject = tuple[str, str]
+"""(agent, model)."""
+
 ALPHA = 0.05
 POWER = 0.8
 """A drop that is found so often counts as one that the cases can show."""
@@ -33,6 +36,7 @@ class Gate:
 
     agent: str
     model: str
+    model_before: str
     cases: int
     """Those that both decided."""
     before: float
@@ -56,8 +60,9 @@ class Gate:
 
     @property
     def by_chance(self) -> float:
-        """Share of cases that change for the better, and as many for the worse, by chance alone."""
-        return self.better / self.cases
+        """Share of cases that change for the better, and as many for the worse, by chance alone: that of the
+        rarer kind, since the other one also has what the agent gained or lost."""
+        return min(self.better, self.worse) / self.cases
 
     @property
     def smallest_drop(self) -> float | None:
@@ -78,10 +83,15 @@ class Gate:
     def text(self) -> str:
         least = self.smallest_drop
         could = "no drop at all" if least is None else f"a drop of {100 * least:.0f} points"
+        by_luck = worse_by_chance(better=self.worse, worse=self.better)
         verdict = "worse" if self.failed else "not shown to be worse"
+        if by_luck <= self.alpha:
+            verdict = f"better (by chance: p = {by_luck:.3f})"
+        other = "" if self.model == self.model_before else f" (before: {self.model_before})"
         return (
-            f"{self.agent} on {self.model}: {self.before:.1%} before, {self.after:.1%} after on {self.cases} "
-            f"shared cases ({self.worse} worse, {self.better} better, p = {self.p_value:.3f}): {verdict}.\n"
+            f"{self.agent} on {self.model}{other}: {self.before:.1%} before, {self.after:.1%} after on "
+            f"{self.cases} shared cases ({self.worse} worse, {self.better} better, p = {self.p_value:.3f}): "
+            f"{verdict}.\n"
             f"  These cases show {could} 4 times in 5; 5 points would take {self.cases_needed} cases."
         )
 
@@ -89,29 +99,47 @@ class Gate:
 def gates(
     before: Iterable[Result], after: Iterable[Result], max_drop: float = 0.0, alpha: float = ALPHA
 ) -> tuple[Gate, ...]:
-    """A gate for each agent and model that has decided cases in both."""
+    """A gate for each agent and model that has decided cases in both.
+
+    Where an agent has one model in each, another one may stand beside it: a model and what it was tuned to.
+    """
     old, new = case_rates(before), case_rates(after)
+    pairs = ((_earlier(subject, old, new), subject) for subject in new)
     return tuple(
-        _gate(*subject, old[subject], new[subject], max_drop, alpha)
-        for subject in new
-        if subject in old and old[subject].keys() & new[subject].keys()
+        _gate(subject, earlier[1], old[earlier], new[subject], max_drop, alpha)
+        for earlier, subject in pairs
+        if earlier is not None and old[earlier].keys() & new[subject].keys()
     )
 
 
+def _earlier(subject: Subject, old: Iterable[Subject], new: Iterable[Subject]) -> Subject | None:
+    """What a subject stands beside: itself, or its agent on another model where there is no choice."""
+    known, others = ([one for one in subjects if one[0] == subject[0]] for subjects in (old, new))
+    if subject in known:
+        return subject
+    return known[0] if len(known) == len(others) == 1 else None
+
+
 def _gate(
-    agent: str, model: str, old: Mapping[str, Rate], new: Mapping[str, Rate], max_drop: float, alpha: float
+    subject: Subject,
+    model_before: str,
+    old: Mapping[str, Rate],
+    new: Mapping[str, Rate],
+    max_drop: float,
+    alpha: float,
 ) -> Gate:
     shared = [(share(old[case]), share(new[case])) for case in old if case in new]
     better = sum(was < now for was, now in shared)
     worse = sum(was > now for was, now in shared)
     before, after = (sum(rates) / len(shared) for rates in zip(*shared, strict=True))
     p_value = worse_by_chance(better, worse)
-    return Gate(agent, model, len(shared), before, after, better, worse, p_value, alpha, max_drop)
+    rates = before, after, better, worse
+    return Gate(*subject, model_before, len(shared), *rates, p_value, alpha, max_drop)
 
 
-def case_rates(results: Iterable[Result]) -> dict[tuple[str, str], dict[str, Rate]]:
+def case_rates(results: Iterable[Result]) -> dict[Subject, dict[str, Rate]]:
     """Passes and decided runs of each case, by agent and model."""
-    found: dict[tuple[str, str], dict[str, Rate]] = defaultdict(dict)
+    found: dict[Subject, dict[str, Rate]] = defaultdict(dict)
     for result in results:
         if result.outcome in ("pass", "fail") and result.case_id is not None:
             rates = found[result.agent, result.model]
@@ -135,10 +163,11 @@ def worse_by_chance(better: int, worse: int) -> float:
 
 def power(cases: int, drop: float, by_chance: float = 0.0, alpha: float = ALPHA) -> float:
     """How often the test finds a drop in so many cases, of which `by_chance` change each way anyhow."""
-    changed = min(1.0, 2 * by_chance + drop)
+    by_chance = min(by_chance, (1 - drop) / 2)
+    changed = 2 * by_chance + drop
     if changed <= 0:
         return 0.0
-    worse = min(1.0, (by_chance + drop) / changed)
+    worse = (by_chance + drop) / changed
     if cases > EXACT_UP_TO:
         return _power_of_many(cases, drop, changed, alpha)
     return sum(

@@ -17,14 +17,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from synth.agents import is_external
 from synth.agents.model import Settings
 from synth.agents.process import Ended
+from synth.agents.usage import Usage, total_of, usage_from_json
 from synth.cases.case import Case
 from synth.client import Collector, NoAnswer
 from synth.errors import BadInput, SynthError
@@ -53,6 +55,13 @@ def settled(run: Mapping[str, Any] | None, status: str) -> bool:
     return bool((verdict or run)["outcome"] != "open")
 
 
+def arrived(run: Mapping[str, Any] | None, status: str) -> bool:
+    """Whether all there will be of a run is there. What ended at its time limit has no end of its own."""
+    if run is None:
+        return False
+    return bool(run["complete"] and run["judged"] and run["status"] == status) or status == "timeout"
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How trials are run."""
@@ -74,6 +83,8 @@ class Options:
     """Added to the environment of the workers."""
     params: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters of each request to a model, by their names in the provider's API."""
+    system: str | None = None
+    """The agents' system prompt; `{role}` stands for whom a case is about."""
 
 
 class Harness:
@@ -179,14 +190,20 @@ class Harness:
         """The tools' own log of a run."""
         return Path(self._folder.name) / f"{trace_id}.jsonl"
 
+    def _heard(self, trace_id: str) -> Path:
+        """What the user of a recorded case said in a run."""
+        return self._log(trace_id).with_suffix(".heard")
+
     def _request(self, trial: Trial, trace_id: str) -> dict[str, Any]:
         what: dict[str, Any]
         if trial.record is not None:
             what = {"record": dict(trial.record)}
         elif trial.case is not None:
             what = {"case": trial.case.to_json()}
+        elif trial.task is not None:
+            what = {"task": replace(trial.task, heard=str(self._heard(trace_id))).to_json()}
         else:
-            raise BadInput("a trial needs a case or a recorded run")
+            raise BadInput("a trial needs a case, a recorded run or a task")
         settings = asdict(self._settings(trial.model, trace_id))
         head: dict[str, Any]
         head = {"agent": trial.agent, "trace_id": trace_id, "case_id": trial.case_id}
@@ -204,12 +221,15 @@ class Harness:
             url, key = self._model.base_url, trace_id
         else:
             url, key = options.base_url, options.api_key
-        return Settings(model, url, key, options.temperature, options.max_iterations, options.params)
+        return Settings(
+            model, url, key, options.temperature, options.max_iterations, options.params, options.system
+        )
 
     def _settled(self, source: Source, given: Given, ended: Ended) -> Result:
         """The result of a trial, of a later try where the first did not test the agent."""
         try:
             result = self._judged(given, ended)
+            lost = [result.lost]
             for usual in self.options.pauses:
                 if not may_pass(result):
                     break
@@ -218,8 +238,9 @@ class Harness:
                         break
                     with self._trying_again:
                         given, ended = self._once_more(given.trial)
-                    result = self._judged(given, ended)
-            return result
+                    before, result = result, self._judged(given, ended)
+                    lost += [before.usage, result.lost]
+            return replace(result, lost=None if None in lost else total_of(lost))
         finally:
             source.done()
 
@@ -240,7 +261,11 @@ class Harness:
             run, late = self._await(given, answer["status"])
             if not sent and (run is None or run["outcome"] not in ("pass", "fail", "error")):
                 # The worker died in the next trial before all spans of this one were out: they are missed.
-                return self._judged(*self._once_more(given.trial))
+                again = self._judged(*self._once_more(given.trial))
+                before = _usage_of(answer, run, trouble)
+                return replace(
+                    again, lost=None if before is None or again.lost is None else again.lost + before
+                )
             waited, trouble = time.perf_counter() - began, late or self._trouble_of(given, answer, run)
             if run is not None and given.trial.case is not None:
                 run = decided_by_log(run, given.trial.case, _read_log(self._log(given.trace_id)))
@@ -291,32 +316,42 @@ class Harness:
             error=answer["error"],
             answer=answer["answer"],
             iterations=answer["iterations"],
-            tokens=answer["tokens"],
             wall_seconds=answer["wall_seconds"] or 0.0,
-            run=None if run is None else {name: run[name] for name in KEPT},
+            run=None if run is None else {name: run[name] for name in self._kept(trial)},
             tool_log=_read_log(self._log(trace_id)),
             planted=None if planted is None else planted.to_json(),
             verdict_seconds=waited,
             synthesis_seconds=trial.synthesis_seconds,
             case=None if trial.case is None else trial.case.to_json(),
             trouble=trouble,
+            heard=_read_lines(self._heard(trace_id)),
+            usage=_usage_of(answer, run, trouble),
         )
+
+    @staticmethod
+    def _kept(trial: Trial) -> tuple[str, ...]:
+        """Fields of the collector's run; what is judged here is kept whole."""
+        return KEPT if trial.task is None else (*KEPT, "record")
 
     def _await(self, given: Given, status: str) -> tuple[dict[str, Any] | None, Trouble | None]:
         """The run with its verdict; or as it stands when nothing can be waited for, and why."""
         patience = Patience(self.options.verdict_limit, self.collector.backlog, self._say_once)
         pause = 0.002
         while True:
-            if given.trial.case is not None:
-                run = self.collector.run(given.trace_id)
-            else:
-                run = self.collector.run_of(given.trial.agent, given.trace_id)
-            if settled(run, status):
+            run = self._found(given)
+            if settled(run, status) or (given.trial.task is not None and arrived(run, status)):
                 return run, None
             if patience.is_over:
-                return run, Trouble("no_verdict", message=patience.why)
+                late = given.trial.task is None  # else it is judged here, with the log of its tools
+                return run, Trouble("no_verdict", message=patience.why) if late else None
             time.sleep(pause)
             pause = min(pause * 1.5, 0.1)
+
+    def _found(self, given: Given) -> dict[str, Any] | None:
+        """The run as it stands. Without a case it has an id of its own, where our tracer announced it."""
+        if given.trial.case is not None or is_external(given.trial.agent):
+            return self.collector.run(given.trace_id)
+        return self.collector.run_of(given.trial.agent, given.trace_id)
 
     def _say_once(self, text: str) -> None:
         with self._lock:
@@ -330,12 +365,31 @@ class Harness:
         return self._model.brain.planted_for(trace_id)
 
 
+def _usage_of(
+    answer: Mapping[str, Any], run: Mapping[str, Any] | None, trouble: Trouble | None
+) -> Usage | None:
+    """What the model of a run took: as the agent says, else as the collector saw it; None = nobody knows."""
+    if answer["usage"] is not None:
+        return usage_from_json(answer["usage"])
+    if trouble is not None and trouble.kind == "unreachable":
+        return Usage()
+    seen = {} if run is None else run["metrics"]
+    given, written = seen.get("input_tokens"), seen.get("output_tokens")
+    if given is None or written is None:
+        return None
+    return Usage(given, written, seen.get("model_calls") or 0)
+
+
 def _read_log(path: Path) -> tuple[Mapping[str, Any], ...]:
+    return tuple(sorted(_read_lines(path), key=lambda call: call["index"]))
+
+
+def _read_lines(path: Path) -> tuple[Mapping[str, Any], ...]:
+    """The objects of a file that its writer may have left in the middle of a line."""
     if not path.exists():
         return ()
     lines = path.read_text(encoding="utf-8").splitlines()
-    calls = [json.loads(line) for line in lines if line.endswith("}")]
-    return tuple(sorted(calls, key=lambda call: call["index"]))
+    return tuple(json.loads(line) for line in lines if line.endswith("}"))
 
 
 def _at_once(work: Callable[[], None]) -> Future[None]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -27,6 +28,7 @@ from synth.experiments.campaign import (
     RunTrials,
     Stopped,
     in_short,
+    read_journal,
     results_journal,
     run_campaign,
 )
@@ -35,16 +37,16 @@ from synth.experiments.causes import BASE_CASES, LOOKS, PAPER_MUTANTS, REPEATS
 from synth.experiments.dissect import (
     AS_PAPER,
     Dissection,
-    Failure,
     Method,
     PassesOf,
     dissect,
     dissections_journal,
     failures_of,
+    only_outcome,
 )
-from synth.experiments.rates import Rate
+from synth.experiments.money import Paid, Planned, Purse, Spent
 from synth.experiments.tables import Subject
-from synth.experiments.trial import Result, Trial
+from synth.experiments.trial import Result, Trial, result_from_json
 
 T = TypeVar("T")
 Mode = Literal["order", "timed"]
@@ -78,6 +80,14 @@ class Sizes:
     """Mutants of each layer for that, until each look."""
     rq1_actions: tuple[int, int] = (3, 5)
     seed: int = 1
+    stop: Literal["covered", "saturated", "count"] = "covered"
+    """When a case has sentences enough; `count` is the paper's Algorithm 1."""
+    decider: Literal["closure", "z3"] = "closure"
+    """Of Table 2's cases: what says that they can be satisfied. It changes times, not cases."""
+    first: int = FIRST
+    """Number of actions at which curves begin."""
+    fixed: bool = False
+    """Every subject is measured up to `largest`, also where it fails before."""
 
     @property
     def as_paper(self) -> Method:
@@ -88,7 +98,9 @@ class Sizes:
         return Method(self.repeats, self.looks)
 
 
-PAPER = Sizes(rq1_seconds=3_600.0, rq1_cases=None)
+PAPER = Sizes(rq1_seconds=3_600.0, rq1_cases=None, stop="count", decider="z3")
+PAPER_AGENTS = ("react", "openai-tools", "assistants")
+"""The paper's three."""
 QUICK = Sizes(
     rq1_seconds=None,
     rq1_cases=20,
@@ -108,8 +120,10 @@ class Chapter:
     results: tuple[Result, ...]
     """Of the capability runs."""
     curves: tuple[Curve, ...]
+    failures: tuple[Result, ...]
+    """All within each subject's capability limit."""
     errors: tuple[Result, ...]
-    """Sampled failures within each subject's capability limit."""
+    """Those of them that were drawn to be looked into."""
     dissections: tuple[Dissection, ...]
     """By the paper's rule."""
     contrasted: tuple[Result, ...] = ()
@@ -131,8 +145,10 @@ class Reproduction:
     rq1: tuple[Result, ...]
     chapters: tuple[Chapter, ...]
     """Those that were begun."""
-    stopped: Stopped | None = None
+    stopped: Stopped | Spent | None = None
     """Why it ended before everything was measured."""
+    purse: Purse = field(default_factory=Purse)
+    """What all of it took."""
 
     @property
     def results(self) -> tuple[Result, ...]:
@@ -151,17 +167,15 @@ class Bench:
 
     run: RunTrials
     """`Harness.run`"""
-    passes: PassesOf
-    """`dissect.passes_with(harness)`"""
+    passes_in: Callable[[Journal[Result]], PassesOf]
+    """(journal of the runs that look into failures) -> `dissect.passes_with(harness, ...)`."""
     parallel: int = 1
     on_result: Callable[[Result], None] = lambda result: None
     on_dissection: Callable[[Dissection], None] = lambda dissection: None
     on_part: Callable[[Part], None] = lambda part: None
     """Told when a part begins, in the order of `parts_of`."""
-    goes_on: Callable[[Stopped], bool] = lambda why: False
-    """Asked after too many errors in a row."""
     meter: Meter = field(default_factory=Meter)
-    """Has counted what `passes` ran."""
+    """Has counted what looked into failures; its purse, and its errors in a row, are those of everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +189,8 @@ class Part:
     seconds: float | None = None
     """Where a part ends by the clock."""
     runs: int = 0
+    sizes: tuple[tuple[int, int], ...] = ()
+    """(number of actions, runs of such cases at most)."""
 
     def __str__(self) -> str:
         return self.name if self.subject is None else f"{self.name}, {self.subject[0]} on {self.subject[1]}"
@@ -182,17 +198,48 @@ class Part:
 
 def parts_of(sizes: Sizes, subjects: Sequence[Subject], modes: Sequence[Mode] = MODES) -> tuple[Part, ...]:
     """Everything to do, in order."""
-    curve_runs = sum(sizes.sampling.count(size) for size in range(FIRST, sizes.largest + 1))
+    curve = tuple((size, sizes.sampling.count(size)) for size in range(sizes.first, sizes.largest + 1))
+    curve_runs = sum(runs for _, runs in curve)
     cause_runs = len(subjects) * sizes.errors * sizes.as_paper.most_runs
     contrast_runs = len(subjects) * sizes.contrasts * sizes.contrast.most_runs
     if sizes.contrasts:
-        contrast_runs += len(subjects) * BASE_CASES * (sizes.largest + 1 - FIRST)
-    made = [Part("RQ1", one, sizes.rq1_seconds, sizes.rq1_cases or 0) for one in subjects]
+        contrast_runs += len(subjects) * BASE_CASES * (sizes.largest + 1 - sizes.first)
+    found = sizes.rq1_cases or 0
+    made = [Part("RQ1", one, sizes.rq1_seconds, found, ((sizes.rq1_actions[1], found),)) for one in subjects]
     for mode in modes:
-        made += [Part(f"capability {mode}", one, None, curve_runs) for one in subjects]
-        made.append(Part(f"causes {mode}", None, None, cause_runs))
-        made.append(Part(f"causes against chance {mode}", None, None, contrast_runs))
+        made += [Part(f"capability {mode}", one, None, curve_runs, curve) for one in subjects]
+        for name, runs in (("causes", cause_runs), ("causes against chance", contrast_runs)):
+            made.append(Part(f"{name} {mode}", None, None, runs, ((sizes.largest, runs),)))
     return tuple(made)
+
+
+FASTEST = 1.0
+"""Seconds: so long a run takes at least, where the runs of an hour are to be estimated."""
+
+
+def planned(
+    sizes: Sizes, subjects: Sequence[Subject], parallel: int, iterations: int, modes: Sequence[Mode] = MODES
+) -> Iterator[Planned]:
+    """The runs that the experiments take at most. Those without a subject are shared by all models."""
+    models = list(dict.fromkeys(model for _, model in subjects))
+    for part in parts_of(sizes, subjects, modes):
+        sizes_here = part.sizes
+        if part.seconds is not None:
+            sizes_here = ((sizes.rq1_actions[1], ceil(part.seconds / FASTEST * parallel)),)
+        for actions, runs in sizes_here:
+            if part.subject is not None:
+                yield Planned.of_cases(part.subject[1], runs, actions, iterations)
+            else:
+                each = -(-runs // len(models))
+                yield from (Planned.of_cases(model, each, actions, iterations) for model in models)
+
+
+def paid_in(folder: Path) -> Iterator[Paid]:
+    """What the experiments of a folder took until now."""
+    for kind in ("rq1", "capability", "mutants"):
+        for path in sorted(folder.glob(f"{kind}-*.jsonl")):
+            found = read_journal(path, result_from_json, only_outcome)
+            yield from (result.paid for result in (*found.records, *found.replaced))
 
 
 class Forecast:
@@ -240,20 +287,21 @@ def reproduce(
     """Run what the folder does not have yet, and give everything, up to where errors stopped it."""
     folder.mkdir(parents=True, exist_ok=True)
     parts = iter(parts_of(sizes, subjects, modes))
-    end = _End()
+    end = _End(bench.meter.purse)
     rq1: list[Result] = []
     for subject in end.before(subjects):
         bench.on_part(next(parts))
         rq1 += _errors_found(bench, subject, sizes, folder, end)
     chapters = [_chapter(bench, subjects, sizes, folder, mode, parts, end) for mode in end.before(modes)]
-    return Reproduction(sizes, tuple(rq1), tuple(chapters), end.why)
+    return Reproduction(sizes, tuple(rq1), tuple(chapters), end.why, bench.meter.purse)
 
 
 class _End:
-    """Where errors in a row end the experiments."""
+    """Where errors in a row, or an empty purse, end the experiments."""
 
-    def __init__(self) -> None:
-        self.why: Stopped | None = None
+    def __init__(self, purse: Purse) -> None:
+        self.why: Stopped | Spent | None = None
+        self._purse = purse
 
     def before(self, steps: Iterable[T]) -> Iterator[T]:
         """The steps, until they end."""
@@ -263,8 +311,10 @@ class _End:
     def noted(self) -> Iterator[None]:
         try:
             yield
-        except Stopped as why:
+        except (Stopped, Spent) as why:
             self.why = why
+        if self.why is None and self._purse.reached is not None:
+            self.why = Spent(self._purse.reached, self._purse.bill())
 
 
 def timed(cases: Iterable[Case]) -> Iterator[tuple[Case, float]]:
@@ -281,7 +331,7 @@ def timed(cases: Iterable[Case]) -> Iterator[tuple[Case, float]]:
 def _errors_found(bench: Bench, subject: Subject, sizes: Sizes, folder: Path, end: _End) -> list[Result]:
     """RQ1: random cases for as long as allowed."""
     agent, model = subject
-    options = CaseOptions(actions=sizes.rq1_actions)
+    options = CaseOptions(actions=sizes.rq1_actions, stop=sizes.stop, decider=sizes.decider)
     cases = timed(generate(sys.maxsize, sizes.seed, options))
     trials = (Trial(agent, model, case=case, synthesis_seconds=took) for case, took in cases)
     path = folder / f"rq1-{_file_name(subject)}.jsonl"
@@ -291,10 +341,11 @@ def _errors_found(bench: Bench, subject: Subject, sizes: Sizes, folder: Path, en
             used = sum(tested) / max(1, bench.parallel)
             left = None if sizes.rq1_seconds is None else max(0.0, sizes.rq1_seconds - used)
             budget = Budget(cases=sizes.rq1_cases, seconds=left)
-            meter = Meter(budget, journal.records, bench.goes_on)
+            meter = bench.meter.part(budget, journal.records)
             with end.noted():
                 run_campaign(bench.run, trials, journal, meter, bench.on_result)
-                journal.finish()
+                if meter.purse.reached is None:
+                    journal.finish()
         return journal.records
 
 
@@ -310,35 +361,33 @@ def _chapter(
             with end.noted():
                 measure(
                     bench.run, agent, model, _cases_of(sizes, mode), journal, sizes.sampling,
-                    Meter(None, journal.records, bench.goes_on), sizes.largest, bench.on_result,
+                    bench.meter.part(), sizes.largest, bench.on_result, sizes.first, sizes.fixed,
                 )  # fmt: skip
         results = tuple(journal.records)
     curves = tuple(curve(agent, model, results) for agent, model in subjects)
-    errors = tuple(error for one in curves for error in _sampled(results, one, sizes.errors, sizes.seed))
+    failures = tuple(error for one in curves for error in _sampled(results, one, None, sizes.seed))
+    errors = tuple(error for one in curves for error in _sampled(failures, one, sizes.errors, sizes.seed))
     to_contrast = tuple(e for one in curves for e in _sampled(errors, one, sizes.contrasts, sizes.seed))
     dissections: dict[str, tuple[Dissection, ...]] = {}
-    rates = BaseRates(bench.passes, results)
     looked_into = (("dissections", sizes.as_paper, errors), ("contrasts", sizes.contrast, to_contrast))
-    for name, method, failures in end.before(looked_into):
-        bench.on_part(next(parts))
-        path = folder / f"{name}-{mode}.jsonl"
-        with dissections_journal(path, _head(sizes, mode)) as causes, end.noted():
-            dissections[name] = _dissected(bench, failures_of(failures), causes, method, rates)
+    path = folder / f"mutants-{mode}.jsonl"
+    with results_journal(path, _head(sizes, mode), remembered=only_outcome) as runs:
+        passes = bench.passes_in(runs)
+        rates = BaseRates(passes, results)
+        for name, method, failures in end.before(looked_into):
+            bench.on_part(next(parts))
+            path = folder / f"{name}-{mode}.jsonl"
+            with dissections_journal(path, _head(sizes, mode)) as causes:
+                with end.noted():
+                    dissect(
+                        failures_of(failures), passes, causes, method, rates, parallel=bench.parallel,
+                        on_dissection=bench.on_dissection, meter=bench.meter,
+                    )  # fmt: skip
+                dissections[name] = tuple(causes.records)
     return Chapter(
-        mode, results, curves, errors, dissections.get("dissections", ()), to_contrast,
+        mode, results, curves, failures, errors, dissections.get("dissections", ()), to_contrast,
         dissections.get("contrasts", ()),
     )  # fmt: skip
-
-
-def _dissected(
-    bench: Bench, failures: Iterable[Failure], journal: Journal[Dissection], method: Method,
-    rates: Callable[[Failure], Rate],
-) -> tuple[Dissection, ...]:  # fmt: skip
-    dissect(
-        failures, bench.passes, journal, method, rates, parallel=bench.parallel,
-        on_dissection=bench.on_dissection, meter=bench.meter,
-    )  # fmt: skip
-    return tuple(journal.records)
 
 
 def _only_failures_whole(result: Result) -> Result:
@@ -348,12 +397,14 @@ def _only_failures_whole(result: Result) -> Result:
 
 def _cases_of(sizes: Sizes, mode: Mode) -> Callable[[int, int], Iterable[Case]]:
     def make(actions: int, count: int) -> Iterable[Case]:
-        return generate(count, sizes.seed, CaseOptions(actions=(actions, actions), mode=mode))
+        return generate(
+            count, sizes.seed, CaseOptions(actions=(actions, actions), mode=mode, stop=sizes.stop)
+        )
 
     return make
 
 
-def _sampled(results: Iterable[Result], one: Curve, count: int, seed: int) -> list[Result]:
+def _sampled(results: Iterable[Result], one: Curve, count: int | None, seed: int) -> list[Result]:
     own = (result for result in results if (result.agent, result.model) == (one.agent, one.model))
     return errors_within(own, one.limit, count, seed)
 

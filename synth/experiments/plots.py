@@ -10,6 +10,7 @@ from synth.errors import MissingExtra
 from synth.experiments.capability import SUCCESS_LIMIT, Curve
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
@@ -17,9 +18,22 @@ MARKERS = "osv^Dx+*"
 
 
 def capability_figure(curves: Sequence[Curve], title: str) -> Figure:
-    """All curves in one figure: success rate with its 95 % interval over the number of actions."""
-    figure = _figure()
-    axes = figure.add_subplot()
+    """A panel a model: success rate with its 95 % interval over the number of actions."""
+    models = list(dict.fromkeys(curve.model for curve in curves)) or [""]
+    figure = _figure(len(models))
+    panels = figure.subplots(1, len(models), sharey=True, squeeze=False)[0]
+    sizes = [point.actions for curve in curves for point in curve.points] or [1]
+    for axes, model in zip(panels, models, strict=True):
+        _panel(axes, [curve for curve in curves if curve.model == model])
+        axes.set(title=model, xlabel="number of actions", ylim=(-0.02, 1.02))
+        axes.set_xlim(min(sizes) - 0.5, max(sizes) + 0.5)
+    panels[0].set(ylabel="success rate")
+    figure.suptitle(title)
+    return figure
+
+
+def _panel(axes: Axes, curves: Sequence[Curve]) -> None:
+    """The curves of one model."""
     for number, curve in enumerate(curves):
         points = [point for point in curve.points if point.rate.value is not None]
         rates = [point.rate.value or 0.0 for point in points]
@@ -34,14 +48,12 @@ def capability_figure(curves: Sequence[Curve], title: str) -> Figure:
             yerr=[below, above],
             marker=MARKERS[number % len(MARKERS)],
             capsize=3,
-            label=f"{curve.agent} on {curve.model}{_left_out(curve)}",
+            label=f"{curve.agent}{_left_out(curve)}",
         )
     axes.axhline(SUCCESS_LIMIT, color="grey", linestyle="--", linewidth=1)
-    axes.set(title=title, xlabel="number of actions", ylabel="success rate", ylim=(-0.02, 1.02))
     axes.xaxis.set_major_locator(_whole_numbers())
     if curves:
         axes.legend(fontsize="small")
-    return figure
 
 
 def _left_out(curve: Curve) -> str:
@@ -83,12 +95,12 @@ def png(figure: Figure) -> bytes:
     return stream.getvalue()
 
 
-def _figure() -> Figure:
+def _figure(panels: int = 1) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtra("a figure", "report") from error
-    return Figure(figsize=(7.0, 4.2), layout="constrained")
+    return Figure(figsize=(7.0 if panels == 1 else 4.5 * panels, 4.2), layout="constrained")
 
 
 def _whole_numbers() -> MaxNLocator:

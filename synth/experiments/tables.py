@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
 from synth.agents import AGENTS
+from synth.agents.usage import total_of
 from synth.experiments.capability import Curve
 from synth.experiments.causes import CAUSES, LAYERS
 from synth.experiments.dissect import Dissection, top_topics
+from synth.experiments.money import Prices
 from synth.experiments.rates import Rate, fisher_test, sign_test
 from synth.experiments.tally import detection, errors_of, tally
 from synth.experiments.trial import Result
-from synth.formal.constraints import clock
 from synth.formal.model import ERROR_TYPES
-from synth.observed.instants import START_TIME
 from synth.simulated_model import Cause
 
 Subject = tuple[str, str]
@@ -41,50 +41,90 @@ class Table:
 
 def agents_table() -> Table:
     """Who talks how to model and tools (paper, Table 1)."""
-    rows = tuple((a.name, a.loop, a.model, a.tools, a.adjustable) for a in AGENTS)
-    headers = ("agent", "who drives", "model by", "tools by", "adjustable")
+    rows = tuple(
+        (a.name, a.loop, a.model, a.tools, *map(_yes, (a.template, a.in_depth)), a.adjustable) for a in AGENTS
+    )
+    headers = (
+        "agent", "who drives", "model by", "tools by", "prompt template", "in-depth customization",
+        "adjustable",
+    )  # fmt: skip
     return Table("table1", "Table 1: agents under test", headers, rows)
 
 
-def overview_table(results: Sequence[Result], name: str, title: str) -> Table:
-    """Queries, where the time went, and errors found (paper, Table 2)."""
-    headers = ("agent", "model", "queries", "synthesis s", "Z3 s", "agent s", "failures", "success", "error")
-    rows = tuple(_overview_row(subject, group) for subject, group in by_subject(results).items())
-    note = f"Times are sums over all queries; agents ran in parallel. {NOT_TESTED}"
+def overview_table(results: Sequence[Result], name: str, title: str, prices: Prices | None = None) -> Table:
+    """Queries, errors found, and where time and money went (paper, Table 2)."""
+    headers = (
+        "agent", "model", "generated", "errors", "errors %", "Z3-Count", "Z3-Time s", "Synthesis-Time s",
+        "Agent-Time s", "judging s", "tokens", _currency(prices), "error",
+    )  # fmt: skip
+    rows = tuple(_overview_row(subject, group, prices) for subject, group in by_subject(results).items())
+    note = (
+        "Times are sums over all queries; agents ran in parallel. Z3-Count and Z3-Time are of synthesis with "
+        "Z3 as decider, - where another one decided; judging: Z3's time for verdicts. "
+        f"{NOT_TESTED}"
+    )
     return Table(name, title, headers, rows, note)
 
 
 NOT_TESTED = "Error: runs in which the agent's planning was not tested; they count in no rate."
 
 
-def _overview_row(subject: Subject, group: Sequence[Result]) -> tuple[str, ...]:
-    (row,) = tally(group)
+def _overview_row(subject: Subject, group: Sequence[Result], prices: Prices | None) -> tuple[str, ...]:
+    (row,) = tally(group, prices)
+    made = [(result.case or {}).get("statistics", {}) for result in group]
+    by_z3 = [one for one in made if "z3_calls" in one]
     return (
         *subject,
         str(len(group)),
-        f"{sum(result.synthesis_seconds for result in group):.2f}",
-        f"{sum(result.z3_seconds for result in group):.2f}",
-        f"{sum(result.wall_seconds for result in group):.2f}",
         str(sum(row.failed.values())),
-        _percent(row.success_rate),
+        _percent(None if row.success_rate is None else 1 - row.success_rate),
+        str(sum(one["z3_calls"] for one in by_z3)) if by_z3 else "-",
+        f"{sum(one['z3_ms'] for one in by_z3) / 1e3:.2f}" if by_z3 else "-",
+        f"{sum(result.synthesis_seconds for result in group):.2f}",
+        f"{sum(result.wall_seconds for result in group):.2f}",
+        f"{sum(result.judging_seconds for result in group):.2f}",
+        *_paid(row.tokens, row.cost),
         str(row.errors),
     )
+
+
+def _paid(tokens: int, cost: float | None) -> tuple[str, str]:
+    return str(tokens), "-" if cost is None else f"{cost:.4f}"
+
+
+def _currency(prices: Prices | None) -> str:
+    return "cost" if prices is None else prices.currency
+
+
+def _yes(it_is: bool) -> str:
+    return "yes" if it_is else "no"
 
 
 WITHIN = "Failures within the capability limit, each by its primary type."
 
 
 def error_table(
-    failures: Iterable[Result], results: Sequence[Result], name: str, title: str, note: str = WITHIN
-) -> Table:
-    """Shares of error types among failures (paper, Tables 3 and 6); `results` are those of all runs."""
-    headers = ("agent", "model", "failures", *ERROR_TYPES, "error")
+    failures: Iterable[Result], results: Sequence[Result], name: str, title: str, note: str = WITHIN,
+    types: Sequence[str] = ERROR_TYPES, prices: Prices | None = None,
+) -> Table:  # fmt: skip
+    """Shares of error types among failures (paper, Tables 3 and 6); `results` are those of all runs.
+
+    An agent without failures has a row without shares.
+    """
+    headers = ("agent", "model", "failures", *types, "tokens", _currency(prices), "error")
+    failed = by_subject(failures)
     rows = []
-    for subject, group in by_subject(failures).items():
+    for row in tally(results, prices):
+        group = failed.get((row.agent, row.model), [])
         found = Counter(result.error_type for result in group)
-        shares = [_percent(found[type] / len(group)) for type in ERROR_TYPES]
-        rows.append((*subject, str(len(group)), *shares, str(errors_of(results, *subject))))
-    return Table(name, title, headers, tuple(rows), f"{note} {NOT_TESTED}")
+        shares = [_percent(found[type] / len(group) if group else None) for type in types]
+        paid = _paid(row.tokens, row.cost)
+        rows.append((row.agent, row.model, str(len(group)), *shares, *paid, str(row.errors)))
+    return Table(name, title, headers, tuple(rows), f"{note} Tokens: of all runs. {NOT_TESTED}")
+
+
+ORDER_TYPES = tuple(type for type in ERROR_TYPES if type != "parameter_error")
+"""Those that the paper's Table 3 has: without times no parameter can be wrong."""
 
 
 PAPER_CAUSES = tuple(cause for cause in CAUSES if cause != "difficulty")
@@ -98,37 +138,51 @@ BY_CONTRAST = (
 
 def cause_table(
     dissections: Iterable[Dissection], failures: Iterable[Result], name: str, title: str,
-    causes: Sequence[Cause] = PAPER_CAUSES, note: str = BY_PAPER,
+    causes: Sequence[Cause] = PAPER_CAUSES, note: str = BY_PAPER, subjects: Iterable[Subject] = (),
+    prices: Prices | None = None,
 ) -> Table:  # fmt: skip
-    """Shares of root causes (paper, Tables 4 and 7) among the failures that were to be looked into."""
+    """Shares of root causes (paper, Tables 4 and 7) among the failures that were to be looked into.
+
+    Those of `subjects` without failures have a row without shares.
+    """
     wanted = Counter((failure.agent, failure.model) for failure in failures)
     groups: dict[Subject, list[Dissection]] = defaultdict(list)
     for dissection in dissections:
         groups[dissection.agent, dissection.model].append(dissection)
     rows = []
-    for subject in dict.fromkeys((*groups, *wanted)):
+    for subject in dict.fromkeys((*subjects, *groups, *wanted)):
         group = groups[subject]
         found = Counter(dissection.cause for dissection in group)
         shares = (_percent(found[cause] / len(group) if group else None) for cause in causes)
         left = max(0, wanted[subject] - len(group))
-        rows.append((*subject, str(len(group)), *shares, str(left)))
+        usage = total_of(dissection.usage for dissection in group)
+        cost = None if prices is None else prices.cost(subject[1], usage)
+        rows.append((*subject, str(len(group)), *shares, *_paid(usage.total, cost), str(left)))
     untested = "Error: failures with a run in which the agent's planning was not tested; they have no cause."
-    headers = ("agent", "model", "dissected", *causes, "error")
+    headers = ("agent", "model", "dissected", *causes, "tokens", _currency(prices), "error")
     return Table(name, title, headers, tuple(rows), f"{note} {untested}")
 
 
 def contrast_table(
-    dissections: Iterable[Dissection], failures: Iterable[Result], name: str, title: str
-) -> Table:
+    dissections: Iterable[Dissection], failures: Iterable[Result], name: str, title: str,
+    subjects: Iterable[Subject] = (), prices: Prices | None = None,
+) -> Table:  # fmt: skip
     """Shares of root causes that chance does not explain."""
-    return cause_table(dissections, failures, name, title, CAUSES, BY_CONTRAST)
+    return cause_table(
+        dissections, failures, name, title, CAUSES, f"{BY_CONTRAST} {SHARED_RUNS}", subjects, prices
+    )
+
+
+SHARED_RUNS = (
+    "Runs that the paper's rule made already were not made twice; their tokens count in both tables."
+)
 
 
 def layers_table(dissections: Iterable[Dissection], name: str, title: str) -> Table:
     """Each failure that was looked into, with passes and tries of the mutants of each layer."""
     rows = tuple(
         (one.agent, one.model, one.case_id, one.cause, *(passes_and_tries(one, layer) for layer in LAYERS))
-        for one in dissections
+        for one in sorted(dissections, key=lambda one: one.key)
     )
     return Table(name, title, ("agent", "model", "case", "cause", *LAYERS), rows, "Passes of tries.")
 
@@ -139,10 +193,31 @@ def passes_and_tries(dissection: Dissection, layer: str) -> str:
     return "-" if rate is None else f"{rate.hits} of {rate.trials}"
 
 
-def topics_table(dissections: Sequence[Dissection], name: str, title: str, count: int = 5) -> Table:
-    """Topics that agents trip over most (paper, Table 5)."""
-    rows = tuple((topic, str(failures)) for topic, failures in top_topics(dissections, count))
-    return Table(name, title, ("topic", "failures"), rows)
+def topics_table(
+    dissections: Sequence[Dissection], results: Iterable[Result], name: str, title: str, count: int = 5
+) -> Table:
+    """Topics that the agents of a model trip over most (paper, Table 5), and how many topics had no error."""
+    tried: dict[str, set[str]] = defaultdict(set)
+    failing: dict[str, set[str]] = defaultdict(set)
+    for result in results:
+        if result.case is not None and result.outcome in ("pass", "fail"):
+            topic = str(result.case["topic"])
+            tried[result.model].add(topic)
+            if result.outcome == "fail":
+                failing[result.model].add(topic)
+    rows = []
+    for model in dict.fromkeys((*tried, *(one.model for one in dissections))):
+        top = top_topics([one for one in dissections if one.model == model], count)
+        named = ", ".join(f"{topic} ({failures})" for topic, failures in top) or "-"
+        free = len(tried[model] - failing[model])
+        rows.append((model, named, str(free), str(len(tried[model]))))
+    headers = (
+        "model",
+        f"top {count} topics (failures that another topic cures)",
+        "error-free topics",
+        "topics",
+    )
+    return Table(name, title, headers, tuple(rows), "Error-free: no run of any agent on the model failed.")
 
 
 def curve_table(curves: Iterable[Curve], name: str, title: str) -> Table:
@@ -272,38 +347,3 @@ def by_subject(results: Iterable[Result]) -> dict[Subject, list[Result]]:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
-
-
-def training_records(results: Iterable[Result]) -> list[Mapping[str, Any]]:
-    """Failures as training material (paper, section 7): query, wrong plan, what it broke, a right plan."""
-    records: list[Mapping[str, Any]] = []
-    for result in results:
-        verdict, case = result.verdict, result.case
-        if result.outcome != "fail" or verdict is None or case is None or result.run is None:
-            continue
-        calls = [{"name": call["name"], "arguments": call["arguments"]} for call in result.run["calls"]]
-        records.append(
-            {
-                "case_id": case["id"],
-                "query": case["query"],
-                "tools": [{"name": a["tool"], "description": a["description"]} for a in case["actions"]],
-                "wrong_plan": calls,
-                "error_type": verdict["error_type"],
-                "violated": [f["constraint"] for f in verdict["findings"] if f["constraint"]],
-                "explanations": [f["explanation"] for f in verdict["findings"] if f["type"] != "note"],
-                "repaired_plan": _repaired(verdict["repair"], case),
-            }
-        )
-    return records
-
-
-def _repaired(repair: Mapping[str, Any] | None, case: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
-    """The repair as calls, None where the verdict has none."""
-    if repair is None:
-        return None
-    tool = {action["id"]: action["tool"] for action in case["actions"]}
-    starts = repair.get("starts") or {}
-    return [
-        {"name": tool[action], "arguments": {START_TIME: clock(starts[action])} if action in starts else {}}
-        for action in repair["order"]
-    ]

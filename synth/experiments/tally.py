@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from synth.counted import counted
+from synth.experiments.money import Prices
 from synth.experiments.trial import Result
 from synth.formal.model import ERROR_TYPES
 from synth.formal.trouble import Trouble
@@ -26,6 +28,9 @@ class Row:
     """Open or undecided: left out of the success rate."""
     errors: int = 0
     """The agent was not tested: left out as well."""
+    tokens: int = 0
+    cost: float | None = None
+    """None where the price is not known, or what a run took."""
 
     @property
     def success_rate(self) -> float | None:
@@ -37,23 +42,29 @@ class Row:
         failed = {type: self.failed[type] for type in ERROR_TYPES if self.failed.get(type)}
         head = {"agent": self.agent, "model": self.model, "runs": self.runs, "pass": self.passed}
         left = {"error": self.errors, "unsettled": self.unsettled}
-        return {**head, "fail": failed, **left, "success_rate": self.success_rate}
+        rate = {"success_rate": self.success_rate}
+        return {**head, "fail": failed, **left, **rate, "tokens": self.tokens, "cost": self.cost}
 
 
-def tally(results: Iterable[Result]) -> tuple[Row, ...]:
+def tally(results: Iterable[Result], prices: Prices | None = None) -> tuple[Row, ...]:
     """A row per agent and model, in the order in which they first occur."""
     groups: dict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
         groups[result.agent, result.model].append(result)
-    return tuple(row_of(agent, model, group) for (agent, model), group in groups.items())
+    return tuple(row_of(agent, model, group, prices) for (agent, model), group in groups.items())
 
 
-def row_of(agent: str, model: str, group: Sequence[Result]) -> Row:
+def row_of(agent: str, model: str, group: Sequence[Result], prices: Prices | None = None) -> Row:
     """All these results as one line."""
+    costs = [] if prices is None else [prices.cost(one.model, one.usage) for one in group]
+    cost = None if not costs or None in costs else sum(filter(None, costs))
     outcomes = Counter(result.outcome for result in group)
     failed = Counter(str(result.error_type) for result in group if result.outcome == "fail")
     unsettled = len(group) - outcomes["pass"] - outcomes["fail"] - outcomes["error"]
-    return Row(agent, model, len(group), outcomes["pass"], dict(failed), unsettled, outcomes["error"])
+    return Row(
+        agent, model, len(group), outcomes["pass"], dict(failed), unsettled, outcomes["error"],
+        sum(one.tokens for one in group), cost,
+    )  # fmt: skip
 
 
 def errors_of(results: Iterable[Result], agent: str, model: str) -> int:
@@ -70,8 +81,9 @@ def untested(results: Iterable[Result]) -> tuple[str, ...]:
     found = Counter(in_words(result.trouble) for result in results if result.trouble is not None)
     told = found.most_common(MOST_TOLD)
     rest = found.total() - sum(count for _, count in told)
-    said = [f"{words}: planning was not tested in {_runs(count)}" for words, count in told]
-    return (*said, f"other trouble: planning was not tested in {_runs(rest)}") if rest else tuple(said)
+    if rest:
+        told.append(("other trouble", rest))
+    return tuple(f"{words}: planning was not tested in {counted(count, 'run')}" for words, count in told)
 
 
 def in_words(trouble: Trouble) -> str:
@@ -79,10 +91,6 @@ def in_words(trouble: Trouble) -> str:
     where = trouble.kind.replace("_", " ")
     where = where if trouble.status is None else f"{where} {trouble.status}"
     return f"{trouble.message} ({where})" if trouble.message else where
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
 
 
 # ---------------------------------------------------------------- findings

@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from synth.agents.tasks import Task
+from synth.agents.usage import NOTHING, Usage, usage_from_json
 from synth.cases.case import Case
+from synth.experiments.money import Paid, usual
 from synth.formal.trouble import Trouble, trouble_from_json
 from synth.simulated_model.replay import Record
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One run to make: an agent, a model, and a case or a recorded run."""
+    """One run to make: an agent, a model, and a case, a recorded run or a task."""
 
     agent: str
     model: str
@@ -23,15 +26,30 @@ class Trial:
     """Distinguishes runs of the same case."""
     synthesis_seconds: float = 0.0
     """What making the case took."""
+    task: Task | None = None
 
     @property
     def case_id(self) -> str | None:
         return None if self.case is None else self.case.id
 
     @property
+    def actions(self) -> int:
+        """Number of actions of the case; where there is none, of the recorded calls."""
+        if self.case is not None:
+            return len(self.case.actions)
+        recorded = self.record or ((self.task and self.task.recorded) or {}).get("run", {})
+        return len(recorded.get("calls", ()))
+
+    @property
+    def usual(self) -> Usage:
+        """What its run takes if it goes as it should."""
+        return usual(self.actions)
+
+    @property
     def key(self) -> str:
         """Identifies the trial across processes; campaigns resume by it."""
         what = self.case_id if self.record is None else self.record["run_id"]
+        what = what if self.task is None else self.task.key
         return f"{self.agent}|{self.model}|{what}|{self.repeat}"
 
 
@@ -51,7 +69,6 @@ class Result:
     error: str | None
     answer: str
     iterations: int
-    tokens: int
     wall_seconds: float
     run: Mapping[str, Any] | None
     """The run as the collector shows it, None when it never appeared."""
@@ -66,10 +83,21 @@ class Result:
     """The case as JSON, so that a record can be read alone; None for recorded runs."""
     trouble: Trouble | None = None
     """Why the agent was not tested; None where it was."""
+    heard: tuple[Mapping[str, Any], ...] = ()
+    """What the user of a recorded case said after the request, as `messages` of a run record."""
+    usage: Usage | None = None
+    """What its model took; None where nobody told."""
+    lost: Usage | None = NOTHING
+    """What earlier tries took, in which the agent was not tested; None where nobody told."""
 
     @property
     def key(self) -> str:
         return self.trial
+
+    @property
+    def run_id(self) -> str:
+        """The collector's id of the run."""
+        return str((self.run or {}).get("id") or self.trace_id)
 
     @property
     def is_void(self) -> bool:
@@ -92,19 +120,29 @@ class Result:
         return None if self.verdict is None or self.is_void else self.verdict["error_type"]
 
     @property
+    def tokens(self) -> int:
+        """0 where nobody told."""
+        return 0 if self.usage is None else self.usage.total
+
+    @property
+    def paid(self) -> Paid:
+        """What it took, earlier tries included."""
+        known = None if self.usage is None or self.lost is None else self.usage + self.lost
+        size = self.actions if self.case is not None else len(self.tool_log)
+        return Paid(self.agent, self.model, usual(size), known, self.key)
+
+    @property
     def actions(self) -> int:
         """Number of actions of the case."""
         return 0 if self.case is None else len(self.case["actions"])
 
     @property
-    def z3_seconds(self) -> float:
-        """Time in Z3: while the case was made and while the run was judged."""
-        making = 0.0 if self.case is None else self.case.get("statistics", {}).get("z3_ms", 0.0)
-        judging = 0.0 if self.verdict is None else self.verdict["z3_ms"]
-        return float(making + judging) / 1e3
+    def judging_seconds(self) -> float:
+        """Time in Z3 while the run was judged."""
+        return float(0.0 if self.verdict is None else self.verdict["z3_ms"]) / 1e3
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "tokens": self.tokens}
 
 
 KEPT = (
@@ -123,5 +161,12 @@ KEPT = (
 
 
 def result_from_json(body: Mapping[str, Any]) -> Result:
-    read = {"tool_log": tuple(body["tool_log"]), "trouble": trouble_from_json(body.get("trouble"))}
-    return Result(**{**body, **read})
+    lists = {name: tuple(body.get(name, ())) for name in ("tool_log", "heard")}
+    read = {**lists, "trouble": trouble_from_json(body.get("trouble"))}
+    usages = {name: _usage(body[name]) for name in ("usage", "lost") if name in body}
+    kept = {name: value for name, value in body.items() if name != "tokens"}
+    return Result(**{**kept, **read, **usages})
+
+
+def _usage(said: Mapping[str, Any] | None) -> Usage | None:
+    return None if said is None else usage_from_json(said)

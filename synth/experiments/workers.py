@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from synth.agents import AGENTS
-from synth.agents.model import REPLAY
+from synth.agents.model import REPLAY, SPEC
 from synth.agents.process import Ended, Worker
 from synth.experiments.trial import Trial
 
@@ -120,5 +120,5 @@ class Lane:
 
 
 def _kind(agent: str) -> str:
-    """What kind of process an agent runs in: agents of the user have one each."""
-    return "shipped" if agent in SHARED else agent
+    """What kind of process an agent runs in: agents of the user, which bring code, have one each."""
+    return "shipped" if agent in SHARED or agent.startswith(SPEC) else agent

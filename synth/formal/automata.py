@@ -1,6 +1,6 @@
 """From a formula over states to its minimal deterministic automaton.
 
-Thompson's construction, the subset construction, Moore's minimisation. What an `implies` rules out needs a
+Thompson's construction, the subset construction, Hopcroft's minimisation. What an `implies` rules out needs a
 complement, which is made of the deterministic automaton of its left side.
 """
 
@@ -182,24 +182,47 @@ def _leading_on(rows: Rows, accepting: Sequence[bool]) -> tuple[Rows, list[bool]
 def _minimize(
     transitions: Sequence[Mapping[str, int]], accepting: Sequence[bool]
 ) -> tuple[tuple[Mapping[str, int], ...], tuple[bool, ...]]:
-    """Moore's algorithm; the class of the start keeps the number 0."""
-    classes = _numbered([(accept,) for accept in accepting])
-    count = len(set(classes))
-    while True:
-        signatures = [
-            (classes[i], tuple(sorted((event, classes[target]) for event, target in row.items())))
-            for i, row in enumerate(transitions)
-        ]
-        classes = _numbered(signatures)
-        if len(set(classes)) == count:
-            break
-        count = len(set(classes))
+    """One state for each class of states that accept the same words; that of the start keeps the number 0."""
+    classes = _numbered(_blocks(transitions, accepting))
     rows: dict[int, Mapping[str, int]] = {}
     accepts: dict[int, bool] = {}
     for i, row in enumerate(transitions):
         rows[classes[i]] = {event: classes[target] for event, target in row.items()}
         accepts[classes[i]] = accepting[i]
-    return tuple(rows[c] for c in range(count)), tuple(accepts[c] for c in range(count))
+    return tuple(rows[c] for c in range(len(rows))), tuple(accepts[c] for c in range(len(rows)))
+
+
+def _blocks(transitions: Sequence[Mapping[str, int]], accepting: Sequence[bool]) -> list[int]:
+    """The class of each state, by Hopcroft's algorithm.
+
+    A missing transition leads nowhere, from where no word is accepted; from every state one is.
+    """
+    into: list[dict[str, list[int]]] = [{} for _ in transitions]
+    for state, row in enumerate(transitions):
+        for event, target in row.items():
+            into[target].setdefault(event, []).append(state)
+    block_of = [int(accept) for accept in accepting]
+    blocks = [{state for state, accept in enumerate(accepting) if accept is kind} for kind in (False, True)]
+    waiting = {0, 1}
+    while waiting:
+        before: dict[str, list[int]] = {}
+        for target in blocks[waiting.pop()]:
+            for event, states in into[target].items():
+                before.setdefault(event, []).extend(states)
+        for states in before.values():
+            split: dict[int, set[int]] = {}
+            for state in states:
+                split.setdefault(block_of[state], set()).add(state)
+            for block, inside in split.items():
+                if len(inside) == len(blocks[block]):
+                    continue
+                blocks[block] -= inside
+                blocks.append(inside)
+                for state in inside:
+                    block_of[state] = len(blocks) - 1
+                smaller = len(blocks) - 1 if len(inside) <= len(blocks[block]) else block
+                waiting.add(len(blocks) - 1 if block in waiting else smaller)
+    return block_of
 
 
 def _numbered(keys: Sequence[object]) -> list[int]:

@@ -10,6 +10,8 @@ from synth.errors import BadInput
 from synth.formal.monitor import Monitor
 
 MAX_NODES = 100
+LONGEST = 60
+"""Characters of a state's name."""
 HEIGHT, GAP, LETTER, PADDING = 34, 46, 8.2, 26
 """Of a box; between two; of one character; beside the text, in pixels."""
 
@@ -77,10 +79,14 @@ def _in_order(monitor: Monitor, edges: Sequence[tuple[Node, Node]]) -> list[Node
     return sorted(nodes, key=lambda node: (declared.get(node[0], 0), node[1], node[0]))
 
 
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+
+
 def _placed(nodes: Sequence[Node]) -> Iterator[tuple[Node, _Box]]:
     x = 20.0 + GAP
     for node in nodes:
-        width = LETTER * len(node[0]) + PADDING
+        width = LETTER * len(_short(node[0])) + PADDING
         yield node, _Box(x, width)
         x += width + GAP
 
@@ -115,4 +121,4 @@ def _box(node: Node, box: _Box, room: float, monitor: Monitor) -> Iterator[str]:
             f'stroke="#334"{dashes}/>'
         )
     place = f'x="{box.middle:.0f}" y="{room + HEIGHT / 2 + 5:.0f}"'
-    yield f'<text {place} text-anchor="middle">{escape(name)}</text>'
+    yield f'<text {place} text-anchor="middle">{escape(_short(name))}</text>'

@@ -28,7 +28,7 @@ MonitorVerdict = Literal["pending", "accepting", "satisfied", "violated", "incom
 """`pending`: not complete; `accepting`: complete, may go on; `satisfied`: complete, nothing may follow;
 `violated`: no continuation helps; `incomplete`: pending when the run ended."""
 
-SHIPPED = ("react", "rewoo", "reflexion", "pass", "chain_of_thought", "direct")
+SHIPPED = ("react", "rewoo", "reflexion", "pass", "pass_raw", "chain_of_thought", "direct")
 """Specifications that come with the package, by name."""
 
 

@@ -24,8 +24,8 @@ from synth.formal.automata import Expression
 
 MAX_TEXT = 200_000
 MAX_DEPTH = 200
-SHOWN = 100
-"""Characters of a line that an error shows."""
+SHOWN, NAMED = 100, 30
+"""Characters of a line that an error shows, and states."""
 
 OPERATORS: Mapping[str, tuple[int, int | None]] = {
     "or": (1, None), "next": (1, None), "until": (2, 2), "implies": (2, 2), "always": (1, 1),
@@ -38,6 +38,7 @@ result of one; all results of the calls of one model message; the model's last w
 Choices = tuple[tuple[str, ...], ...]
 """Sequences of states, one of which an event stands for; none: it is not allowed; (): it is passed over."""
 
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _TOKEN = re.compile(r';[^\n]*|"(?:[^"\\]|\\.)*"|[()]|[^\s();"]+|"')
 
 
@@ -112,6 +113,8 @@ class _Reader:
         if len(text) > MAX_TEXT:
             raise BadInput(f"a specification of {len(text)} characters (at most {MAX_TEXT})")
         self.text = text
+        if found := _CONTROL.search(text):
+            self.bad(_Word("", found.start(), found.end()), f"the character {found[0]!r} is no text")
 
     # ------------------------------------------------------------ words and parentheses
 
@@ -182,12 +185,11 @@ class _Reader:
 
     def _state(self, word: _Word, states: Sequence[str] | None) -> str:
         if word.quoted:
-            self.bad(word, f"expected a state, got the text {word.text!r}")
+            self.bad(word, f"expected a state, got the text {word.text[:SHOWN]!r}")
         if states is not None and word.text not in states:
-            known = ", ".join(states)
-            self.bad(
-                word, f"no state is called {word.text!r} (:states has {known}){_meant(word.text, states)}"
-            )
+            known = ", ".join([*states[:NAMED], *(["..."] if len(states) > NAMED else [])])
+            said = f"no state is called {word.text[:SHOWN]!r} (:states has {known})"
+            self.bad(word, f"{said}{_meant(word.text[:SHOWN], states)}")
         return word.text
 
     # ------------------------------------------------------------ the file form
@@ -227,20 +229,18 @@ class _Reader:
         return self.formula(formula, names)
 
     def _states(self, section: _Group) -> tuple[State, ...]:
-        states: list[State] = []
+        states: dict[str, State] = {}
+        prompts: dict[str, str] = {}
         for node in section.parts[1:]:
             state = self._declared(node)
-            if any(state.name == other.name for other in states):
+            if state.name in states:
                 self.bad(node, f"the state {state.name} is declared twice")
-            twin = next((other for other in states if state.prompt == other.prompt), None)
-            if twin is not None:
-                self.bad(
-                    node, f"{state.name} has the same prompt as {twin.name}: text could not be told apart"
-                )
-            states.append(state)
+            if twin := prompts.get(state.prompt):
+                self.bad(node, f"{state.name} has the same prompt as {twin}: text could not be told apart")
+            states[state.name], prompts[state.prompt] = state, state.name
         if not states:
             self.bad(section, ":states declares no state")
-        return tuple(states)
+        return tuple(states.values())
 
     def _declared(self, node: _Node) -> State:
         form = '(NAME (:text "PROMPT")) or (NAME (:text "PROMPT") (:flags :env-input))'

@@ -95,6 +95,8 @@ class Played:
     """Why the player was not asked on: it crashed, took too long, or gave no text; or the game failed."""
     run_id: str | None = None
     """Of the run in the collector, where an agent was traced."""
+    tokens: int | None = None
+    """That the agent's model took; None where nobody told, or no agent played."""
 
     @property
     def progress_rate(self) -> float:
@@ -113,6 +115,7 @@ class Played:
             "steps": len(self.actions), "given": self.steps, "seconds": self.seconds,
             "progress_rate": self.progress_rate, "repetition_rate": self.repetition_rate,
             "trouble": None if self.trouble is None else sendable(self.trouble), "run_id": self.run_id,
+            "tokens": self.tokens,
             "actions": list(map(sendable, self.actions)), "progress": list(self.progress),
             "repeated": list(self.repeated), "repetition": list(self.repetition),
         }  # fmt: skip
@@ -121,6 +124,7 @@ class Played:
 def played(
     variant: Variant, seed: int, moves: Sequence[Move], *, player: str = "", seconds: float = 0.0,
     trouble: str | None = None, threshold: float = 1.0, run_id: str | None = None,
+    tokens: int | None = None,
 ) -> Played:  # fmt: skip
     """The row of a game from its moves."""
     actions = tuple(move.action for move in moves)
@@ -128,6 +132,7 @@ def played(
     return Played(
         variant.name, player, seed, variant.steps, bool(moves) and moves[-1].seen.success, actions, seconds,
         tuple(move.progress for move in moves), found.repeated, found.rates(variant.steps), trouble, run_id,
+        tokens,
     )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ _TIMED_TASK = (
     "When an attempt has called all of the tools, say that the work is done."
 )
 _PARAGRAPH = re.compile(f"{re.escape(_BEGIN)}(.*?){re.escape(_END)}", re.DOTALL)
+_ROLE = re.compile(r"You are assisting (.+?)\. Every activity named below")
 _HORIZON = re.compile(r"The working day runs from (\d\d):(\d\d) to (\d\d):(\d\d)\.")
 
 _DESCRIPTION = "Carries out {phrase}."
@@ -46,6 +47,12 @@ def query_text(paragraph: str, role: str, count: int, horizon: tuple[int, int] |
         return f"{introduction}{_BEGIN}{paragraph}{_END}{_ORDER_TASK.format(count=count)}"
     day = _DAY.format(begin=clock(horizon[0]), end=clock(horizon[1]))
     return f"{introduction}{day}{_BEGIN}{paragraph}{_END}{_TIMED_TASK.format(count=count, start=START_TIME)}"
+
+
+def role_of(query: str) -> str:
+    """Whom a query of ours says that the agent assists, as in `a beekeeper`; else `an assistant`."""
+    found = _ROLE.match(query)
+    return found[1] if found else "an assistant"
 
 
 def paragraph_of(query: str) -> str | None:

@@ -7,7 +7,7 @@ of the result and never accepted silently.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -205,14 +205,12 @@ def write_and_read(
     seed: int = 0,
     options: Options | None = None,
     temperature: float | None = None,
-) -> list[Written]:
+) -> Iterator[Written]:
     """A model writes the paragraph for a constraint set, our parser judges it (paper, section 7)."""
     base = options or Options()
-    return [
-        write_one(case, client, model, temperature)
-        for size in sizes
-        for case in generate(per_size, seed, replace(base, actions=(size, size)))
-    ]
+    for size in sizes:
+        for case in generate(per_size, seed, replace(base, actions=(size, size))):
+            yield write_one(case, client, model, temperature)
 
 
 def write_one(case: Case, client: Any, model: str, temperature: float | None = None) -> Written:

@@ -1,9 +1,10 @@
-"""New topics from a model, with the paper's two prompts: first jobs, then the activities of each job."""
+"""New topics from a model by two prompts, as in the paper but in our words: jobs, then activities of each."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 import orjson
@@ -26,44 +27,43 @@ approval". Do not use the words and, before, after, once, which, while, but, yet
 pairs of these activities that can only be done in that order, and nothing else."""
 
 _REPAIR = "That cannot be used: {error} Answer again, corrected, with the JSON only."
-_ATTEMPTS = 3
+ATTEMPTS = 3
+"""Answers of a model to one prompt, of which one must be usable."""
 
 
 def write_topics(
     client: Any, model: str, *, jobs: int = 5, activities: int = 20, temperature: float | None = None
-) -> list[Topic]:
-    """Topics proposed by a model and checked as strictly as the shipped ones.
+) -> Iterator[Topic]:
+    """Topics proposed by a model and checked as strictly as the shipped ones, as they come.
 
     Raises BadInput when the model's answers stay unusable after being told why.
     """
     found = _asked(client, model, JOBS_PROMPT.format(count=jobs), _jobs, temperature)
-    return [
-        _asked(
+    for job, industry in found[:jobs]:
+        yield _asked(
             client,
             model,
             ACTIVITIES_PROMPT.format(count=activities, job=f"a {job}"),
-            lambda value, job=job, industry=industry: _topic(value, job, industry, activities),  # type: ignore[misc]
+            partial(_topic, job=job, industry=industry, count=activities),
             temperature,
         )
-        for job, industry in found[:jobs]
-    ]
 
 
-def topics_as_toml(topics: Sequence[Topic]) -> str:
+def topics_as_toml(topics: Iterable[Topic]) -> str:
     """The topics in the form of `topics.toml`."""
     return "\n".join(_toml(topic) for topic in topics)
 
 
 def _asked(client: Any, model: str, prompt: str, read: Callable[[Any], T], temperature: float | None) -> T:
     messages: list[Message] = [user(prompt)]
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         text = ask(client, model, messages, temperature)
         try:
             return read(_json(text))
         except BadInput as error:
             last = error
             messages += [assistant(text), user(_REPAIR.format(error=error.message))]
-    raise BadInput(f"the model's answer is unusable {_ATTEMPTS} times: {last.message}") from last
+    raise BadInput(f"the model's answer is unusable {ATTEMPTS} times: {last.message}") from last
 
 
 def _json(text: str) -> Any:

@@ -2,11 +2,13 @@
 
 from synth.formal.partly import Why
 from synth.observed.clocks import ANY_TIME, CLOCKS_DIFFER
+from synth.observed.fields import kind_of, text_in
 from synth.observed.marks import ends_early, has_marks, is_left_out
 from synth.observed.run import (
     FIELDS_LOST,
     MAX_DEPTH,
     SESSION_FIELDS,
+    VERSIONS,
     Interval,
     Run,
     Status,
@@ -19,7 +21,7 @@ from synth.observed.run import (
 )
 
 __all__ = [
-    "ANY_TIME", "CLOCKS_DIFFER", "FIELDS_LOST", "MAX_DEPTH", "SESSION_FIELDS", "Interval", "Run", "Status",
-    "ToolCall", "Unseen", "Why", "deeper_than", "ends_early", "has_marks", "is_left_out", "parse_json",
-    "read_runs", "run_from_json",
+    "ANY_TIME", "CLOCKS_DIFFER", "FIELDS_LOST", "MAX_DEPTH", "SESSION_FIELDS", "VERSIONS", "Interval",
+    "Run", "Status", "ToolCall", "Unseen", "Why", "deeper_than", "ends_early", "has_marks",
+    "is_left_out", "kind_of", "parse_json", "read_runs", "run_from_json", "text_in",
 ]  # fmt: skip

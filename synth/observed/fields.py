@@ -49,6 +49,15 @@ def object_in(said: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value or {}
 
 
+def named_texts_in(said: Mapping[str, Any], name: str) -> Mapping[str, str]:
+    """An object whose values are all text."""
+    found = object_in(said, name)
+    for key, value in found.items():
+        if not isinstance(value, str):
+            raise BadInput(f"expected text, got {kind_of(value)}", field=path_of(name, key))
+    return found
+
+
 def kind_of(value: Any) -> str:
     """A value in a message: its JSON type, and the value itself where it is short."""
     names = {dict: "an object", list: "a list", type(None): "nothing"}

@@ -11,7 +11,6 @@ import math
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
@@ -21,11 +20,19 @@ from synth.errors import BadInput
 from synth.formal.partly import WHYS, Why
 from synth.formal.trouble import Trouble, trouble_from_json
 from synth.frozen import quick
-from synth.observed.fields import count_in, flag_in, kind_of, object_in, path_of, text_in, texts_in
+from synth.observed.fields import (
+    count_in,
+    flag_in,
+    kind_of,
+    named_texts_in,
+    object_in,
+    path_of,
+    text_in,
+    texts_in,
+)
+from synth.observed.instant import Interval as Interval
+from synth.observed.instant import instant_in, instant_to_json
 from synth.observed.marks import ends_early, known
-
-Interval = tuple[int, int]
-"""Bounds of one instant, wall-clock nanoseconds, both inclusive; equal when the instant is exact."""
 
 Status = Literal["ok", "running", "timeout", "crash", "abandoned"]
 
@@ -40,8 +47,8 @@ UNKNOWN = "unknown"
 """Field `execution` of a call that may have run or not; readers that do not know it take `executed`."""
 SESSION_FIELDS = ("session", "session_id", "conversation_id", "thread_id")
 """Fields of a run record that may name its conversation, the best first."""
-MAX_SECONDS = 10**11
-"""About the year 5000: a larger time is a mistake in the unit."""
+VERSIONS = ("pdoctor", "agent", "service")
+"""Of the versions of a run those that may tell it apart from others, the best first."""
 
 
 @quick
@@ -72,6 +79,8 @@ class ToolCall:
     """What the model wrote, where it was run with something else. Rules do not read it."""
     partly: Mapping[str, Why] = field(default_factory=dict)
     """`arguments` or `result` -> why not all of it is known; as they stand above they have marks in them."""
+    agent: str | None = None
+    """Whose call it is, where the run has several agents; None = not said, then it is the run's agent's."""
     hash_key: str | None = None
     """Which key hashed values were made with: equal hashes of one key are of equal values."""
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -105,7 +114,7 @@ class ToolCall:
         said: dict[str, Any] = {**self.extra, "id": self.id, "name": self.tool, "arguments": self.arguments}
         more = (("asked_arguments", self.asked_arguments), ("result", self.result), ("error", self.error))
         said |= {k: v for k, v in more if v is not None}
-        said |= _instant_to_json("start", self.start) | _instant_to_json("end", self.end)
+        said |= instant_to_json("start", self.start) | instant_to_json("end", self.end)
         said |= {k: v for k, v in (("step", self.step), ("with_text", self.with_text)) if v is not None}
         if not self.executed:
             said["executed"] = False
@@ -115,6 +124,8 @@ class ToolCall:
             said["finished"] = self.finished
         if self.attempts != 1:
             said["attempts"] = self.attempts
+        if self.agent is not None:
+            said["agent"] = self.agent
         if self.partly or _ending_early(said):
             said["partly"] = dict(self.partly)
         if self.hash_key is not None:
@@ -158,6 +169,11 @@ class Run:
     agent: str | None = None
     source: str | None = None
     model: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """What made the run: `pdoctor` (what the host set), `agent`, `service`, and `prompt`, a digest of the
+    system message."""
+    environment: str | None = None
+    """Where it ran: `production`, `staging`, ..."""
     status: Status = "ok"
     """`running` = not ended, the verdict may stay open; `abandoned` = nobody went on with what waited."""
     trouble: Trouble | None = None
@@ -174,6 +190,11 @@ class Run:
     @property
     def ended(self) -> bool:
         return self.status != "running"
+
+    @property
+    def version(self) -> str | None:
+        """The version by which runs are told apart: what the host set, else the agent's or the service's."""
+        return next((self.versions[name] for name in VERSIONS if name in self.versions), None)
 
     @property
     def closed(self) -> bool:
@@ -212,6 +233,10 @@ class Run:
         said["query"] = self.query
         said["tools"] = None if self.tools is None else list(self.tools)
         said["calls"] = [call.to_json() for call in self.calls]
+        if self.versions:
+            said["versions"] = dict(self.versions)
+        if self.environment is not None:
+            said["environment"] = self.environment
         if self.status != "ok":
             said["status"] = self.status
         if self.trouble is not None:
@@ -308,12 +333,12 @@ def deeper_than(value: Any, limit: int) -> bool:
 
 
 _RUN_FIELDS = {
-    "run_id", "source", "model", "case_id", "agent", "query", "tools", "calls", "status", "trouble",
-    "wall_seconds", "iterations", "problems", "unseen", "labels",
+    "run_id", "source", "model", "case_id", "agent", "query", "tools", "calls", "versions", "environment",
+    "status", "trouble", "wall_seconds", "iterations", "problems", "unseen", "labels",
 }  # fmt: skip
 _CALL_FIELDS = {
     "id", "name", "arguments", "asked_arguments", "result", "error", "start", "end", "start_ns", "end_ns",
-    "step", "with_text", "executed", "execution", "attempts", "finished", "partly", "hash_key",
+    "step", "with_text", "executed", "execution", "attempts", "agent", "finished", "partly", "hash_key",
 }  # fmt: skip
 
 
@@ -337,6 +362,8 @@ def _run(said: Any) -> Run:
         agent=text_in(said, "agent"),
         source=text_in(said, "source"),
         model=text_in(said, "model"),
+        versions=named_texts_in(said, "versions"),
+        environment=text_in(said, "environment"),
         status=_status(said),
         trouble=trouble_from_json(said.get("trouble")),
         wall_seconds=_seconds(said),
@@ -374,7 +401,7 @@ def _call(said: Any, where: str) -> ToolCall:
     name = text_in(said, "name", where)
     if not name:
         raise BadInput("a call needs the name of its tool", field=f"{where}.name")
-    start, end = _instant(said, "start", where), _instant(said, "end", where)
+    start, end = instant_in(said, "start", where), instant_in(said, "end", where)
     if start and end and end[1] < start[0]:
         raise BadInput(
             f"ends before it starts (start {said['start']}, end {said['end']})", field=f"{where}.end"
@@ -395,6 +422,7 @@ def _call(said: Any, where: str) -> ToolCall:
         with_text=flag_in(said, "with_text", where),
         executed=_executed(said, where),
         attempts=1 if attempts is None else attempts,
+        agent=text_in(said, "agent", where),
         partly=_partly(said, where),
         hash_key=text_in(said, "hash_key", where),
         extra={name: value for name, value in said.items() if name not in _CALL_FIELDS},
@@ -473,44 +501,3 @@ def _seconds(said: Mapping[str, Any]) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise BadInput(f"expected seconds from 0 on, got {kind_of(value)}", field="wall_seconds")
     return float(value)
-
-
-def _instant(said: Mapping[str, Any], name: str, where: str) -> Interval | None:
-    """Seconds, or [lo, hi] in seconds, as nanoseconds; the field `..._ns` keeps what a float cannot."""
-    value, exact = said.get(name), said.get(f"{name}_ns")
-    if value is None and exact is None:
-        return None
-    field_name = path_of(where, name if exact is None else f"{name}_ns")
-    edges = exact if exact is not None else value
-    lo, hi = edges if isinstance(edges, list) and len(edges) == 2 else (edges, edges)
-    if exact is not None:
-        if type(lo) is not int or type(hi) is not int:
-            raise BadInput(f"expected nanoseconds as an integer, got {kind_of(exact)}", field=field_name)
-    else:
-        lo, hi = _nanoseconds(lo, field_name), _nanoseconds(hi, field_name)
-    if lo > hi:
-        raise BadInput(f"expected [earliest, latest], got {edges}", field=field_name)
-    return lo, hi
-
-
-def _nanoseconds(value: Any, where: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadInput(f"expected seconds as a number, or [lo, hi], got {kind_of(value)}", field=where)
-    if not abs(value) <= MAX_SECONDS:
-        raise BadInput(
-            f"{value:g} is no time in seconds (at most {MAX_SECONDS:g}, about the year 5000); "
-            "are these milliseconds or nanoseconds?",
-            field=where,
-        )
-    # Through the decimal text: 1700000000.1234567 s is meant as written, not as the nearest double.
-    return value * 10**9 if isinstance(value, int) else round(Decimal(repr(value)) * 10**9)
-
-
-def _instant_to_json(name: str, instant: Interval | None) -> dict[str, Any]:
-    if instant is None:
-        return {}
-    seconds = [edge / 10**9 for edge in instant]
-    said: dict[str, Any] = {name: seconds[0] if instant[0] == instant[1] else seconds}
-    if any(round(Decimal(repr(s)) * 10**9) != edge for s, edge in zip(seconds, instant, strict=True)):
-        said[f"{name}_ns"] = list(instant)
-    return said

@@ -15,7 +15,8 @@ from synth.judge.rules import Rules
 from synth.observed.run import Run
 from synth.policies.budgets import REPAIR_SECONDS, REPAIRS, RunBudget
 from synth.policies.chance import ByChance
-from synth.policies.evidence import Evidence, Part
+from synth.policies.drawn import diagram_of
+from synth.policies.evidence import Evidence, Part, made_by
 from synth.policies.kinds.duty import STOPPED, Judged, given_up
 from synth.policies.lasting import are_lasting
 from synth.policies.lint import Problem, lint
@@ -50,10 +51,10 @@ from synth.policies.told import Step, steps_of
 __all__ = [
     "RULE_FIELDS", "Applies", "ByChance", "Needs", "Node", "Part", "Policy", "PolicyResult", "PolicySet",
     "PolicyVerdict", "Problem", "Rules", "RunBudget", "SeenNames", "Step", "Tools", "all_tools_in",
-    "are_lasting", "doubtful", "doubts", "join_runs", "judge_policies", "judge_session", "judge_turn", "lint",
-    "load_policies", "names_of_runs", "needs_of", "policy_result_from_json", "read_yaml", "reduced",
-    "size_of_values", "stated_policies", "steps_of", "suggested_rules", "telling", "text_of", "tools_in",
-    "without_values",
+    "are_lasting", "diagram_of", "doubtful", "doubts", "join_runs", "judge_policies", "judge_session",
+    "judge_turn", "lint", "load_policies", "names_of_runs", "needs_of", "policy_result_from_json",
+    "read_yaml", "reduced", "size_of_values", "stated_policies", "steps_of", "suggested_rules", "telling",
+    "text_of", "tools_in", "without_values",
 ]  # fmt: skip
 
 
@@ -144,10 +145,20 @@ def _found(policy: Policy, seen: Evidence, rules: Rules, unseen: Sequence[Doubt]
     return replace(found, explanation=" ".join(filter(None, [found.explanation, *map(str, unseen)])))
 
 
+def _by_whom(policy: Policy, seen: Evidence, found: Judged) -> Judged:
+    """The answer, undecided where it is not known whose a call is that the policy speaks of."""
+    for tools in policy.rule.tools:
+        if unknown := seen.of_nobody(tools):
+            said = ", ".join(made_by(i, seen) for i in unknown[:3]) + (", ..." if len(unknown) > 3 else "")
+            why = f"The policy asks which agent made a call, and nothing says whose {said} is."
+            return Judged("undecided", (), why)
+    return found
+
+
 def _judged(policy: Policy, seen: Evidence, rules: Rules) -> Judged:
     if policy.applies.to(seen):
-        return judged(policy.rule, seen, rules)
+        return _by_whom(policy, seen, judged(policy.rule, seen, rules))
     if why := policy.applies.why_open(seen):
-        found = judged(policy.rule, seen, rules)
+        found = _by_whom(policy, seen, judged(policy.rule, seen, rules))
         return found if found.verdict == "not_applicable" else Judged("undecided", (), why)
     return Judged("not_applicable", (), "The policy is not for this run.")

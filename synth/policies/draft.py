@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any, Literal
 
+from synth.counted import counted
 from synth.errors import BadInput
 from synth.judge.rules import Rules
 from synth.observed.run import Run
@@ -104,8 +105,11 @@ def draft(
     min_surprise: float | None = None,
     top: int = TOP,
     origin: str = "the given runs",
+    every_tool: bool = False,
 ) -> Draft:
     """Rules that all `runs` keep, at most `top`, each applicable in `min_support` of them; `origin` in words.
+
+    The file names the tools of its rules, or `every_tool` that was called, for whoever goes on writing it.
 
     `min_surprise` (bits) replaces the bound that keeps chance out. BadInput where there is no call to
     learn from.
@@ -123,7 +127,8 @@ def draft(
     kept = [c for c in likely if _kept_by_all(c.rule(phrases), seen, min_support)]
     shown = _without_implied(sorted(kept, key=lambda c: (-c.surprise, c.kind, c.tools)))[:top]
     rules = _consistent([_drafted(candidate, phrases, seen) for candidate in shown], phrases, runs)
-    return Draft(len(runs), tuple(rules), len(found), _file(rules, phrases, runs, origin))
+    named = sorted(phrases) if every_tool else []
+    return Draft(len(runs), tuple(rules), len(found), _file(rules, phrases, runs, origin, named))
 
 
 # ---------------------------------------------------------------- what runs show
@@ -430,7 +435,7 @@ def _sentence(candidate: _Candidate, phrases: Mapping[str, str]) -> str:
         "any tool" if tool == ANY else spelled(phrases[tool]) if tool in phrases else tool
         for tool in candidate.tools
     ]
-    times = _counted(candidate.limit, "time")
+    times = counted(candidate.limit, "time")
     said = _SHAPES[candidate.kind].sentence.format(first=names[0], then=names[-1], times=times)
     return said[0].upper() + said[1:]
 
@@ -451,10 +456,13 @@ def _scalar(text: str) -> str:
     return text if bare else json.dumps(text, ensure_ascii=False)
 
 
-def _file(rules: Sequence[Drafted], phrases: Mapping[str, str], runs: Sequence[Run], origin: str) -> str:
-    used = [tool for tool in phrases if any(tool in rule.tools for rule in rules)]
+def _file(
+    rules: Sequence[Drafted], phrases: Mapping[str, str], runs: Sequence[Run], origin: str,
+    named: Sequence[str] = (),
+) -> str:  # fmt: skip
+    used = {*named, *(tool for tool in phrases if any(tool in rule.tools for rule in rules))}
     lines = [
-        f"# Drafted from {_counted(len(runs), 'run')} ({_comment(origin)}); all of them keep every rule.",
+        f"# Drafted from {counted(len(runs), 'run')} ({_comment(origin)}); all of them keep every rule.",
         "# Review before use: good runs keep rules by habit too. Delete what is not meant, reword the texts.",
         *_applies(runs),
     ]
@@ -470,8 +478,8 @@ def _file(rules: Sequence[Drafted], phrases: Mapping[str, str], runs: Sequence[R
 
 def _evidence(rule: Drafted, runs: int) -> Iterator[str]:
     rest = runs - rule.support
-    others = f"; {_counted(rest, 'other run')} did not need it" if rest else ""
-    yield f"Kept in {_counted(rule.support, 'run')}{others}. Surprise: {rule.surprise:.0f} bits."
+    others = f"; {counted(rest, 'other run')} did not need it" if rest else ""
+    yield f"Kept in {counted(rule.support, 'run')}{others}. Surprise: {rule.surprise:.0f} bits."
     broken, tried = rule.counter
     yield f"Counter-check: {broken} of {tried} copies {_SHAPES[rule.kind].distorted} break it."
 
@@ -484,10 +492,6 @@ def _applies(runs: Sequence[Run]) -> Iterator[str]:
         if isinstance(value, str) and value.strip() == value and not set(value) & set("*?["):
             yield f"applies: {{{name}: {json.dumps(value, ensure_ascii=False)}}}"
             return
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _comment(text: str) -> str:

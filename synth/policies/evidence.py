@@ -22,7 +22,10 @@ from synth.policies.names import Tools
 __all__ = ["MISSING", "NO_GAPS", "Evidence", "key_of", "made_by", "value_at"]
 
 NO_GAPS = Gaps(Run("", ()), Fixed({}, {}), ())
-_RUN_FIELDS = {"id", "agent", "source", "model", "query", "status", "case_id", "labels", "iterations"}
+_RUN_FIELDS = {
+    "id", "agent", "source", "model", "query", "versions", "environment", "status", "case_id", "labels",
+    "iterations",
+}  # fmt: skip
 
 MISSING = object()
 """Stands for a value that is not there; JSON has no such value."""
@@ -51,7 +54,7 @@ class Evidence:
     until: int | None = None
     """Wall-clock ns: every call that began by then has been seen. None = not known of an open run."""
     _by_tool: dict[str, list[int]] | None = None
-    _by_action: dict[tuple[str, ...], list[int]] = field(default_factory=dict)
+    _by_action: dict[tuple[tuple[str, ...], str | None], list[int]] = field(default_factory=dict)
     _times: Fixed | Bounded | None = None
     _rank: list[int] | None = None
     _order: list[int] | None = None
@@ -142,10 +145,23 @@ class Evidence:
 
     def attempts(self, tools: Tools) -> list[int]:
         """Calls of these tools that ran, in observed order; what never ran did nothing."""
-        found = self._by_action.get(tools.names)
+        found = self._by_action.get(tools.key)
         if found is None:
-            found = self._by_action[tools.names] = self._find(tools)
+            found = self._find(tools)
+            if tools.agent is not None:
+                found = [i for i in found if tools.is_made_by(self.agent_of(i))]
+            self._by_action[tools.key] = found
         return found
+
+    def agent_of(self, position: int) -> str | None:
+        """Whose call it is; None where nothing says it."""
+        return self.calls[position].agent or self.run.agent
+
+    def of_nobody(self, tools: Tools) -> list[int]:
+        """Calls of these tools that may be the agent's, or another's."""
+        if tools.agent is None:
+            return []
+        return [i for i in self._find(tools) if self.agent_of(i) is None]
 
     def successes(self, tools: Tools) -> list[int]:
         return [i for i in self.attempts(tools) if self.calls[i].succeeded]
@@ -172,6 +188,8 @@ class Evidence:
         head, _, rest = name.partition(".")
         own = {"run_id": "id"}.get(head, head)
         value = getattr(self.run, own) if own in _RUN_FIELDS else self.run.extra.get(head, MISSING)
+        if head == "version" and self.run.version is not None:
+            value = self.run.version
         value = MISSING if value is None else value
         return value_at(value, rest.split(".")) if rest and value is not MISSING else value
 

@@ -46,7 +46,7 @@ class Gaps:
 
     def of(self, tools: Tools, but: Tools | None = None) -> Gaps:
         """Those that may be of these tools (and, if asked, of none of others)."""
-        key = (tools.names, but and but.names)
+        key = (tools.key, but and but.key)
         if key not in self._parts:
             fitting = [gap for gap in self.known if gap.calls != 0 and self._fits(gap, tools, but)]
             whole = len(fitting) == len(self.known)

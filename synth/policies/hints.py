@@ -1,7 +1,8 @@
 """How the language says what a refused sentence says: a table of wordings and what to write instead.
 
 `{...}` is a sentence of the language, `<a>` an action of the refused one. A hint that starts with `!` is
-no sentence: it says why there is none.
+no sentence: it says why there is none. One that starts with `=` says the very same: it is read, not hinted
+at, where the actions are named as in the file.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from synth.policies.kinds.count import NUMBERS, times_in_words
+from synth.counted import counted
+from synth.policies.kinds.count import NUMBERS
 from synth.policies.kinds.kind import HAPPEN, MUST
 from synth.policies.kinds.times import TIME
 from synth.policies.loosely import named
@@ -35,54 +37,73 @@ _SAME = r"(?P<same>,? with the same .+)?"
 _IF = r"(?:if|when|whenever|once|after|as soon as)"
 _FAILS = r"(?:fail(?:s|ed)?|has failed|did not succeed|does not succeed|(?:is|was) not successful)"
 _ANY = r"(?:any other (?:tool|call)|any tool|anything|nothing(?: else)?|no (?:other )?(?:tool|call))"
-_ASIDE = r"(?:run |happen |be (?:called|done|executed) |start )?"
-_TOGETHER = r"(?:in parallel|at the same time|at once|concurrently|simultaneously)"
-_SOME_COUNT = "!a count is over a whole run or conversation; one over a part of it is not in the language"
+_ASIDE = r"(?:run |happen |be (?:called|done|executed) )?"
+_TOGETHER = r"(?:in parallel|at the same time|concurrently|simultaneously)"
+_SOME_COUNT = (
+    "!a count is over a whole run or conversation, or over any stretch of time ('at most 3 times within "
+    "1 hour'); one over another part of it is not in the language"
+)
 _BOTH = (
     "{<b> must happen before <a>} where <b> is needed first, or "
     "{<b> must never happen after <a>} where it is forbidden afterwards"
 )
+_DUTY_OR_NEED = (
+    "{<b> must be followed by <a>} where <a> may not be left out, or "
+    "{<b> must happen before <a>} where <b> is needed first"
+)
+_BESIDE = "{<b> must happen before <a>} where <b> is needed first, or {<a> must be followed by <b>}"
+_ALONE = "{<a> must be alone in its turn}, or {<a> must not overlap any tool} where it is about time"
+_FIRST = r"(?:approv|authori[sz]|authenticat|identif|verif|validat)"
+"""How actions begin that nobody needs afterwards: a check, a permission."""
+_CHECK = rf"(?P<b>{_FIRST}(?:(?! and ).)+?)"
 
 _HINTS: tuple[tuple[str, str], ...] = (
     # --- the clock
     (rf"{_A} (?P<said>{_NOT} {_DO} (?:after|later than|past) (?P<t>{_CLOCK}))",
-     "{<a> must happen before <t>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} (?:before|earlier than) (?P<t>{_CLOCK}))", "{<a> must happen after <t>}"),
+     "={<a> must happen before <t>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} (?:before|earlier than) (?P<t>{_CLOCK}))", "={<a> must happen after <t>}"),
     (rf"{_A} (?P<said>(?:{MUST} (?:{_DO} |be ))?(?:only )?(?:between|from) (?P<t>{_CLOCK}) (?:and|to|until) "
-     rf"(?P<u>{_CLOCK}))", "{<a> must happen after <t>, and <a> must happen before <u>}"),
+     rf"(?P<u>{_CLOCK}))", "={<a> must happen after <t>, and <a> must happen before <u>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} after (?P<t>{_CLOCK}) (?:and|but) before (?P<u>{_CLOCK}))",
-     "{<a> must happen after <t>, and <a> must happen before <u>}"),
+     "={<a> must happen after <t>, and <a> must happen before <u>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} before (?P<u>{_CLOCK}) (?:and|but) after (?P<t>{_CLOCK}))",
-     "{<a> must happen after <t>, and <a> must happen before <u>}"),
+     "={<a> must happen after <t>, and <a> must happen before <u>}"),
     (rf"{_A} (?P<said>{_NOT} {_DO} (?:between|after) (?P<t>{_CLOCK}) and (?:before )?(?P<u>{_CLOCK}))",
      "{<a> must happen after <u>, and <a> must happen before <t>}"),
     (rf"{_A} (?P<said>{_NOT} {_DO} before (?P<t>{_CLOCK}) (?:or|and|nor) after (?P<u>{_CLOCK}))",
-     "{<a> must happen after <t>, and <a> must happen before <u>}"),
+     "={<a> must happen after <t>, and <a> must happen before <u>}"),
     (rf"{_A} (?P<said>{_NOT} {_DO} after (?P<u>{_CLOCK}) (?:or|nor) before (?P<t>{_CLOCK}))",
-     "{<a> must happen after <t>, and <a> must happen before <u>}"),
+     "={<a> must happen after <t>, and <a> must happen before <u>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} (?:no later than|not later than|not after|by|until|at the latest "
      rf"(?:at|by)) "
-     rf"(?P<t>{_CLOCK}))", "{<a> must happen before <t>}"),
+     rf"(?P<t>{_CLOCK}))", "={<a> must happen before <t>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} (?:no earlier than|not earlier than|not before|from) "
      rf"(?P<t>{_CLOCK}))(?: on)?",
-     "{<a> must happen after <t>}"),
+     "={<a> must happen after <t>}"),
     (rf"{_A} (?P<said>{_NOT} {_DO} outside(?: of)? (?P<t>{_CLOCK}) (?:to|and|until|-) (?P<u>{_CLOCK}))",
-     "{<a> must happen after <t>, and <a> must happen before <u>}"),
+     "={<a> must happen after <t>, and <a> must happen before <u>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} at {_CLOCK})",
      "!a policy says before or after which clock time, not at which"),
+    (rf"{_A} (?P<said>(?:{MUST} (?:{_DO} )?)?(?:only )?(?:between|from) (?P<t>{_CLOCK}) (?:and|to|until) "
+     rf"(?P<u>{_CLOCK}),? on (?P<d>.+))",
+     "two policies: {<a> must happen after <t>, and <a> must happen before <u>} and "
+     "{<a> must happen on <d>}"),
     # --- time between calls
     (rf"{_A} (?P<said>{MUST} be followed by) {_B} (?P<same>with the same \S+),? within {_D}",
-     "{<a> must be followed by <b> within <d><same>}"),
+     "={<a> must be followed by <b> within <d><same>}"),
     (rf"{_A} (?P<said>{MUST} be followed by) {_B},? in (?:less than |under |at most )?{_D}",
      "{<a> must be followed by <b> within <d>}"),
-    (rf"{_A} (?P<said>{MUST} be followed within {_D} by) {_B}", "{<a> must be followed by <b> within <d>}"),
-    (rf"{_A} (?P<said>{MUST} be preceded within {_D} by) {_B}", "{<a> must happen within <d> after <b>}"),
+    (rf"{_A} (?P<said>{MUST} be followed within {_D} by) {_B}", "={<a> must be followed by <b> within <d>}"),
+    (rf"{_A} (?P<said>{MUST} be preceded within {_D} by) {_B}", "={<a> must happen within <d> after <b>}"),
     (rf"{_A} (?P<said>within {_D} (?P<how>after|of|before)) {_B}", "{<a> must happen within <d> <how> <b>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} (?:more|later) than {_D} after) {_B}",
      "{<a> must happen at least <d> after <b>}"),
     (rf"{_A} (?P<said>{_NOT} {_DO} until {_D} after) {_B}", "{<a> must happen at least <d> after <b>}"),
-    (rf"{_A} (?P<said>{MUST} (?:{_DO} after|be preceded by|follow)) {_B},? within {_D}",
-     "{<a> must happen within <d> after <b>}"),
+    (rf"{_A} (?P<said>{MUST} (?:{_DO} after|be preceded by)) {_B},? within {_D}",
+     "={<a> must happen within <d> after <b>}"),
+    (rf"{_A} (?P<said>{MUST} follow) {_B},? within {_D}",
+     "{<b> must be followed by <a> within <d>} where <a> may not be left out, or {<a> must happen within <d> "
+     "after <b>} where <b> is needed first"),
     (rf"{_A} (?P<said>{MUST} {_DO} (?:at most|no more than|no earlier than|within) {_D} before) {_B}",
      "{<b> must happen within <d> after <a>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} (?:at most|no more than|less than|no later than|not later than|at the "
@@ -93,91 +114,104 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>{_NOT} {_DO} (?:within|sooner than|earlier than|less than) {_D} (?:after|of)) {_B}",
      "{<a> must happen at least <d> after <b>}, which needs an earlier <b> too"),
     (rf"(?P<said>there (?:{MUST} be|are|is) at least {_D} between) {_A} and {_B}",
-     "{<b> must happen at least <d> after <a>}"),
+     "{<b> must happen at least <d> after <a>}, which needs an earlier <a> too"),
     (rf"{_A} (?P<said>{MUST} {_DO} within {_D})",
      "!the time needs the action that it counts from, as in '<a> must happen within <d> after ACTION'"),
     (rf".+ (?P<said>{MUST} (?:not |never )?(?:take|last|finish within|be finished within) .*{_SPAN})",
      "!how long a call takes is not in the language"),
     # --- counts
-    (rf"(?P<said>(?:there {MUST} be|(?:each|every) (?:run|conversation) {MUST} have) "
-     rf"(?P<how>at most|at least|exactly) {_N}) {_A}", "{<a> must happen <how> <n>}"),
-    (rf"(?P<said>there {_NOT} be more than {_N}) {_A}", "{<a> must happen at most <n>}"),
+    (rf"(?P<said>(?:there {MUST} be|(?:each|every) run {MUST} have) "
+     rf"(?P<how>at most|at least|exactly) {_N}) {_A}", "={<a> must happen <how> <n>}"),
+    (rf"(?P<said>(?:each|every) conversation {MUST} have (?P<how>at most|at least|exactly) {_N}) {_A}",
+     "{<a> must happen <how> <n>} and give the policy `scope: session`"),
+    (rf"(?P<said>there {_NOT} be more than {_N}) {_A}", "={<a> must happen at most <n>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} at least (?:once|one time|1 time) before) {_B}",
      "{<a> must happen before <b>}"),
     (rf".*?(?P<said>(?:more than )?\b{_TIMES}(?: \w+)? (?:within|in|per|an?|every) (?!a row|total).+)",
      _SOME_COUNT),
     (rf".+ (?P<said>{_N} (?:after|before|while|in a row|between)\b.*)", _SOME_COUNT),
-    (rf"{_A} (?P<said>{_NOT} {HAPPEN} (?:fewer|less) than {_N})", "{<a> must happen at least <n>}"),
+    (rf"{_A} (?P<said>{_NOT} {HAPPEN} (?:fewer|less) than {_N})", "={<a> must happen at least <n>}"),
     (rf"{_A} (?P<said>{_NOT} {HAPPEN} at least {_N})", "{<a> must happen at most <n-1>}"),
     (rf"{_A} (?P<said>{_NOT} {HAPPEN} at most {_N})", "{<a> must happen at least <n+1>}"),
-    (rf"{_A} (?P<said>{_NOT} (?:be repeated|{HAPPEN} again))", "{<a> must happen at most 1 time}"),
-    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>{_TIMES}) or more times)", "{<a> must happen at least <n>}"),
+    (rf"{_A} (?P<said>{_NOT} (?:be repeated|{HAPPEN} again))", "={<a> must happen at most 1 time}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>{_TIMES}) or more times)", "={<a> must happen at least <n>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>{_TIMES}) or (?:fewer|less) times)",
-     "{<a> must happen at most <n>}"),
+     "={<a> must happen at most <n>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>\d+)(?:-| to )(?P<m>\d+) times)",
      "two policies: {<a> must happen at least <n>} and {<a> must happen at most <m>}"),
-    (rf"{_A} (?P<said>{MUST} {HAPPEN} once and only once)", "{<a> must happen exactly 1 time}"),
-    (rf"{_A} (?P<said>(?P<how>at most|at least|exactly) {_N})", "{<a> must happen <how> <n>}"),
-    (rf"{_A} (?P<said>{_NOT} {HAPPEN} (?:more than|over) {_N})", "{<a> must happen at most <n>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} once and only once)", "={<a> must happen exactly 1 time}"),
+    (rf"{_A} (?P<said>(?P<how>at most|at least|exactly) {_N})", "={<a> must happen <how> <n>}"),
+    (rf"{_A} (?P<said>{_NOT} {HAPPEN} (?:more than|over) {_N})", "={<a> must happen at most <n>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} {_N}(?: or (?:fewer|less)| at (?:the )?most))",
-     "{<a> must happen at most <n>}"),
+     "={<a> must happen at most <n>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:up to|not more than|a maximum of) {_N})",
-     "{<a> must happen at most <n>}"),
+     "={<a> must happen at most <n>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} {_N}(?: or more(?: often)?| at (?:the )?least))",
-     "{<a> must happen at least <n>}"),
+     "={<a> must happen at least <n>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:no (?:fewer|less) than|not (?:fewer|less) than|a minimum of) {_N})",
-     "{<a> must happen at least <n>}"),
+     "={<a> must happen at least <n>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:more (?:often )?than|over) {_N})",
-     "{<a> must happen at least <n+1>}"),
+     "={<a> must happen at least <n+1>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:fewer|less)(?: often)? than {_N})",
      "{<a> must happen at most <n-1>}"),
     (rf"{_A} (?P<said>{_NOT} {HAPPEN} {_N})", "{<a> must happen at most <n-1>}"),
-    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:(?P<n>0)|zero|no) times)", "{<a> must never happen}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:(?P<n>0)|zero|no) times)", "={<a> must never happen}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} only {_N})",
      "{<a> must happen at most <n>} where it may be left out, or {<a> must happen exactly <n>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} {_N})",
      "{<a> must happen exactly <n>}, or {<a> must happen at least <n>} where more are fine"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:between|at least) {_N} (?:and|but) (?:at most )?{_M})",
      "two policies: {<a> must happen at least <n>} and {<a> must happen at most <m>}"),
-    (rf"(?P<said>(?:at most|no more than|not more than) {_N}) {_A}", "{<a> must happen at most <n>}"),
-    (rf"(?P<said>at least {_N}) {_A}", "{<a> must happen at least <n>}"),
-    (rf"{_A} (?P<said>{MUST} succeed (?P<how>at least|exactly) {_N})", "{<a> must happen <how> <n>}"),
-    (rf"{_A} (?P<said>{MUST} (?:always {_DO}|{_DO}(?: eventually| in every run)?|succeed))",
-     "{<a> must happen at least 1 time}"),
+    (rf"(?P<said>(?:at most|no more than|not more than) {_N}) {_A}", "={<a> must happen at most <n>}"),
+    (rf"(?P<said>at least {_N}) {_A}", "={<a> must happen at least <n>}"),
+    (rf"{_A} (?P<said>{MUST} succeed (?P<how>at least|exactly) {_N})", "={<a> must happen <how> <n>}"),
+    (rf"{_A} (?P<said>{MUST} (?:always {_DO}|{_DO}(?: eventually| in every run)?))",
+     "={<a> must happen at least 1 time}"),
+    (rf"{_A} (?P<said>{MUST} succeed)",
+     "{<a> must happen at least 1 time} where one success is enough; how a call must end is not in the "
+     "language"),
     # --- side by side
-    (rf"{_A} (?P<said>{_NOT} {_ASIDE}(?:{_TOGETHER}(?: (?:as|with))?|while|during)) "
-     rf"{_B}(?: (?:is|are)(?: still)? running| runs?| is in progress)?", "{<a> must not overlap <b>}"),
-    (rf"{_A} (?P<said>{_NOT} overlap(?: with)? (?:itself|themselves))", "{<a> must not overlap}"),
-    (rf"(?:two )?{_A} (?P<said>{_NOT} {_ASIDE}{_TOGETHER})", "{<a> must not overlap}"),
-    (rf"{_A} (?P<said>{MUST} (?:{_DO}|be made|be) alone"
-     rf"(?: in (?:its|their|a|one) (?:own )?(?:turn|message))?)",
-     "{<a> must be alone in its turn}"),
+    (rf"{_A} (?P<said>{_NOT} {_ASIDE}(?:{_TOGETHER} (?:as|with)|while|during)) "
+     rf"{_B}(?: (?:is|are)(?: still)? running| runs?| is in progress)?", "={<a> must not overlap <b>}"),
+    (rf"{_A} (?P<said>{_NOT} (?:start|begin) (?:while|during)) "
+     rf"{_B}(?: (?:is|are)(?: still)? running| runs?| is in progress)?",
+     "{<a> must not overlap <b>}, where <b> may not start while <a> runs either"),
+    (rf"{_A} (?P<said>{_NOT} overlap(?: with)? (?:itself|themselves))", "={<a> must not overlap}"),
+    (rf"two {_A} (?P<said>{_NOT} {_ASIDE}(?:{_TOGETHER}|at once))", "={<a> must not overlap}"),
+    (rf"(?=.+? and ){_A} (?P<said>{_NOT} {_ASIDE}{_TOGETHER})", "={<a> must not overlap}"),
+    (rf"{_A} (?P<said>{_NOT} {_ASIDE}(?:{_TOGETHER}|at once))",
+     "{<a> must not overlap} where two of it are meant, or {<a> must not overlap any tool}"),
+    (rf"{_A} (?P<said>{MUST} (?:{_DO}|be made|be) alone in (?:its|their|a|one) (?:own )?(?:turn|message))",
+     "={<a> must be alone in its turn}"),
+    (rf"{_A} (?P<said>{MUST} (?:{_DO}|be made|be) alone)", _ALONE),
     (rf"{_A} (?P<said>{MUST} be the only (?:call|tool) (?:in|of) (?:its|their|a|the) (?:turn|message))",
-     "{<a> must be alone in its turn}"),
+     "={<a> must be alone in its turn}"),
     # --- first, last, any tool
     (rf"(?P<said>(?:each|every|the) (?:run|conversation) {MUST} (?:start|begin) with) {_A}",
      "{<a> must happen before any tool}, which means any other tool here"),
     (rf"(?P<said>(?:each|every|the) (?:run|conversation) {MUST} end with) {_A}",
      "{any tool must never happen after <a>}, and {<a> must happen at least 1 time}"),
-    (rf"(?P<said>(?:each|every|the) (?:run|conversation) {MUST} (?:contain|have)) {_A}",
-     "{<a> must happen at least 1 time}"),
+    (rf"(?P<said>(?:each|every|the) run {MUST} (?:contain|have)) {_A}",
+     "={<a> must happen at least 1 time}"),
+    (rf"(?P<said>(?:each|every|the) conversation {MUST} (?:contain|have)) {_A}",
+     "{<a> must happen at least 1 time} and give the policy `scope: session`"),
     (rf"{_A} (?P<said>{MUST} (?:{_DO} first|be (?:the )?(?:very )?first\b.*))",
      "{<a> must happen before any tool}, which means any other tool here"),
     (rf"{_A} (?P<said>{MUST} (?:{_DO} last|be (?:the )?(?:very )?last\b.*))",
      "{any tool must never happen after <a>}, and {<a> must happen at least 1 time} where it may not be "
      "left out"),
     (rf"{_A} (?P<said>(?:{_NOT} be followed by|{MUST} be followed by (?=no)) {_ANY})",
-     "{any tool must never happen after <a>}"),
+     "={any tool must never happen after <a>}"),
     # --- next to each other
     (rf"{_A} (?P<said>{MUST} (?:come|go) (?:immediately|directly|right) (?P<how>before|after)) {_B}",
-     "{<a> must happen immediately <how> <b>}"),
+     "={<a> must happen immediately <how> <b>}"),
     (rf"{_A} (?P<said>{MUST} (?:immediately|directly) precede) {_B}",
-     "{<a> must happen immediately before <b>}"),
+     "={<a> must happen immediately before <b>}"),
     (rf"{_A} (?P<said>{MUST} (?:immediately|directly) follow) {_B}",
-     "{<a> must happen immediately after <b>}"),
+     "={<a> must happen immediately after <b>}"),
     (rf"{_A} (?P<said>{MUST} be (?:(?:immediately|directly) preceded by|preceded (?:immediately|directly) "
      rf"by)) {_B}",
-     "{<b> must happen immediately before <a>}"),
+     "={<b> must happen immediately before <a>}"),
     (rf"{_A} (?P<said>{MUST} be (?:(?:immediately|directly) followed by|followed (?:immediately|directly) "
      rf"by)) {_B}",
      "{<a> must be followed by <b>} where other calls may come between, or {<b> must happen immediately "
@@ -206,15 +240,15 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf".+ (?P<said>{_NOT} {_DO} between .+ and .+)",
      "!what is forbidden between two calls is not in the language"),
     (rf"{_A}, {_B},? and {_C} (?P<said>{MUST} {_DO} in (?:this|that) order)",
-     "{<a> must happen before <b>, and <b> must happen before <c>}"),
+     "={<a> must happen before <b>, and <b> must happen before <c>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} between) {_B} and {_C}",
-     "{<b> must happen before <a>, and <a> must happen before <c>}"),
+     "={<b> must happen before <a>, and <a> must happen before <c>}"),
     # --- order
     (rf"{_A} (?P<said>{_NOT} (?:precede|come before)) {_B}", _BOTH),
-    (rf"{_A} (?P<said>{_NOT} be followed by) {_B}", "{<b> must never happen after <a>}"),
+    (rf"{_A} (?P<said>{_NOT} be followed by) {_B}", "={<b> must never happen after <a>}"),
     (rf"{_A} (?P<said>{_NOT} (?:follow|come after|be preceded by)) {_B}",
-     "{<a> must never happen after <b>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} later than) {_B}", "{<a> must never happen after <b>}"),
+     "={<a> must never happen after <b>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} later than) {_B}", "={<a> must never happen after <b>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} (?:no|not) later than) {_B}", "{<a> must never happen after <b>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} (?:(?:no|not) earlier than|not before)) {_B}",
      "{<b> must happen before <a>}"),
@@ -223,33 +257,45 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>{_NOT} {_DO} (?:before|earlier than|prior to)) {_B}{_DONE}", _BOTH),
     (rf"(?P<said>before) {_B}{_DONE}, {_A} {_NOT} {_DO}", _BOTH),
     (rf"{_A} (?P<said>{_NOT} {_DO}(?: unless|,? except) after) {_B}{_DONE}{_SAME}",
-     "{<b> must happen before <a><same>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} (?:unless|until|without)) {_B}{_DONE}{_SAME}",
-     "{<b> must happen before <a><same>}"),
+     "={<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} (?:unless|until)) {_B}{_DONE}{_SAME}",
+     "={<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} without (?:first|an? (?:prior|earlier|previous|preceding)|prior)) "
+     rf"{_B}{_SAME}", "={<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} without) {_CHECK}{_SAME}",
+     "={<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} without) {_B}", _BESIDE),
     (rf"{_A} (?P<said>{_NOT} {_DO} if) {_B} (?:(?:has|have|was|were) )?(?:not|never) (?:been )?"
-     r"(?:happened|occurred|succeeded|done|called|performed|executed)(?: before)?", "{<b> must happen "
+     r"(?:happened|occurred|succeeded|done|called|performed|executed)(?: before)?", "={<b> must happen "
      r"before <a>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} only (?:if|when|once|after|provided that)) {_B}{_DONE}{_SAME}",
-     "{<b> must happen before <a><same>}"),
+     "={<b> must happen before <a><same>}"),
     (rf"{_A} (?P<said>{_NOT} {_DO} {_IF}) {_B}{_DONE}", "{<a> must never happen after <b>}"),
-    (rf"(?P<said>unless|until|without) {_B}{_DONE}, {_A} {_NOT} {_DO}", "{<b> must happen before <a>}"),
-    (rf"{_A} (?P<said>only after) {_B}", "{<b> must happen before <a>}"),
-    (rf"{_A} (?P<said>(?:requires|require|needs|need|depends on|depend on)) (?!to ){_B}{_SAME}",
-     "{<b> must happen before <a><same>}"),
+    (rf"(?P<said>unless|until) {_B}{_DONE}, {_A} {_NOT} {_DO}", "={<b> must happen before <a>}"),
+    (rf"(?P<said>without) {_CHECK}, {_A} {_NOT} {_DO}", "={<b> must happen before <a>}"),
+    (rf"(?P<said>without) {_B}, {_A} {_NOT} {_DO}", _BESIDE),
+    (rf"{_A} (?P<said>only after) {_B}", "={<b> must happen before <a>}"),
+    (rf"{_A} (?P<said>depends? on) {_B}{_SAME}", "={<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>(?:requires?|needs?) an? (?:prior|earlier|previous|preceding)) {_B}{_SAME}",
+     "={<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>requires?|needs?) {_B} (?:first|beforehand|before it){_SAME}",
+     "={<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>requires?|needs?) {_CHECK}{_SAME}", "={<b> must happen before <a><same>}"),
+    (rf"{_A} (?P<said>requires?|needs?) (?!to ){_B}", _BESIDE),
     (rf"{_A} (?P<said>{MUST} (?:succeed|pass|finish|end|be finished|{HAPPEN}|"
      rf"have (?:succeeded|passed|happened|"
-     rf"been \w+)) before) {_B}(?:{_DONE}| starts| begins| can happen)", "{<a> must happen before <b>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} (?:eventually |at some point |sometime |later )?after "
+     rf"been \w+)) before) {_B}(?:{_DONE}| starts| begins| can happen)", "={<a> must happen before <b>}"),
+    (rf"{_A} (?P<said>{MUST} (?:{_DO} (?:eventually |at some point |sometime |later )?after|follow) "
      rf"(?:every|each|any)) {_B}",
-     "{<b> must be followed by <a>}"),
+     "={<b> must be followed by <a>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} (?:eventually|later|at some point) after) {_B}",
      "{<b> must be followed by <a>}"),
     (rf"(?P<said>{_IF}) {_B}{_DONE}, {_A} {_NOT} {_DO}(?: again| afterwards| any more| anymore| later)?",
      "{<a> must never happen after <b>}"),
     (rf"(?P<said>{_IF}) {_A}{_DONE}, {_B} {MUST} (?:{_DO}|follow)(?: afterwards| later| eventually| next)",
-     "{<a> must be followed by <b>}"),
+     "={<a> must be followed by <b>}"),
     (rf"(?P<said>{_IF}) {_A}{_DONE}, {_B} {MUST} have (?:happened|succeeded|been \w+)(?: before| first)?",
-     "{<b> must happen before <a>}"),
+     "={<b> must happen before <a>}"),
     (rf"(?P<said>if|when|whenever) {_A}{_DONE}, {_B} {MUST} (?:{_DO}|follow)",
      "{<a> must be followed by <b>} where <b> comes later, or {<b> must happen before <a>} where it comes "
      "first"),
@@ -258,7 +304,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "{<a> must be followed by <b>} where <b> may not be left out, or {<a> must happen before <b>} where "
      "<a> is "
      "needed first"),
-    (rf"{_A} and {_B} (?P<said>{MUST} {_DO} in (?:this|that) order)", "{<a> must happen before <b>}"),
+    (rf"{_A} and {_B} (?P<said>{MUST} {_DO} in (?:this|that) order)", "={<a> must happen before <b>}"),
     (rf"{_A} and {_B} (?P<said>{_NOT} both {HAPPEN})",
      "two policies: {<a> must never happen after <b>} and {<b> must never happen after <a>}"),
     # --- arguments
@@ -273,7 +319,8 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "'ACTION must happen before <a>' with an action of the file, or a guard for anything else"),
     (rf"{_A} (?P<said>{MUST} be (?!followed|preceded|alone)\w+ed(?: by .+)?)",
      "'ACTION must happen before <a>' with an action of the file, or a guard for anything else"),
-    (rf"{_A} (?P<said>(?P<how>before|after)) {_B}", "{<a> must happen <how> <b>}"),
+    (rf"{_A} (?P<said>before) {_B}", "={<a> must happen before <b>}"),
+    (rf"{_A} (?P<said>after) {_B}", _DUTY_OR_NEED),
 )  # fmt: skip
 
 _REASONS: tuple[tuple[str, str], ...] = (
@@ -287,20 +334,33 @@ _REASONS: tuple[tuple[str, str], ...] = (
      "!a time lies between two actions, as in 'ACTION must happen within <d> after ACTION' or 'ACTION "
      "must happen "
      "at least <d> after ACTION'"),
-    (r".*?(?P<said>\b(?:sum|total|altogether|combined)\b.*)", "!sums over calls are not in the language"),
-    (r".*?(?P<said>\b(?:on|during)? "
-     r"?(?:week(?:days?|ends?)|(?:mon|tues|wednes|thurs|fri|satur|sun)days?)\b.*)",
-     "!days of the week are not in the language"),
+    (rf"(?P<said>the (?:sum|total) .+ of .+ and .+?) {MUST} .+",
+     "!a sum is of one action: write a policy for each, or name one action that stands for all these tools"),
+    (r".*?(?P<said>\b(?:sum|total|altogether|combined)\b.*)",
+     "!a sum is said as 'The sum of args.FIELD of ACTION must be at most NUMBER'"),
     (r"(?!.*\btimes?\b).*?(?P<said>\b(?:above|below|over|under|exceed\w*|\w+ than|at most|equal to) "
      r"\d[\d.,]*(?: \w{1,4})?(?: (?:must|should|shall|has to|have to|needs?|requires?)\b.*)?)",
      "!a condition on what a call is given is a `guard` of the policy, not a sentence"),
-    (r".+ (?P<said>or) .+", "!`or` is not in the language"),
+    (r".+? (?P<said>or .+?)(?: (?:must|should|shall|has to|have to|needs?|requires?)\b.*)?",
+     "!`or` joins actions as the file names them"),
 )  # fmt: skip
 
 
 def hints(body: str, names: Names) -> Iterator[tuple[str, str]]:
     """(the refused words, what to write instead), the likeliest first; sentences stand in braces."""
-    return _found(_HINTS, body, names)
+    return ((said, hint.removeprefix("=")) for said, hint in _found(_HINTS, body, names))
+
+
+def is_known(body: str, names: Names) -> bool:
+    """Is there a hint?"""
+    return next(_found(_HINTS, body, names), None) is not None
+
+
+def synonym(body: str, names: Names) -> str | None:
+    """The one sentence of the language that says the very same; None where there is none, or doubt."""
+    _, hint = next(_found(_HINTS, body, names), ("", ""))
+    same = re.fullmatch(r"={([^{}]+)}", hint)
+    return same and same[1]
 
 
 def reasons(body: str, names: Names) -> Iterator[tuple[str, str]]:
@@ -321,7 +381,7 @@ def _filled(hint: str, match: re.Match[str], names: Names) -> str | None:
     for slot in ("n", "m"):
         if match.groupdict().get(slot):
             count = _count(match[slot])
-            slots |= {f"{slot}{sign}1": times_in_words(count + add) for sign, add in (("+", 1), ("-", -1))}
+            slots |= {f"{slot}{sign}1": counted(count + add, "time") for sign, add in (("+", 1), ("-", -1))}
     used = re.findall(r"<([a-z][+-]?1?|same|how)>", hint)
     if any(slots.get(slot) is None for slot in used):
         return None
@@ -338,7 +398,7 @@ def _slot(slot: str, text: str | None, names: Names) -> str | None:
     if slot in "tu":
         return text.zfill(5)
     if slot in "nm":
-        return times_in_words(_count(text))
+        return counted(_count(text), "time")
     return text if slot != "same" or text.startswith((" ", ",")) else f" {text}"
 
 

@@ -130,12 +130,12 @@ def _any_tool(policy: Policy) -> bool:
 
 def order_circle(policies: Sequence[Policy]) -> Problem | None:
     """A shortest circle of precedence: every action in it needs another one first."""
-    nodes: dict[tuple[str, ...], int] = {}
+    nodes: dict[object, int] = {}
     edges: list[tuple[int, int]] = []
     owners: list[tuple[Policy, Tools, Tools]] = []
     for policy in policies:
         for first, then in policy.rule.traits.needs:
-            edges.append(tuple(nodes.setdefault(t.names, len(nodes)) for t in (first, then)))  # type: ignore[arg-type]
+            edges.append(tuple(nodes.setdefault(t.key, len(nodes)) for t in (first, then)))  # type: ignore[arg-type]
             owners.append((policy, first, then))
     cycle = shortest_cycle(len(nodes), edges)
     if cycle is None:
@@ -147,7 +147,11 @@ def order_circle(policies: Sequence[Policy]) -> Problem | None:
 
 
 def conflicts_by_z3(policies: Sequence[Policy], timeout_ms: int) -> Iterator[Problem]:
-    """Actions that no plan can do, each with the policies in its way; each conflict once."""
+    """Actions that no plan can do, each with the policies in its way; each conflict once.
+
+    Rules about the calls of one agent are left out: plans do not say whose their calls are.
+    """
+    policies = [policy for policy in policies if all(tools.agent is None for tools in policy.rule.tools)]
     tools = mentioned_tools(policies)
     slots = slots_for(tools)
     stated = [(policy, planned(policy.rule, slots)) for policy in policies]
@@ -254,7 +258,9 @@ def _forbids(other: PolicyKind, rule: PolicyKind) -> bool:
     """Is every action that would bring `rule` to bear forbidden by `other`?"""
     forbidden, subjects = other.traits.forbids, rule.traits.subjects
     return bool(subjects) and all(
-        any(name in tools for tools in forbidden) for subject in subjects for name in subject.names
+        any(name in tools and tools.agent in (None, subject.agent) for tools in forbidden)
+        for subject in subjects
+        for name in subject.names
     )
 
 

@@ -15,7 +15,7 @@ from synth.errors import BadInput, MissingExtra
 from synth.policies.kinds.kind import Field, PolicyKind
 from synth.policies.kinds.times import zone_of
 from synth.policies.model import Applies, Policy, PolicySet
-from synth.policies.names import SCOPES, SEVERITIES, Names, Tools, some_of
+from synth.policies.names import SCOPES, SEVERITIES, Names, Scope, Tools, some_of
 from synth.policies.plugins import all_forms
 from synth.policies.refused import read_rule
 from synth.policies.sentences import whole
@@ -148,12 +148,14 @@ def _policy_set(top: Node, file: str | None, text: str) -> PolicySet:
         raise top.need("policies").bad(f"{len(entries)} policies in one file (at most {MAX_POLICIES})")
     policies = tuple(_policy(entry, names, default) for entry in entries)
     _distinct(policies, entries)
-    scope, known = top.get("scope"), top.get("known_tools")
+    scope_node, known = top.get("scope"), top.get("known_tools")
+    scope = "run" if scope_node is None else scope_node.one_of(SCOPES)
+    _of_scope(scope, policies, entries)
     return PolicySet(
         policies,
         actions,
         _timezone(top.get("timezone")),
-        "run" if scope is None else scope.one_of(SCOPES),
+        scope,
         _aliases(top.get("aliases")),
         file,
         text,
@@ -169,6 +171,18 @@ def _distinct(policies: tuple[Policy, ...], entries: list[Node]) -> None:
                 f"the id {policy.id!r} was already used in line {seen[policy.id].line}"
             )
         seen[policy.id] = policy
+
+
+def _of_scope(scope: Scope, policies: tuple[Policy, ...], entries: list[Node]) -> None:
+    """BadInput where a rule says that it is judged over another scope than its file."""
+    for policy, entry in zip(policies, entries, strict=True):
+        said = policy.rule.traits.scope
+        if said not in (None, scope):
+            words = {"run": "per run", "session": "per conversation"}
+            raise entry.bad(
+                f"the rule is {words[said]}, and those of this file are {words[scope]}; write "
+                f"'scope: {said}' at the head of the file, or move the rule to a file of that scope"
+            )
 
 
 def _policy(node: Node, names: Names, default: Applies) -> Policy:
@@ -208,10 +222,11 @@ def _named_actions(node: Node) -> Iterator[tuple[str, Tools]]:
             yield phrase, Tools(phrase, _texts(tools))
         return
     for entry in node.items():
-        entry.only(("id", "phrase", "tool", "tools", "description"))
+        entry.only(("id", "phrase", "tool", "tools", "agent", "description"))
         phrase = entry.need("phrase").text()
-        several = entry.get("tools")
-        yield phrase, Tools(phrase, _texts(entry.need("tool") if several is None else several))
+        several, agent = entry.get("tools"), entry.get("agent")
+        named = _texts(entry.need("tool") if several is None else several)
+        yield phrase, Tools(phrase, named, None if agent is None else agent.text())
 
 
 def _texts(node: Node) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -26,6 +26,10 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
+class TwoReadings(BadInput):
+    """The words are known, and two things may be meant; the message says which."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """The tools that stand for one action of a policy file."""
@@ -33,9 +37,22 @@ class Tools:
     phrase: str
     names: tuple[str, ...]
     """Tool names; `*` stands for any text, so that `*` alone is any tool."""
+    agent: str | None = None
+    """Whose calls of them; `*` stands for any text. None = anybody's."""
+    either: bool = False
+    """Are they several actions that a sentence joins with `or`?"""
 
     def __contains__(self, tool: str) -> bool:
         return tool in self.names or any("*" in name and fnmatchcase(tool, name) for name in self.names)
+
+    @property
+    def key(self) -> tuple[tuple[str, ...], str | None]:
+        """Equal for the same calls, whatever they are called."""
+        return self.names, self.agent
+
+    def is_made_by(self, agent: str | None) -> bool:
+        """Are they the calls of an agent, if they are of the tool?"""
+        return self.agent is None or (agent is not None and fnmatchcase(agent, self.agent))
 
     @property
     def in_full(self) -> bool:
@@ -57,6 +74,35 @@ class Names:
         from synth.language.lexer import Vocabulary  # the language half, only for files that have sentences
 
         return Vocabulary({"id": phrase, "phrase": phrase} for phrase in self.actions)
+
+    def with_agents(self, sentence: str) -> Names | None:
+        """The names, and those that a sentence says with the agent (`refund by billing`); None: none."""
+        found: dict[str, Tools] = {}
+        known = {phrase.casefold() for phrase in self.actions}
+        for phrase, tools in sorted(self.actions.items(), key=lambda action: -len(action[0])):
+            for match in re.finditer(
+                rf"\b{re.escape(phrase)} by (?P<q>[\"'“”]?)(?P<agent>[\w.:/*-]+)(?P=q)",
+                sentence,
+                re.IGNORECASE,
+            ):
+                said = match[0].casefold()
+                if tools.agent is None and said not in known:
+                    found.setdefault(said, replace(tools, phrase=said, agent=match["agent"]))
+        return Names({**self.actions, **found}) if found else None
+
+    def with_alternatives(self, sentence: str) -> Names | None:
+        """The names, and those that a sentence joins with `or` (`verify or approve`); None: none."""
+        one = "|".join(re.escape(phrase) for phrase in sorted(self.actions, key=len, reverse=True))
+        joined = re.compile(rf"\b(?:(?:{one}) or )+(?:{one})\b", re.IGNORECASE)
+        found: dict[str, Tools] = {}
+        known = {phrase.casefold(): tools for phrase, tools in self.actions.items()}
+        for match in joined.finditer(sentence):
+            said = match[0].casefold()
+            parts = [known[part.casefold()] for part in re.findall(one, match[0], re.IGNORECASE)]
+            if said not in known and len({tools.agent for tools in parts}) == 1:
+                tools = tuple(dict.fromkeys(name for part in parts for name in part.names))
+                found[said] = Tools(said, tools, parts[0].agent, either=True)
+        return Names({**self.actions, **found}) if found else None
 
     def list(self, text: str) -> tuple[Tools, ...]:
         """`a and b and "c and d"` as actions: names first, longest match; BadInput for unknown names."""

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from synth.errors import BadInput
-from synth.policies.hints import hints, reasons
+from synth.policies.hints import hints, is_known, reasons, synonym
 from synth.policies.kinds.adjacency import Adjacency
 from synth.policies.kinds.candidates import is_besides
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, PolicyKind
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
-from synth.policies.names import Names, Tools
-from synth.policies.rewording import reworded
+from synth.policies.names import Names, Tools, TwoReadings
+from synth.policies.rewording import plainly, reworded
 from synth.policies.sentences import read_sentence
 
 Hint = tuple[str, str]
@@ -40,7 +41,14 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     body = " ".join(sentence.split()).removesuffix(".").strip()
     try:
         rule = read_sentence(sentence, names, forms)
+    except TwoReadings:
+        raise
     except BadInput as bad:
+        wider = names.with_agents(body) or names.with_alternatives(body)
+        if wider is not None:
+            return read_rule(sentence, wider, forms)
+        if (other := _said_otherwise(body, names, forms)) is not None:
+            return other
         raise next(_said_better(body, names, forms), bad) from None
     if led := _LED.search(body):
         either = BadInput(
@@ -51,11 +59,44 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     return rule
 
 
+def _said_otherwise(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | None:
+    """The rule of a sentence that says in other words what the language says, and nothing else; or None.
+
+    Where another reading is possible, or an action is named in passing, there is a hint instead.
+    """
+    if len(body) > MAX_HINTED:
+        return None
+    text = body if is_known(body, names) else plainly(body, names)
+    names = names.with_alternatives(text) or names
+    rule = _rule_of(text, names, forms)
+    if rule is None and (said := synonym(text, names)) is not None:
+        rule = _rule_of(said, names, forms)
+    if rule is None or not all(_is_named(tools, body) for tools in rule.tools):
+        return None
+    return _without_clauses(rule)
+
+
+def _is_named(tools: Tools, body: str) -> bool:
+    """Is the action named in the sentence as in the file, by its phrase or by its tool?"""
+    phrases = tools.phrase.split(" or ") if tools.either else [tools.phrase]
+    alone = tools.names[0] if len(tools.names) == 1 else ""
+    return alone == "*" or all(_stands(p, body) for p in phrases) or bool(alone and _stands(alone, body))
+
+
+def _stands(words: str, body: str) -> bool:
+    return re.search(rf"\b{re.escape(words)}\b", body, re.IGNORECASE) is not None
+
+
+def _without_clauses(rule: PolicyKind) -> PolicyKind:
+    """Which words say what is not known of a sentence that was read in other words."""
+    return replace(rule, clauses=()) if getattr(rule, "clauses", ()) else rule  # type: ignore[type-var]
+
+
 def _said_better(body: str, names: Names, forms: Sequence[Form], whole: bool = True) -> Iterator[BadInput]:
     """The errors that say more than the reader's own, the best first."""
     if len(body) > MAX_HINTED:
         return
-    ways = [_either, _any_other, _relative, _reworded, _parts] if whole else []
+    ways = [_any_other, _relative, _reworded, _parts] if whole else []
     others = (way(body, names, forms) for way in ways)
     found: Iterator[Hint] = chain(hints(body, names), *others, reasons(body, names) if whole else ())
     for said, hint in found:
@@ -65,11 +106,16 @@ def _said_better(body: str, names: Names, forms: Sequence[Form], whole: bool = T
 
 
 def _reads(sentence: str, names: Names, forms: Sequence[Form]) -> bool:
+    return _rule_of(sentence, names, forms) is not None
+
+
+def _rule_of(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind | None:
+    """The rule of a sentence as the language has it; None where it is not read, or two may be meant."""
     try:
-        read_sentence(sentence, names, forms)
+        rule = read_sentence(sentence, names, forms)
     except BadInput:
-        return False
-    return _LED.search(sentence) is None
+        return None
+    return rule if _LED.search(sentence) is None else None
 
 
 def _reworded(body: str, names: Names, forms: Sequence[Form]) -> Iterator[Hint]:
@@ -83,27 +129,14 @@ def _reworded(body: str, names: Names, forms: Sequence[Form]) -> Iterator[Hint]:
         yield said if said in body else first, hint
 
 
-def _either(body: str, names: Names, forms: Sequence[Form]) -> Iterator[Hint]:
-    """`or` between actions: one action may stand for several tools."""
-    known = "|".join(re.escape(phrase) for phrase in names.actions)
-    found = re.search(rf"\b(?P<a>{known}) or (?P<b>{known})\b", body, re.IGNORECASE)
-    if found is None:
-        return
-    actions = {phrase.casefold(): tools for phrase, tools in names.actions.items()}
-    tools = (*actions[found["a"].casefold()].names, *actions[found["b"].casefold()].names)
-    phrase = found[0][:1].lower() + found[0][1:]
-    if _reads(body, Names({**names.actions, phrase: Tools(phrase, tools)}), forms):
-        yield found[0], f"!`or` joins no actions; name one action for both: '{phrase}: [{', '.join(tools)}]'"
-
-
 def _any_other(body: str, names: Names, forms: Sequence[Form]) -> Iterator[Hint]:
     """`any tool` means the others only where it stands beside a named action."""
     other = re.search(r"\bany other tool\b", body, re.IGNORECASE)
     if other is None:
         return
     plain = re.sub(r"\bany other tool\b", "any tool", body, flags=re.IGNORECASE)
-    if _reads(plain, names, forms):
-        others = _means_others(read_sentence(plain, names, forms))
+    if (rule := _rule_of(plain, names, forms)) is not None:
+        others = _means_others(rule)
         yield other[0], f"{{{plain}}}, which means {'any other' if others else 'every'} tool here"
 
 

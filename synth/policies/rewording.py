@@ -1,6 +1,7 @@
 """The same said in the words of the language: `cannot` is `must not`, `5 pm` is `17:00`.
 
-For hints alone: nothing here is read as a rule before somebody has written it.
+`plainly` leaves actions as they are named, for who reads the outcome as a rule; `reworded` also knows those
+that are named in passing, for hints.
 """
 
 from __future__ import annotations
@@ -78,6 +79,9 @@ _REWORDINGS: tuple[tuple[str, Reword], ...] = (
      r",? for|,? using|,? of|,? on) the same\b",
      " with the same"),
     (r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<half>[ap])\.?m\b\.?", lambda m: _clock(m)),
+    (r"\beither (?=.+ or )", ""),
+    (r", (?P<b>[^,]+?)(?=(?:, [^,]+)*,? or )", r" or \g<b>"),
+    (r", or ", " or "),
     (r"\bnoon\b", "12:00"),
     (r"\bmidnight\b", "24:00"),
     (rf"\b(?P<n>{'|'.join(NUMBERS)}|an?) (?P<unit>{_UNITS})\b",
@@ -87,6 +91,18 @@ _REWORDINGS: tuple[tuple[str, Reword], ...] = (
 
 def reworded(body: str, names: Names) -> tuple[str, str] | None:
     """(the words that the language says otherwise, the sentence in its words), or None."""
+    text, first = _reworded(body, names)
+    text = _with_names(text, names)
+    return None if text == body else (first or body, text)
+
+
+def plainly(body: str, names: Names) -> str:
+    """The sentence in the words of the language; actions as they are named."""
+    return _reworded(body, names)[0]
+
+
+def _reworded(body: str, names: Names) -> tuple[str, str | None]:
+    """(the sentence in the words of the language, the first words of it that are others)."""
     text, first = body, None
     for pattern, said in (*_REWORDINGS, *_lists(names)):
         if (match := re.search(pattern, text, re.IGNORECASE)) is None:
@@ -94,8 +110,7 @@ def reworded(body: str, names: Names) -> tuple[str, str] | None:
         text = re.sub(pattern, said, text, flags=re.IGNORECASE).strip()
         if first is None and match[0].strip() in body:
             first = match[0].strip()
-    text = _with_names(text, names)
-    return None if text == body else (first or body, text)
+    return text, first
 
 
 def _clock(match: re.Match[str]) -> str:

@@ -52,11 +52,15 @@ def whole(sentence: str) -> Span:
 
 def _by_form(body: str, names: Names, same: Paths, forms: Sequence[Form]) -> PolicyKind | None:
     """By the first of the forms that matches all of it."""
+    refused = False
     for form in forms:
-        if isinstance(form, Sentence) and (match := form.match(body)):
-            rule = form.build(match, names, same if form.same else ())
-            _no_other(same, form.same)
-            return rule
+        if not isinstance(form, Sentence) or (form.only_same and not same):
+            continue
+        if match := form.match(body):
+            if form.same or not same:
+                return form.build(match, names, same)
+            refused = True
+    _no_other(same, not refused)
     return None
 
 
@@ -66,7 +70,7 @@ def _same_fields(text: str) -> Paths:
 
 def _no_other(same: Paths, allowed: bool) -> None:
     if same and not allowed:
-        raise BadInput("only order (`before`) and `followed by` can ask for the same arguments")
+        raise BadInput("only order (`before`), `followed by` and `at most` can ask for the same arguments")
 
 
 def _by_grammar(sentence: str, names: Names, same: Paths, forms: Sequence[Form]) -> PolicyKind:

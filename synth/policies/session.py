@@ -85,7 +85,7 @@ def join_runs(runs: Sequence[Run], aliases: Mapping[str, str] | None = None, tur
     """
     if not runs:
         raise BadInput("a session needs at least one run")
-    runs, aliases = anywhere(runs), aliases or {}
+    runs, aliases = anywhere(_owned(runs)), aliases or {}
     return replace(
         runs[turn],
         id=runs[0].id,
@@ -98,6 +98,18 @@ def join_runs(runs: Sequence[Run], aliases: Mapping[str, str] | None = None, tur
         unseen=tuple(_gaps(runs)),
         extra=_fields(runs, runs[turn].extra, aliases.get("messages", "messages")),
     )
+
+
+def _owned(runs: Sequence[Run]) -> Sequence[Run]:
+    """The runs, where their agents differ with the agent of each call."""
+    if len({run.agent for run in runs}) < 2:
+        return runs
+    return [
+        replace(
+            run, calls=tuple(call if call.agent else replace(call, agent=run.agent) for call in run.calls)
+        )
+        for run in runs
+    ]
 
 
 def anywhere(runs: Sequence[Run]) -> Sequence[Run]:

@@ -73,7 +73,7 @@ def _read(query: str, tools: tuple[str, ...], anywhere: bool) -> PolicySet | Non
         return None
     policies = []
     for number, (said, rule) in enumerate(found, 1):
-        if rule is None or isinstance(rule, Window):
+        if rule is None or isinstance(rule, Window) or rule.traits.scope == "session":
             return None
         policies.append(Policy(f"query/{number}", said, rule, sentence=said, clause=whole(said)))
     return PolicySet(tuple(policies), actions) if policies else None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from synth.simulated_model.chat import usage
 from synth.simulated_model.dialogue import Answer, Asked, Dialogue, attempt_of, offered, text_of
 from synth.simulated_model.newest import Newest
 
@@ -70,6 +71,23 @@ class Assistants:
                 newest_first = self._thread(thread)[::-1]
                 return {"object": "list", "data": newest_first, "has_more": False}
         raise NotFound("/".join(parts))
+
+    def delete(self, parts: list[str]) -> dict[str, Any]:
+        match parts:
+            case ["assistants", assistant] if assistant in self._assistants:
+                del self._assistants[assistant]
+                return {"id": assistant, "object": "assistant.deleted", "deleted": True}
+            case ["threads", thread] if thread in self._threads:
+                del self._threads[thread]
+                for run in [run.id for run in self._runs.values() if run.thread == thread]:
+                    del self._runs[run]
+                return {"id": thread, "object": "thread.deleted", "deleted": True}
+        raise NotFound("/".join(parts))
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Assistants, threads and their runs that nobody has deleted."""
+        return (*self._assistants, *self._threads, *self._runs)
 
     def _id(self, kind: str) -> str:
         return f"{kind}_{next(self._numbers)}"
@@ -184,7 +202,7 @@ class Assistants:
             "required_action": required if calls else None,
             "last_error": None,
             "incomplete_details": None,
-            "usage": None,
+            "usage": None if calls else usage(run.answer),
             "metadata": {},
             "max_completion_tokens": None,
             "max_prompt_tokens": None,

@@ -15,8 +15,9 @@ from random import Random
 from typing import Any
 
 from synth.errors import BadInput, SynthError
-from synth.simulated_model import playing, replay
-from synth.simulated_model.dialogue import Answer, Ask, Dialogue, call_id, digest
+from synth.questions import Question, is_right
+from synth.simulated_model import answering, brackets, playing, replay
+from synth.simulated_model.dialogue import Answer, Ask, Asked, Dialogue, call_id, digest
 from synth.simulated_model.newest import Newest
 from synth.simulated_model.plan_texts import plan_text
 from synth.simulated_model.planning import Fault, Plan, perfect
@@ -67,8 +68,9 @@ def parse_model(name: str) -> tuple[Profile, int]:
 class Brain:
     """Thinks up answers; holds only counters and the record of planted faults."""
 
-    def __init__(self, records: Sequence[replay.Record] = ()) -> None:
+    def __init__(self, records: Sequence[replay.Record] = (), questions: Sequence[Question] = ()) -> None:
         self._records = records
+        self._questions = answering.by_text(questions)
         self._lock = threading.Lock()
         self._conversations: Newest[int] = Newest(REMEMBERED)
         self._planted: deque[Planted] = deque(maxlen=REMEMBERED)
@@ -97,6 +99,8 @@ class Brain:
         attempt = self._attempt(dialogue)
         if playing.is_game(dialogue):
             return playing.next_action(dialogue, profile.name, seed, attempt), attempt
+        if question := self._questions.get(dialogue.text.strip()):
+            return answering.next_step(question, dialogue, profile.name, seed, attempt), attempt
         try:
             task = understand(dialogue)
         except SynthError as error:
@@ -109,6 +113,20 @@ class Brain:
                 plan = Plan(perfect(task, _randomness(profile, seed, dialogue, attempt)))
             return Answer(plan_text(plan, dialogue.planning), delay=plan.delay), attempt
         return _answer(plan, dialogue, attempt), attempt
+
+    def aside(self, asked: brackets.Aside, model: str) -> str:
+        """What it says where an agent's environment asks it (see `brackets`)."""
+        if asked.kind == "summary":
+            return brackets.summary_of(asked.text)
+        profile, seed = parse_model(model)
+        question = self._questions.get(asked.question.strip())
+        if asked.kind == "evaluation":
+            right = question is None or is_right(asked.text, question)
+            return "Yes, it is right." if right else "No, it is wrong."
+        if question is None:
+            return DONE
+        told = [Asked("", "", "", line) for line in asked.text.split("\n")]
+        return answering.answer_of(question, told, profile.name, seed, len(asked.text))
 
     def _attempt(self, dialogue: Dialogue) -> int:
         if dialogue.attempt is not None:
@@ -148,4 +166,4 @@ def _answer(plan: Plan, dialogue: Dialogue, attempt: int) -> Answer:
     fingerprint = digest(dialogue.model, dialogue.text)
     ids = (call_id(fingerprint, attempt, begun + k) for k in range(len(moves)))
     asks = tuple(Ask(id, move.tool, move.arguments) for id, move in zip(ids, moves, strict=True))
-    return Answer(None, asks, plan.delay)
+    return Answer(None, asks, plan.delay, slips=begun == plan.slips_at)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
+from synth.simulated_model import brackets
 from synth.simulated_model.chat import usage
 from synth.simulated_model.dialogue import Answer, Asked, Dialogue, OfferedTool
 
@@ -23,13 +23,6 @@ _STEP = re.compile(
     r"(?:\nObservation:(?P<answer>.*?))?(?=\nThought:|\Z)",
     re.MULTILINE | re.DOTALL,
 )
-_BRACKETS = re.compile(r"^Begin!\n+\[Question\] ", re.MULTILINE)
-"""Agents that are behaviour specifications name states in brackets."""
-_BRACKET_STEP = re.compile(
-    r"^\[Action\] *(?P<tool>.*?) *\n\[Action Input\](?P<arguments>.*?)"
-    r"(?:\n\[Observation\](?P<answer>.*?))?(?=\n\[|\s*\Z)",
-    re.MULTILINE | re.DOTALL,
-)
 _ATTEMPT = re.compile(r"\(plan (\d+)\)")
 
 
@@ -38,22 +31,22 @@ def read(body: Mapping[str, Any], key: str) -> Dialogue:
     prompt = body["prompt"]
     prompt = prompt[0] if isinstance(prompt, list) else prompt
     tools = _TOOLS.search(prompt)
-    if in_brackets(prompt):
-        _, _, rest = _split_at(_BRACKETS, prompt)
-        question, thought, scratchpad = rest.partition("\n[")
-        steps = [_seen(step) for step in _BRACKET_STEP.finditer(thought + scratchpad)]
+    if begin := brackets.begins(prompt):
+        question, mark, scratchpad = prompt[begin.end() :].partition("\n[")
+        turns = brackets.steps_of(f"[{scratchpad}" if mark else "")
     else:
         _, _, rest = _split_at(_BEGIN, prompt)
         question, thought, scratchpad = rest.partition("\nThought:")
-        steps = [_asked(step) for step in _STEP.finditer(thought + scratchpad)]
+        turns = tuple((_asked(step),) for step in _STEP.finditer(thought + scratchpad))
     attempt = _ATTEMPT.search(scratchpad)
     return Dialogue(
         model=body["model"],
         text=question,
         tools=tuple(_tools(tools[1].splitlines())) if tools else (),
-        turns=tuple((step,) for step in steps),
+        turns=turns,
         key=key,
         attempt=int(attempt[1]) if attempt else None,
+        way="calls" if begin else "text",
     )
 
 
@@ -74,38 +67,20 @@ def _asked(step: re.Match[str]) -> Asked:
     return Asked("", step["tool"], step["arguments"].strip(), None if answer is None else answer.strip())
 
 
-def in_brackets(prompt: str) -> bool:
-    """Is it an agent's that is a behaviour specification?"""
-    return _BRACKETS.search(prompt) is not None
-
-
-def _seen(step: re.Match[str]) -> Asked:
-    """A step whose result may stand in a summary: an action that is over was answered."""
-    asked = _asked(step)
-    return asked if asked.answer is not None else replace(asked, answer="")
-
-
-def bracketed(answer: Answer, attempt: int, prompt: str) -> str:
-    """What the model writes in the states that the prompt names."""
-    form = _split_at(_BRACKETS, prompt)[0].rpartition("Use the following format")[2]
-    if not answer.asks:
-        thought = "[Final Thought]" if "[Final Thought]" in form else "[Thought]"
-        first = f"{thought} (plan {attempt}) I now know the answer\n" if thought in form else ""
-        return f"{first}[Answer] {answer.text}"
-    lines = [f"[Action] {ask.tool}\n[Action Input] {ask.arguments}" for ask in answer.asks]
-    return "\n".join([f"[Thought] (plan {attempt}) I do the next task", *lines])
-
-
 def text_of_answer(answer: Answer, attempt: int) -> str:
     """What the model writes: a thought, then one action or the final answer."""
     if not answer.asks:
         return f" (plan {attempt}) I now know the final answer\nFinal Answer: {answer.text}"
     ask = answer.asks[0]
+    if answer.slips:
+        return f" (plan {attempt}) The next task is {ask.tool}, so I do it now."
     return f" (plan {attempt}) I do the next task\nAction: {ask.tool}\nAction Input: {ask.arguments}"
 
 
-def write(answer: Answer, text: str, model: str, id: str) -> dict[str, Any]:
+def write(
+    answer: Answer, text: str, model: str, id: str, logprobs: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """The response body."""
-    choice = {"text": text, "index": 0, "logprobs": None, "finish_reason": "stop"}
+    choice = {"text": text, "index": 0, "logprobs": logprobs, "finish_reason": "stop"}
     head = {"id": id, "object": "text_completion", "created": int(time.time()), "model": model}
     return {**head, "choices": [choice], "usage": usage(answer)}

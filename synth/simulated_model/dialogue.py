@@ -6,9 +6,13 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 _ATTEMPT = re.compile(r"call_[0-9a-f]{12}_(\d+)_\d+\Z")
+
+
+Way = Literal["calls", "streamed", "text"]
+"""How calls are asked for: as data, as data in pieces, or in words that the agent has to read (ReAct)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class Dialogue:
     """Which conversation about this text it is, counted from 0; None = said nowhere, so it just begins."""
     planning: Any = None
     """The `PlanRequest` of a request for a plan as text."""
+    way: Way = "calls"
 
     @property
     def asked(self) -> tuple[Asked, ...]:
@@ -77,6 +82,8 @@ class Answer:
     asks: tuple[Ask, ...] = ()
     delay: float = 0.0
     """Seconds the model takes."""
+    slips: bool = False
+    """Where calls are asked for in words, these are words that no agent can read."""
 
 
 def digest(*parts: object) -> str:

@@ -26,6 +26,14 @@ class Newest(Generic[V]):
     def __getitem__(self, name: str) -> V:
         return self._kept[name]
 
+    def __delitem__(self, name: str) -> None:
+        with self._lock:
+            del self._kept[name]
+
+    def __iter__(self) -> Iterator[str]:
+        with self._lock:
+            return iter(tuple(self._kept))
+
     def __contains__(self, name: str) -> bool:
         return name in self._kept
 

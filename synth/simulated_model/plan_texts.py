@@ -32,8 +32,9 @@ class PlanRequest:
 
 def plan_request(messages: Sequence[Mapping[str, Any]]) -> tuple[PlanRequest, tuple[OfferedTool, ...]] | None:
     """The request and its tools; None where the messages ask for no plan."""
-    first = text_of(messages[0].get("content")) if messages else ""
-    if not first.startswith(INTRODUCTION):
+    told = (text_of(one.get("content")) for one in messages if one["role"] == "system")
+    first = next((text for text in told if text.startswith(INTRODUCTION)), None)
+    if first is None:
         return None
     tools, _, how = first.removeprefix(INTRODUCTION).strip().partition("\n\n")
     said = [text_of(one.get("content")) for one in messages if one["role"] == "user"][1:]

@@ -56,6 +56,8 @@ class Plan:
     fault: Fault | None = None
     delay: float = 0.0
     """Seconds that each answer takes."""
+    slips_at: int | None = None
+    """The call that is asked for in words which no agent can read, however often it is asked again."""
 
 
 # ---------------------------------------------------------------- what earlier calls say

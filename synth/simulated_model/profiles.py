@@ -7,14 +7,18 @@ and the plan is right. Add one: a function and a line in `PROFILES`.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Literal
 
+from synth.formal.constraints import Before
+from synth.formal.order import Closure
 from synth.language.words import CONJUNCTIONS, PREPOSITIONS
 from synth.observed.instants import START_TIME
+from synth.simulated_model import reader
 from synth.simulated_model.dialogue import digest
 from synth.simulated_model.planning import (
     Fault,
@@ -141,6 +145,47 @@ def slow(task: Task, rng: Random) -> Plan:
     return Plan(perfect(task, rng), None, delay=math.inf)
 
 
+# ---------------------------------------------------------------- planners that one way of asking trips
+
+
+def slips(task: Task, rng: Random) -> Plan:
+    """From one task on it says in prose what it does, where actions are to be written in a set form."""
+    if task.way != "text" or len(task.tools) < 2:
+        return right(task, rng)
+    at = rng.randrange(1, len(task.tools))
+    fault = Fault("act_error", "writes neither an action nor an answer, and again when it is asked again")
+    return Plan(perfect(task, rng), fault, slips_at=at)
+
+
+def loses_arguments(task: Task, rng: Random) -> Plan:
+    """The arguments of one task get lost where they are streamed in pieces."""
+    if task.way != "streamed" or task.horizon is None:
+        return right(task, rng)
+    tool = rng.choice(task.tools)
+    fault = Fault("parameter_error", f"the arguments of {tool} are lost on their way", then=tool)
+    return Plan(changed(perfect(task, rng), replaced(tool, "")), fault)
+
+
+def misreads(task: Task, rng: Random) -> Plan:
+    """The order is that of a small reader of its own, for which a clause speaks of the name next to it."""
+    if task.horizon is not None:
+        return right(task, rng)
+    at = {tool: position for position, tool in enumerate(task.tools)}
+    understood = Closure(len(task.tools))
+    for who, before, what in reader.read(task.paragraph, task.phrases):
+        for one, other in itertools.product(who, what):
+            understood.add(*(at[one], at[other]) if before else (at[other], at[one]))
+    names = task.tools
+    own = [Before(names[first], names[then]) for first, then in understood.edges()]
+    order = some_order(replace(task, constraints=tuple(own)), rng)
+    broken = [(a, b) for a, b in task.pairs if order.index(a) > order.index(b)]
+    if not broken:
+        return Plan(in_order(task, order))
+    first, then = broken[0]
+    fault = Fault("order_error", f"has not read that {first} comes before {then}", first=first, then=then)
+    return Plan(in_order(task, order), fault)
+
+
 # ---------------------------------------------------------------- planners that trip on something
 
 
@@ -231,6 +276,13 @@ PROFILES: tuple[Profile, ...] = (
     Profile("wrong-times", "timed: starts a task before the day begins", wrong_times),
     Profile("loops", "repeats one call until it is stopped", loops),
     Profile("slow", "answers later than the time limit: an `error`, no fault of its planning", slow),
+    Profile("slips", "asked in words (ReAct): writes neither an action nor an answer, twice", slips),
+    Profile("loses-arguments", "timed, streamed: the arguments of one call are lost", loses_arguments),
+    Profile(
+        "misreads",
+        "reads with a small reader of its own, for which a clause after a list speaks of its last name",
+        misreads,
+    ),
     Profile(
         "difficulty",
         "fails more often the more actions there are",

@@ -33,6 +33,7 @@ def read(body: Mapping[str, Any], items: Items, key: str) -> Dialogue:
         turns=turns,
         key=key,
         attempt=attempt_of(tuple(call.id for turn in turns for call in turn)),
+        way="streamed" if body.get("stream") else "calls",
     )
 
 

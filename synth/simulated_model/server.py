@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from synth.errors import BadInput
-from synth.simulated_model import assistants, chat, completions, responses
+from synth.questions import Question
+from synth.simulated_model import assistants, brackets, chat, completions, responses
 from synth.simulated_model.brain import Brain, Planted
 from synth.simulated_model.chat import Event
 from synth.simulated_model.dialogue import Answer, Dialogue
@@ -45,11 +46,12 @@ class SimulatedModel:
         host: str = "127.0.0.1",
         port: int = 0,
         thinking: float = 0.0,
+        questions: Sequence[Question] = (),
     ) -> None:
         """`records` are run records to serve as `replay:<run_id>`; port 0 takes a free one; every answer
-        takes `thinking` seconds, as a real model's would."""
+        takes `thinking` seconds, as a real model's would; `questions` are those that it knows about."""
         self.thinking = thinking
-        self.brain = Brain(records)
+        self.brain = Brain(records, questions)
         self.stopping = threading.Event()
         self.assistants = assistants.Assistants(self.think_in_time)
         self._numbers = itertools.count(1)
@@ -89,13 +91,23 @@ class SimulatedModel:
         return chat.stream(answer, body["model"], id, bool(options.get("include_usage")))
 
     def complete(self, body: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-        answer, attempt = self._wait(*self.brain.think(completions.read(body, key)))
-        prompt = body["prompt"]
-        if isinstance(prompt, str) and completions.in_brackets(prompt):
-            text = completions.bracketed(answer, attempt, prompt)
+        prompt, logprobs = body["prompt"], None
+        dialogue = completions.read(body, key)
+        prompt = prompt[0] if isinstance(prompt, list) else prompt
+        if beside := brackets.aside(prompt):
+            answer, logprobs = Answer(None), brackets.scores(body)
+            text = prompt if body.get("echo") else f" {self.brain.aside(beside, body['model'])}"
+        elif brackets.begins(prompt):
+            answer, text = brackets.written(dialogue, self._thinking, prompt)
         else:
+            answer, attempt = self._thinking(dialogue)
             text = completions.text_of_answer(answer, attempt)
-        return completions.write(answer, text, body["model"], self._id("cmpl"))
+        for one in body.get("stop") or ():
+            text = text.partition(one)[0]
+        return completions.write(answer, text, body["model"], self._id("cmpl"), logprobs)
+
+    def _thinking(self, dialogue: Dialogue) -> tuple[Answer, int]:
+        return self._wait(*self.brain.think(dialogue))
 
     def respond(self, body: Mapping[str, Any], key: str) -> Mapping[str, Any] | Iterable[Event]:
         items = responses.items_of(body, self._conversation(body.get("previous_response_id")))
@@ -112,7 +124,7 @@ class SimulatedModel:
         return {"object": "list", "data": made}
 
     def think_in_time(self, dialogue: Dialogue) -> Answer:
-        return self._wait(*self.brain.think(dialogue))[0]
+        return self._thinking(dialogue)[0]
 
     def _wait(self, answer: Answer, attempt: int) -> tuple[Answer, int]:
         """Let the answer take as long as its planner wants, but not longer than the server lives."""
@@ -157,6 +169,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self._answer(self._post)
+
+    def do_DELETE(self) -> None:
+        self._answer(lambda: self.server.model.assistants.delete(self._parts()))
 
     def _get(self) -> Any:
         match self._parts():

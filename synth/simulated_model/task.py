@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from synth.errors import BadInput
@@ -11,7 +12,7 @@ from synth.formal.constraints import ANY_TIME, Before, Constraint, Outline, outl
 from synth.formal.order import Closure, topological_order
 from synth.language.parse import parse
 from synth.language.query import horizon_of, names_of_tools, paragraph_of
-from synth.simulated_model.dialogue import Dialogue
+from synth.simulated_model.dialogue import Dialogue, Way
 
 _ROLE = re.compile(r"You are assisting (.+?)\.")
 
@@ -29,6 +30,10 @@ class Task:
     """Over tool names."""
     horizon: tuple[int, int] | None = None
     """Timed mode: (day begin, day end), minutes after midnight."""
+    phrases: Mapping[str, str] = field(default_factory=dict)
+    """What the sentences call each tool: phrase -> tool."""
+    way: Way = "calls"
+    """How its calls will be asked for."""
 
     @property
     def topic(self) -> str:
@@ -75,7 +80,9 @@ def understand(dialogue: Dialogue) -> Task:
     names = names_of_tools({"name": tool.name, "description": tool.description} for tool in dialogue.tools)
     read = parse(paragraph, names)
     tools = tuple(tool.name for tool in dialogue.tools)
-    return Task(dialogue.text, paragraph, tools, read.constraints, horizon_of(dialogue.text))
+    phrases = {name["phrase"]: name["tool"] for name in names}
+    horizon = horizon_of(dialogue.text)
+    return Task(dialogue.text, paragraph, tools, read.constraints, horizon, phrases, dialogue.way)
 
 
 def some_order(task: Task, rng: Random) -> tuple[str, ...]:

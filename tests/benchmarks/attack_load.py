@@ -378,7 +378,7 @@ def check_body(calls: int, policies: int) -> bytes:
 EXTREMES = (
     "/?tool=%00&since=1e308&until=-1e308", "/?cursor=" + "A" * 2000,
     "/?" + "&".join(f"a{n}=b" for n in range(500)),
-    "/api/v1/runs?limit=1000", "/api/v1/runs?limit=1000&tool=x&policy=y&agent=z&outcome=fail&error_type=a",
+    "/api/v1/runs?limit=1000", "/api/v1/runs?limit=1000&tool=x&policy=y&agent=z&error_type=timeout",
     "/api/v1/runs?since=nan", "/api/v1/runs?since=inf&until=-inf", "/api/v1/runs?limit=99999999999999999999",
     "/api/v1/findings?limit=1000", "/api/v1/findings?rule=" + "%F0%9F%92%A9" * 500, "/api/v1/stats",
     "/metrics", "/runs/" + "f" * 3000, "/openapi.json", "/docs", "/readyz",

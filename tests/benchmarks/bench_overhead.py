@@ -4,7 +4,9 @@ The unit is one bare SDK span measured in the same process (six attributes, JSON
 batch processor, an exporter that does nothing). Every figure is the CPU time of all threads, host and
 exporter, over an untraced twin in the same process; ours includes encoding to OTLP bytes; HTTP is left
 out on all sides. Each tracer has an environment of its own below `.environments/`, made here and kept.
-Medians of several processes. Exit code 1 when a target is missed.
+Medians of several processes. Inside openai-agents a call costs the host thirty times what any tracer adds,
+so `--only instructions` counts that part with callgrind, which no neighbour disturbs. Exit code 1 when a
+target is missed.
 
     python tests/benchmarks/bench_overhead.py [--json] [--processes N] [--only LOAD]
 """
@@ -15,13 +17,15 @@ import argparse
 import json
 import os
 import platform
+import re
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
 import time
 import venv
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -125,12 +129,12 @@ def said_by(tracer: str, code: str, *arguments: str, **environment: str) -> str:
     return done.stdout.strip()
 
 
-def measured(load: str, tracer: str) -> Any:
+def measured(load: str, tracer: str, *counted: str, under: Sequence[str] = ()) -> Any:
     """What one process of its own found out: frameworks are patched for good."""
     path = {"PYTHONPATH": str(ROOT)} if tracer == OURS else {}
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "PDOCTOR_"))}
     done = subprocess.run(
-        [interpreter(tracer), Path(__file__).with_name("overhead_loads.py"), load, tracer],
+        [*under, interpreter(tracer), Path(__file__).with_name("overhead_loads.py"), load, tracer, *counted],
         capture_output=True,
         text=True,
         env={**clean, **path, "PDOCTOR_ENDPOINT": "http://127.0.0.1:9"},
@@ -188,6 +192,31 @@ def inside(load: str, title: str, target: float, processes: int) -> list[Figure]
         over_processes(f"inside {title}, added by {tracer}", values, SPAN, target if tracer == OURS else None)
         for tracer, values in found.items()
     ]
+
+
+def instructions(load: str, title: str) -> list[Figure]:
+    """What `inside` measures, in machine instructions: no clock, so no other program disturbs it."""
+    if shutil.which("valgrind") is None:
+        raise SystemExit("bench_overhead: install valgrind, whose callgrind counts the instructions")
+    unit = counted(load, OURS, ANCHOR, 300)
+    return [
+        Figure(
+            f"inside {title}, added by {tracer}",
+            (counted(load, tracer, TRACED, 16) - counted(load, tracer, PLAIN, 16)) / unit,
+            "x instructions",
+        )
+        for tracer in TRACERS
+    ]
+
+
+def counted(load: str, tracer: str, variant: str, calls: int) -> float:
+    """Instructions per tool call of all threads, garbage collection and export included."""
+    with TemporaryDirectory() as folder:
+        said = Path(folder, "said")
+        callgrind = ("valgrind", "--tool=callgrind", "--instr-atstart=no", f"--log-file={said}")
+        under = (*callgrind, f"--callgrind-out-file={folder}/out")
+        tools = measured(load, tracer, variant, str(calls), under=under)["tool calls"]
+        return int(re.findall(r"Collected : (\d+)", said.read_text())[-1]) / tools
 
 
 def model_request(processes: int) -> list[Figure]:
@@ -284,11 +313,14 @@ SECTIONS = {
     "tight": tight_loop,
     "langchain": lambda processes: inside("langchain", "LangChain", 0.6, processes),
     "openai_agents": lambda processes: inside("openai_agents", "openai-agents", 0.7, processes),
+    "instructions": lambda processes: instructions("openai_agents", "openai-agents"),
     "model": lambda processes: model_request(processes),
     "growth": lambda processes: growth(),
     "start": lambda processes: start_up(),
     "large": lambda processes: large(),
 }
+BY_NAME = {"instructions"}
+"""Sections that need another program, and ten minutes."""
 
 
 def main() -> int:
@@ -305,7 +337,7 @@ def main() -> int:
     heading += [f"Python {platform.python_version()}", *(versions(tracer) for tracer in TRACERS)]
     if not options.json:
         print("\n".join(heading), flush=True)
-    for name in options.only or SECTIONS:
+    for name in options.only or sorted(SECTIONS.keys() - BY_NAME, key=list(SECTIONS).index):
         for figure in SECTIONS[name](options.processes):
             figures.append(figure)
             if not options.json:

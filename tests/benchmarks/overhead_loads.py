@@ -5,6 +5,7 @@ Every load has an untraced twin in the same process. Variants run in short round
 shuffled order, so that a noisy neighbour hits all alike; CPU time includes the exporters' threads.
 
     python overhead_loads.py LOAD [TRACER]
+    valgrind --tool=callgrind --instr-atstart=no python overhead_loads.py LOAD TRACER VARIANT CALLS
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import json
 import logging
 import os
 import random
-import statistics
+import subprocess
 import sys
 import threading
 import time
@@ -277,7 +278,7 @@ def openai_agents(tracer: str) -> Load:
             TRACED: lambda: set_tracing_disabled(False),
         }
     for name, action in before.items():
-        load.variants[name] = Variant(call, 2, TOOLS_PER_AGENT_RUN, action, warm_up=1)
+        load.variants[name] = Variant(call, 1, TOOLS_PER_AGENT_RUN, action, warm_up=1)
     return load
 
 
@@ -426,13 +427,13 @@ def instrument(framework: str, tracer: str, provider: Any) -> None:
 
 
 def cpu(load: Load, rounds: int, turns: int) -> dict[str, list[float]]:
-    """CPU microseconds per tool call, one number per round and variant.
+    """CPU microseconds per tool call, one number per turn and variant.
 
-    In each round the variants take `turns` short turns, of which the median counts, so that all see the same
-    noise. What the host's threads spend is read around each turn; what exporting cost in the round, in
-    threads or when drained, is shared out among the calls of the variant that it was for. What was imported
-    is out of the garbage collector's sight: going through a framework takes it 50 ms, and chance would say
-    which variant has to wait for that.
+    In each round the variants take `turns` short turns side by side, so that those of one turn see the same
+    noise and can be compared one by one. What the host's threads spend is read around each turn; what
+    exporting cost in the round, in threads or when drained, is shared out among the calls of the variant that
+    it was for. What was imported is out of the garbage collector's sight: going through a framework takes it
+    50 ms, and chance would say which variant has to wait for that.
     """
     found: dict[str, list[float]] = collections.defaultdict(list)
     names = list(load.variants)
@@ -451,9 +452,7 @@ def cpu(load: Load, rounds: int, turns: int) -> dict[str, list[float]]:
             for name, variant in load.variants.items():
                 made = turns * (variant.calls + variant.warm_up) * variant.tools
                 share = spent.get(name, 0.0) / made
-                found[name].append(
-                    (statistics.median(host[name]) / (variant.calls * variant.tools) + share) * 1e6
-                )
+                found[name] += [(turn / (variant.calls * variant.tools) + share) * 1e6 for turn in host[name]]
         gc.collect()
         gc.freeze()
     return found
@@ -487,6 +486,27 @@ def exporters(load: Load) -> dict[str, float]:
             clock = time.pthread_getcpuclockid(thread.ident)
             found[ANCHOR if thread in load.anchor_threads else TRACED] += time.clock_gettime(clock)
     return found
+
+
+def let_callgrind_count(load: Load, name: str, calls: int) -> None:
+    """Has callgrind, under which this runs, count the instructions of so many calls and their export."""
+
+    def switch(to: str) -> None:
+        subprocess.run(["callgrind_control", "-i", to, str(os.getpid())], check=True, capture_output=True)
+
+    variant = load.variants[name]
+    load.begin_round()
+    variant.before()
+    for _ in range(3):
+        variant.call()
+    load.drain()
+    gc.collect()
+    gc.freeze()
+    switch("on")
+    for _ in range(calls):
+        variant.call()
+    load.drains.get(name, lambda: None)()
+    switch("off")
 
 
 def kept_bytes(load: Load) -> dict[str, float]:
@@ -570,7 +590,7 @@ LOADS: dict[str, tuple[Callable[[str], Load], int]] = {
     "with sdk spans": (with_sdk_spans, 5),
     "through the sdk": (through_the_sdk, 5),
     "langchain": (langchain, 15),
-    "openai_agents": (openai_agents, 6),
+    "openai_agents": (openai_agents, 12),
     "model": (model, 15),
 }
 """Load -> how to make it, turns per round."""
@@ -581,6 +601,11 @@ def main() -> None:
     what, tracer = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else OURS
     if what == "growth":
         found: dict[str, Any] = growth()
+    elif len(sys.argv) > 3:
+        load = LOADS[what][0](tracer)
+        name, calls = sys.argv[3], int(sys.argv[4])
+        let_callgrind_count(load, name, calls)
+        found = {"tool calls": calls * load.variants[name].tools}
     else:
         make, turns = LOADS[what]
         load = make(tracer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from urllib.parse import quote
 
 import pytest
 
@@ -19,6 +20,23 @@ def _clean(page: Page) -> None:
     page.width(1280)
     page.requests.clear()
     page.problems.clear()
+
+
+def failed_campaign(collector: Client, run: str) -> str:
+    """A campaign of this run, with an earlier one, whose texts are hostile and long."""
+    finding = {"type": HOSTILE, "explanation": HOSTILE * 5}
+    result = dict.fromkeys(("key", "agent", "model", "case_id", "error_type"), HOSTILE)
+    told = [{**result, "run_id": run, "outcome": "fail", "actions": 3, "findings": [finding]}]
+    head = {"verb": "test", "name": HOSTILE * 2, "agent": "a" * 500, "options": {HOSTILE: HOSTILE}}
+    earlier, campaign = new_id(), new_id()
+    for one in (earlier, campaign):
+        answer = collector.post("/campaigns", {**head, "id": one, "results": told, "state": "done"})
+        assert answer.status_code == 201, answer.text
+    return campaign
+
+
+def quoted(path: str) -> str:
+    return quote(path, safe="/?&=")
 
 
 def failed_run(collector: Client) -> str:
@@ -130,15 +148,26 @@ def test_a_run_shows_its_findings_words_calls_and_repair(page: Page, collector: 
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/runs/{run}", "/runs/{run}/spans/0000000000000002", "/docs", "/runs/none"]
+    "path",
+    [
+        "/",
+        "/runs/{run}",
+        "/runs/{run}/spans/0000000000000002",
+        "/docs",
+        "/runs/none",
+        "/campaigns",
+        "/campaigns/{campaign}",
+        "/compare?a={run}&b={run}",
+        "/compare?by=agent&a=%3Cscript%3E&b=x",
+    ],
 )
 def test_pages_run_nothing_hostile_and_load_nothing_from_elsewhere(
     page: Page, collector: Client, path: str
 ) -> None:
     run = failed_run(collector)
-    page.open(collector.url + path.format(run=run))
+    page.open(collector.url + path.format(run=run, campaign=failed_campaign(collector, run)))
     page.evaluate("[...document.querySelectorAll('details')].forEach(d => d.open = true)")
-    assert "owned" not in page.evaluate("document.title")
+    assert page.evaluate("document.title") != "owned"
     assert page.hosts() == {collector.url.removeprefix("http://")}
     assert [problem for problem in page.problems if "404" not in problem] == []
 
@@ -150,7 +179,10 @@ def test_pages_fit_the_window_and_have_enough_contrast(
 ) -> None:
     run = failed_run(collector)
     page.width(width, dark=dark)
-    for path in ("/", f"/runs/{run}", "/docs"):
+    campaign = failed_campaign(collector, run)
+    told = ("/campaigns", f"/campaigns/{campaign}", f"/campaigns/{campaign}?before={campaign}")
+    compared = (f"/compare?a={run}&b={run}", f"/compare?by=case&a=x&b={HOSTILE}", "/compare?by=agent&a=&b=")
+    for path in ("/", f"/runs/{run}", "/docs", *told, *map(quoted, compared)):
         page.open(collector.url + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert page.evaluate(LOW_CONTRAST) == [], path
@@ -184,7 +216,8 @@ LOW_CONTRAST = """
 
 def test_every_page_has_a_title_headings_in_order_and_named_controls(page: Page, collector: Client) -> None:
     run = failed_run(collector)
-    for path in ("/", f"/runs/{run}", "/docs"):
+    campaign = failed_campaign(collector, run)
+    for path in ("/", f"/runs/{run}", "/docs", "/campaigns", f"/campaigns/{campaign}", "/compare"):
         page.open(collector.url + path)
         assert page.evaluate("document.documentElement.lang") == "en"
         assert page.evaluate("document.title")
@@ -260,3 +293,36 @@ def test_an_open_page_of_a_live_run_asks_for_little_until_there_is_news(
     collector.send(request(second, end).SerializeToString())
     page.wait_for("document.querySelectorAll('tr[id^=call-]').length === 2", seconds=15)
     assert page.problems == []
+
+
+SHAPES = """\
+policies:
+  - {id: shape, behaviour: pass}
+  - {id: tools, behaviour: (until do_a do_b)}
+  - id: asked
+    guard: {calls: do_a, check: "true"}
+"""
+
+
+def test_a_run_shows_the_diagrams_of_the_specifications_that_judged_it(page: Page, collector: Client) -> None:
+    collector.post("/policies", {"name": "shapes", "text": SHAPES})
+    run = new_id()
+    collector.send(agent_request(run, ["do_a", "do_c"]))
+    collector.judged(run)
+    page.open(f"{collector.url}/runs/{run}")
+    assert page.texts(".diagram summary") == ["State diagram of shape", "State diagram of tools"]
+    assert page.evaluate("[...document.querySelectorAll('.diagram details')].map(d => d.open)") == [
+        False,
+        True,
+    ]
+    page.click(".diagram summary")
+    drawn = "[...document.querySelectorAll('.diagram img')].map(i => i.complete && i.naturalWidth > 100)"
+    page.wait_for(f"{drawn}.every(Boolean)")
+    src = page.evaluate("document.querySelector('.diagram img').src")
+    svg = collector.http.get(src)
+    assert svg.headers["content-type"] == "image/svg+xml"
+    assert ">Sum</text>" in svg.text
+    assert page.problems == []
+    for wrong in ("policy=asked", "policy=nothing", "policy=shape&version=7"):
+        asked = f"/diagram?file=shapes&version=1&{wrong}"
+        assert collector.http.get(f"{collector.url}{asked}").status_code == 404

@@ -31,15 +31,16 @@ def test_who_passes_on_keeps_its_place_among_its_own() -> None:
     assert [line.take() for _ in range(3)] == ["b1", "a1", "a2"]
 
 
+async def work(slices: Slices, who: str, name: str, done: list[str]) -> None:
+    await slices.turn(who)
+    with slices.work():
+        done.append(name)
+
+
 def test_others_get_their_turn_between_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten pieces of work, each as long as a slice, and something else that is ready all the time."""
     monkeypatch.setattr(fair, "SLICE_SECONDS", 0.0)
     done: list[str] = []
-
-    async def work(slices: Slices, who: str, name: str) -> None:
-        await slices.turn(who)
-        with slices.work():
-            done.append(name)
 
     async def beside() -> None:
         while done.count("|") < 99 and len(done) - done.count("|") < 5:
@@ -48,8 +49,8 @@ def test_others_get_their_turn_between_slices(monkeypatch: pytest.MonkeyPatch) -
 
     async def main() -> None:
         slices = Slices()
-        jobs = [work(slices, "a", f"a{at}") for at in range(4)]
-        await asyncio.gather(*jobs, work(slices, "b", "b"), beside())
+        jobs = [work(slices, "a", f"a{at}", done) for at in range(4)]
+        await asyncio.gather(*jobs, work(slices, "b", "b", done), beside())
 
     asyncio.run(main())
     assert all("|" in pair for pair in pairwise(done))
@@ -93,16 +94,11 @@ def test_who_comes_when_there_is_time_again_waits_behind_those_who_wait(
     async def main() -> None:
         slices = Slices()
 
-        async def work(who: str) -> None:
-            await slices.turn(who)
-            with slices.work():
-                done.append(who)
-
-        tasks = [asyncio.create_task(work(who)) for who in "abc"]
+        tasks = [asyncio.create_task(work(slices, who, who, done)) for who in "abc"]
         await asyncio.sleep(0)
         assert done == ["a"]  # which used up the time there was
         await asyncio.sleep(0)
-        await work("d")
+        await work(slices, "d", "d", done)
         await asyncio.gather(*tasks)
 
     asyncio.run(main())
@@ -116,12 +112,7 @@ def test_who_leaves_when_its_turn_has_come_keeps_nobody_waiting(monkeypatch: pyt
     async def main() -> None:
         slices = Slices()
 
-        async def work(who: str) -> None:
-            await slices.turn(who)
-            with slices.work():
-                done.append(who)
-
-        _, leaves, waits = (asyncio.create_task(work(who)) for who in "abc")
+        _, leaves, waits = (asyncio.create_task(work(slices, who, who, done)) for who in "abc")
         await asyncio.sleep(0)
         await asyncio.sleep(0)  # it is told of its turn
         leaves.cancel()

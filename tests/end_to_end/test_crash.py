@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.soak import soaks
 from tests.support.traces import Client, agent_request, agent_spans, case_json, new_id, request
 
 Runs = list[tuple[str, list[bytes]]]
@@ -175,8 +176,8 @@ def test_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None
 
 
 @pytest.mark.heavy
-def test_fifty_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None:
-    crash_loop(tmp_path, kills=50, seed=2)
+def test_many_kills_at_random_moments_lose_and_double_nothing(tmp_path: Path) -> None:
+    crash_loop(tmp_path, kills=50 if soaks() else 12, seed=2)
 
 
 def test_checkers_end_with_their_collector(tmp_path: Path) -> None:

@@ -205,6 +205,19 @@ def test_timed_faults_are_found_too(agent: str, collector: str, model: Simulated
     assert [row.to_json() for row in detection(results) if not row.exact] == []
 
 
+@pytest.mark.heavy
+def test_arguments_that_a_stream_lost_are_found(collector: str, model: SimulatedModel) -> None:
+    cases = tuple(generate(2, 3, CaseOptions(actions=(4, 4), mode="timed")))
+    streamed = Options(parallel=2, params={"stream": True})
+    made = trials(["raw-loop"], ("perfect", "loses-arguments"), cases)
+    results = results_of(collector, model, made, streamed)
+    assert [row.to_json() for row in detection(results) if not row.exact] == []
+    found = sorted((r.model, r.error_type) for r in results)
+    wanted = [("simulated-loses-arguments", "parameter_error"), ("simulated-perfect", None)]
+    assert found == sorted(wanted * 2, key=str)
+    assert [r.key for r in results if r.run is None or calls_agree(r.run, r.tool_log)] == []
+
+
 PLAIN_AGENT = """
 def in_listed_order(query, tools):
     for tool in tools:

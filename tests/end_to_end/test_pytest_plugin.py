@@ -164,10 +164,14 @@ def test_a_model_that_refuses_is_an_error_in_its_own_words(
 
 
 @pytest.mark.heavy
-def test_without_a_marker_there_are_three_cases_on_the_named_model(pytester: pytest.Pytester) -> None:
-    tests = "def test_it(pdoctor):\n    pdoctor.check('raw-loop')\n"
+def test_without_a_marker_one_test_goes_through_three_cases_on_the_named_model(
+    pytester: pytest.Pytester,
+) -> None:
+    tests = "def test_it(pdoctor):\n    pdoctor.check('raw-loop')\n    print(len(pdoctor.cases), 'cases')\n"
     done = run_project(pytester, tests, "--pdoctor-model", "simulated-forgets", "--pdoctor-no-shrink")
-    done.assert_outcomes(failed=3)
+    done.assert_outcomes(failed=1)
+    assert "pdoctor: model simulated-forgets (no language model: this tests" in done.stdout.str()
+    assert "3 cases" in run_project(pytester, tests, "-s").stdout.str()
 
 
 @pytest.mark.parametrize(
@@ -190,3 +194,54 @@ def test_mistakes_are_explained(pytester: pytest.Pytester, tests: str, message: 
     done = run_project(pytester, f"import pytest\n\n{tests}\n")
     assert done.ret != 0
     assert message in done.stdout.str() + done.stderr.str()
+
+
+@pytest.mark.heavy
+def test_model_temperature_repeat_and_a_rate_over_cases(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the session's options, by the marker, and by the arguments, each before the one before it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    with Provider() as provider:
+        done = run_project(
+            pytester,
+            """
+            import pytest
+
+            @pytest.mark.pdoctor(cases=2, actions=(2, 2), seed=3)
+            def test_session(pdoctor):
+                pdoctor.check("raw-loop")
+
+            own = {"temperature": None, "repeat": 1, "model": "simulated-perfect"}
+
+            @pytest.mark.pdoctor(cases=1, actions=(3, 3), seed=3, **own)
+            def test_marker(pdoctor):
+                pdoctor.check("raw-loop")
+                pdoctor.check("raw-loop", temperature=0.7, repeat=2)
+
+            @pytest.mark.pdoctor(cases=3, actions=(4, 4), seed=3, at_least=0.6, model="simulated-forgets")
+            def test_rate(pdoctor):
+                assert len(pdoctor.cases) == 3
+                pdoctor.check("raw-loop")
+
+            @pytest.mark.pdoctor(cases=3, actions=(4, 4), seed=3, at_least=0.6)
+            def test_rate_reached(pdoctor):
+                pdoctor.check("raw-loop", repeat=1)
+
+            @pytest.mark.pdoctor(cases=1, repeat=0)
+            def test_no_run(pdoctor):
+                pdoctor.check("raw-loop")
+            """,
+            "--pdoctor-base-url", provider.base_url, "--pdoctor-temperature", "0.4", "--pdoctor-repeat", "2",
+        )  # fmt: skip
+    done.assert_outcomes(passed=4, failed=2)
+    said = done.stdout.str()
+    assert re.search(r"0 of 3 runs passed .*, at least 60% of 6 should; the other 3 were not needed", said)
+    assert "expected at least one run of each case, got repeat=0" in said
+    begun = [body for body in provider.asked if not any(m["role"] == "assistant" for m in body["messages"])]
+    by_size: dict[int, list[float | None]] = {}
+    for body in begun:
+        by_size.setdefault(len(body["tools"]), []).append(body.get("temperature"))
+    assert by_size[2] == [0.4] * 4
+    assert by_size[3] == [None, 0.7, 0.7]
+    assert by_size[4] == [0.4] * 6

@@ -42,7 +42,7 @@ def wait_for_more(folder: Path, count: int) -> None:
 def test_experiments_that_are_killed_go_on_and_repeat_nothing(tmp_path: Path) -> None:
     folder, page = tmp_path / "runs", tmp_path / "report.html"
     options = ("report", "--paper", *SMALL, "--agent", "raw-loop", "--folder", str(folder), "-o", str(page))
-    for _ in range(4):
+    for _ in range(2):
         process = subprocess.Popen([sys.executable, "-m", "pdoctor_trace", *options])
         wait_for_more(folder, len(lines(folder)) + 12)
         os.kill(process.pid, signal.SIGKILL)
@@ -85,4 +85,4 @@ def test_the_same_command_measures_a_model_of_another_server(
         ("openai-tools", "scripted-1"),
         ("raw-loop", "scripted-1"),
     }
-    assert all(int(row["queries"]) > 0 for row in shown["table2"])
+    assert all(int(row["generated"]) > 0 for row in shown["table2"])

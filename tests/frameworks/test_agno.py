@@ -17,9 +17,11 @@ from tests.support.sink import OtlpSink
 
 os.environ.setdefault("AGNO_TELEMETRY", "false")
 from agno.agent import Agent
+from agno.exceptions import StopAgentRun
 from agno.models.message import Message
 from agno.models.openai.like import OpenAILike
 from agno.team import Team
+from agno.tools import tool
 from agno.tools.function import Function
 
 # Agno never closes its clients.
@@ -125,6 +127,43 @@ def test_a_team_delegates_by_a_call_with_the_members_run_inside(models: FakeMode
     assert (delegate.tool, delegate.parent_id) == ("delegate_task_to_member", outer.span_id)
     assert (inner.parent_id, add.tool, add.parent_id) == (delegate.span_id, "add", inner.span_id)
     assert delegate.start <= inner.start <= inner.end <= delegate.end
+
+
+@pytest.mark.parametrize(
+    ("mode", "awaited"), [*((mode, False) for mode in MODES), ("arun", True), ("arun stream", True)]
+)
+def test_a_hook_before_a_tool_may_change_its_arguments_or_refuse_the_call(
+    models: FakeModels, sink: OtlpSink, mode: str, awaited: bool
+) -> None:
+    def before(fc: Any) -> None:
+        if fc.arguments["b"] == 2:
+            fc.arguments = {"a": 1, "b": 40}
+        else:
+            raise StopAgentRun("refused")
+
+    async def awaited_before(fc: Any) -> None:
+        before(fc)
+
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        ran.append((a, b))
+        return a + b
+
+    async def awaited_add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return add(a, b)
+
+    ran: list[tuple[int, int]] = []
+    hook, body = (awaited_before, awaited_add) if awaited else (before, add)
+    hooked = tool(name="add", pre_hook=hook)(body)
+    MODES[mode](agent(models, "fake.one.same", [hooked]))
+    pdoctor_trace.flush()
+    changed, *refused = sink.calls
+    assert ran == [(1, 40)]
+    assert (changed.executed, changed.arguments, changed.result) == (True, {"a": 1, "b": 40}, 41)
+    assert changed["pdoctor.tool.asked_arguments"] == '{"a":40,"b":2}'
+    assert refused
+    assert {call.executed for call in refused} == {False}
 
 
 @pytest.mark.parametrize("mode", MODES)

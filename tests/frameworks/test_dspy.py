@@ -58,7 +58,8 @@ class AnsweringModels(FakeModels):
         done = len(re.findall(r"\[\[ ## tool_name_\d+", str(body["messages"][-1]["content"])))
         tool, arguments = asked[done] if done < len(asked) else ("finish", "{}")
         if "next_tool_name" in str(body["messages"]):
-            answer = {"next_thought": "hm", "next_tool_name": tool, "next_tool_args": arguments}
+            thought = "hm" if done in script(body["model"])[1] else ""
+            answer = {"next_thought": thought, "next_tool_name": tool, "next_tool_args": arguments}
         else:
             answer = {"reasoning": "hm", "answer": FINAL}
         reply = super().chat({**body, "model": "fake"})
@@ -164,10 +165,10 @@ class TestReAct(Conformance):
     def test_text_beside_calls_is_noted(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
     ) -> None:
-        """All of a reply is text here, the thought too."""
+        """All of a reply is text here; the thought is what stands beside the call."""
         self._run(models, "one.talk.par", log, mode)
         assert [call["pdoctor.turn.index"] for call in sink.calls] == [0, 1, 2]
-        assert len({call["pdoctor.turn.has_text"] for call in sink.calls}) == 1
+        assert [call["pdoctor.turn.has_text"] for call in sink.calls] == [False, True, False]
 
     @limit("dspy", "no call ids")
     def test_tools_of_coroutine_functions(self, models: FakeModels, sink: OtlpSink, log: ToolLog) -> None:
@@ -249,6 +250,15 @@ def test_a_tool_of_the_users_own_called_finish_is_one(models: FakeModels, sink: 
     with_agent(ReActV2, models, "fake.finish", [finish], "sync")
     pdoctor_trace.flush()
     assert [(call.tool, call.result) for call in sink.calls] == [("finish", "finished")]
+
+
+@pytest.mark.parametrize("kind", [dspy.ReAct, ReActV2], ids=["ReAct", "ReActV2"])
+def test_the_last_word_of_a_run_is_its_prediction(models: FakeModels, sink: OtlpSink, kind: Any) -> None:
+    with_agent(kind, models, "fake.one", ToolLog().functions(), "sync")
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    ((answer,),) = [one["parts"] for one in json.loads(run["gen_ai.output.messages"])]
+    assert answer == {"type": "text", "content": FINAL}
 
 
 @limit("dspy", "unreadable replies")

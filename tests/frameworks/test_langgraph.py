@@ -9,12 +9,13 @@ from typing import Annotated, Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import wrap_tool_call
+from langchain.agents.middleware import ToolCallLimitMiddleware, wrap_tool_call
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool, ToolException
 from langchain_core.tools import tool as langchain_tool
 from langchain_openai import ChatOpenAI
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedState, ToolNode
 from langgraph.types import Command
@@ -322,6 +323,38 @@ def test_what_langgraph_puts_into_the_arguments_is_not_said_of_them(
     assert seen == [(2, "call_0_0", "call_0_0")]
     assert call.arguments == {"a": 40, "b": 40 if middleware else 2}
     assert (call["pdoctor.tool.asked_arguments"] is not None) is bool(middleware)
+
+
+def test_a_call_that_a_limit_of_the_agent_forbids_is_not_known_to_have_run(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    """The middleware answers before the tool node is reached; only the node would have started the tool."""
+    log, limit = ToolLog(), ToolCallLimitMiddleware(run_limit=1, exit_behavior="continue")
+    with_agent(models, "fake.one.one", log.functions(), SYNC["invoke"], middleware=[limit])
+    pdoctor_trace.flush()
+    first, second = sorted(sink.calls, key=lambda call: call["pdoctor.step.index"])
+    assert len(log.entries) == 1
+    assert (first.executed, first["pdoctor.tool.execution"], first.failed) == (True, None, False)
+    assert (second.executed, second["pdoctor.tool.execution"], second.failed) == (False, "unknown", True)
+    assert "limit exceeded" in second.message
+
+
+def test_a_person_who_answers_in_the_tools_place(models: FakeModels, sink: OtlpSink) -> None:
+    log, thread = ToolLog(), {"configurable": {"thread_id": "7"}}
+
+    def use(agent: Any) -> None:
+        agent.invoke({"messages": [HumanMessage(QUERY)]}, thread)
+        asked = agent.get_state(thread).values["messages"][-1].tool_calls[0]
+        told = ToolMessage("it is 42", tool_call_id=asked["id"])
+        agent.update_state(thread, {"messages": [told]}, as_node="tools")
+        agent.invoke(None, thread)
+
+    waits: Any = {"checkpointer": InMemorySaver(), "interrupt_before": ["tools"]}
+    with_agent(models, "fake.one", log.functions(), use, **waits)
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (log.entries, call.result) == ([], "it is 42")
+    assert (call.executed, call["pdoctor.tool.execution"]) == (False, "unknown")
 
 
 def test_middleware_that_answers_for_the_tool(models: FakeModels, sink: OtlpSink) -> None:

@@ -293,12 +293,12 @@ def test_a_breakpoint_may_be_passed_in_another_process(models: FakeModels, sink:
     assert [(call.run_id, call.executed) for call in sink.calls] == [(last.run_id, True)]
 
 
-def asking(*questions: str) -> Any:
-    """A graph that asks one after the other."""
+def asking(*questions: str, name: str = "ask", saver: Any = None) -> Any:
+    """A graph whose node of that name asks one after the other."""
     graph = StateGraph(MessagesState)
-    graph.add_node("ask", lambda state: [interrupt(one) for one in questions] and {})
-    graph.add_edge(START, "ask")
-    return graph.compile(checkpointer=InMemorySaver())
+    graph.add_node(name, lambda state: [interrupt(one) for one in questions] and {})
+    graph.add_edge(START, name)
+    return graph.compile(checkpointer=saver or InMemorySaver())
 
 
 def in_other_processes(graph: Any, *turns: Any, **options: Any) -> None:
@@ -329,6 +329,27 @@ def test_threads_of_one_name_in_two_programs_are_two(sink: OtlpSink) -> None:
     in_other_processes(asking("b"), ASK, Command(resume="yes"))
     (_, one), (_, other), (resumed, _) = tokens(sink)
     assert (resumed == other, resumed == one) == (True, False)
+
+
+def test_threads_of_one_name_in_two_graphs_are_two(sink: OtlpSink) -> None:
+    """Both wait in one process, and the first that waited goes on first."""
+    one, other = asking("a"), asking("b", name="other")
+    one.invoke(ASK, THREAD)
+    other.invoke(ASK, THREAD)
+    one.invoke(Command(resume="yes"), THREAD)
+    other.invoke(Command(resume="yes"), THREAD)
+    pdoctor_trace.flush()
+    first, second, *went_on = roots(sink)
+    assert [run.run_id for run in went_on] == [first.run_id, second.run_id]
+    assert first.run_id != second.run_id
+
+
+def test_a_graph_that_is_built_anew_goes_on_with_its_thread(sink: OtlpSink) -> None:
+    saver = InMemorySaver()
+    asking("a", saver=saver).invoke(ASK, THREAD)
+    asking("a", saver=saver).invoke(Command(resume="yes"), THREAD)
+    pdoctor_trace.flush()
+    assert len({run.run_id for run in roots(sink)}) == 1
 
 
 def test_a_state_that_the_host_changes_while_a_graph_waits(sink: OtlpSink) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import openai
@@ -511,3 +511,53 @@ def test_the_text_of_a_custom_tool_is_no_malformed_json(models: FakeModels, sink
     told = [(call.tool, call.arguments, call.executed, call.result) for call in sink.calls]
     assert told == [("sql", {"input": "select 1"}, True, "1")] * 2
     assert len(sink.runs) == 2
+
+
+def function_call(client: Any, request: dict[str, Any]) -> tuple[str, str] | None:
+    """The call of one reply in the form that came before `tool_calls`."""
+    asked = client.chat.completions.create(**request).choices[0].message.function_call
+    return None if asked is None else (asked.name, asked.arguments)
+
+
+def streamed_function_call(client: Any, request: dict[str, Any]) -> tuple[str, str] | None:
+    tool = arguments = ""
+    for chunk in client.chat.completions.create(stream=True, **request):
+        for choice in chunk.choices:
+            part = choice.delta.function_call
+            if part is not None:
+                tool, arguments = tool + (part.name or ""), arguments + (part.arguments or "")
+    return (tool, arguments) if tool else None
+
+
+def function_loop(client: Any, model: str, query: str, ask: Any) -> Iterator[str]:
+    """The loop of `functions`; yields before each answer."""
+    functions = [tool["function"] for tool in TOOLS]
+    messages: list[Any] = [{"role": "user", "content": query}]
+    while (asked := ask(client, {"model": model, "messages": messages, "functions": functions})) is not None:
+        call = {"name": asked[0], "arguments": asked[1]}
+        messages.append({"role": "assistant", "content": None, "function_call": call})
+        yield asked[0]
+        messages.append({"role": "function", "name": asked[0], "content": f"{query} {len(messages)}"})
+
+
+@limit("openai", "calls without ids")
+@pytest.mark.parametrize("ask", [function_call, streamed_function_call], ids=["whole", "streamed"])
+def test_calls_without_ids_are_told_by_their_place(models: FakeModels, sink: OtlpSink, ask: Any) -> None:
+    """Two loops in turns, whose calls are the same but for the question."""
+    with client(models) as sdk:
+        loops = [function_loop(sdk, "fake.one.one.boom", query, ask) for query in ("A", "B")]
+        for _ in range(4):
+            for one in loops:
+                next(one, None)
+    pdoctor_trace.flush()
+    called = sorted((call.result, call.tool, call.call_id) for call in sink.calls)
+    assert called == [
+        (f"{query} {2 * at}", tool, f"function_call:{at}")
+        for query in "AB"
+        for at, tool in enumerate(("add", "add", "boom"), 1)
+    ]
+    assert all(call.executed for call in sink.calls)
+    written = [json.loads(chat["gen_ai.output.messages"])[0]["parts"][-1] for chat in sink.chats]
+    assert written[0] == {"type": "tool_call", "name": "add", "arguments": {"a": 40, "b": 2}}
+    assert len({(call.run_id, call.result[0]) for call in sink.calls}) == 2
+    assert {run["pdoctor.run.calls"] for run in sink.runs} == {3}

@@ -36,6 +36,7 @@ from pdoctor_trace.raw_loops.openai import ChatSink
 from pdoctor_trace.raw_loops.replies import ChatReader, MessagesReader, ResponsesReader, reader_for
 from pdoctor_trace.raw_loops.tracker import TRACKER
 from pdoctor_trace.runs import OpenRun
+from pdoctor_trace.usage import Usage
 from pdoctor_trace.wrappers import enter_frame, leave
 from tests.support.models import FINAL, FakeModels
 from tests.support.sink import OtlpSink
@@ -177,7 +178,7 @@ def test_tokens_that_are_promised_and_never_come(sink: OtlpSink) -> None:
     """The run ends with the stream."""
     conversation = TRACKER.request(Outgoing("openai", tools=[("add", None)], user_last=True, key="held"))
     assert conversation is not None
-    reading = ChatSink(conversation, counts_follow=True)
+    reading = ChatSink(conversation, COUNTED)
     reading.item({"choices": [{"index": 0, "delta": {"content": "Yes."}, "finish_reason": "stop"}]})
     HERE.flush(None)
     assert sink.runs == []
@@ -531,3 +532,12 @@ def test_addresses_that_are_no_chat() -> None:
     for url in ("/threads/t/messages", "/threads/t/runs", "/embeddings", "/models"):
         assert reader_for(url, {}) is None
     assert isinstance(reader_for("/v1/responses", {}), ResponsesReader)
+
+
+def test_text_beside_a_call_is_that_of_the_newest_reply_alone() -> None:
+    usage = Usage()
+    assert usage.text_beside("a") is None
+    usage.asked(["a", None], has_text=True)
+    assert (usage.text_beside("a"), usage.text_beside("b"), usage.text_beside(None)) == (True, None, None)
+    usage.asked(["b"], has_text=False)
+    assert (usage.text_beside("a"), usage.text_beside("b")) == (None, False)

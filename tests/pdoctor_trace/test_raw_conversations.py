@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+import pdoctor_trace
 from pdoctor_trace.raw_loops import conversations
 from pdoctor_trace.raw_loops.messages import Asked, Outgoing
-from pdoctor_trace.raw_loops.tracker import Tracker
+from pdoctor_trace.raw_loops.tracker import TRACKER, Tracker
 
 
 def asking(text: int, key: str | None = None) -> Outgoing:
@@ -27,3 +28,22 @@ def test_a_conversation_that_was_forgotten_goes_on_under_its_server_held_key(
     assert tracker.request(asking(3, key="resp_1")) is first
     tracker.end()
     assert not tracker.waits
+
+
+@pytest.mark.usefixtures("sink")
+def test_conversations_inside_a_run_of_the_host_are_forgotten_with_it() -> None:
+    TRACKER.clear()  # those of other tests
+    for number in range(3):
+        with pdoctor_trace.run(query="go"):
+            first = TRACKER.request(asking(100 + number))
+            assert first is not None
+            TRACKER.reply(first, [], has_text=True, final=True)
+            with pdoctor_trace.run(query="inside"):
+                assert TRACKER.request(asking(200 + number)) is not None
+            assert first in TRACKER._known._all.values(), "the run that it is part of goes on"
+        assert not TRACKER._known._all
+        assert not TRACKER._known._inside
+    outside = TRACKER.request(asking(1))
+    assert list(TRACKER._known._all.values()) == [outside]
+    TRACKER.end()
+    TRACKER.clear()

@@ -12,7 +12,8 @@ from opentelemetry import baggage, context, trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 import pdoctor_trace
-from pdoctor_trace.runs import CURRENT, MAX_TAKEN_EARLY, OpenRun, RunState
+from pdoctor_trace.run_state import RunState
+from pdoctor_trace.runs import CURRENT, MAX_TAKEN_EARLY, OpenRun
 from tests.support.sink import OtlpSink
 
 TRACE, PARENT = 0xABCDEF, 0x1234

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import pytest
@@ -21,8 +22,12 @@ from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.kind import Form, Paths, PolicyKind, answer
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.precedence import Precedence
+from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
+from synth.policies.kinds.total import Total
 from synth.policies.kinds.turn import Alone
+from synth.policies.kinds.weekdays import NAMES as DAYS
+from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.load import load_policies
 from synth.policies.sentences import OURS, read_sentence
@@ -95,6 +100,36 @@ def count(r: random.Random) -> Made:
     return f"{a} {must(r)} {happen(r)} {how} {n} times", Count(what, least, None if how == "at least" else n)
 
 
+def rate(r: random.Random) -> Made:
+    (a, what), n, (limit, ns), (ending, paths) = listed(r), r.randint(1, 4), duration(r), same(r)
+    within, time = r.choice((("", None), (f" within {limit}", ns), (f" within any {limit}", ns)))
+    if time is None and not paths:
+        within, time = f" within {limit}", ns
+    how = r.choice(("at most", "no more than"))
+    return f"{a} {must(r)} {happen(r)} {how} {n} times{within}{ending}", Rate(what, n, time, paths)
+
+
+def total(r: random.Random) -> Made:
+    what, most, (limit, ns), (ending, paths) = (
+        r.choice(list(ACTIONS.values())),
+        r.randint(0, 99),
+        duration(r),
+        same(r),
+    )
+    per, scope = r.choice((("", None), (" per run", "run"), (" per conversation", "session")))
+    within, time = r.choice((("", None), (f" within {limit}", ns)))
+    said = f"The {r.choice(('sum', 'total'))} of {r.choice(('args.', ''))}cost.net of {what.phrase}"
+    limited = f"{r.choice((f'{must(r)} be at most', 'must not exceed'))} {most}.5"
+    return f"{said} {limited}{per}{within}{ending}", Total(
+        what,
+        ("cost", "net"),
+        Fraction(2 * most + 1, 2),
+        time,
+        paths,
+        scope,  # type: ignore[arg-type]
+    )
+
+
 def adjacency(r: random.Random) -> Made:
     a, b, both = pairs(r)
     if r.random() < 0.5:
@@ -133,16 +168,32 @@ def turn(r: random.Random) -> Made:
     return f"{a} {must(r)} be alone in {r.choice(('its', 'their'))} turn", Alone(what)
 
 
+def weekdays(r: random.Random) -> Made:
+    (a, what), some = listed(r), sorted(r.sample(range(7), r.randint(1, 3)))
+    said, days = r.choice((
+        (" and ".join(f"{DAYS[day]}s" for day in some), frozenset(some)),
+        ("weekdays", frozenset(range(5))),
+        ("weekends", frozenset((5, 6))),
+        ("Friday to Monday", frozenset((4, 5, 6, 0))),
+    ))  # fmt: skip
+    if r.random() < 0.5:
+        return f"{a} {must(r)} {happen(r)} {r.choice(('', 'only '))}on {said}", Weekdays(what, days)
+    return f"{a} {must(r)} never {happen(r)} on {said}", Weekdays(what, frozenset(range(7)) - days)
+
+
 SENTENCES: dict[str, Callable[[random.Random], Made]] = {
     "precedence": precedence,
     "response": response,
     "absence_after": absence,
     "count": count,
+    "rate": rate,
+    "total": total,
     "adjacency": adjacency,
     "window": window,
     "gap": gap,
     "overlap": overlap,
     "turn": turn,
+    "weekdays": weekdays,
 }
 FIELDS = {
     "guard": "{calls: pay, check: \"last('verify') != null\"}",
@@ -188,7 +239,7 @@ def meanings(said: str, forms: Sequence[Form]) -> set[Any]:
     """What the forms that match a sentence make of it; the grammar is asked after all of them."""
     found = set()
     for form in forms:
-        if isinstance(form, Sentence) and (match := form.match(said)):
+        if isinstance(form, Sentence) and not form.only_same and (match := form.match(said)):
             try:
                 found.add(as_said(form.build(match, NAMES, ())))
             except BadInput:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from synth.agents.usage import Usage
 from synth.experiments.trial import Result, Trial
 from synth.formal import Trouble
 from tests.support.bench_cases import order_case
@@ -40,8 +41,9 @@ def result(
     verdict = {"outcome": outcome, "error_type": error_type, "findings": list(findings), "z3_ms": 2.0}
     return Result(
         trial=key, agent=agent, model=model, case_id=key, trace_id=f"trace-{key}", status="ok", error=None,
-        answer="", iterations=1, tokens=tokens, wall_seconds=0.5, run={"verdict": verdict, "calls": []},
-        tool_log=(), planted={"fault": fault} if planted or fault else None, case=case, trouble=trouble,
+        answer="", iterations=1, usage=Usage(output=tokens), wall_seconds=0.5,
+        run={"verdict": verdict, "calls": []}, tool_log=(),
+        planted={"fault": fault} if planted or fault else None, case=case, trouble=trouble,
     )  # fmt: skip
 
 

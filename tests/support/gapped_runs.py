@@ -38,6 +38,17 @@ RULES: dict[str, tuple[str, ...]] = {
         "Verify must happen exactly 2 times.",
         "Refund must happen at least 3 times.",
     ),
+    "rate": (
+        "Pay must happen at most 1 time within 3 seconds.",
+        "Pay and verify must happen at most 2 times within 5 seconds.",
+        "Pay must happen at most 1 time with the same id.",
+        "Refund must happen at most 1 time within 4 seconds with the same id.",
+    ),
+    "total": (
+        "The sum of args.amount of pay must be at most 2.",
+        "The sum of args.amount of pay must be at most 3 within 5 seconds.",
+        "The sum of args.amount of refund must be at most 2 with the same id.",
+    ),
     "adjacency": (
         "Verify must happen immediately before pay.",
         "Pay must happen immediately after refund.",
@@ -51,6 +62,7 @@ RULES: dict[str, tuple[str, ...]] = {
     ),
     "overlap": ("Pay must not overlap verify.", "Pay must not overlap each other."),
     "turn": ("Pay must be alone in its turn.", "Pay and refund must be alone in their turn."),
+    "weekdays": ("Pay must never happen on Thursdays.", "Pay and verify must happen on weekdays."),
     "guard": (
         "{calls: pay, check: args.amount < 3}",
         "{calls: pay, check: \"last('verify') != null\"}",

@@ -104,9 +104,11 @@ class FakeModels:
         if body.get("stream"):
             return chat_events(head, calls, text, body)
         message: dict[str, Any] = {"role": "assistant", "content": text}
-        if calls:
+        if calls and "functions" in body:
+            message["function_call"] = _named(*calls[0][1:])["function"]
+        elif calls:
             message["tool_calls"] = [{"id": i, **_named(n, a)} for i, n, a in calls]
-        reason = "tool_calls" if calls else "stop"
+        reason = "stop" if not calls else "function_call" if "functions" in body else "tool_calls"
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
         return {**head, "object": "chat.completion", "usage": _USAGE, "choices": [choice]}
 
@@ -241,14 +243,20 @@ def chat_events(
         choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
         return None, {**head, "object": "chat.completion.chunk", "choices": [choice]}
 
+    reason = "tool_calls" if calls else "stop"
     events: list[tuple[str | None, Any]] = [chunk({"role": "assistant", "content": "" if text else None})]
     events += [chunk({"content": word}) for word in re.findall(r"\S+\s*", text or "")]
+    if calls and "functions" in body:
+        (_, tool, arguments), *calls = calls[:1]
+        events.append(chunk({"function_call": {"name": tool, "arguments": ""}}))
+        events += [chunk({"function_call": {"arguments": part}}) for part in pieces(arguments)]
+        reason = "function_call"
     for index, (call_id, tool, arguments) in enumerate(calls):
         events.append(chunk({"tool_calls": [{"index": index, "id": call_id, **_named(tool, "")}]}))
         kind, text_of = ("custom", "input") if tool in CUSTOM else ("function", "arguments")
         for part in pieces(arguments):
             events.append(chunk({"tool_calls": [{"index": index, kind: {text_of: part}}]}))
-    events.append(chunk({}, "tool_calls" if calls else "stop"))
+    events.append(chunk({}, reason))
     if (body.get("stream_options") or {}).get("include_usage"):
         events.append((None, {**head, "object": "chat.completion.chunk", "choices": [], "usage": _USAGE}))
     return [*events, (None, "[DONE]")]

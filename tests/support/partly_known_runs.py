@@ -25,6 +25,14 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must be followed by verify with the same id.",
         "Refund must be followed by pay with the same to.",
     ),
+    "rate": (
+        "Pay must happen at most 1 time with the same id.",
+        "Pay and refund must happen at most 2 times within 1 hour with the same to.",
+    ),
+    "total": (
+        "The sum of args.amount of pay must be at most 5.",
+        "The sum of args.amount of refund must be at most 4 with the same id.",
+    ),
     "guard": (
         "{calls: pay, check: 'args.amount < 4'}",
         "{calls: pay, check: \"args.amount < 4 || args.note == 'gift'\"}",

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 import httpx
 
+from synth.agents.usage import Usage
 from synth.simulated_model import SimulatedModel
 
 
@@ -41,6 +42,9 @@ class Provider:
         self.fails = fails
         self.asked: list[Mapping[str, Any]] = []
         """Bodies of all requests."""
+        self.usage = Usage()
+        """Of all answers, as they say: what is charged for."""
+        self._lock = threading.Lock()
         self._model = SimulatedModel()
         self._ending = threading.Event()
         self._server: _Server = _Server(("127.0.0.1", 0), self)
@@ -80,7 +84,11 @@ class Provider:
         if failure is not None:
             return failure if isinstance(failure, Refusal) else None
         key = {"Authorization": "Bearer any"}
-        return httpx.post(f"{self._model.base_url}{path}", json=body, headers=key, timeout=30).content
+        answer = httpx.post(f"{self._model.base_url}{path}", json=body, headers=key, timeout=30).content
+        told = (json.loads(answer) if answer.startswith(b"{") else {}).get("usage") or {}
+        with self._lock:
+            self.usage += Usage(told.get("prompt_tokens", 0), told.get("completion_tokens", 0), 1)
+        return answer
 
 
 class _Server(ThreadingHTTPServer):

@@ -36,7 +36,10 @@ class Collector:
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line.startswith("pdoctor collector ready at "), line
+        if not line.startswith("pdoctor collector ready at "):
+            self.process.kill()
+            self.process.communicate()
+            raise AssertionError(f"the collector did not start: {line!r}")
         self.url = line.rpartition(" ")[2].strip()
         self.port = int(self.url.rpartition(":")[2])
 

@@ -19,6 +19,8 @@ class Script:
 
     def __init__(self, answer: Callable[[Messages], str]) -> None:
         self.answer = answer
+        self.usage: dict[str, int] | None = None
+        """What each answer says it took."""
         self.asked: list[Messages] = []
 
 
@@ -45,6 +47,7 @@ def serving(script: Script) -> Iterator[openai.OpenAI]:
                     "created": 0,
                     "model": request["model"],
                     "choices": [choice],
+                    "usage": script.usage,
                 }
             ).encode()
             self.send_response(200)

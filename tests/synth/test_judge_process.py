@@ -19,6 +19,7 @@ from synth.judge import judge
 from synth.judge_process import STOPS, JudgeFailed, SolverProcess
 from synth.policies import PolicySet, judge_policies, load_policies
 from tests.support.building import case, run
+from tests.support.memory import FILL
 from tests.support.outside_policies import HANGING, MODULE, for_children, installed
 
 POLICIES = load_policies("""
@@ -61,6 +62,23 @@ def test_a_child_that_dies_is_replaced() -> None:
         with pytest.raises(JudgeFailed, match="died"):
             process.ask(os._exit, 3)
         assert process.judge(case("a<b"), run("a b")).outcome == "pass"
+
+
+@pytest.mark.parametrize("room", [0, 5 << 20], ids=["to receive it", "to unpack it"])
+def test_a_child_without_room_for_a_question_dies_at_once_and_is_replaced(room: int) -> None:
+    """It must not wait, for ever, for a question that its receiver could not take."""
+    question = bytes(4 << 20)
+    with SolverProcess(limit_seconds=60) as process:
+        process.ask(exec, FILL, {"room": room})
+        with pytest.raises(JudgeFailed, match="died") as failure:
+            process.ask(len, question)
+        assert (failure.value.overran, failure.value.fresh) == (False, False)
+        assert process.ask(len, question) == len(question)
+        for told in ("MemoryError", "SystemError"):
+            process.close()
+            with pytest.raises(JudgeFailed, match="died") as failure:
+                process.ask(exec, f"raise {told}")
+            assert failure.value.fresh
 
 
 def test_what_no_child_can_judge_is_undecided() -> None:

@@ -12,6 +12,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from synth.counted import counted
+
 Truth = Any
 """A bool in the world of integers, bool or None in that of bounds, a formula in the symbolic one."""
 
@@ -22,7 +24,7 @@ def clock(minutes: int) -> str:
 
 
 def minutes(count: int) -> str:
-    return f"{count} minute" if count == 1 else f"{count} minutes"
+    return counted(count, "minute")
 
 
 class Times(Protocol):

@@ -19,8 +19,11 @@ from synth.policies.kinds.kind import Field, PolicyKind, Reads, Relation, Senten
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.provenance import Provenance
+from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
+from synth.policies.kinds.total import Total
 from synth.policies.kinds.turn import Alone
+from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.names import Names, Tools
 from synth.policies.source import Node, read_actions
@@ -31,7 +34,7 @@ __all__ = [
 ]  # fmt: skip
 
 KINDS: tuple[type[PolicyKind], ...] = (
-    Response, AbsenceAfter, Count, Adjacency, Gap, NoOverlap, Alone, Precedence, Window,
-    Guard, Provenance, ContractRule, Behaviour,
+    Response, AbsenceAfter, Count, Rate, Total, Adjacency, Gap, NoOverlap, Alone, Weekdays, Precedence,
+    Window, Guard, Provenance, ContractRule, Behaviour,
 )  # fmt: skip
 """Sentences are tried in this order."""

@@ -45,6 +45,11 @@ def _keys(value: Any) -> Iterable[str]:
 # ---------------------------------------------------------------- with the same FIELD
 
 
+def with_the_same(same: Paths) -> str:
+    """` with the same id and user.name`; empty where nothing must be the same."""
+    return " with the same " + " and ".join(".".join(path) for _, path in same) if same else ""
+
+
 @quick
 @dataclass(frozen=True, slots=True)
 class Compared:
@@ -204,11 +209,12 @@ def judge_compared(duties: Sequence[Compared], same: Paths, seen: Evidence, rule
     if certain.verdict != "violated":
         return certain
     open_ = set(certain.violations)
-    lacking = [one for duty in duties if duty.lacking and duty.surely.call in open_ for one in duty.lacking()]
-    return _lacking(lacking, same, seen)
+    without = [one for duty in duties if duty.lacking and duty.surely.call in open_ for one in duty.lacking()]
+    return lacking_in_words(without, same, seen)
 
 
-def _lacking(lacking: Sequence[tuple[int, int]], same: Paths, seen: Evidence) -> Judged:
+def lacking_in_words(lacking: Sequence[tuple[int, int]], same: Paths, seen: Evidence) -> Judged:
+    """Why these (call, side) leave open whether arguments are equal: they lack some, or not all is known."""
     asked = [(call, pair[side]) for call, side in lacking for pair in same]
     missing = [(call, path) for call, path in asked if seen.argument(call, path) is MISSING]
     for tool, path in sorted({(seen.calls[call].tool, path) for call, path in missing}):

@@ -29,6 +29,7 @@ from synth.policies.kinds.duty import (
 from synth.policies.kinds.kind import Field, Form, Reads, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.kinds.transcript import Reading, Shown, reading, states_of, transcript, unreached
+from synth.policies.kinds.unseen_events import orders_with_unseen
 from synth.policies.names import Names, Tools
 from synth.policies.source import Node
 
@@ -111,7 +112,7 @@ class Behaviour:
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         """The answer, if every word that the run may have been has it."""
         if self.monitor.specification.states:
-            return _UNSEEN
+            return _unseen_states(self.monitor, judged, seen)
         found = follow_orders(
             self.monitor, _events(seen.order, seen), partial(self._between, seen), seen.budget
         )
@@ -172,6 +173,30 @@ class Behaviour:
 
 
 _UNSEEN = Judged("undecided", (), "The evidence is incomplete: a call may not have been seen.")
+
+
+def _unseen_states(monitor: Monitor, judged: Judged, seen: Evidence) -> Judged:
+    """The answer, if every transcript has it that calls may have made which nobody saw."""
+    if seen.gaps.most < 1:
+        return judged
+    if seen.part is not None or judged.verdict not in ("ok", "violated"):
+        return _UNSEEN
+    ends: set[bool] = set()
+    broken: set[int | None] = set()
+    for known, shown, found in orders_with_unseen(monitor, seen):
+        if found.too_many:
+            return TOO_MANY
+        ends |= {known.monitor.accepting[state] for state in found.states}
+        broken |= {shown[key].call for key in found.strayed | found.last}
+        if found.astray:
+            broken.add(None)
+    if judged.verdict == "ok":
+        return judged if ends == {True} and not broken else _UNSEEN
+    if True in ends or (ends and not seen.run.closed):
+        return _UNSEEN
+    named = broken == set(judged.violations) and all(gap.tool is None for gap in seen.gaps.known)
+    said = "The run leaves the specification or is incomplete, whatever was not seen."
+    return judged if named and not ends else Judged("violated", (), said)
 
 
 def _judge_states(monitor: Monitor, seen: Evidence) -> Judged:

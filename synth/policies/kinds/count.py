@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from synth.counted import counted
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.judge.wording import calls_in_words
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
-from synth.policies.kinds.edits import Drop, Edit, begin_of, call_of
+from synth.policies.kinds.edits import Edit, begin_of, call_of, without_the_last
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import COPIES, Slot, never_both, slots_of
 from synth.policies.names import Names, Tools
@@ -22,9 +23,13 @@ _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"
 NUMBERS = {"once": 1, "twice": 2, **{word: count for count, word in enumerate(_WORDS, 1)}}
 
 
+def number_of(word: str) -> int:
+    """`3`, `three`, `once`."""
+    return int(word) if word.isdigit() else NUMBERS[word.lower()]
+
+
 def _read(m: re.Match[str], names: Names, same: Paths) -> Count:
-    word = m["n"].lower()
-    count = int(word) if word.isdigit() else NUMBERS[word]
+    count = number_of(m["n"])
     how = m["how"].lower()
     return Count(
         names.list(m["a"]),
@@ -74,7 +79,7 @@ class Count:
         for tools in self.what if seen.tells_end else ():
             done = len(seen.successes(tools))
             if self.least is not None and done < self.least:
-                said = f"{tools.phrase} succeeded {times_in_words(done)}, at least {self.least} are needed."
+                said = f"{tools.phrase} succeeded {counted(done, 'time')}, at least {self.least} are needed."
                 return Judged("violated" if seen.run.closed else "undecided", (), said, awaits=True)
         if self.least is None and not any(seen.attempts(tools) for tools in self.what):
             return NOT_APPLICABLE
@@ -101,7 +106,7 @@ class Count:
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
         """What goes beyond is left out; what is lacking is added at the end, or before everything else."""
         if judged.violations:
-            yield Drop(judged.violations[-1])
+            yield from without_the_last(judged)
             return
         for tools in self.what:
             if len(seen.successes(tools)) < (self.least or 0):
@@ -136,9 +141,5 @@ class Count:
     def _limit(self) -> str:
         """What `most` demands, in words."""
         if self.least is not None:
-            return f"must succeed exactly {times_in_words(self.least)}"
-        return f"may happen at most {times_in_words(self.most)}" if self.most else "may happen never"
-
-
-def times_in_words(count: int) -> str:
-    return f"{count} time" if count == 1 else f"{count} times"
+            return f"must succeed exactly {counted(self.least, 'time')}"
+        return f"may happen at most {counted(self.most, 'time')}" if self.most else "may happen never"

@@ -52,6 +52,12 @@ class Drop:
 Edit = Move | Insert | Drop
 
 
+def without_the_last(judged: Judged) -> Iterator[Edit]:
+    """The last of the calls that should not have been is left out."""
+    if judged.violations:
+        yield Drop(judged.violations[-1])
+
+
 class Mendable(Protocol):
     """A rule that knows what could have been done instead."""
 

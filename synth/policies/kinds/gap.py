@@ -34,13 +34,15 @@ from synth.policies.kinds.sweeps import (
     starts_within,
 )
 from synth.policies.kinds.times import MINUTE, TIME, duration_in_words, nanoseconds
-from synth.policies.names import Names, Tools
+from synth.policies.names import Names, Tools, TwoReadings
 
 
 def _read(m: re.Match[str], names: Names, same: Paths) -> Gap:
     time = nanoseconds(m)
     pairs = names.pairs(m["b"], m["a"])
     if m["how"].lower() != "within":
+        if any(first.either for first, _ in pairs):
+            raise TwoReadings("a time after one `or` the other may count from either; write two policies")
         return Gap(pairs, least=time)
     return Gap(pairs, within=time, side=_SIDES[m["side"].lower()])
 

@@ -18,7 +18,7 @@ from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.duty import Judged, own_part
 from synth.policies.kinds.plans import Slot
-from synth.policies.names import Names, Span, Tools
+from synth.policies.names import Names, Scope, Span, Tools
 from synth.policies.source import Node
 
 Paths = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
@@ -37,6 +37,8 @@ class Sentence:
     build: Callable[[re.Match[str], Names, Paths], PolicyKind]
     same: bool = False
     """May it end in `with the same FIELD`? Otherwise `build` is given no paths."""
+    only_same: bool = False
+    """Must it?"""
 
     def match(self, said: str) -> re.Match[str] | None:
         return re.fullmatch(self.pattern, said, re.IGNORECASE)
@@ -105,6 +107,8 @@ class Traits:
     """What it demands, of a rule that a field states: a condition, a specification."""
     reads: Reads | None = None
     """None = not known: everything may matter."""
+    scope: Scope | None = None
+    """Over what its words say that it is judged; None = over what its file says."""
 
 
 class PolicyKind(Protocol):

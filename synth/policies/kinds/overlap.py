@@ -16,7 +16,7 @@ from synth.policies.kinds.formulas import Apart, Late
 from synth.policies.kinds.kind import MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, never_both, slots_of
 from synth.policies.kinds.running import Running
-from synth.policies.names import Names, Tools
+from synth.policies.names import Names, Tools, TwoReadings
 
 
 def _read(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
@@ -25,6 +25,8 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
 
 def _each_other(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
     actions = names.list(m["a"])
+    if any(tools.either for tools in actions):
+        raise TwoReadings("join with `and` what must not overlap each other; `or` leaves open what is meant")
     if len(actions) == 1:
         return NoOverlap(((actions[0], actions[0]),))
     return NoOverlap(tuple((a, b) for i, a in enumerate(actions) for b in actions[i + 1 :]))
@@ -94,7 +96,7 @@ class NoOverlap:
 
     def _duties(self, a: Tools, b: Tools, seen: Evidence) -> Iterator[Duty]:
         yield from self._one_side(a, b, seen)
-        if a.names != b.names:
+        if a.key != b.key:
             yield from self._one_side(b, a, seen)
 
     @staticmethod

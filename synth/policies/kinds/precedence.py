@@ -12,7 +12,15 @@ from synth.formal.constraints import Before, Constraint
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.arguments import Alike, Compared, Pool, Pools, judge_compared, values_of
+from synth.policies.kinds.arguments import (
+    Alike,
+    Compared,
+    Pool,
+    Pools,
+    judge_compared,
+    values_of,
+    with_the_same,
+)
 from synth.policies.kinds.candidates import Ended, besides, owned, unseen_besides, without_arguments
 from synth.policies.kinds.duty import Judged, despite_gaps
 from synth.policies.kinds.edits import Edit, Move, begin_of, blamed, call_of, equal_arguments
@@ -120,8 +128,6 @@ class Precedence:
         pools = Pools(Alike(seen.successes(first), 0, self.same, seen), pool)
         for j in attempts:
             values = values_of(j, 1, self.same, seen)
-            said = f"{then.phrase} (call {j}) needs an earlier success of {first.phrase}{self._with()}."
+            needed = f"{first.phrase}{with_the_same(self.same)}"
+            said = f"{then.phrase} (call {j}) needs an earlier success of {needed}."
             yield pools.compared(j, 1, values, SomeEndedBefore, (), said, clause)
-
-    def _with(self) -> str:
-        return " with the same " + " and ".join(".".join(b) for _, b in self.same) if self.same else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 NANOSECONDS = 10**9
@@ -17,6 +17,11 @@ TIME = r"(?P<amount>\d+(?:\.\d+)?) ?(?P<unit>milliseconds?|ms|seconds?|s|minutes
 def zone_of(name: str) -> tzinfo:
     """A time zone by name; UTC needs no time zone database."""
     return UTC if name == "UTC" else ZoneInfo(name)
+
+
+def local_time(ns: int, zone: tzinfo) -> datetime:
+    """A wall-clock instant in nanoseconds, to the second."""
+    return datetime.fromtimestamp(ns // NANOSECONDS, zone)
 
 
 def duration_in_words(ns: int) -> str:

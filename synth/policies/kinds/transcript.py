@@ -58,6 +58,16 @@ class Shown:
 
 def transcript(seen: Evidence) -> list[Shown]:
     """What the run shows, in order, as far as that is known."""
+    return by_place(seen) if _goes_by_messages(list(_groups(seen)), seen) else by_instants(seen)
+
+
+def by_place(seen: Evidence) -> list[Shown]:
+    """Message by message."""
+    return [replace(one, at=(place, place)) for place, one in enumerate(by_instants(seen))]
+
+
+def by_instants(seen: Evidence) -> list[Shown]:
+    """Each event at the bounds of its instant."""
     messages = _Messages(seen)
     groups = list(_groups(seen))
     found: list[Shown] = []
@@ -67,8 +77,6 @@ def transcript(seen: Evidence) -> list[Shown]:
         found += _message(group, seen)
     found += messages.until(len(seen.calls) + 1, LAST - 1)
     found += messages.last_word()
-    if _goes_by_messages(groups, seen):
-        return [replace(shown, at=(place, place)) for place, shown in enumerate(found)]
     return found
 
 

@@ -17,7 +17,7 @@ from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, de
 from synth.policies.kinds.formulas import InSomeWindow, InWindow
 from synth.policies.kinds.kind import Form, Paths, Reads, Relation, Traits, clauses_of
 from synth.policies.kinds.plans import Slot, slots_of
-from synth.policies.kinds.times import NANOSECONDS, zone_of
+from synth.policies.kinds.times import NANOSECONDS, local_time, zone_of
 from synth.policies.names import Names, Span, Tools
 
 MAX_DAYS = 31
@@ -100,20 +100,16 @@ class Window:
             )
             edges = (("after", since), ("before", until))
             limits = " and ".join(f"{word} {clock(edge)}" for word, edge in edges if edge is not None)
-            began = f"{_local(start, zone):%H:%M:%S}"
+            began = f"{local_time(start, zone):%H:%M:%S}"
             said = f"{tools.phrase} (call {i}) must happen {limits} ({seen.timezone}); it started at {began}."
             yield Duty(i, kept, said)
-
-
-def _local(ns: int, zone: tzinfo) -> datetime:
-    return datetime.fromtimestamp(ns // NANOSECONDS, zone)
 
 
 def _window_around(
     start: int, since: int | None, until: int | None, zone: tzinfo
 ) -> tuple[int | None, int | None]:
     """The window of the day on which `start` lies, as instants; one over midnight may have begun before."""
-    day = _local(start, zone)
+    day = local_time(start, zone)
     if since is not None and until is not None and until < since:
         opened = day if day.hour * 60 + day.minute >= since else day - timedelta(days=1)
         return _instant(opened, since, zone), _instant(opened + timedelta(days=1), until, zone)
@@ -127,7 +123,7 @@ def _windows_between(
     lo: int, hi: int, since: int | None, until: int | None, zone: tzinfo
 ) -> Iterator[tuple[int, int, int | None]]:
     """(first start, last start, last end) of every window in which a start between `lo` and `hi` can lie."""
-    first, count = _local(lo, zone), (_local(hi, zone).date() - _local(lo, zone).date()).days + 1
+    first, count = local_time(lo, zone), (local_time(hi, zone).date() - local_time(lo, zone).date()).days + 1
     for k in range(-1, count):
         if MAX_DAYS <= k < count - MAX_DAYS:
             continue

@@ -17,6 +17,7 @@ from collector.server import running
 from tests.support.traces import JSON, PROTOBUF, Client, agent_request, case_json, new_id, settings
 
 Description = dict[str, Any]
+CAMPAIGN = ROUTES["POST /api/v1/campaigns"].body_example
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         made.post("/cases", case_json("case-1", "a < b"))
         made.http.put("/api/v1/policies/once", content=POLICY_TEXT)
         made.post("/webhooks", {"url": "http://127.0.0.1:1/"})
+        made.post("/campaigns", CAMPAIGN)
         run = new_id()
         made.send(
             agent_request(run, ["do_b", "do_a", "pay", "pay"], case="case-1", query="q", tools=["do_a"])
@@ -104,6 +106,7 @@ def test_answers_are_as_described(client: Client, described: Description) -> Non
         "POST /api/v1/recheck": {"outcome": "fail"},
         "POST /api/v1/projects": {"name": "other", "retention_days": 1},
         "PUT /api/v1/settings": {"retention_days": None},
+        "POST /api/v1/campaigns": CAMPAIGN,
         "POST /api/v1/webhooks": {"url": "http://127.0.0.1:2/"},
         "POST /api/v1/keys": {"name": "root", "scopes": ["admin"]},
     }  # fmt: skip
@@ -112,12 +115,14 @@ def test_answers_are_as_described(client: Client, described: Description) -> Non
     for name in [*names, *last]:
         method, path = name.split(" ")
         values = {
-            "run_id": run, "case_id": "case-1", "name": "once", "webhook": str(made.get("webhook", 0)),
-            "key_id": made.get("key_id", ""),
+            "run_id": run, "case_id": "case-1", "name": "once", "campaign_id": CAMPAIGN["id"],
+            "webhook": str(made.get("webhook", 0)), "key_id": made.get("key_id", ""),
         }  # fmt: skip
         more = {"json": bodies[name]} if name in bodies else {}
         if name.startswith("PUT /api/v1/policies"):
             more = {"content": POLICY_TEXT}
+        if name == "GET /api/v1/compare":
+            more = {"params": {"a": run, "b": run}}
         answer = client.http.request(method, path.format(**values), **more)
         operation = described["paths"][path][method.lower()]
         code = str(answer.status_code)

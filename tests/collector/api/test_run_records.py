@@ -163,3 +163,44 @@ def test_a_record_from_a_span_that_was_cut_says_so(fresh: Client) -> None:
         ).SerializeToString()
     )
     assert "cannot be read" in fresh.judged(run_id)["problems"][0]
+
+
+def test_runs_are_found_by_version_prompt_and_environment(shared: Client) -> None:
+    mark = new_id()
+    made = {"versions": {"service": f"1.4-{mark}", "prompt": mark}, "environment": f"staging-{mark}"}
+    calls = [{**CALLS[0], "agent": "booker"}, CALLS[1]]
+    [told, other] = hand_in(shared, record(new_id(), **made, calls=calls), record(new_id()))["ids"]
+    shared.judged(told), shared.judged(other)
+    for name, value in (
+        ("version", f"1.4-{mark}"),
+        ("prompt", mark),
+        ("environment", f"staging-{mark}"),
+    ):
+        [item] = shared.get("/runs", **{name: value})["items"]
+        assert (item["id"], item[name]) == (told, value)
+        assert shared.get("/runs", **{name: f"{value}x"})["items"] == []
+    found = shared.get(f"/runs/{told}")
+    assert (found["versions"], [call.get("agent") for call in found["calls"]]) == (
+        made["versions"],
+        ["booker", None],
+    )
+    page = shared.http.get("/", params={"version": f"1.4-{mark}"}).text
+    assert (f"1.4-{mark}" in page, told in page, other in page) == (True, True, False)
+    shown = shared.http.get(f"/runs/{told}").text
+    assert ("by booker" in shown, f"staging-{mark}" in shown) == (True, True)
+    assert shared.get("/runs", version="")["items"]  # no version asked for
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"versions": ["1"]},
+        {"versions": {"service": 1}},
+        {"environment": 1},
+        {"calls": [{"name": "x", "agent": 1}]},
+    ],
+)
+def test_versions_that_are_none_are_refused_by_name(shared: Client, said: dict[str, Any]) -> None:
+    answer = hand_in(shared, record(**said))
+    assert answer["rejected_count"] == 1
+    assert next(iter(said)) in answer["rejected"][0]["reason"]

@@ -30,7 +30,10 @@ POLICY = "actions: {a: a}\npolicies:\n  - {id: p, text: secret-text, rule: A mus
 SECRET = "secret-"
 OPEN_TO_ALL = {"/healthz", "/readyz", "/login", "/logout", "/static/{name}", "/favicon.ico"}
 OPEN_TO_ALL_KEYS = {"/openapi.json", "/docs"}
-PAGES = ["/", "/runs/{run_id}", "/runs/{run_id}/spans/{span_id}", *OPEN_TO_ALL_KEYS]
+PAGES = [
+    "/", "/runs/{run_id}", "/runs/{run_id}/spans/{span_id}", "/campaigns", "/campaigns/{campaign_id}",
+    "/campaigns/{campaign_id}/state", "/compare", *OPEN_TO_ALL_KEYS,
+]  # fmt: skip
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -57,9 +60,13 @@ class Fleet:
         hook = client.post("/webhooks", {"url": "http://127.0.0.1:1/secret-hook"})
         assert hook.status_code == 201, hook.text
         self.hook = hook.json()["id"]
+        self.campaign = new_id()
+        said = {"id": self.campaign, "verb": "test", "name": f"{SECRET}campaign"}
+        assert client.post("/campaigns", said).status_code == 201
         self.values = {
             "run_id": self.run, "case_id": self.case, "name": "secret-policy", "span_id": f"{2:016x}",
             "key_id": self.root.split("_")[1], "webhook": str(self.hook),
+            "campaign_id": self.campaign,
         }  # fmt: skip
         del client.http.headers["authorization"]
 
@@ -135,7 +142,7 @@ def test_nothing_of_another_project_is_shown_changed_or_hinted_at(fleet: Fleet) 
         assert SECRET not in answer.text.replace(fleet.case, "").replace("secret-policy", ""), (method, path)
         if "{" in path:
             unknown = {**fleet.values, "webhook": "987654", "name": "no-such", "case_id": "no-such",
-                       "key_id": "nosuchkey000", "run_id": new_id()}  # fmt: skip
+                       "key_id": "nosuchkey000", "run_id": new_id(), "campaign_id": new_id()}  # fmt: skip
             assert answer.status_code in (400, 404), (method, path, answer.status_code)
             real, fleet.values = fleet.values, unknown
             try:
@@ -155,7 +162,7 @@ def test_nothing_of_another_project_is_shown_changed_or_hinted_at(fleet: Fleet) 
 
 
 def test_a_cursor_or_a_filter_of_another_project_opens_nothing(fleet: Fleet) -> None:
-    for listing in ("runs", "findings", "audit", "cases"):
+    for listing in ("runs", "findings", "audit", "cases", "campaigns"):
         first = fleet.http.get(f"/api/v1/{listing}?limit=1", headers=bearer(fleet.root)).json()
         assert first["items"], listing
         cursor = first["cursor"]

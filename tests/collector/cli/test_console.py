@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-import pytest
+import io
+import sys
+import time
 
-from collector.cli.console import Exit, clear_errors, exit_code, table
+import click
+import pytest
+from click.testing import CliRunner
+
+from collector.cli import console
+from collector.cli.console import (
+    Exit,
+    clear_errors,
+    color_option,
+    colored,
+    exit_code,
+    is_colored,
+    table,
+    told_while,
+)
 from synth.errors import BadInput, MissingExtra
 
 
@@ -70,3 +86,60 @@ def test_content_cannot_forge_lines_or_colours() -> None:
     assert len(text.splitlines()) == 3
     assert "\x1b" not in text
     assert r"a\nfake" in text
+
+
+@click.command()
+@color_option
+def verdict() -> None:
+    rows = [["pass", "fail"], ["not judged", "fail"]]
+    click.echo(table(["outcome", "query"], rows, width=80))
+
+
+@pytest.mark.parametrize(
+    ("when", "painted"),
+    [pytest.param("always", True, id="always"), pytest.param("never", False, id="never"),
+     pytest.param("auto", False, id="no-terminal")],
+)  # fmt: skip
+def test_colours_are_those_of_outcomes_alone_and_follow_the_option(when: str, painted: bool) -> None:
+    said = CliRunner().invoke(verdict, ["--color", when], color=True).output
+    assert said.count("\x1b[32mpass") == painted
+    assert said.count("\x1b[31m") == 0
+    assert [click.unstyle(line) for line in said.splitlines()][2:] == ["pass        fail", "not judged  fail"]
+
+
+class Terminal(io.StringIO):
+    """What is written to it can be read, and it says that somebody watches."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_has_colours_unless_no_color_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert is_colored()
+    assert colored("violated") == "\x1b[31mviolated\x1b[0m"
+    assert colored("7 of 9", "undecided") == "\x1b[33m7 of 9\x1b[0m"
+    assert colored("refund") == "refund"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert colored("violated") == "violated"
+
+
+def test_long_work_is_told_of_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Terminal()
+    monkeypatch.setattr(sys, "stderr", watched)
+    monkeypatch.setattr(console, "TOLD_EVERY", 0.01)
+    with told_while("comparing"):
+        deadline = time.monotonic() + 30
+        while "comparing (" not in watched.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert watched.getvalue().startswith("comparing (")
+
+
+def test_long_work_is_silent_where_nobody_watches(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "TOLD_EVERY", 0.0)
+    with told_while("comparing"):
+        pass
+    assert capsys.readouterr() == ("", "")

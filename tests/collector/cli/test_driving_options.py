@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -41,3 +44,30 @@ def test_parameters_are_json_or_text(said: str, value: object) -> None:
 def test_a_parameter_needs_a_name_and_a_value() -> None:
     assert "expected KEY=JSON, as in seed=7" in taken("--param", "seed")[1]
     assert "expected KEY=JSON, as in seed=7" in taken("--param", "=7")[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ((), None),
+        (("--role",), "You are {role}."),
+        (("--system", "FILE"), "Keep the rules."),
+        (("--system", "FILE", "--role"), "You are {role}.\n\nKeep the rules."),
+    ],
+    ids=["neither", "role", "file", "both"],
+)
+def test_options_make_the_prompt(given: tuple[str, ...], told: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "system.txt"
+    file.write_text("\nKeep the rules.\n")
+
+    @click.command()
+    @driving_options
+    def verb(**settings: Any) -> Setup:
+        return Setup.take(settings)
+
+    made = verb.main([str(file) if one == "FILE" else one for one in given], standalone_mode=False)
+    assert made.told == told
+    assert made.prompt == ({} if told is None else {"system": told})
+    file.write_text(" ")
+    with pytest.raises(click.BadParameter, match="this file is empty"):
+        verb.main(["--system", str(file)], standalone_mode=False)

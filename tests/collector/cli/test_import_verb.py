@@ -10,6 +10,7 @@ import orjson
 from click.testing import CliRunner
 
 from collector.cli.imports import AT_ONCE, bodies
+from collector.cli.runfiles import runs_in
 from collector.cli.runs import command
 from synth.observed.run import Run, read_runs
 from synth.policies import judge_policies, load_policies
@@ -94,3 +95,55 @@ def test_many_runs_go_in_several_requests() -> None:
     runs = [Run(f"r{number}", ()) for number in range(2 * AT_ONCE + 1)]
     sizes = [len(body.splitlines()) for body in bodies(runs)]
     assert sizes == [AT_ONCE, AT_ONCE, 1]
+
+
+EXPORTS = Path(__file__).parent.parent / "exports"
+OF_OTHERS = (
+    "phoenix_frame.jsonl",
+    "langfuse_observations.json",
+    "langsmith_runs.jsonl",
+    "agents_traces.jsonl",
+)
+
+
+def told(run: dict[str, Any]) -> list[Any]:
+    return [
+        [call.get(name) for name in ("id", "name", "arguments", "result", "error")] for call in run["calls"]
+    ]
+
+
+def test_exports_of_other_products_come_in_go_out_and_come_in_as_the_same_runs(
+    fresh: Client, tmp_path: Path
+) -> None:
+    files = [EXPORTS / name for name in (*OF_OTHERS, "inspect.json")]
+    code, said = load(fresh, *files)
+    assert (code, [len(one["runs"]) for one in said]) == (0, [1, 2, 2, 2, 2])
+    ids = [run_id for one in said for run_id in one["runs"]]
+    expected = [run.to_json() for name in files for run in runs_in(str(name))]
+    for run_id, run in zip(ids, expected, strict=True):
+        assert told(fresh.judged(run_id)) == told(run)
+    exported = tmp_path / "all.jsonl"
+    out = CliRunner().invoke(command, ["export", "--collector", fresh.url])
+    exported.write_text(out.stdout)
+    by_id = {json.loads(line)["run_id"]: json.loads(line) for line in out.stdout.splitlines()}
+    assert sorted(by_id) == sorted(ids)
+    assert [[*map(told, (by_id[i],))] for i in ids] == [[told(run)] for run in expected]
+    assert load(fresh, *files) == (code, said)  # again, and nothing is there twice
+    code, [again] = load(fresh, exported)
+    assert (code, sorted(again["runs"])) == (0, sorted(ids))
+    eventually(lambda: fresh.get("/stats")["unchecked"] == 0)
+    second = CliRunner().invoke(command, ["export", "--collector", fresh.url]).stdout
+    assert {json.loads(line)["run_id"]: told(json.loads(line)) for line in second.splitlines()} == {
+        run_id: told(run) for run_id, run in by_id.items()
+    }
+
+
+def test_rows_that_cannot_be_read_are_told_with_their_place(fresh: Client, tmp_path: Path) -> None:
+    file = tmp_path / "bad.jsonl"
+    lines = (EXPORTS / "agents_traces.jsonl").read_text().splitlines()
+    bad = {"object": "trace.span", "id": 7, "trace_id": "t", "span_data": {"type": "x"}}
+    file.write_text("\n".join([*lines, json.dumps(bad)]))
+    code, [said] = load(fresh, file)
+    assert (code, len(said["runs"])) == (1, 2)
+    [refused] = said["refused"]
+    assert (refused.startswith(f"line {len(lines) + 1}: "), "expected text, got 7" in refused) == (True, True)

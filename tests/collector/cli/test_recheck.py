@@ -108,6 +108,7 @@ def test_the_table_names_what_changed(fresh: Client) -> None:
         "  - [order] book (call 0) needs an earlier success of search.\n"
         "    rule: “search must happen before book” (shop, version 2)\n"
         "    would have worked: search (call 1, moved), book (call 0)\n"
+        f"Look: {fresh.url}/\n"
     )
 
 

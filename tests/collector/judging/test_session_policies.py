@@ -92,7 +92,7 @@ def test_a_duty_is_open_until_a_later_run_keeps_it(store_url: str, tmp_path: Pat
         assert found(client, paid) == {"answered": "pending"}
         shown = client.run(paid)
         assert (shown["outcome"], shown["complete"]) == ("open", True)
-        assert run_text(shown).splitlines()[0].endswith("0 of 1 policies violated, 0 kept, 1 still open")
+        assert run_text(shown).splitlines()[0].endswith("0 of 1 policy violated, 0 kept, 1 still open")
         assert "[answered] still open: Pending: pay (call 0) was not followed" in run_text(shown)
         assert '<span class="badge open">open</span>' in client.http.get(f"/runs/{paid}").text
         looked = talk.say("verify")

@@ -102,6 +102,15 @@ def test_over_its_own_share_one_takes_from_itself_only() -> None:
     assert gone == ["mine"]
 
 
+def test_what_others_give_up_does_not_count_for_ones_own_share() -> None:
+    budget, gone = Budget(100), []
+    reading(budget, "b", 48, gone, "theirs")
+    reading(budget, "a", 30, gone, "mine")
+    with budget.open("a") as more:
+        more.resize(25)
+        assert (sorted(gone), budget.used) == (["mine", "theirs"], 25)
+
+
 def test_a_request_holds_what_its_spans_take_until_they_are_stored() -> None:
     seen: list[tuple[int, int]] = []
 

@@ -20,12 +20,13 @@ from collector.errors import Overloaded
 from collector.model import Batch
 from collector.otlp import decoder as decoder_
 from collector.otlp import intake, json_in, segments
-from collector.otlp.decoder import Body, Decoder, decoded
+from collector.otlp.decoder import Body, Decoder
 from collector.otlp.errors import ExportError
 from collector.otlp.json_in import from_json
 from collector.otlp.segments import from_protobuf
 from collector.server import running
 from collector.settings import Limits
+from tests.support.memory import FILL
 from tests.support.traces import JSON, Client, agent_request, eventually, new_id, request, settings
 
 LIMITS = Limits()
@@ -88,14 +89,22 @@ def test_a_body_that_takes_too_long_is_given_up_and_the_next_is_read(monkeypatch
         overrun.close()
 
 
-def test_a_body_that_takes_too_much_memory_is_refused_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_given: object) -> Batch:
-        raise MemoryError
-
-    monkeypatch.setattr(decoder_, "read", full)
+def test_a_body_that_takes_too_much_memory_is_refused_for_good(decoder: Decoder) -> None:
+    """And the next one is read, by another process."""
+    dense = Body(gzip.compress(b'{"a":[' + b'{"a":1},' * 990_000 + b"1]}", 1), "gzip", "json", LIMITS)
     with pytest.raises(ExportError, match="takes in memory is over the limit") as refusal:
-        decoded(Body(b"", "", "json", LIMITS))
+        asyncio.run(decoder.batch("a", dense))
     assert (refusal.value.http, refusal.value.retry_after) == (413, None)
+    assert decoder._process.kills == 1
+    assert asyncio.run(decoder.batch("a", Body(as_json(1), "", "json", LIMITS))).segments
+
+
+@pytest.mark.parametrize("room", [1, 9], ids=["for it to come", "for it to be read"])
+def test_what_earlier_bodies_left_in_memory_refuses_none(decoder: Decoder, room: int) -> None:
+    body = Body(as_json(12_000), "", "json", LIMITS)
+    decoder._process.ask(exec, FILL, {"room": room << 20})
+    assert asyncio.run(decoder.batch("a", body)).segments
+    assert decoder._process.kills == 1
 
 
 def test_a_body_of_which_the_process_dies_is_refused_for_good(decoder: Decoder) -> None:

@@ -118,7 +118,7 @@ def test_a_taken_grpc_port_stops_the_start_with_a_plain_message(tmp_path: Path) 
         other.bind(("127.0.0.1", 0))
         other.listen()
         collector = running(settings(tmp_path, grpc_port=other.getsockname()[1]))
-        with pytest.raises(OSError, match="gRPC port"), collector:
+        with pytest.raises(OSError, match="--grpc-port chooses another"), collector:
             raise AssertionError("the collector started")
     assert not (tmp_path / "store.db").exists()
 

@@ -508,6 +508,19 @@ def test_runs_inside_one_that_the_host_opened_are_the_users() -> None:
     assert users(run) == [("A talk.", 0, None), ("Look.", 0, None), ("Yes.", 1, None)]
 
 
+@pytest.mark.parametrize("asks", [False, True], ids=["answer", "asks"])
+def test_a_run_whose_model_requests_nobody_saw_tells_its_answer_itself(asks: bool) -> None:
+    around = agent(0, -5, 90, "Look.")
+    parts = [{"type": "text", "content": "Seen."}, *[{"type": "tool_call", "name": "look"}] * asks]
+    around["at"]["gen_ai.output.messages"] = json.dumps([{"role": "assistant", "parts": parts}])
+    said = rebuilt([*calls(2), around], "pdoctor_trace").extra["messages"]
+    assert [(one["role"], one["before_call"]) for one in said[1:]] == [("assistant", 2)] * (not asks)
+    model = model_span("ab" * 16, 77, T0 + 30 * MS, genai([("user", "Look.")], "I saw it."))
+    model |= {"parent": 500, "at": {**model["at"], "pdoctor.run.id": "ab" * 16}}
+    seen = rebuilt([*calls(2), model, around], "pdoctor_trace").extra["messages"]
+    assert [one["content"] for one in seen] == ["Look.", "I saw it."]
+
+
 # ---------------------------------------------------------------- bounds
 
 

@@ -210,11 +210,19 @@ def test_a_backup_under_load_holds_all_that_was_acknowledged_before_it(
     )  # fmt: skip
 
 
+RELEASES = ("release", "prompt", "environment")
+"""Columns of revision 0011."""
+
+
 def made_older(url: str) -> None:
     """Take out of a store what revisions after 0007 brought."""
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
     with engine.begin() as connection:
         for statement in (
+            *(f"DROP INDEX runs_{name}" for name in RELEASES),
+            *(f"ALTER TABLE runs DROP COLUMN {name}" for name in RELEASES),
+            "DROP TABLE campaign_results",
+            "DROP TABLE campaigns",
             "DROP TABLE closings",
             "DROP TABLE run_counts",
             "CREATE INDEX runs_counts ON runs (project, listed, outcome, error_type, spans)",

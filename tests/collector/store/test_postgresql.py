@@ -24,6 +24,7 @@ from collector.settings import Limits
 from collector.store import Store, catalog, events, open_store, projects, retention, schema, webhooks, work
 from collector.store.ingest import KnownKeys, put
 from tests.support.postgresql import Cluster, cluster
+from tests.support.soak import soaks
 from tests.support.traces import (
     PROTOBUF,
     Client,
@@ -382,4 +383,5 @@ def test_kills_of_the_database_and_a_collector_lose_and_double_nothing() -> None
 @pytest.mark.heavy
 def test_many_kills_of_the_database_and_of_collectors_lose_and_double_nothing() -> None:
     with cluster(durable=True) as server:
-        chaos(server, runs=600, blows=20, seed=2)
+        many = soaks()
+        chaos(server, runs=600 if many else 200, blows=20 if many else 6, seed=2)

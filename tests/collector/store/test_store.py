@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import IntegrityError
 
 from collector.errors import BadStore, Overloaded
 from collector.otlp.segments import from_protobuf, without
 from collector.server import running
 from collector.settings import Limits
-from collector.store import Store, open_store, reads, schema, stored, work
+from collector.store import Store, closings, open_store, reads, schema, stored, work
 from collector.store import ingest as ingest_
 from collector.store.ingest import KnownKeys, put
 from collector.store.prepared import several
@@ -96,7 +97,22 @@ def test_every_span_is_stored_once_whatever_the_batches(tmp_path: Path) -> None:
     assert new == 4
     with store.read() as connection:
         assert connection.scalar(text("SELECT sum(spans) FROM segments")) == 4
-        assert connection.scalar(text("SELECT sum(length(span_keys)) FROM segments")) == 4 * 24
+        assert connection.scalar(text("SELECT sum(length(span_keys)) FROM segments")) == 32 + 24 + 24
+    store.close()
+
+
+def test_what_sqlite_refuses_is_told_as_by_sqlalchemy_and_without_values(tmp_path: Path) -> None:
+    store = open_store(url(tmp_path))
+    secret = {"run": 1, "spans": 1, "span_keys": b"what people sent", "payload": None}
+    with pytest.raises(IntegrityError) as refused, store.write() as connection:
+        ingest_.ADD_SEGMENTS.run(connection, [secret])
+    assert "segments.payload" in str(refused.value)
+    assert "what people sent" not in str(refused.value)
+    with store.write() as connection:
+        connection.execute(text("DROP TABLE closings"))
+    for attempt in (store.read, store.write):
+        with pytest.raises(Overloaded, match="no such table: closings"), attempt() as connection:
+            closings.are_due(connection, 0.0)
     store.close()
 
 

@@ -5,8 +5,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -15,6 +17,7 @@ import pytest
 from synth.agents import AGENTS, Job, OutOfIterations, Settings, load, run_tool
 from synth.agents.mock_tools import ToolLog, mock_tools
 from synth.agents.replay import run_record
+from synth.agents.usage import Answers, Usage, usage_from_json
 from synth.agents.user_callable import GIVEN, as_agent, load_callable
 from synth.agents.worker import traced
 from synth.errors import BadInput
@@ -86,8 +89,32 @@ def test_no_shipped_agent_executes_a_call_whose_arguments_are_no_json(
 
 
 def test_tokens_are_counted_as_the_server_reports_them(model: SimulatedModel) -> None:
-    given, _ = job(model)
-    assert load("raw-loop")(given).tokens == load("openai-tools")(given).tokens > 500
+    told = []
+    for agent in ("raw-loop", "openai-tools", "react", "responses"):
+        given, _ = job(model)
+        outcome = load(agent)(given)
+        told.append(given.answers.usage)
+        assert (told[-1].answers, told[-1].untold) == (outcome.iterations, 0)
+    assert {usage.models for usage in told} == {("simulated-perfect",)}
+    assert told[0] == told[1]
+    assert all(usage.input == 500 and usage.output > 20 for usage in told)
+
+
+def test_what_a_run_took_is_known_where_it_ends_in_an_error(model: SimulatedModel) -> None:
+    for agent in ("raw-loop", "openai-tools", "react", "responses"):
+        given, _ = job(model, "simulated-loops")
+        given = replace(given, settings=replace(given.settings, max_iterations=3))
+        with pytest.raises(OutOfIterations):
+            load(agent)(given)
+        assert given.answers.usage.answers == 3
+
+
+def test_what_an_endpoint_does_not_tell_is_not_taken_for_nothing() -> None:
+    answers = Answers()
+    answers.told(SimpleNamespace(usage=None, model="m-2024", system_fingerprint="fp_1"))
+    answers.told(SimpleNamespace(usage=SimpleNamespace(input_tokens=5, output_tokens=2), model="m-2024"))
+    assert answers.usage == Usage(5, 2, 2, 1, ("m-2024",), ("fp_1",))
+    assert usage_from_json(json.loads(json.dumps(answers.usage.to_json()))) == answers.usage
 
 
 def test_a_careful_loop_says_what_was_wrong_with_a_call() -> None:
@@ -153,7 +180,9 @@ def test_an_async_callable_is_awaited(model: SimulatedModel) -> None:
 
 def test_every_offered_parameter_can_be_given(model: SimulatedModel) -> None:
     given, _ = job(model)
-    assert [one.name for one in GIVEN if one.value(given) is None] == []
+    asked = replace(given, settings=replace(given.settings, system="You plan."))
+    assert [one.name for one in GIVEN if one.value(asked) is None] == []
+    assert [one.name for one in GIVEN if one.value(given) is None] == ["system"]
 
 
 def test_a_parameter_that_cannot_be_filled_is_named() -> None:
@@ -231,7 +260,7 @@ def test_an_empty_command_is_explained() -> None:
 def test_a_recorded_run_is_made_again_call_by_call(record: Mapping[str, Any], model: SimulatedModel) -> None:
     log = ToolLog()
     settings = Settings(f"replay:{record['run_id']}", model.base_url, "key")
-    run_record(record, settings, log)
+    run_record(record, settings, log, Answers())
     assert [(call.name, call.arguments) for call in log.calls] == [
         (call["name"], call["arguments"]) for call in record["calls"]
     ]

@@ -104,6 +104,7 @@ def test_without_it_the_rate_is_as_planted(name: str) -> None:
     made, models = transcripts(name, 200, 0.3, correct=False)
     for one, model in zip(made, models, strict=True):
         assert is_accepted(name, one) is (model.broken == 0)
+        assert one.corrections == 0
     assert sum(one.reason is not None for one in made) == sum(one.broken > 0 for one in models) > 40
 
 
@@ -175,6 +176,26 @@ def test_the_environment_writes_its_states_whatever_the_model_wrote() -> None:
     assert made.corrections == 0
 
 
+def test_a_model_that_stops_at_once_lets_the_environment_write() -> None:
+    made = generate(shipped("rewoo"), "why?", always(""), environment)
+    assert [piece.state for piece in made.pieces] == ["Ques", "Solver"]
+    assert (made.calls, made.corrections) == (1, 0)
+
+
+def test_an_environment_that_never_lets_the_model_speak_ends_at_the_bound() -> None:
+    spec = monitor_of(
+        '(define x (:states (Q (:text "Q:")) (O (:text "O:") (:flags :env-input)) '
+        '(P (:text "P:") (:flags :env-input))) (:behavior (next Q (until O P))))'
+    )
+
+    def patient(state: str, before: Sequence[Piece]) -> str:
+        assert len(before) < 20, "it has no end"
+        return environment(state, before)
+
+    made = generate(spec, "why?", always(""), patient, max_calls=5)
+    assert (made.calls, made.reason) == (0, "not at its end after 6 texts of the environment")
+
+
 def test_only_prompts_can_be_decoded() -> None:
     with pytest.raises(BadInput, match="with :states and prompts"):
         generate(monitor_of("(next a b)"), "why?", always(""), environment)
@@ -193,6 +214,14 @@ def test_each_place_may_be_corrected_anew() -> None:
 
     made = generate(shipped("react"), "why?", model, environment, retries=2)
     assert (made.reason, made.answer, made.corrections) == (None, "e", 10)
+
+
+def test_text_before_the_prompt_that_may_come_is_an_error() -> None:
+    answers = ["Well, [Final Thought] d\n[Answer] e", "Final Thought] d\n[Answer] f"]
+    made = generate(
+        shipped("react"), "why?", lambda prompt, *, stop, max_tokens: Completion(answers.pop(0)), environment
+    )
+    assert (made.answer, made.corrections) == ("f", 1)
 
 
 def test_of_two_prompts_at_one_place_the_longer_counts() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from synth.agents.game_tool import Judge, NoJudge, asking, game_tool, sitting_of, task_of
+from synth.agents.game_tool import Judge, NoJudge, asking, game_tool, judged_in, sitting_of, task_of
 from synth.agents.mock_tools import ToolLog, as_openai_chat, run_tool
 from synth.games import Move, Observation, Sitting, Supplies, move_from_json, variant_named
 from synth.games.lateral import RULES, JudgeFailed, Lateral, judged_by, puzzles_in, shipped
@@ -164,12 +164,15 @@ def endpoint() -> Any:
     thread.join()
 
 
-def test_a_judge_is_asked_at_its_endpoint(endpoint: Any) -> None:
+def test_a_judge_is_asked_at_its_endpoint(endpoint: Any, tmp_path: Path) -> None:
     said = json.dumps({"answer": "yes", "points": [1, 2, 3]})
-    endpoint.answer = 200, json.dumps({"choices": [{"message": {"content": said}}]})
+    usage = {"prompt_tokens": 70, "completion_tokens": 5}
+    endpoint.answer = 200, json.dumps({"choices": [{"message": {"content": said}}], "usage": usage})
     judge = {"model": "m", "base_url": f"http://127.0.0.1:{endpoint.server_address[1]}/v1"}
-    game = sitting_of({"variant": "ltp", "seed": 0, "judge": judge}, None)
+    game = sitting_of({"variant": "ltp", "seed": 0, "judge": judge}, tmp_path / "log")
     assert game.act("Hm?")
+    (took,) = map(json.loads, judged_in(tmp_path / "log").read_text().splitlines())
+    assert (took["input"], took["output"], took["untold"]) == (70, 5, 0)
     assert game.seen.success
     assert endpoint.asked[0][:2] == ("/v1/chat/completions", "m")
     assert "Hm?" in endpoint.asked[0][2]

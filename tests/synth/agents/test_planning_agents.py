@@ -37,7 +37,6 @@ def test_every_design_carries_out_a_right_plan(design: Any) -> None:
     verdict, outcome, log = done(design.name, "simulated-perfect")
     assert (verdict, len(log.calls)) == ("pass", 4)
     assert outcome.iterations == (1 if design.strategy == "multi-step" else 5)
-    assert outcome.tokens > 100
 
 
 @pytest.mark.parametrize(

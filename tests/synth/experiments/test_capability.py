@@ -91,4 +91,6 @@ def test_errors_are_drawn_within_the_limit_and_alike_for_the_same_seed() -> None
     assert len(chosen) == 10
     assert chosen == errors_within([*errors, *passes], limit=4, count=10)
     assert errors_within(errors, limit=3) == []
-    assert errors_within(errors, limit=4) == errors
+    assert chosen == errors_within([*reversed(errors), *passes], limit=4, count=10)
+    assert sorted(errors_within(errors, limit=4), key=lambda one: errors.index(one)) == errors
+    assert len(errors_within(errors, limit=4, count=None)) == 50

@@ -33,7 +33,7 @@ from synth.simulated_model.brain import Brain
 from synth.simulated_model.dialogue import Dialogue, OfferedTool
 from tests.support.bench_cases import order_case
 from tests.support.bench_results import result
-from tests.support.soak import soaks
+from tests.support.soak import soaks, tell
 
 CASE = order_case()
 HALF = Rate(25, 50)
@@ -202,8 +202,10 @@ def passes_on(brain: Brain, model: str, case: Case) -> bool:
     return planted.fault is None
 
 
-def named_causes(profile: str, count: int, actions: tuple[int, int], seed: int = 21) -> Iterator[str]:
-    """The causes of the first failures of a planner, each where the guilty layer's mutants pass at 0.3."""
+def named_causes(
+    profile: str, count: int, actions: tuple[int, int], seed: int = 21
+) -> Iterator[tuple[str, int]]:
+    """Causes of the first failures of a planner whose guilty layer's mutants pass at 0.3, and runs spent."""
     brain, model = Brain(), f"simulated-{profile}"
     rates = BaseRates(lambda _agent, _model, case, _number: passes_on(brain, model, case))
     guilty = next(p.cause for p in PROFILES if p.name == profile)
@@ -211,9 +213,9 @@ def named_causes(profile: str, count: int, actions: tuple[int, int], seed: int =
     for case in generate(100_000, seed, Options(actions=actions), confirm=False):
         if passes(case) or not often_cured(case, guilty, passes):
             continue
-        yield contrasted(
-            case, lambda case, _: passes(case), lambda: rates(Failure("a", model, case)), mutants  # noqa: B023
-        )[0]  # fmt: skip
+        base = partial(rates, Failure("a", model, case))
+        cause, attempts = contrasted(case, lambda case, _: passes(case), base, mutants)
+        yield cause, len(attempts)
         count -= 1
         if not count:
             return
@@ -227,20 +229,29 @@ def often_cured(case: Case, guilty: str | None, passes: Callable[[Case], bool]) 
     return sum(other) >= 0.3 * len(other)
 
 
+def counted(what: str, found: Iterator[tuple[str, int]]) -> Counter[str]:
+    """How often each cause was named; `make soak` is told that and the mean number of runs a failure."""
+    made = list(found)
+    named = Counter(cause for cause, _ in made)
+    spent = round(sum(runs for _, runs in made) / len(made))
+    tell(f"causes: {what}", named + Counter({"runs a failure": spent}))
+    return named
+
+
 ONE_FAULT = [profile for profile in PROFILES if profile.cause]
 
 
 @pytest.mark.parametrize("profile", ["words", "topics", "constraints"])
 def test_planners_with_a_single_cause_are_seen_through(profile: str) -> None:
     guilty = next(p.cause for p in PROFILES if p.name == profile)
-    assert list(named_causes(profile, 1, (3, 4))) == [guilty]
+    assert [cause for cause, _ in named_causes(profile, 1, (3, 4))] == [guilty]
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("profile", ONE_FAULT, ids=lambda profile: profile.name)
 def test_the_planted_cause_is_named_in_95_of_100_cases(profile: Profile) -> None:
     number = 100 if soaks() else 20
-    named = Counter(named_causes(profile.name, number, (3, 6)))
+    named = counted(profile.name, named_causes(profile.name, number, (3, 6)))
     assert named[str(profile.cause)] >= (0.95 if soaks() else 0.8) * number, named
 
 
@@ -248,7 +259,9 @@ def test_the_planted_cause_is_named_in_95_of_100_cases(profile: Profile) -> None
 @pytest.mark.parametrize("actions", [4, 6, 8])
 def test_of_failures_that_are_size_and_luck_hardly_any_gets_a_cause(actions: int) -> None:
     number = 200 if soaks() else 20
-    named = Counter(named_causes("difficulty", number, (actions, actions)))
+    named = counted(
+        f"difficulty of {actions} actions", named_causes("difficulty", number, (actions, actions))
+    )
     assert named["difficulty"] >= (0.95 if soaks() else 0.8) * number, named
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from random import Random
 
@@ -18,6 +19,7 @@ from synth.experiments.gate import (
 )
 from synth.experiments.trial import Result
 from tests.support.bench_results import result, untested
+from tests.support.soak import soaks, tell, tries
 
 
 def runs(passed: dict[str, str], **more: str) -> list[Result]:
@@ -58,6 +60,18 @@ def test_only_what_both_decided_is_compared() -> None:
     assert gates(runs({"a": "p"}, agent="one"), runs({"a": "p"}, agent="two")) == ()
 
 
+def test_a_tuned_model_stands_beside_the_one_it_was_made_of() -> None:
+    before, after = runs(cases(12, 8), model="base"), runs(cases(20, 0), model="tuned")
+    (gate,) = gates(before, after)
+    assert (gate.model, gate.model_before, gate.better, gate.failed) == ("tuned", "base", 8, False)
+    assert "on tuned (before: base): 60.0% before, 100.0% after" in gate.text
+    assert gates([*before, *runs(cases(1, 1), model="third")], after) == ()
+    assert gates(before, [*after, *runs(cases(1, 1), model="third")]) == ()
+    both = gates([*before, *runs(cases(20, 0), model="tuned")], after)
+    assert [(one.model, one.model_before) for one in both] == [("tuned", "tuned")]
+    assert "before:" not in both[0].text
+
+
 def test_runs_of_a_case_are_one_pair() -> None:
     (gate,) = gates(runs({"a": "ppff", "b": "pppp"}), runs({"a": "ffff", "b": "ppp"}))
     assert (gate.better, gate.worse, gate.before, gate.after) == (0, 1, 0.75, 0.5)
@@ -73,6 +87,16 @@ def test_the_text_says_what_the_cases_could_show() -> None:
     tiny = gates(runs(cases(3, 0)), runs(cases(3, 0)))[0]
     assert "no drop at all" in tiny.text
     assert gate.to_json()["smallest_drop"] == gate.smallest_drop == smallest_drop(100, 0.0)
+
+
+def test_an_agent_that_got_better_is_no_more_sensitive_than_one_that_stayed() -> None:
+    (gained,) = gates(runs(cases(30, 70)), runs(cases(98, 2)))
+    (same,) = gates(runs(cases(98, 2)), runs(cases(98, 2)))
+    assert (gained.better, gained.worse, gained.by_chance) == (68, 0, 0)
+    assert gained.smallest_drop == same.smallest_drop == 0.07
+    assert power(100, 0.01, 0.68) == power(100, 0.01, 0.495)
+    assert gained.text.partition(":\n")[0].count("better (by chance: p = 0.000)") == 1
+    assert "not shown to be worse" in same.text
 
 
 def test_power_is_that_of_the_exact_test() -> None:
@@ -92,21 +116,22 @@ def simulated(rng: Random, before: float, after: float, count: int = 100) -> Gat
     return gates(runs(old), runs(new))[0]
 
 
-@pytest.mark.parametrize("pairs", [60, pytest.param(1_000, marks=pytest.mark.heavy)])
-def test_pairs_of_campaigns_without_a_change_fail_at_most_as_often_as_alpha(pairs: int) -> None:
-    rng = Random(3)
-    for rate in (0.6, 0.9):
-        failed = sum(simulated(rng, rate, rate, 50 if pairs < 100 else 100).failed for _ in range(pairs))
-        assert failed <= 0.05 * pairs + 2 * (0.05 * 0.95 * pairs) ** 0.5
+@pytest.mark.parametrize("rate", [0.6, 0.9])
+def test_pairs_of_campaigns_without_a_change_fail_at_most_as_often_as_alpha(rate: float) -> None:
+    rng, pairs = Random(3), tries(1_000)
+    failed = sum(simulated(rng, rate, rate).failed for _ in range(pairs))
+    tell(f"gate, nothing changed at {rate}", Counter(pairs=pairs, failed=failed))
+    assert failed <= 0.05 * pairs
 
 
-@pytest.mark.heavy
-def test_a_drop_of_20_points_on_100_cases_is_found_as_often_as_printed() -> None:
-    rng = Random(4)
-    for rate in (0.9, 0.7):
-        found = [simulated(rng, rate, rate - 0.2) for _ in range(1_000)]
-        printed = sum(power(gate.cases, 0.2, gate.by_chance) for gate in found) / len(found)
-        assert sum(gate.failed for gate in found) / len(found) == pytest.approx(printed, abs=0.05)
+@pytest.mark.parametrize("rate", [0.7, 0.9])
+def test_a_drop_of_20_points_on_100_cases_is_found_as_often_as_printed(rate: float) -> None:
+    rng, pairs = Random(4), tries(1_000)
+    found = [simulated(rng, rate, rate - 0.2) for _ in range(pairs)]
+    printed = sum(power(gate.cases, 0.2, gate.by_chance) for gate in found)
+    failed = sum(gate.failed for gate in found)
+    tell(f"gate, from {rate} down 20 points", Counter(pairs=pairs, failed=failed, printed=round(printed)))
+    assert failed == pytest.approx(printed, abs=(0.05 if soaks() else 0.15) * pairs)
 
 
 def test_runs_of_the_same_case_give_pass_hat_k_and_pass_at_k() -> None:

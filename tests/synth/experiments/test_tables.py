@@ -5,6 +5,7 @@ import pytest
 from synth.agents import AGENTS
 from synth.experiments.capability import Curve, Point
 from synth.experiments.dissect import Attempt, Dissection
+from synth.experiments.money import Price, Prices
 from synth.experiments.rates import Rate
 from synth.experiments.tables import (
     agents_table,
@@ -17,11 +18,10 @@ from synth.experiments.tables import (
     limit_table,
     overview_table,
     topics_table,
-    training_records,
 )
 from synth.experiments.trial import Result
 from tests.support.bench_cases import order_case
-from tests.support.bench_results import finding, result
+from tests.support.bench_results import result
 
 CASE = order_case().to_json()
 
@@ -34,7 +34,11 @@ def test_the_table_of_agents_has_a_full_row_for_each() -> None:
 
 def test_the_overview_sums_queries_times_and_errors() -> None:
     table = overview_table([result("pass", case=CASE), result("fail", "timeout", case=CASE)], "t", "T")
-    assert table.rows == (("raw-loop", "m", "2", "0.00", "0.00", "1.00", "1", "50.0%", "0"),)
+    assert table.rows == (
+        ("raw-loop", "m", "2", "1", "50.0%", "-", "-", "0.00", "1.00", "0.00", "0", "-", "0"),
+    )
+    paid = overview_table([result(tokens=2_000)], "t", "T", Prices(every=Price(1.0, 50.0)))
+    assert (paid.headers[-3:], paid.rows[0][-3:]) == (("tokens", "USD", "error"), ("2000", "0.1000", "0"))
 
 
 def test_error_types_are_shares_of_the_failures() -> None:
@@ -61,7 +65,22 @@ def test_causes_are_shares_of_the_dissected() -> None:
         "33.3%",
         "0.0%",
     )
-    assert topics_table([dissection("topic")], "t", "T").rows == (("baker", "1"),)
+    assert cause_table([], [], "t", "T", subjects=[("a", "m")]).rows[0][:4] == ("a", "m", "0", "-")
+
+
+def test_topics_are_told_by_model_with_those_that_had_no_error() -> None:
+    baker, doctor = CASE | {"topic": "baker"}, CASE | {"topic": "doctor"}
+    results = [result("fail", "order_error", case=baker), result(case=doctor), result(case=doctor, model="n")]
+    assert topics_table([dissection("topic")] * 2, results, "t", "T").rows == (
+        ("m", "baker (2)", "1", "2"),
+        ("n", "-", "1", "1"),
+    )
+
+
+def test_an_agent_without_failures_has_a_row_without_shares() -> None:
+    passed, failed = result(agent="a"), result("fail", "order_error", agent="b")
+    first, second = error_table([failed], [passed, failed], "t", "T", types=("order_error",)).rows
+    assert (first[:4], second[:4]) == (("a", "m", "0", "-"), ("b", "m", "1", "100.0%"))
 
 
 def test_curves_are_tables_too() -> None:
@@ -118,37 +137,3 @@ def test_separate_cases_are_compared_by_their_rates() -> None:
 
 def test_agents_of_only_one_campaign_are_not_compared() -> None:
     assert compare([result(agent="a")], [result(agent="b")]) == ()
-
-
-# ---------------------------------------------------------------- training records
-
-
-def failing(repair: dict[str, object] | None) -> Result:
-    made = result("fail", "order_error", key="1", case=CASE, findings=[finding("order_error", "Wrong.")])
-    assert made.run is not None
-    run = {
-        "verdict": {**(made.verdict or {}), "repair": repair},
-        "calls": [{"name": "loaf_shaping", "arguments": {}, "id": "x"}],
-    }
-    return Result(**{**{name: getattr(made, name) for name in made.__slots__}, "run": run})
-
-
-def test_a_failure_becomes_training_material() -> None:
-    (record,) = training_records([failing({"order": ["a1", "a3"], "moved": []}), result("pass", case=CASE)])
-    assert record["query"] == CASE["query"]
-    assert record["wrong_plan"] == [{"name": "loaf_shaping", "arguments": {}}]
-    assert record["explanations"] == ["Wrong."]
-    assert record["repaired_plan"] == [
-        {"name": "flour_delivery", "arguments": {}},
-        {"name": "dough_kneading", "arguments": {}},
-    ]
-
-
-def test_a_timed_repair_says_when_to_start() -> None:
-    (record,) = training_records([failing({"order": ["a1"], "moved": [], "starts": {"a1": 570}})])
-    assert record["repaired_plan"] == [{"name": "flour_delivery", "arguments": {"start_time": "09:30"}}]
-
-
-def test_without_a_repair_there_is_no_right_plan_to_show() -> None:
-    (record,) = training_records([failing(None)])
-    assert record["repaired_plan"] is None

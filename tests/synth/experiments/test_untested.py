@@ -33,9 +33,9 @@ from synth.experiments.tables import (
     error_table,
     limit_table,
     overview_table,
-    training_records,
 )
 from synth.experiments.tally import detection, judgement, tally, untested
+from synth.experiments.training import training_records
 from synth.experiments.trial import Result, Trial
 from synth.formal import Trouble
 from tests.support.bench_cases import order_case
@@ -273,12 +273,12 @@ def test_the_experiments_stop_and_go_on_where_they_stopped(tmp_path: Path) -> No
             ran.append(trial.key)
             yield error(trial.key)
 
-    halted = reproduce(Bench(refused, vain), [("a", "m")], sizes, tmp_path)
+    halted = reproduce(Bench(refused, lambda _: vain), [("a", "m")], sizes, tmp_path)
     assert isinstance(halted.stopped, Stopped)
     assert [one.outcome for one in halted.rq1] == ["error"] * MOST_ERRORS
     assert (halted.chapters, halted.errors, len(ran)) == ((), MOST_ERRORS, MOST_ERRORS)
     assert f"Not everything was measured: {halted.stopped}." in report_of(halted).summary
-    done = reproduce(Bench(running(), lambda *_: False), [("a", "m")], sizes, tmp_path)
+    done = reproduce(Bench(running(), lambda _: lambda *_: False), [("a", "m")], sizes, tmp_path)
     assert [one.outcome for one in done.rq1] == ["pass"] * 8
     assert done.stopped is None
     assert not any("Not everything" in said for said in report_of(done).summary)
@@ -296,7 +296,7 @@ def test_what_was_measured_before_errors_in_a_row_is_kept(tmp_path: Path) -> Non
             yield made if tested <= 4 else error(made.key)
 
     begun: list[Part] = []
-    bench = Bench(refused_later, vain, on_part=begun.append)
+    bench = Bench(refused_later, lambda _: vain, on_part=begun.append)
     halted = reproduce(bench, [("a", "m"), ("b", "m")], sizes, tmp_path)
     assert [part.name for part in begun] == ["RQ1", "RQ1", "capability order"]
     assert [one.outcome for one in halted.rq1] == ["pass"] * 4
@@ -313,8 +313,8 @@ def test_the_time_that_errors_took_is_not_used_up(tmp_path: Path) -> None:
         for trial in given:
             yield replace(error(trial.key), wall_seconds=100.0)
 
-    reproduce(Bench(slow_refusal, vain), [("a", "m")], sizes, tmp_path)
-    done = reproduce(Bench(running(), lambda *_: False), [("a", "m")], sizes, tmp_path)
+    reproduce(Bench(slow_refusal, lambda _: vain), [("a", "m")], sizes, tmp_path)
+    done = reproduce(Bench(running(), lambda _: lambda *_: False), [("a", "m")], sizes, tmp_path)
     assert [one.outcome for one in done.rq1] == ["pass"]
 
 
@@ -327,7 +327,7 @@ def test_what_the_experiments_lack_is_counted(tmp_path: Path) -> None:
             (made,) = running(lambda _: number % 2 == 1)([trial])  # noqa: B023
             yield error(made.key) if made.actions > 2 and not number else made
 
-    measured = reproduce(Bench(first_in_vain, vain), [("a", "m")], sizes, tmp_path)
+    measured = reproduce(Bench(first_in_vain, lambda _: vain), [("a", "m")], sizes, tmp_path)
     assert [len(chapter.dissections) for chapter in measured.chapters] == [0, 0]
     assert measured.errors == 5
 
@@ -340,4 +340,6 @@ def test_figures_say_what_they_leave_out() -> None:
     (axes,) = capability_figure(curves, "T").axes
     legend = axes.get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["raw-loop on m (2 in error left out)"]
+    assert [text.get_text() for text in legend.get_texts()] == ["raw-loop (2 in error left out)"]
+    assert axes.get_title() == "m"
+    assert axes.get_xlim() == (curves[0].points[0].actions - 0.5, curves[0].points[-1].actions + 0.5)

@@ -110,6 +110,12 @@ def test_implies_speaks_of_all_declared_states() -> None:
     assert "c" not in accepted(("implies", "a", "b"), 1, "ab")
 
 
+def test_a_long_chain_has_a_state_for_each_place() -> None:
+    monitor = Monitor("", *automaton_of(("next", *["a"] * 2_000)))
+    assert len(monitor.transitions) == 2_001
+    assert monitor.accepting.index(True) == 2_000
+
+
 def test_too_large_an_implication_is_refused() -> None:
     either = ("or", "a", "b")
     large = ("next", ("until", either, "a"), *[either] * 11)

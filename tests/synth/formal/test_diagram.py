@@ -34,6 +34,11 @@ def test_the_diagram_of_pass_has_its_batch() -> None:
     assert drawn(svg_of(shipped("pass"))) == (names, 11, 1, 1)
 
 
+def test_a_long_name_is_cut() -> None:
+    drawn = svg_of(monitor_of(f"(next {'x' * 500} b)"))
+    assert f">{'x' * 57}...</text>" in drawn
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_boxes_lie_beside_one_another_and_within_the_picture(name: str) -> None:
     top = ET.fromstring(svg_of(shipped(name)))

@@ -152,6 +152,7 @@ WORDS_OF: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("Ques", "Ans", "Ans Ques", "Ques Tht Ans", "Ques Ques Ans", "Ques Ans Ans", "Ques Act Act-Inp Ans"),
     ),
 }  # fmt: skip
+WORDS_OF["pass_raw"] = WORDS_OF["pass"]
 """Specification -> the words that it accepts, and some that it does not."""
 
 
@@ -182,7 +183,7 @@ def test_shipped_specifications_are_those_of_the_paper() -> None:
     given = {name: [s.name for s in shipped(name).specification.states if s.env_input] for name in SHIPPED}
     assert given == {
         "react": ["Obs"], "rewoo": ["Solver"], "reflexion": ["Obs", "Eval"], "pass": ["Sum"],
-        "chain_of_thought": [], "direct": [],
+        "pass_raw": ["Sum"], "chain_of_thought": [], "direct": [],
     }  # fmt: skip
 
 

@@ -50,6 +50,9 @@ def test_what_a_run_shows_stands_for_states_by_their_names() -> None:
     assert traced(shipped("reflexion").specification, "call", "search") == (("Act", "Act-Inp"),)
 
 
+MANY = " ".join(f'(S{k} (:text "p{k}"))' for k in range(40))
+
+
 def changed(old: str, new: str) -> str:
     assert old in FILE
     return FILE.replace(old, new, 1)
@@ -104,8 +107,10 @@ def test_errors_show_the_line_and_underline_the_words(text: str, line: int, said
             "expected \\(EVENT STATE",
         ),
         ('(next a "b', "quotation mark"),
+        ("(next a\x01b c)", r"the character '\\x01' is no text"),
+        (f"(define x (:states {MANY}) (:behavior (next Sx)))", r"S28, S29, \.\.\.\)"),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_what_is_missing_is_said(text: str, said: str) -> None:
     with pytest.raises(BadInput, match=said):

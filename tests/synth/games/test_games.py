@@ -27,6 +27,7 @@ from synth.games import (
 from synth.games.lateral import Lateral, by_words, shipped
 from synth.games.mastermind import Mastermind
 from synth.games.sudoku import Sudoku, solutions
+from tests.support.soak import soaks
 
 
 def pegs(guess: str, goal: str) -> tuple[int, int]:
@@ -57,8 +58,10 @@ def test_mastermind_by_hand() -> None:
     assert game.progress == 0
 
 
-MANY = pytest.mark.parametrize("games", [20, pytest.param(1000, marks=pytest.mark.heavy)])
-"""Random games; the full number is heavy."""
+MANY = pytest.mark.parametrize(
+    "games", [20, pytest.param(1000 if soaks() else 150, marks=pytest.mark.heavy, id="many")]
+)
+"""Random games; `make soak` plays a thousand."""
 
 
 @MANY
@@ -317,7 +320,7 @@ def test_rates_are_of_all_steps_that_were_given() -> None:
         "game": "mastermind", "player": "me", "seed": 0, "success": True, "steps": 3, "given": 60,
         "seconds": row.seconds, "progress_rate": 1.0, "repetition_rate": 1 / 59, "trouble": None,
         "run_id": None, "actions": ["1234", "1234", "5618"], "progress": [0.0, 0.0, 1.0],
-        "repeated": [False, True, False], "repetition": [0.0, 1 / 59, 1 / 59],
+        "repeated": [False, True, False], "repetition": [0.0, 1 / 59, 1 / 59], "tokens": None,
     }  # fmt: skip
     assert 0 < row.seconds < 60
 

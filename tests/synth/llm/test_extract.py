@@ -96,7 +96,7 @@ def test_a_model_that_writes_what_it_should_is_faithful():
 
 def test_ten_sets_for_each_of_two_to_five_actions_by_default():
     with serving(Script(copy_constraints)) as client:
-        written = write_and_read(client, "scripted")
+        written = list(write_and_read(client, "scripted"))
     assert [w.actions for w in written] == [n for n in (2, 3, 4, 5) for _ in range(10)]
 
 

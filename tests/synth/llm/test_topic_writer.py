@@ -24,7 +24,7 @@ def text(value: object) -> str:
 def test_jobs_then_activities():
     script = in_turn(JOBS, f"Here you are:\n```json\n{text(BEES)}\n```", text(DIVES))
     with serving(script) as client:
-        topics = write_topics(client, "scripted", jobs=2, activities=2)
+        topics = list(write_topics(client, "scripted", jobs=2, activities=2))
     assert [(t.job, t.industry, t.activities, t.natural_order) for t in topics] == [
         ("beekeeper", "agriculture", ("hive check", "jar order"), ((0, 1),)),
         ("diver", "sport", ("tank filling", "boat launch"), ()),
@@ -35,7 +35,7 @@ def test_jobs_then_activities():
 
 def test_they_can_be_stored_and_read_again():
     with serving(in_turn(JOBS, text(BEES), text(DIVES))) as client:
-        topics = write_topics(client, "scripted", jobs=2, activities=2)
+        topics = list(write_topics(client, "scripted", jobs=2, activities=2))
     tables = tomllib.loads(topics_as_toml(topics))["topic"]
     assert [topic_from_table(table) for table in tables] == topics
 
@@ -44,7 +44,7 @@ def test_an_unusable_answer_is_sent_back_with_the_reason():
     bad = {"activities": ["mail run", "mail-run"]}
     script = in_turn(JOBS, "no", text(bad), text(BEES), text(DIVES))
     with serving(script) as client:
-        write_topics(client, "scripted", jobs=2, activities=2)
+        list(write_topics(client, "scripted", jobs=2, activities=2))
     assert "not JSON" in script.asked[2][-1]["content"]
     assert "would both be the tool 'mail_run'" in script.asked[3][-1]["content"]
 
@@ -55,7 +55,7 @@ def test_three_unusable_answers_are_enough():
         serving(in_turn(JOBS, text(short), text(short), text(short))) as client,
         pytest.raises(BadInput, match="unusable 3 times: there are 1 activities, 2 were asked for"),
     ):
-        write_topics(client, "scripted", jobs=2, activities=2)
+        list(write_topics(client, "scripted", jobs=2, activities=2))
 
 
 @pytest.mark.parametrize("answer", ["[]", "{}", "[3]", '[{"industry": "x"}]'])
@@ -64,4 +64,4 @@ def test_jobs_must_be_jobs(answer: str):
         serving(in_turn(answer, answer, answer)) as client,
         pytest.raises(BadInput, match="unusable 3 times"),
     ):
-        write_topics(client, "scripted", jobs=1)
+        list(write_topics(client, "scripted", jobs=1))

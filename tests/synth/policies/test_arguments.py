@@ -103,7 +103,7 @@ def test_whatever_the_missing_arguments_were_the_verdict_stays() -> None:
     ]
     base = rules_file("A must happen before B with the same id.")
     kept = decided = 0
-    for _ in range(1500):
+    for _ in range(500):
         run = _of_two_tools(complete_run(r))
         for rule in rules:
             policies = replace(base, policies=(rule,))
@@ -114,8 +114,8 @@ def test_whatever_the_missing_arguments_were_the_verdict_stays() -> None:
             decided += 1
             for _ in range(3):
                 assert judged(policies, _filled(run, r)).verdict == verdict, (rule, run)
-    assert kept > 300
-    assert decided > 1000
+    assert kept > 100
+    assert decided > 330
 
 
 def _of_two_tools(run: Run) -> Run:

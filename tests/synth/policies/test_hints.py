@@ -50,8 +50,12 @@ def test_a_phrase_is_misspelt_word_by_word() -> None:
 
 def test_a_long_text_is_searched_for_no_hint() -> None:
     moves = "move" + " and move" * 10
-    assert refused(f"{moves} must never happen more than twice").endswith("must happen at most 2 times'")
-    assert "write" not in refused(f"{moves}{' and move' * 50} must never happen more than twice")
+    assert refused(f"{moves} must happen only twice").endswith("must happen exactly 2 times'")
+    assert "write" not in refused(f"{moves}{' and move' * 50} must happen only twice")
+    with pytest.raises(BadInput):
+        load_policies(
+            f"{HEAD}  - {{id: P, rule: {moves}{' and move' * 50} must never happen more than twice}}\n"
+        )
 
 
 def test_what_a_policy_would_refuse_is_not_suggested() -> None:

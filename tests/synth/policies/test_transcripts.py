@@ -30,6 +30,13 @@ def judged(
     return result.verdict, result.violations
 
 
+def explained(calls: list[dict[str, Any]], **more: Any) -> tuple[str, str]:
+    last = [*ANSWERED[:1], {**ANSWERED[1], "before_call": len(calls)}]
+    run = run_from_json({"run_id": "r", "calls": calls, "messages": last, **more})
+    (result,) = judge_policies(load_policies("policies: [{id: shape, behaviour: react}]\n"), run)
+    return result.verdict, result.explanation
+
+
 def test_a_thought_that_nobody_recorded_may_have_been() -> None:
     assert judged([call(0), call(1)]) == ("ok", ())
     assert judged([call(0), call(1, text=None)]) == ("undecided", ())
@@ -117,6 +124,83 @@ def test_reflexion_reads_the_evaluation_from_a_tool() -> None:
 
 def test_calls_that_nobody_saw_leave_it_open() -> None:
     assert judged([call(0), call(1, text=False)], problems=["a span is missing"]) == ("undecided", ())
+
+
+def hole(**where: int) -> dict[str, Any]:
+    return {"problems": ["a hole"], "unseen": [{"problem": "a hole", **where}]}
+
+
+def test_what_no_unseen_call_can_change_is_said() -> None:
+    batch = [call(0), call(0), call(1), call(2)]
+    assert judged(batch, **hole(after=2, before=3)) == ("violated", (1,))
+    assert judged(batch, **hole(after=0, before=1)) == ("undecided", ())
+    assert judged(batch[1:], **hole(after=2)) == ("undecided", ())
+    assert judged([call(0)], "direct", **hole(after=0)) == ("violated", (0,))
+    silent = [call(0), call(1, text=False), call(2)]
+    assert judged(silent, **hole(after=2)) == ("violated", (1,))
+    assert judged(silent, **hole(after=1)) == ("undecided", ())
+    assert judged([call(0), call(1)], **hole(after=0, before=1, calls=0)) == ("ok", ())
+    said = "The run leaves the specification or is incomplete, whatever was not seen."
+    late = [call(0), call(1, text=None), call(2), call(2), call(2)]
+    assert explained(late, **hole(after=0, before=2)) == ("violated", said)
+
+
+def test_a_call_that_stands_for_nothing_may_have_been() -> None:
+    only = REVIEWED.replace("(call review) Check)", "(call review) Check) (call) (result)")
+    seen = [call(0, name="review")]
+    assert judged(seen, only, tools=["look", "review"], **hole(before=0)) == ("undecided", ())
+    assert judged(seen, only, tools=["look"], **hole(before=0)) == ("ok", ())
+    assert judged(seen, only, tools=["look"], **hole(after=0)) == ("undecided", ())
+
+
+SEEN = """(define seen
+  (:states (Ques (:text "Q:")) (Act (:text "A:")) (Obs (:text "O:")) (Ans (:text "F:")))
+  (:behavior (next Ques (always (next Act Obs)))))"""
+
+
+def test_while_a_run_goes_on_it_has_no_last_word_yet() -> None:
+    silent = [call(0, text=False)]
+    assert judged(silent, SEEN, answer=False, status="running") == ("ok", ())
+    assert judged(silent, SEEN, answer=False) == ("undecided", ())
+    assert judged(silent, SEEN) == ("violated", ())
+
+
+def test_before_an_unseen_call_the_last_word_was_none() -> None:
+    spoken = f"{SEEN[:-1]}\n  (:trace (text)))"
+    assert judged([call(0, text=False)], spoken) == ("violated", ())
+    assert judged([call(0, text=False)], spoken, **hole(after=0)) == ("undecided", ())
+
+
+def test_of_a_batch_with_a_refused_call_there_was_perhaps_no_summary() -> None:
+    refused = {"name": "look", "arguments": {}, "step": 0, "with_text": True, "executed": False}
+    assert judged([refused, call(1)], "pass") == ("undecided", ())
+    assert judged([{**refused, "error": "no such tool"}, call(1)], "pass") == ("ok", ())
+
+
+@pytest.mark.parametrize("timed", [False, True], ids=["messages", "instants"])
+def test_a_thought_of_its_own_stands_before_the_call_that_it_is_placed_at(timed: bool) -> None:
+    second = 1.7e9
+    times = [{"start": second + 2 * k, "end": second + 2 * k + 1} if timed else {} for k in range(2)]
+    calls = [call(None if timed else k, text=k == 0, **times[k]) for k in range(2)]
+    said = [*ANSWERED[:1], {"role": "assistant", "content": "on", "before_call": 1}]
+    last = {"role": "assistant", "content": "a", "before_call": 2}
+    assert judged(calls, answer=False, messages=[*said, last]) == ("ok", ())
+    assert judged(calls) == ("violated", (1,))
+
+
+def test_a_call_that_begins_as_another_ends_comes_after_its_result() -> None:
+    second = 1.7e9
+    calls = [call(None, start=second + k, end=second + k + 1) for k in range(2)]
+    assert judged(calls) == ("ok", ())
+
+
+def test_a_request_that_is_not_certain_may_not_have_been() -> None:
+    last = {"role": "assistant", "content": "a", "before_call": 2}
+    again = {"role": "user", "content": None, "before_call": 1}
+    calls = [call(0), call(1)]
+    unsure = [*ANSWERED[:1], {**again, "partly": "ambiguous"}, last]
+    assert judged(calls, answer=False, messages=unsure) == ("undecided", ())
+    assert judged(calls, answer=False, messages=[*ANSWERED[:1], again, last])[0] == "violated"
 
 
 def test_a_bare_formula_still_speaks_of_tools() -> None:

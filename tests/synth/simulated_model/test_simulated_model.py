@@ -11,7 +11,9 @@ from openai import OpenAI
 
 from synth.agents import Job, Settings, load
 from synth.agents.mock_tools import ToolLog, as_openai_chat, as_openai_responses, mock_tools
+from synth.agents.react import FormatSlip
 from synth.cases.case import Case
+from synth.cases.generate import Options, generate
 from synth.formal.constraints import Before
 from synth.simulated_model import PROFILES, SimulatedModel, parse_model
 from synth.simulated_model.newest import Newest
@@ -94,6 +96,56 @@ def test_an_invented_tool_is_asked_for_and_no_other_is_lost(model: SimulatedMode
 def test_malformed_arguments_are_no_json_and_their_task_stays_undone(model: SimulatedModel) -> None:
     order = calls_of(model, "simulated-malformed", key="malformed")
     assert fault_of(model, "malformed").then not in order
+
+
+def asked_by(model: SimulatedModel, agent: str, name: str, case: Case, **params: Any) -> list[Any]:
+    """The arguments that each tool was run with, for an agent on this simulated model."""
+    log = ToolLog()
+    settings = Settings(name, model.base_url, f"{agent} {name}", max_iterations=20, params=params)
+    load(agent)(Job(case.query, mock_tools(case, log), settings))
+    return [call.arguments for call in log.calls]
+
+
+def test_prose_where_an_action_was_due_ends_a_react_loop_and_no_other(model: SimulatedModel) -> None:
+    with pytest.raises(FormatSlip, match="The next task is"):
+        asked_by(model, "react", "simulated-slips", CASE)
+    assert fault_of(model, "react simulated-slips").type == "act_error"
+    for agent in ("raw-loop", "responses"):
+        assert len(asked_by(model, agent, "simulated-slips", CASE)) == len(CASE.actions)
+        assert fault_of(model, f"{agent} simulated-slips") is None
+    alone = order_case("The flour delivery must happen before 15:00.", ("the flour delivery",))
+    assert len(asked_by(model, "react", "simulated-slips", alone)) == 1
+
+
+def test_arguments_are_lost_where_they_are_streamed(model: SimulatedModel) -> None:
+    (timed,) = generate(1, 3, Options(actions=(4, 4), mode="timed"), confirm=False)
+    name = "simulated-loses-arguments"
+    lost = asked_by(model, "raw-loop", name, timed, stream=True)
+    assert sorted(map(len, lost)) == [0, 1, 1, 1]
+    assert fault_of(model, f"raw-loop {name}").type == "parameter_error"
+    assert asked_by(model, "raw-loop", "simulated-perfect", timed, stream=True) == asked_by(
+        model, "raw-loop", name, timed
+    )
+    assert fault_of(model, f"raw-loop {name}") is None
+
+
+def test_a_reader_of_its_own_takes_a_clause_for_one_about_the_last_name_of_a_list(
+    model: SimulatedModel,
+) -> None:
+    kneading = "The dough kneading and the oven inspection, which have to follow the flour delivery, must "
+    case = order_case(f"{kneading}happen before the loaf shaping.")
+    broken = set()
+    for seed in range(12):
+        name, key = f"simulated-misreads:{seed}", f"misreads{seed}"
+        order = calls_of(model, name, case, key=key)
+        fault = fault_of(model, key)
+        assert (fault is None) == kept(case, order)
+        broken |= set() if fault is None else {(fault.type, fault.first, fault.then)}
+    assert broken == {("order_error", "flour_delivery", "dough_kneading")}
+    plain = order_case(
+        "The dough kneading, which must follow the flour delivery, must precede the loaf shaping."
+    )
+    assert all(kept(plain, calls_of(model, f"simulated-misreads:{seed}", plain)) for seed in range(6))
 
 
 def test_independent_calls_come_in_one_message_and_all_are_made(model: SimulatedModel) -> None:

@@ -1,7 +1,8 @@
 """Record a scripted ReAct run: a thought beside each of two calls, one after the other, then the answer.
 
 `react_run.py strands test_strands`, with the environment of a framework, records what our tracer sends of the
-agent that the framework's conformance suite drives; `react_run.py openinference langchain_agent` records an
+agent that the framework's conformance suite drives, or that of a class of it (`react_run.py dspy test_dspy
+TestReAct`); `react_run.py openinference langchain_agent` records an
 instrumentation with one of the scripts here. From the project's root, with PYTHONPATH=. around it.
 """
 
@@ -29,7 +30,7 @@ def write(made: Recording, name: str) -> None:
     (FOLDER / f"{name}.json").write_text(text + "\n")
 
 
-def of_framework(name: str, module: str) -> None:
+def of_framework(name: str, module: str, kind: str = "") -> None:
     with recording() as made:
         os.environ.update(PDOCTOR_ENDPOINT=made.sink, PDOCTOR_CONTENT="full")
         import pdoctor_trace
@@ -41,9 +42,11 @@ def of_framework(name: str, module: str) -> None:
             one.driver
             for one in vars(tests).values()
             if isinstance(one, type) and issubclass(one, Conformance) and getattr(one, "driver", None)
+            if kind in ("", one.__name__)
         )
         mode = driver.sync_mode or driver.modes[0]
-        driver.run(made.models, "fake.talk.one.talk.one", ToolLog().functions(), mode)
+        with driver.server() as server:
+            driver.run(server, "fake.talk.one.talk.one", ToolLog().functions(), mode)
         pdoctor_trace.flush()
         write(made, name)
 

@@ -1,0 +1,164 @@
+"""Two runs side by side, two populations with the right tests, and how rules drift."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query
+
+from collector.api import views
+from collector.api.access import Access, reader
+from collector.api.answers import JsonRoute
+from collector.api.runs import alone, load_case, load_run, run_filter
+from collector.errors import BadRequest
+from collector.judging.aligned import aligned, differing
+from collector.metrics import measured, observed
+from collector.model import ToolCall
+from collector.store import populations
+from collector.store.reads import Filter
+from synth.experiments import Member, Rate, compare, drifts
+
+router = APIRouter(prefix="/api/v1", tags=["runs"], route_class=JsonRoute)
+Reader = Annotated[Access, Depends(reader)]
+FIELDS = ("version", "prompt", "environment", "agent", "service")
+"""By what runs are told apart into populations."""
+MEASURED = 100
+"""Runs of each population, the newest, whose spans are read for the metrics."""
+FEWEST_SPANS = 2_000
+"""A run with more is not read for them."""
+
+
+@router.get("/compare")
+def compare_runs(
+    access: Reader,
+    a: Annotated[str, Query(description="Id of a run; with `by` a value.")],
+    b: Annotated[str, Query(description="The same of the other.")],
+    by: Annotated[str | None, Query(description="version, prompt, environment, agent or service")] = None,
+    agent: str | None = None,
+    service: str | None = None,
+    environment: str | None = None,
+    tool: str | None = None,
+    policy: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> dict[str, Any]:
+    """Two runs (calls aligned, what differs), or with `by` the complete runs that have one value each.
+
+    `differences` have for each outcome, rule, tool and metric both sides with 95 % intervals, the test, its
+    p-value, that value adjusted for the number of tests, and whether it `differs`. `smallest_change` is the
+    change of the rate of failures that so many runs would show with a chance of `power`.
+    """
+    if by is None:
+        return two_runs(access, a, b)
+    if by not in FIELDS:
+        raise BadRequest(f"by is {by[:40]!r}", f"expected one of {', '.join(FIELDS)}")
+    wanted = run_filter(
+        outcome=None, since=since, until=until, agent=agent, service=service, environment=environment,
+        tool=tool, policy=policy,
+    )  # fmt: skip
+    asked: list[dict[str, Any]] = [{by: value} for value in (a, b)]
+    first, second = (members(access, replace(wanted, **one)) for one in asked)
+    return {"by": by, "a": a, "b": b, **compare(first, second).to_json()}
+
+
+def two_runs(access: Access, a: str, b: str) -> dict[str, Any]:
+    """What differs between two runs; raises NotFound."""
+    return differences(loaded(access, a), loaded(access, b))
+
+
+Loaded = tuple[dict[str, Any], Sequence[ToolCall]]
+"""A run as its page shows it, and its calls."""
+
+
+def loaded(access: Access, run_id: str) -> Loaded:
+    """Raises NotFound."""
+    with alone(access, run_id):
+        row, rebuilt, history = load_run(access, run_id)
+        return views.run_detail(row, rebuilt, history, load_case(access, row["case_id"])), rebuilt.run.calls
+
+
+def differences(first: Loaded, second: Loaded) -> dict[str, Any]:
+    """Calls aligned, and which policies and metrics are not equal."""
+    (one, calls), (other, others) = first, second
+    pairs = aligned(calls, others)
+    said = [{p["policy"]: p["verdict"] for p in detail["policies"]} for detail in (one, other)]
+    kept = (
+        "id",
+        "outcome",
+        "error_type",
+        "agent",
+        "version",
+        "prompt",
+        "environment",
+        "model",
+        "case_id",
+        "query",
+    )
+    return {
+        "a": {name: one[name] for name in kept},
+        "b": {name: other[name] for name in kept},
+        "calls": [pair.to_json() for pair in pairs],
+        "first_difference": next((k for k, pair in enumerate(pairs) if pair.how != "same"), None),
+        "policies": differing(*said),
+        "metrics": differing(one["metrics"], other["metrics"]),
+    }
+
+
+def members(access: Access, wanted: Filter) -> list[Member]:
+    """The complete runs of a population, newest first."""
+    with access.service.store.read() as connection:
+        rows = populations.complete_runs(connection, access.project, wanted)
+        rules = populations.rules_of(connection, access.project, wanted)
+        tools = populations.tools_of(connection, access.project, wanted)
+    numbers = {row["id"]: _numbers(access, row) for row in rows[:MEASURED]}
+    return [
+        Member(
+            row["key"], row["outcome"], row["case_id"], rules.get(row["id"], {}),
+            frozenset(tools.get(row["id"], ())),
+            {**dict(populations.counts_of(dict(row))), **numbers.get(row["id"], {})},
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def _numbers(access: Access, row: Any) -> dict[str, float]:
+    """The metrics of a run that are numbers; those that its row has are left to that."""
+    if (row["spans"] or 0) > FEWEST_SPANS:
+        return {}
+    found, rebuilt, history = load_run(access, row["key"])
+    problems = history[-1].body.get("problems", ()) if history else ()
+    said = measured(observed(rebuilt, load_case(access, found["case_id"]), problems))
+    return {
+        name: float(value)
+        for name, value in said.items()
+        if isinstance(value, int | float) and name not in ("calls", "duration_ms")
+    }
+
+
+@router.get("/drift")
+def drift(
+    access: Reader,
+    policy: str | None = None,
+    agent: str | None = None,
+    service: str | None = None,
+    environment: str | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> dict[str, Any]:
+    """Each rule by version and week: how many runs it applied to, its rate of violations, and whether that
+    differs from all weeks before (Fisher's exact test, adjusted for the number of weeks and rules)."""
+    wanted = run_filter(
+        outcome=None,
+        since=since,
+        until=until,
+        agent=agent,
+        service=service,
+        environment=environment,
+        policy=policy,
+    )
+    with access.service.store.read() as connection:
+        counted = populations.by_week(connection, access.project, wanted)
+    found = drifts({key: Rate(hits, trials) for key, (hits, trials) in counted.items()})
+    return {"items": [one.to_json() for one in found], "cursor": None}

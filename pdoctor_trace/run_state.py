@@ -1,0 +1,77 @@
+"""What all spans of one root run share: ids, numbers of steps and turns, what a pause left."""
+
+from __future__ import annotations
+
+from operator import length_hint
+from typing import Any
+
+from . import runtime, semconv
+from .same_call import Request
+from .wire import as_dict, run_bytes
+
+_NUMBERS = range(1 << 62)
+
+
+class RunState:
+    """What all spans of one root run share."""
+
+    __slots__ = (
+        "_turns",
+        "case_id",
+        "content",
+        "encoded",
+        "ended",
+        "left",
+        "run_id",
+        "steps",
+        "trace_id",
+        "waiting",
+        "withdrawn",
+    )
+
+    def __init__(self, trace_id: int, run_id: str, case_id: str | None = None) -> None:
+        self.trace_id, self.run_id, self.case_id = trace_id, run_id, case_id
+        self.content = runtime.ACTIVE.capture.pairs
+        own = (semconv.RUN_ID, run_id, semconv.CASE_ID, case_id)
+        self.encoded = run_bytes(trace_id, (*own, *self.content) if self.content else own)
+        """What every span of the run has in common, encoded."""
+        self.steps = iter(_NUMBERS)
+        """Step numbers to take with `next`, which threads can do at once without a lock."""
+        self._turns = iter(_NUMBERS)
+        self.ended = False
+        self.left: list[Request] = []
+        """What models asked for before the run was paused; whatever part of it goes on may take it up."""
+        self.waiting: tuple[int, ...] = ()
+        """Span ids of calls in which an agent is paused."""
+        self.withdrawn: list[Any] = []
+        """Calls that a pause broke off: they begin anew when the run goes on."""
+
+    def next_part(self, trace_id: int) -> RunState:
+        """That of the part which goes on with this run, maybe in another trace: numbers go on."""
+        part = RunState(trace_id, self.run_id, self.case_id)
+        part.steps, part._turns, part.left = self.steps, self._turns, self.left
+        return part
+
+    def give_back(self, step: int) -> bool:
+        """Hand the number out again, if no later one was; whether that was so."""
+        if step != self.calls - 1:
+            return False
+        self.steps = iter(_NUMBERS[step:])
+        return True
+
+    @property
+    def calls(self) -> int:
+        """Step numbers handed out so far, which is the number of calls the collector must see."""
+        return len(_NUMBERS) - length_hint(self.steps)
+
+    @property
+    def turns(self) -> int:
+        """Turn numbers handed out so far."""
+        return len(_NUMBERS) - length_hint(self._turns)
+
+    def pairs(self) -> dict[str, Any]:
+        """Attributes of every span of the run."""
+        return {semconv.RUN_ID: self.run_id, semconv.CASE_ID: self.case_id, **as_dict(self.content)}
+
+    def next_turn(self) -> int:
+        return next(self._turns)

@@ -1,0 +1,139 @@
+"""Rates: how often an action may be done within a time, or with equal arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from synth.counted import counted
+from synth.formal.budget import GaveUp
+from synth.formal.solver import PlanRule
+from synth.judge.rules import Rules
+from synth.judge.wording import calls_in_words
+from synth.policies.evidence import Evidence
+from synth.policies.kinds.arguments import lacking_in_words, with_the_same
+from synth.policies.kinds.count import NUMBERS, number_of
+from synth.policies.kinds.crowds import alike, beyond, is_exact, most_together
+from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, NOT_ITS_OWN, Judged, despite_gaps, given_up
+from synth.policies.kinds.edits import Edit, without_the_last
+from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
+from synth.policies.kinds.plans import Slot
+from synth.policies.kinds.times import TIME, duration_in_words, nanoseconds
+from synth.policies.names import Names, Tools
+
+_NUMBER = rf"(?P<n>[1-9]\d{{0,5}}|{'|'.join(NUMBERS)})(?: times?)?"
+_OFTEN = rf"(?P<a>.+?) {MUST} {HAPPEN} (?:at most|no more than) {_NUMBER}"
+
+
+def _within(m: re.Match[str], names: Names, same: Paths) -> Rate:
+    return Rate(names.list(m["a"]), number_of(m["n"]), max(nanoseconds(m), 1), same)
+
+
+def _with_same(m: re.Match[str], names: Names, same: Paths) -> Rate:
+    return Rate(names.list(m["a"]), number_of(m["n"]), None, same)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Of the attempts at an action, at most so many start within less than a time of one another.
+
+    Two that start exactly that time apart are not within it. With `same`, only those whose arguments are
+    equal count together; without a time, all of those.
+    """
+
+    kind: ClassVar[str] = "rate"
+    forms: ClassVar[tuple[Form, ...]] = (
+        Sentence(rf"{_OFTEN} within (?:any )?(?=.*[1-9]){TIME}", _within, same=True),
+        Sentence(_OFTEN, _with_same, same=True, only_same=True),
+    )
+    what: tuple[Tools, ...]
+    most: int
+    time: int | None = None
+    """Nanoseconds; None = however far apart."""
+    same: Paths = ()
+
+    @property
+    def tools(self) -> tuple[Tools, ...]:
+        return self.what
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(subjects=self.what, reads=Reads(arguments=self.what if self.same else ()))
+
+    def judge(self, seen: Evidence, rules: Rules) -> Judged:
+        tried = [(tools, seen.attempts(tools)) for tools in self.what]
+        if not any(calls for _, calls in tried):
+            return NOT_APPLICABLE
+        open_: Judged | None = None
+        found: dict[str, set[int]] = {}
+        try:
+            for tools, calls in tried:
+                for surely, perhaps in alike(calls, self.same, seen):
+                    late = beyond(surely, _one, self.most, self.time, seen)
+                    found.setdefault(tools.phrase, set()).update(late)
+                    if open_ is None:
+                        open_ = self._open(surely, perhaps, seen)
+        except GaveUp as spent:
+            return self._violated(found, seen) or given_up(spent)
+        broken = NOT_ITS_OWN if any(found.values()) else Judged("ok", (), "The rate is kept.")
+        return self._violated(found, seen) or open_ or broken
+
+    def _violated(self, found: Mapping[str, set[int]], seen: Evidence) -> Judged | None:
+        late = sorted(i for calls in found.values() for i in calls)
+        if not late:
+            return None
+        own = tuple(filter(seen.owns, late))
+        if not own:
+            return None
+        phrase = next(phrase for phrase, calls in found.items() if own[0] in calls)
+        return Judged("violated", own, f"{phrase} {self._limit()}; {calls_in_words(own)} went beyond that.")
+
+    def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        return despite_gaps(judged, opens=partial(self._opens, seen), mends=lambda call: False)
+
+    def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
+        """What goes beyond is left out."""
+        return without_the_last(judged)
+
+    def plan_rules(self, slots: Sequence[Slot]) -> tuple[PlanRule, ...]:
+        return ()
+
+    def flaws(self) -> tuple[str, ...]:
+        return ()
+
+    def _limit(self) -> str:
+        within = "" if self.time is None else f" within {duration_in_words(self.time)}"
+        return f"may happen at most {counted(self.most, 'time')}{within}{with_the_same(self.same)}"
+
+    def _open(self, surely: Sequence[int], perhaps: Sequence[int], seen: Evidence) -> Judged | None:
+        """Why it is not known whether too many came together, or which; None where it is."""
+        every = [*surely, *perhaps]
+        if self._most_together(every, seen) <= self.most or not any(map(seen.owns, every)):
+            return None
+        if not perhaps and is_exact(surely, self.time, seen):
+            return None
+        if self._most_together(surely, seen) <= self.most:
+            return lacking_in_words([(call, 0) for call in perhaps], self.same, seen)
+        if not seen.has_times:
+            return NO_TIMES
+        said = f"The recorded times leave open whether more than {counted(self.most, 'call')} came together."
+        return Judged("undecided", (), said)
+
+    def _most_together(self, calls: Sequence[int], seen: Evidence) -> int:
+        """How many of these calls may have started within less than the time."""
+        return most_together(calls, _one, self.time, seen)
+
+    def _opens(self, seen: Evidence) -> bool:
+        return any(
+            not (calls := seen.attempts(tools))
+            or self._most_together(calls, seen) + seen.gaps.of(tools).most > self.most
+            for tools in self.what
+            if seen.gaps.can_be(tools)
+        )
+
+
+def _one(call: int) -> int:
+    return 1
