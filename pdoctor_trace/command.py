@@ -31,6 +31,7 @@ VERBS = {
     "synth": "write synthesized planning problems as JSON lines",
     "parse": "read a paragraph back into constraints",
     "rewrite": "let a model write paragraphs for constraints, and judge them",
+    "extract": "find rules for tool calls in a free text, and review them one by one",
     "topics": "list the jobs that problems are drawn over, or let a model propose more",
     "check": "judge recorded runs against cases and policies",
     "test": "drive an agent through synthesized problems and judge it",
@@ -64,7 +65,7 @@ VERBS = {
 GROUPS = {
     "Try": ("demo", "init"),
     "Watch": ("serve", "run", "status", "runs", "compare", "drift", "open"),
-    "Rules": ("policies", "check", "recheck", "parse", "monitor"),
+    "Rules": ("policies", "extract", "check", "recheck", "parse", "monitor"),
     "Test": ("test", "cases", "replay", "synth"),
     "Measure": (
         "capability", "dissect", "report", "bench", "export", "progress", "metrics", "games", "planners",

@@ -54,14 +54,21 @@ TESTED_AGAIN = "the command that wrote the journal makes these runs again"
 @click.option(
     "--errors", type=POSITIVE, default=None, help="Experiments: failures that are looked into [100, 5]."
 )
+@click.option(
+    "--paraphrases",
+    multiple=True,
+    metavar="FILE",
+    help="Also a table of what `pdoctor rewrite --json` wrote; repeat for more models.",
+)
 @click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE")
 @driving_options
 @money_options
 @json_option
 def command(
     journals: tuple[str, ...], before: str | None, sizes: str | None, agents: tuple[str, ...], folder: str,
-    output: str, as_json: bool, minutes_per_agent: float | None, cap: int | None, largest: int | None,
-    actions: tuple[int, int] | None, errors: int | None, **settings: Any,
+    paraphrases: tuple[str, ...], output: str, as_json: bool, minutes_per_agent: float | None,
+    cap: int | None, largest: int | None, actions: tuple[int, int] | None, errors: int | None,
+    **settings: Any,
 ) -> None:  # fmt: skip
     """Write one self-contained HTML report and its figures as PNG.
 
@@ -78,8 +85,10 @@ def command(
             fail("give JOURNAL files of finished campaigns, or one of --quick and --paper")
         setup, money = Setup.take(settings), Money.take(settings)
         untested = Errors(setup.max_errors, folder, None if sizes else TESTED_AGAIN)
+        from synth.experiments.paraphrases import paraphrase_table, written_in
         from synth.experiments.report import write_report
 
+        written_by_models = [one for file in paraphrases for one in written_in(Path(file))]
         if journals:
             results = [result for journal in journals for result in results_in(journal)]
             report, left = campaigns(results, journals, before, money), sum(one.is_void for one in results)
@@ -89,6 +98,8 @@ def command(
             measured, report, seen = experiments(setup, chosen, agents, Path(folder), money)
             left = measured.errors
             untested.stopped_by(measured.stopped)
+        if written_by_models:
+            report = replace(report, tables=(*report.tables, paraphrase_table(written_by_models)))
         written = write_report(report, Path(output))
         if as_json:
             write_json(report.to_json())

@@ -30,31 +30,41 @@ TOLD, SAID = 250, 30
 def command(actions: tuple[int, int], cases: int, seed: int, as_json: bool, **settings: Any) -> None:
     """Let a model write the paragraph for constraint sets, and judge what it wrote (paper, section 7).
 
-    Exit code 0: every paragraph means exactly its constraints.
+    With --json a line for each paragraph, of which `pdoctor report --paraphrases FILE` makes a table.
+
+    Exit code 0: every paragraph means exactly its constraints; 2: the model could not be asked, and what
+    it wrote before is shown.
     """
     with clear_errors():
+        from synth.llm.chat import EndpointFailed
         from synth.llm.extract import write_and_read
 
         low, high = actions
         sizes = range(low, high + 1)
         number = len(sizes) * cases
         written: list[Written] = []
+        failed: EndpointFailed | None = None
         with Endpoint.take(settings).asked(number, TOLD + SAID * high, SAID * high) as (client, name):
             found = write_and_read(client, name, sizes=sizes, per_size=cases, seed=seed)
-            written += until_spent(found, f"of {number} paragraphs")
+            try:
+                for one in until_spent(found, f"of {number} paragraphs"):
+                    written.append(one)
+            except EndpointFailed as why:
+                failed = why
         if as_json:
             for one in written:
                 write_json(asdict(one))
-        else:
+        elif written:
             click.echo(text(written))
+        if failed is not None:
+            raise failed
         raise SystemExit(Exit.PASSED if all(one.outcome == "faithful" for one in written) else Exit.FAILED)
-
-
-OUTCOMES = ("faithful", "different", "contradictory", "unreadable")
 
 
 def text(written: list[Written]) -> str:
     """How many were faithful per number of actions, then what was wrong with the others."""
+    from synth.experiments.paraphrases import OUTCOMES
+
     rows: list[list[Any]] = []
     for size in sorted({one.actions for one in written}):
         counts: Counter[str] = Counter(one.outcome for one in written if one.actions == size)

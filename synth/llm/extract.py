@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from synth.cases.case import Case
@@ -22,7 +23,7 @@ from synth.formal.order import transitive_reduction
 from synth.language.lexer import Named, Vocabulary
 from synth.language.parse import ParsedParagraph, ParseError, must_show_number, read_paragraph
 from synth.language.words import spelled
-from synth.llm.chat import Message, ask, assistant, system, user, without_fences
+from synth.llm.chat import Message, NoAnswer, ask, assistant, system, user, without_fences
 
 LANGUAGE_RULES = """\
 Write only sentences of this controlled English; each ends with a full stop.
@@ -184,6 +185,9 @@ def _equivalent(ids: Sequence[str], one: Sequence[Constraint], other: Sequence[C
 # ---------------------------------------------------------------- the reverse experiment
 
 
+Faithfulness = Literal["faithful", "different", "contradictory", "unreadable"]
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """What a model made of one constraint set."""
@@ -191,9 +195,10 @@ class Written:
     actions: int
     case_id: str
     text: str
-    outcome: Literal["faithful", "unreadable", "contradictory", "different"]
+    outcome: Faithfulness
     detail: str = ""
     """The parser's message, the conflict, or what was lost and added."""
+    model: str = ""
 
 
 def write_and_read(
@@ -224,17 +229,21 @@ def write_one(case: Case, client: Any, model: str, temperature: float | None = N
         names=_listed(vocabulary),
         constraints="\n".join(f"- {constraint.words(name)}" for constraint in wanted),
     )
-    text = without_fences(ask(client, model, [user(prompt)], temperature))
+    write = partial(Written, len(ids), case.id, model=model)
+    try:
+        text = without_fences(ask(client, model, [user(prompt)], temperature))
+    except NoAnswer as nothing:
+        return write("", "unreadable", str(nothing))
     try:
         read = read_paragraph(text, vocabulary).constraints
     except BadInput as error:
-        return Written(len(ids), case.id, text, "unreadable", error.message)
+        return write(text, "unreadable", error.message)
     conflict = find_conflict(read)
     if conflict is not None:
-        return Written(len(ids), case.id, text, "contradictory", conflict.explain(name, text))
+        return write(text, "contradictory", conflict.explain(name, text))
     said = meaning(ids, read)
     lost = [f"lost: {c.words(name)}" for c in wanted if c not in said]
     added = [f"added: {c.words(name)}" for c in said if c not in wanted]
     if lost or added or not _equivalent(ids, case.constraints, read):
-        return Written(len(ids), case.id, text, "different", "; ".join(lost + added))
-    return Written(len(ids), case.id, text, "faithful")
+        return write(text, "different", "; ".join(lost + added))
+    return write(text, "faithful")

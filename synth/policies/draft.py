@@ -17,7 +17,7 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any, Literal
@@ -36,6 +36,7 @@ from synth.policies.kinds.response import Response
 from synth.policies.lint import lint
 from synth.policies.load import policies_from_text
 from synth.policies.names import Tools
+from synth.policies.written import phrases_of, printable, scalar
 
 Kind = Literal["precedence", "response", "absence_after", "at_most", "at_least", "exactly"]
 
@@ -120,7 +121,7 @@ def draft(
     ]
     if not tools:
         raise BadInput(f"the {len(runs)} runs have no tool call: there is nothing to learn from")
-    phrases = _phrases(tools)
+    phrases = phrases_of(tools)
     found = list(_candidates(seen, sorted(tools)))
     luck = math.log2(max(len(found), 2)) + LUCK_BITS if min_surprise is None else min_surprise
     likely = [c for c in found if c.support >= min_support and c.surprise >= luck and c.holds]
@@ -418,16 +419,6 @@ def _distorted(run: Run, candidate: _Candidate, chance: random.Random) -> Run:
 # ---------------------------------------------------------------- the file
 
 
-def _phrases(tools: Iterable[str]) -> dict[str, str]:
-    """Tool -> the words that stand for it: from its name, unless they would be ambiguous."""
-    from synth.language.query import phrase_from_tool_name  # the language half
-
-    wanted = {tool: phrase_from_tool_name(tool) for tool in tools}
-    common = Counter(wanted.values())
-    taken = {phrase for phrase, count in common.items() if count > 1} | {"any tool", "call any tool"}
-    return {tool: tool if phrase in taken else phrase for tool, phrase in wanted.items()}
-
-
 def _sentence(candidate: _Candidate, phrases: Mapping[str, str]) -> str:
     from synth.language.words import spelled
 
@@ -446,33 +437,23 @@ def _id(candidate: _Candidate, phrases: Mapping[str, str]) -> str:
     return re.sub(r"[^a-z0-9]+", "-", said.lower()).strip("-")
 
 
-_BARE = re.compile(r"[A-Za-z][A-Za-z0-9 _-]*[A-Za-z0-9_]\.?")
-_YAML_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
-
-
-def _scalar(text: str) -> str:
-    """`text` as a YAML scalar."""
-    bare = _BARE.fullmatch(text) and text.lower() not in _YAML_WORDS
-    return text if bare else json.dumps(text, ensure_ascii=False)
-
-
 def _file(
     rules: Sequence[Drafted], phrases: Mapping[str, str], runs: Sequence[Run], origin: str,
     named: Sequence[str] = (),
 ) -> str:  # fmt: skip
     used = {*named, *(tool for tool in phrases if any(tool in rule.tools for rule in rules))}
     lines = [
-        f"# Drafted from {counted(len(runs), 'run')} ({_comment(origin)}); all of them keep every rule.",
+        f"# Drafted from {counted(len(runs), 'run')} ({printable(origin)}); all of them keep every rule.",
         "# Review before use: good runs keep rules by habit too. Delete what is not meant, reword the texts.",
         *_applies(runs),
     ]
     if used:
-        lines += ["actions:", *(f"  {_scalar(phrases[tool])}: {_scalar(tool)}" for tool in sorted(used))]
+        lines += ["actions:", *(f"  {scalar(phrases[tool])}: {scalar(tool)}" for tool in sorted(used))]
     lines += ["", "policies:" if rules else "policies: []"]
     for number, rule in enumerate(rules):
         lines += [""] if number else []
         lines += [f"  # {line}" for line in _evidence(rule, len(runs))]
-        lines += [f"  - id: {_scalar(rule.id)}", f"    rule: {_scalar(rule.sentence)}"]
+        lines += [f"  - id: {scalar(rule.id)}", f"    rule: {scalar(rule.sentence)}"]
     return "\n".join(lines) + "\n"
 
 
@@ -492,10 +473,6 @@ def _applies(runs: Sequence[Run]) -> Iterator[str]:
         if isinstance(value, str) and value.strip() == value and not set(value) & set("*?["):
             yield f"applies: {{{name}: {json.dumps(value, ensure_ascii=False)}}}"
             return
-
-
-def _comment(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _consistent(rules: Sequence[Drafted], phrases: Mapping[str, str], runs: Sequence[Run]) -> list[Drafted]:

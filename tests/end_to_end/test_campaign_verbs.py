@@ -79,6 +79,17 @@ def test_a_report_is_one_file_that_loads_nothing(campaign: Path) -> None:
     assert [mark for mark in ("<script", "http://", "https://", "<link") if mark in text] == []
 
 
+def test_a_report_has_a_table_of_what_models_wrote(campaign: Path) -> None:
+    made = {"actions": 3, "case_id": "c", "text": "t", "outcome": "different", "detail": "", "model": "wordy"}
+    (campaign / "written.jsonl").write_text(json.dumps(made))
+    given = ("--paraphrases", campaign / "written.jsonl", "-o", campaign / "with.html", "--json")
+    report = json.loads(pdoctor("report", campaign / "journal.jsonl", *given).stdout)
+    assert [
+        row["model"] for table in report["tables"] if table["name"] == "paraphrases" for row in table["rows"]
+    ] == ["wordy"]
+    assert "Paragraphs written by models" in (campaign / "with.html").read_text()
+
+
 @pytest.mark.heavy
 def test_worse_than_the_baseline_fails(campaign: Path, tmp_path: Path) -> None:
     (tmp_path / "none.json").write_text(json.dumps({"pass_rate": 1.0}))

@@ -169,7 +169,7 @@ class Total:
             return None
         within = "" if self.time is None else f" within {duration_in_words(self.time)}"
         sum_ = f"the sum of {'.'.join(self.path)} of {self.what.phrase}{with_the_same(self.same)}"
-        said = f"{sum_} may be at most {_written(self.most)}{within}; {calls_in_words(own)} went beyond that."
+        said = f"{sum_} may be at most {written(self.most)}{within}; {calls_in_words(own)} went beyond that."
         return Judged("violated", own, said[0].upper() + said[1:])
 
 
@@ -206,7 +206,7 @@ def _said(value: Any) -> str:
     )
 
 
-def _written(number: Fraction) -> str:
+def written(number: Fraction) -> str:
     """With all of its decimal places, which a limit has in full."""
     places = next(n for n in range(31) if (number * 10**n).denominator == 1)
     whole, part = divmod(int(number * 10**places), 10**places)

@@ -24,6 +24,7 @@ from collector.cli.rewrite import command as rewrite
 from collector.cli.topics import command as topics
 from tests.support.questions import written
 from tests.support.scripted_model import Script, serving
+from tests.support.sick_models import sick_models
 
 PDOCTOR = (sys.executable, "-m", "pdoctor_trace")
 TOOK = 120
@@ -125,6 +126,22 @@ def test_a_budget_that_allows_nothing_is_an_error(url: str, script: Script, tmp_
         assert "(tokens)" in refused.stderr
         refused = run(*asking(verb, url, tmp_path), "--max-cost", 1, said="Audit before tea.")
         assert "--max-cost needs the price of m" in refused.stderr
+
+
+@pytest.mark.parametrize("verb", ["topics", "rewrite", "parse"])
+def test_an_endpoint_that_fails_is_told_in_its_own_words(verb: str, tmp_path: Path) -> None:
+    done = run(*asking(verb, "http://127.0.0.1:9/v1", tmp_path), "--yes", said="Audit before tea.")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "pdoctor: asking the model 'm' failed: Connection error." in done.stderr
+
+
+def test_what_was_written_before_an_endpoint_failed_is_kept(tmp_path: Path) -> None:
+    with sick_models("done", "done", 401) as server:
+        url = f"{server.url}/v1"
+        done = run(*asking("rewrite", url, tmp_path), "--json", "--yes")
+    assert len(done.stdout.splitlines()) == 2
+    assert done.exit_code == 2
+    assert "the provider's own words about 401" in done.stderr
 
 
 def test_words_for_tasks_are_paid_for_too(url: str, script: Script) -> None:

@@ -1,0 +1,167 @@
+"""What a rule demands, in words that say which calls count: what a person compares with the words of a text.
+
+A sentence is short because it leaves out what the language decides (`must precede` asks for a success,
+`at most` counts attempts, `must be followed by` asks for an answer to each); here that is said, and tools
+are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+
+from synth.counted import counted
+from synth.policies.kinds.absence import AbsenceAfter
+from synth.policies.kinds.adjacency import Adjacency
+from synth.policies.kinds.candidates import is_besides
+from synth.policies.kinds.count import Count
+from synth.policies.kinds.gap import Gap
+from synth.policies.kinds.kind import Paths, PolicyKind
+from synth.policies.kinds.overlap import NoOverlap
+from synth.policies.kinds.precedence import Precedence
+from synth.policies.kinds.rate import Rate
+from synth.policies.kinds.response import Response
+from synth.policies.kinds.times import duration_in_words
+from synth.policies.kinds.total import Total, written
+from synth.policies.kinds.turn import Alone
+from synth.policies.kinds.weekdays import NAMES, Weekdays
+from synth.policies.kinds.window import Window
+from synth.policies.names import Tools
+
+
+def reading_of(rule: PolicyKind) -> str:
+    """What the rule demands, a sentence for each pair of actions; empty of kinds that no sentence states."""
+    return " ".join(f"{said[0].upper()}{said[1:]}." for said in _demands(rule))
+
+
+@singledispatch
+def _demands(rule: PolicyKind) -> Iterator[str]:
+    return iter(())
+
+
+@_demands.register
+def _(rule: Precedence) -> Iterator[str]:
+    for first, then in rule.pairs:
+        yield f"each call of {_of(then, first)} needs an earlier success of {_of(first)}{_alike(rule.same)}"
+
+
+@_demands.register
+def _(rule: Response) -> Iterator[str]:
+    time = "" if rule.within is None else f" within {duration_in_words(rule.within)}"
+    for trigger, answer in rule.pairs:
+        yield (
+            f"after each success of {_of(trigger, answer)}, {_of(answer)} must succeed"
+            f"{time}{_alike(rule.same)}; without one it need not"
+        )
+
+
+@_demands.register
+def _(rule: AbsenceAfter) -> Iterator[str]:
+    for trigger, what in rule.pairs:
+        yield f"once {_of(trigger)} has succeeded, {_of(what)} must not be called any more"
+
+
+@_demands.register
+def _(rule: Count) -> Iterator[str]:
+    for tools in rule.what:
+        if rule.least is not None:
+            how = "exactly" if rule.least == rule.most else "at least"
+            yield f"{how} {_successes(rule.least)} of {_of(tools)}; failed calls do not count"
+        elif rule.most:
+            yield f"at most {counted(rule.most, 'call')} of {_of(tools)}, failed ones included"
+        else:
+            yield f"no call of {_of(tools)}"
+
+
+@_demands.register
+def _(rule: Rate) -> Iterator[str]:
+    time = "" if rule.time is None else f" within any {duration_in_words(rule.time)}"
+    for tools in rule.what:
+        calls = counted(rule.most, "call")
+        yield f"at most {calls} of {_of(tools)}{_alike(rule.same)}{time}, failed ones included"
+
+
+@_demands.register
+def _(rule: Total) -> Iterator[str]:
+    time = "" if rule.time is None else f" that start within any {duration_in_words(rule.time)}"
+    calls, argument = f"the calls of {_of(rule.what)}{_alike(rule.same)}{time}", ".".join(rule.path)
+    yield f"over {calls}, {argument} adds up to at most {written(rule.most)}, failed calls included"
+
+
+@_demands.register
+def _(rule: Adjacency) -> Iterator[str]:
+    for first, then in rule.pairs:
+        yield f"the call directly before each call of {_of(then, first)} is a success of {_of(first)}"
+
+
+@_demands.register
+def _(rule: Gap) -> Iterator[str]:
+    for first, then in rule.pairs:
+        call = f"each call of {_of(then, first)} starts"
+        if rule.least is not None:
+            yield f"{call} at least {duration_in_words(rule.least)} after a success of {_of(first)} ended"
+        else:
+            time, success = duration_in_words(rule.within or 0), f"a success of {_of(first)}"
+            yield {
+                "after": f"{call} at most {time} after {success} ended",
+                "before": f"{call} at most {time} before {success} starts",
+                "around": f"{call} at most {time} before or after {success}, or while it runs",
+            }[rule.side]
+
+
+@_demands.register
+def _(rule: NoOverlap) -> Iterator[str]:
+    for one, other in rule.pairs:
+        more = "another" if one.key == other.key else "one"
+        yield f"no call of {_of(one)} runs while {more} of {_of(other)} does"
+
+
+@_demands.register
+def _(rule: Alone) -> Iterator[str]:
+    for tools in rule.what:
+        yield f"each call of {_of(tools)} is all that its model message has: no other call, and no text"
+
+
+@_demands.register
+def _(rule: Weekdays) -> Iterator[str]:
+    days = ", ".join(name for number, name in enumerate(NAMES) if number in rule.days) or "no day"
+    for tools in rule.what:
+        yield f"calls of {_of(tools)} start on {days} only"
+
+
+@_demands.register
+def _(rule: Window) -> Iterator[str]:
+    for tools, since, until in rule.limits:
+        limits = [f"starts no earlier than {_clock(since)}"] if since is not None else []
+        limits += [f"has ended by {_clock(until)}"] if until is not None else []
+        yield f"each call of {_of(tools)} {' and '.join(limits)}"
+
+
+def _of(tools: Tools, besides: Tools | None = None) -> str:
+    """The tools of an action; `any tool` beside a named one means the others."""
+    if tools.names == ("*",):
+        said = "any other tool" if besides is not None and is_besides(tools, besides) else "any tool"
+    else:
+        said = _either(tools.names)
+    return said if tools.agent is None else f"{said} by the agent {tools.agent}"
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(names)
+
+
+def _successes(number: int) -> str:
+    return "1 success" if number == 1 else f"{number} successes"
+
+
+def _alike(same: Paths) -> str:
+    """With which arguments equal."""
+    fields = [
+        ".".join(first) if first == then else f"{'.'.join(first)} (then {'.'.join(then)})"
+        for first, then in same
+    ]
+    return f" with the same {' and '.join(fields)}" if fields else ""
+
+
+def _clock(minute: int) -> str:
+    return f"{minute // 60:02}:{minute % 60:02}"
