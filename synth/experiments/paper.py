@@ -374,13 +374,13 @@ def _chapter(
     with results_journal(path, _head(sizes, mode), remembered=only_outcome) as runs:
         passes = bench.passes_in(runs)
         rates = BaseRates(passes, results)
-        for name, method, failures in end.before(looked_into):
+        for name, method, sample in end.before(looked_into):
             bench.on_part(next(parts))
             path = folder / f"{name}-{mode}.jsonl"
             with dissections_journal(path, _head(sizes, mode)) as causes:
                 with end.noted():
                     dissect(
-                        failures_of(failures), passes, causes, method, rates, parallel=bench.parallel,
+                        failures_of(sample), passes, causes, method, rates, parallel=bench.parallel,
                         on_dissection=bench.on_dissection, meter=bench.meter,
                     )  # fmt: skip
                 dissections[name] = tuple(causes.records)

@@ -88,6 +88,30 @@ def test_one_call_gives_the_tables_of_the_paper(tmp_path: Path) -> None:
     assert limits.rows == (("raw-loop", "m", "3", "0"), ("react", "m", "4", "0"))
 
 
+def fails_every_other(trial: Trial) -> bool:
+    assert trial.case is not None
+    return int(trial.case.id, 16) % 2 == 0
+
+
+@draws
+def test_error_types_are_of_all_failures_within_the_limit_and_causes_of_a_sample(tmp_path: Path) -> None:
+    sizes = replace(SIZES, contrasts=1)
+    report = report_of(reproduce(bench(fails_every_other, []), SUBJECTS, sizes, tmp_path))
+    rows = {t.name: [dict(zip(t.headers, row, strict=True)) for row in t.rows] for t in report.tables}
+    for figure, types, causes, mode in (
+        ("figure8-data", "table3", "table4", "order"),
+        ("figure9-data", "table6", "table7", "timed"),
+    ):
+        for at, (agent, _) in enumerate(SUBJECTS):
+            limit = int(rows[f"limit-{mode}"][at]["largest plan with at least 20 % success"])
+            within = [r for r in rows[figure] if r["agent"] == agent and int(r["actions"]) <= limit]
+            failed = sum(round(int(r["runs"]) * (1 - float(r["success"][:-1]) / 100)) for r in within)
+            assert failed > sizes.errors
+            assert rows[types][at]["failures"] == str(failed)
+            assert rows[causes][at]["dissected"] == str(sizes.errors)
+            assert rows[f"contrast-{mode}"][at]["dissected"] == "1"
+
+
 @draws
 def test_starting_it_again_runs_nothing_again(tmp_path: Path) -> None:
     first: list[str] = []
