@@ -16,7 +16,18 @@ from typing import Any
 from anyio import to_thread
 from fastapi import FastAPI
 
-from collector.api import campaigns, catalog, compare, description, errors, health, keys, projects, runs
+from collector.api import (
+    campaigns,
+    catalog,
+    compare,
+    description,
+    errors,
+    health,
+    inbox,
+    keys,
+    projects,
+    runs,
+)
 from collector.fronts import Sender
 from collector.logs import REQUEST_ID, new_request_id, request_id
 from collector.origins import foreign, guarded, refuse
@@ -25,7 +36,7 @@ from collector.service import Service
 from collector.telemetry import Telemetry
 from collector.ui import campaigns as campaign_pages
 from collector.ui import compare as compare_page
-from collector.ui import pages
+from collector.ui import overview, pages, runs_page
 
 log = logging.getLogger("collector")
 
@@ -153,9 +164,9 @@ def _web(service: Service) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = service
-    errors.install(app, pages.login_page)
-    api = (runs, compare, campaigns, catalog, keys, projects, health)
-    for part in (*api, pages, campaign_pages, compare_page):
+    errors.install(app, pages.login_page, pages.message_page)
+    api = (runs, compare, campaigns, catalog, inbox, keys, projects, health)
+    for part in (*api, overview, runs_page, pages, campaign_pages, compare_page):
         app.include_router(part.router)
     description.describe(app)
     return app

@@ -205,6 +205,8 @@ class Rebuilt:
     """False: nothing here says that an agent ran (spans of an ordinary service in the same trace)."""
     service: str | None = None
     session: str | None = None
+    person: str | None = None
+    """Whom the run was for, as its spans name them."""
     piece: Piece | None = None
     """Set where the spans are one trace of a conversation, see `collector.rebuild.conversations`."""
     pending: bool | None = None

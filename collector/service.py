@@ -38,6 +38,7 @@ from collector.pipeline.asked import Asked
 from collector.pipeline.supervisor import ring
 from collector.pipeline.watch import Watch
 from collector.pipeline.writer import ANSWER_SECONDS, Writer
+from collector.remembered import Remembered
 from collector.settings import MIB, Settings
 from collector.store import QUICK, Store, catalog, open_store, readiness, work
 from collector.store.engine import project_id
@@ -100,6 +101,7 @@ class Service:
         self.budget = Budget(share_of(settings.in_flight_mib, size) * MIB)
         self.intake = Intake(self.put_spans, self.authorize, settings.limits, self.budget)
         self.telemetry = Telemetry()
+        self.remembered = Remembered()
         self.store: Store = open_store(settings.store_url, patience=QUICK)
         with contextlib.ExitStack() as failed:
             failed.callback(self.store.close)

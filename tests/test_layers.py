@@ -14,7 +14,8 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("pdoctor_trace", "synth", "collector")
 
 WINGS = (
-    "errors", "frozen", "counted", "client", "formal", "observed", "language", "cases", "judge", "progress",
+    "errors", "frozen", "counted", "pictures", "client", "formal",
+    "observed", "language", "cases", "judge", "progress",
     "games", "plans", "questions", "policies", "judge_process", "llm", "agents", "simulated_model",
     "experiments", "pytest_tasks", "kept", "pytest_bench", "pytest_plugin",
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from fastapi import Request
@@ -10,6 +11,8 @@ from collector.access import ANY, DEFAULT_PROJECT, bearer
 from collector.service import Service
 
 COOKIE = "pdoctor_key"
+visitor: ContextVar[Access | None] = ContextVar("visitor", default=None)
+"""Who asks for the page that is being made; for its header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,10 @@ class Access:
     def now(self) -> float:
         """Unix seconds by the collector's clock."""
         return self.service.clock()
+
+    def may(self, scope: str) -> bool:
+        """Whether a page shows what needs this scope."""
+        return bool(self.scopes & {scope, "admin"})
 
     @property
     def everywhere(self) -> bool:
@@ -64,4 +71,6 @@ async def _access(request: Request, scope: str) -> Access:
     token = bearer(request.headers.get("authorization")) or request.cookies.get(COOKIE)
     grant = await service.grant(token, scope)
     request.scope.update(project=grant.project_name, actor=grant.actor)  # for the log
-    return Access(service, grant.project, grant.project_name, grant.actor, grant.scopes)
+    access = Access(service, grant.project, grant.project_name, grant.actor, grant.scopes)
+    visitor.set(access)
+    return access

@@ -11,10 +11,12 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from collector.api import description_inbox
 from collector.api.shapes import (
     AMOUNT,
     ANY,
     COUNT,
+    FAILURES,
     FLAG,
     HEX16,
     HEX32,
@@ -216,6 +218,7 @@ SCHEMAS: dict[str, Schema] = {
         "allOf": [ref("Campaign"), record({"report": maybe(ref("CampaignReport"))})],
     },
     "Ready": record({"status": one_of("ready", "unready"), "problems": several(TEXT)}),
+    **description_inbox.SCHEMAS,
 }  # fmt: skip
 
 RUN = "0af7651916cd43dd8448eb211c80319c"
@@ -460,18 +463,9 @@ ROUTES: dict[str, Route] = {
     "POST /v1/traces": otlp("traces"),
     "POST /v1/metrics": otlp("metrics"),
     "POST /v1/logs": otlp("logs"),
+    **description_inbox.ROUTES,
 }  # fmt: skip
 
-FAILURES = {
-    400: "What was sent cannot be used; the message says why.",
-    401: "No key, or one that is not known.",
-    403: "The key does not allow this, or the request comes from another site.",
-    404: "There is no such thing in this project.",
-    409: "There is one of that name already.",
-    413: "Too much at once.",
-    415: "A content type or encoding that is not understood.",
-    503: "Nothing was stored; come back after the seconds of Retry-After.",
-}
 OTLP_ABOUT = {
     "traces": "Spans; the answer comes when they are durable.",
     "metrics": "Taken and dropped, so that exporters of all signals work.",

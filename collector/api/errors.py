@@ -26,8 +26,15 @@ def sentence(failure: CollectorError) -> str:
     return f"{failure.message[:1].upper()}{failure.message[1:]}."
 
 
-def install(app: FastAPI, login_page: Callable[[str, str, int], Response]) -> None:
-    """Answer every failure of a route in the one shape; whom a page refuses may log in."""
+def install(
+    app: FastAPI,
+    login_page: Callable[[str, str, int], Response],
+    message_page: Callable[[str, str, int], Response],
+) -> None:
+    """Answer every failure of a route in the one shape, or a browser with a page.
+
+    Whom a page refuses may log in.
+    """
 
     @app.exception_handler(CollectorError)
     async def _ours(request: Request, failure: CollectorError) -> Response:
@@ -35,11 +42,17 @@ def install(app: FastAPI, login_page: Callable[[str, str, int], Response]) -> No
             problem = sentence(failure) if isinstance(failure, Forbidden) else ""
             return login_page(problem, asked_for(request), failure.status)
         headers = {"Retry-After": str(failure.retry_after)} if isinstance(failure, Overloaded) else None
+        if is_looked_at(request):
+            hint = f" {failure.hint[:1].upper()}{failure.hint[1:]}." if failure.hint else ""
+            title = "There is no such thing" if failure.status == 404 else "That cannot be done"
+            return message_page(title, sentence(failure) + hint, failure.status)
         body = error_body(failure.code, failure.message, failure.hint)
         return JSONResponse(body, failure.status, headers=headers)
 
     @app.exception_handler(SynthError)
-    async def _input(_request: Request, failure: SynthError) -> JSONResponse:
+    async def _input(request: Request, failure: SynthError) -> Response:
+        if is_looked_at(request):
+            return message_page("That cannot be read", str(failure), 400)
         if isinstance(failure, MissingExtra):
             return JSONResponse(error_body("missing_extra", str(failure)), 501)
         place = {"line": failure.line, "field": failure.field} if isinstance(failure, BadInput) else {}
@@ -48,14 +61,21 @@ def install(app: FastAPI, login_page: Callable[[str, str, int], Response]) -> No
         return JSONResponse(body, 400)
 
     @app.exception_handler(RequestValidationError)
-    async def _parameters(_request: Request, failure: RequestValidationError) -> JSONResponse:
+    async def _parameters(request: Request, failure: RequestValidationError) -> Response:
         first = failure.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
+        if is_looked_at(request):
+            return message_page("The address is not complete", f"{where}: {first['msg']}", 400)
         hint = "the parameters are listed at /docs"
         return JSONResponse(error_body("bad_request", f"parameter {where}: {first['msg']}", hint), 400)
 
     @app.exception_handler(HTTPException)
-    async def _http(request: Request, failure: HTTPException) -> JSONResponse:
+    async def _http(request: Request, failure: HTTPException) -> Response:
+        if is_looked_at(request):
+            said = (
+                f"Nothing is at {request.url.path[:200]}." if failure.status_code == 404 else failure.detail
+            )
+            return message_page("There is no such page", said, failure.status_code)
         codes = {404: "not_found", 405: "method_not_allowed"}
         message = f"{request.method} {request.url.path}: {failure.detail}"
         body = error_body(
@@ -64,8 +84,10 @@ def install(app: FastAPI, login_page: Callable[[str, str, int], Response]) -> No
         return JSONResponse(body, failure.status_code, headers=failure.headers)
 
     @app.exception_handler(Exception)
-    async def _unexpected(_request: Request, failure: Exception) -> JSONResponse:
+    async def _unexpected(request: Request, failure: Exception) -> Response:
         log.error("a request failed", exc_info=failure)
+        if is_looked_at(request):
+            return message_page("Something failed here", "The collector's log has the details.", 500)
         return JSONResponse(
             error_body("internal", "internal error", "the collector's log has the details"), 500
         )
@@ -74,6 +96,11 @@ def install(app: FastAPI, login_page: Callable[[str, str, int], Response]) -> No
 def is_page(request: Request) -> bool:
     """Whether people look at it in a browser; the API and the metrics are for programs."""
     return not request.url.path.startswith(("/api/", "/metrics", "/openapi.json"))
+
+
+def is_looked_at(request: Request) -> bool:
+    """Whether a browser asks for a page; programs get JSON wherever they ask."""
+    return is_page(request) and "text/html" in request.headers.get("accept", "")
 
 
 def asked_for(request: Request) -> str:

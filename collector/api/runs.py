@@ -16,6 +16,7 @@ from collector.api import views
 from collector.api.access import Access, reader, writer
 from collector.api.answers import JsonRoute
 from collector.api.bodies import TooLarge, held_body, json_object, raw_body, reject_unknown
+from collector.api.search import searched
 from collector.errors import BadRequest, NotFound, Overloaded
 from collector.judging.policies import as_concluded
 from collector.judging.words import Words
@@ -25,7 +26,7 @@ from collector.otlp.errors import ExportError
 from collector.otlp.spans import spans_of
 from collector.pipeline import asked
 from collector.rebuild import inside, rebuild
-from collector.store import catalog, reads
+from collector.store import catalog, keys, reads, retention
 from collector.store.recheck import make_due
 from collector.store.stored import weights
 from synth.cases import Case, case_from_json
@@ -64,14 +65,26 @@ def list_runs(
     tool: str | None = None,
     since: str | None = None,
     until: str | None = None,
+    model: str | None = None,
+    session: str | None = None,
+    user: str | None = None,
+    rule: str | None = None,
+    q: Annotated[str, Query(description="A search line, instead of the single filters.")] = "",
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> dict[str, Any]:
-    """Runs, newest first. `since`, `until` (ISO 8601, Unix seconds) bound the arrival of the first span."""
+    """Runs, newest first. `since`, `until` (ISO 8601, Unix seconds) bound the arrival of the first span.
+
+    `rule` is one that the run broke, `tool` may end in `*`. `q` is as on the page of runs:
+    `outcome:fail agent:refunds rule:A2 "seattle" last:24h`.
+    """
     wanted = run_filter(
         case=case, policy=policy, outcome=outcome, error_type=error_type, agent=agent, service=service,
         version=version, prompt=prompt, environment=environment, tool=tool, since=since, until=until,
+        model=model, session=session, user=user, rule=rule,
     )  # fmt: skip
+    if q:
+        wanted = searched(q, access.now, run_filter)
     with access.service.store.read() as connection:
         found = reads.list_runs(
             connection, access.project, wanted, limit=limit, before=views.place_cursor(cursor)
@@ -117,6 +130,33 @@ def show_run(access: Reader, run_id: str) -> dict[str, Any]:
     with alone(access, run_id):
         row, rebuilt, history = load_run(access, run_id)
         return views.run_detail(row, rebuilt, history, load_case(access, row["case_id"]))
+
+
+@router.delete("/runs/{run_id}")
+def delete_run(access: Writer, run_id: str) -> dict[str, Any]:
+    """Delete a run for good, with its spans, its verdicts and what was said of them."""
+    with access.service.store.read() as connection:
+        key = find_run(connection, access, run_id)["key"]
+    return {"deleted": deleted(access, key=key)}
+
+
+@router.delete("/runs")
+def delete_several(access: Writer, session: str | None = None, user: str | None = None) -> dict[str, Any]:
+    """Delete all runs of a `session` or of a `user` for good; of both, where both are given."""
+    if not session and not user:
+        raise BadRequest("nothing says which runs", "give `session` or `user`")
+    return {"deleted": deleted(access, session=session or None, user=user or None)}
+
+
+def deleted(access: Access, **which: str | None) -> int:
+    """Delete runs, and write down who did."""
+    count = retention.delete_runs(access.service.store, access.project, **which)
+    named = ", ".join(f"{name} {value[:100]}" for name, value in which.items() if value)
+    with access.service.store.write() as connection:
+        keys.record(
+            connection, access.project, access.actor, "runs.delete", f"{named} ({count})", now=access.now
+        )
+    return count
 
 
 @router.get("/runs/{run_id}/calls")
@@ -318,12 +358,9 @@ def run_filter(
     error_type = others.get("error_type")
     if error_type and error_type not in ERROR_TYPES:
         raise BadRequest(f"error_type is {error_type[:40]!r}", f"expected one of {', '.join(ERROR_TYPES)}")
-    return reads.Filter(
-        outcome=outcome or None,
-        since=instant(since, "since"),
-        until=instant(until, "until"),
-        **{name: value or None for name, value in others.items()},
-    )
+    named: dict[str, Any] = {name: value or None for name, value in others.items()}
+    times = instant(since, "since"), instant(until, "until")
+    return reads.Filter(outcome=outcome or None, since=times[0], until=times[1], **named)
 
 
 def instant(value: str | None, name: str) -> float | None:

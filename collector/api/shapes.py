@@ -21,6 +21,18 @@ HEX32: Schema = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
 HEX16: Schema = {"type": "string", "pattern": "^[0-9a-f]{16}$"}
 RUN_ID: Schema = {"type": "string", "example": "0af7651916cd43dd8448eb211c80319c"}
 
+FAILURES = {
+    400: "What was sent cannot be used; the message says why.",
+    401: "No key, or one that is not known.",
+    403: "The key does not allow this, or the request comes from another site.",
+    404: "There is no such thing in this project.",
+    409: "There is one of that name already.",
+    413: "Too much at once.",
+    415: "A content type or encoding that is not understood.",
+    503: "Nothing was stored; come back after the seconds of Retry-After.",
+}
+"""Status -> what it says."""
+
 
 def ref(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}

@@ -328,6 +328,8 @@ def conclusion(
         "findings": len(findings),
         "joined": looked.joined,
         "heard": looked.heard,
+        "title": title_of(run.query),
+        "person": rebuilt.person,
     }
     return Conclusion(
         claim=claim,
@@ -347,6 +349,15 @@ def conclusion(
             if result["verdict"] == "violated"
         },
     )
+
+
+TITLE = 200
+"""Characters of what was asked that lists show and a search finds."""
+
+
+def title_of(query: str | None) -> str | None:
+    """The beginning of what was asked, on one line."""
+    return None if query is None else " ".join(query[: 4 * TITLE].split())[:TITLE] or None
 
 
 def rule_of(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from collector.dialects.names import (
 from collector.dialects.reading import loaded, text
 from collector.model import ModelCall, Rebuilt, Run, Span
 from collector.rebuild.clocks import proven_difference, with_clocks
-from collector.rebuild.conversations import piece_of, session_of
+from collector.rebuild.conversations import person_of, piece_of, session_of
 from collector.rebuild.facts import facts_of
 from collector.rebuild.gaps import announced_calls, arrived_calls, cut_messages, gaps, is_topped, tail
 from collector.rebuild.limits import with_limit
@@ -101,6 +101,7 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         is_agent=bool(calls or agents),
         service=_first(text(span.resource.get(SERVICE_NAME)) for span in spans[:1]),
         session=session,
+        person=_first(person_of(span) for span in _told_first(agents, calls, spans)),
         piece=piece,
         pending=(not models or bool(models[-1].requests)) if bare and piece is not None else None,
         whole_talk=talk.whole,
@@ -159,6 +160,11 @@ def _raised(span: Span) -> str | None:
 def _telling(agents: Sequence[SeenAgent], calls: Sequence[SeenCall]) -> list[Span]:
     """The outermost agent's span and the first call's: where a conversation's id stands if anywhere."""
     return [*(seen.span for seen in agents[:1]), *(seen.span for seen in calls[:1])]
+
+
+def _told_first(agents: Sequence[SeenAgent], calls: Sequence[SeenCall], spans: Sequence[Span]) -> list[Span]:
+    """The same, and the roots: a program that works for somebody says so where its request begins."""
+    return [*_telling(agents, calls), *(span for span in spans if span.parent_id is None)]
 
 
 def _is_bare(spans: Sequence[Span], calls: Sequence[SeenCall]) -> bool:

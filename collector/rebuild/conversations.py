@@ -67,6 +67,23 @@ def session_of(span: Span) -> str | None:
     return None
 
 
+PERSON_KEYS = (
+    "user.id", "enduser.id", "langfuse.user.id", "traceloop.association.properties.user_id",
+    "langsmith.metadata.user_id", "ai.telemetry.metadata.userId", "mlflow.trace.user",
+)  # fmt: skip
+"""Where instrumentations, and programs themselves, put whom they work for; the first counts."""
+
+
+def person_of(span: Span) -> str | None:
+    """Whom a span says it was for."""
+    attributes = loaded(span)
+    for key in PERSON_KEYS:
+        value = json_value(attributes.get(key)) if key == "mlflow.trace.user" else attributes.get(key)
+        if found := text(value):
+            return found
+    return None
+
+
 def piece_of(
     trace_id: str, spans: Sequence[Span], calls: Sequence[SeenCall], models: Sequence[SeenModel]
 ) -> Piece | None:

@@ -10,6 +10,9 @@ from collector.model import RECORD_SCOPE, RUN_RECORD, Rebuilt, Run, Span, ToolCa
 from synth.errors import BadInput
 from synth.observed import SESSION_FIELDS, Unseen, parse_json, run_from_json
 
+PERSON_FIELDS = ("user_id", "user")
+"""Fields of a record that say whom the run was for."""
+
 
 def told_apart(spans: Sequence[Span]) -> tuple[Sequence[Span], Sequence[Span]]:
     """Spans that have records, and all others: where there are any, they are the better evidence."""
@@ -36,6 +39,7 @@ def recorded(run_id: str, span: Span) -> Rebuilt:
         is_agent=True,
         service=service if isinstance(service, str) else None,
         session=session,
+        person=next((said for name in PERSON_FIELDS if isinstance(said := run.extra.get(name), str)), None),
         whole_talk=True,
         is_record=True,
         error_kinds={i: "error" for i, call in enumerate(run.calls) if call.error is not None},

@@ -36,6 +36,13 @@ class Filter:
     """Arrival of the first span, Unix seconds, inclusive."""
     until: float | None = None
     """Exclusive."""
+    model: str | None = None
+    session: str | None = None
+    user: str | None = None
+    rule: str | None = None
+    """Of a policy or a case that the run broke."""
+    words: tuple[str, ...] = ()
+    """Each stands in what was asked or in what was found, in letters of whatever size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +68,24 @@ FEW = 100
 """A filter that so few runs pass is asked first, and the others of these runs alone."""
 
 
+SORTS = ("duration", "calls", "findings")
+"""By what a list may be ordered instead of by arrival; the greatest first."""
+
+
 def list_runs(
-    connection: Connection, project: int, wanted: Filter, *, limit: int, before: Place | None = None
-) -> Page:
-    """Newest first; `before` is where the previous page ended."""
+    connection: Connection, project: int, wanted: Filter, *, limit: int, before: Place | None = None,
+    after: Place | None = None,
+) -> Page:  # fmt: skip
+    """Newest first; `before` is where the previous page ended, `after` where the next one begins."""
+    if after is not None:
+        return _page_before(connection, project, wanted, limit, after)
     runs, times = schema.runs, _times(wanted)
     rare = _rarest(connection, project, wanted, times)
     if rare.ids == []:
         return Page([], None)
     query, number = _using(wanted, rare)
     query = query.where(runs.c.project == project, runs.c.listed.is_not(False), *rare.conditions, *times)
+    query = query.where(*_searched(wanted))
     by_number = number is not runs.c.id if before is None else before.by_number
     if by_number:
         query = query.order_by(number.desc())
@@ -84,6 +99,83 @@ def list_runs(
     return Page(rows, end)
 
 
+def _page_before(connection: Connection, project: int, wanted: Filter, limit: int, after: Place) -> Page:
+    """The page that ends where another begins."""
+    runs = schema.runs
+    query = matching(project, wanted)
+    if after.by_number:
+        query = query.where(runs.c.id > after.id).order_by(runs.c.id)
+    else:
+        place = tuple_(runs.c.first_seen, runs.c.id)
+        query = query.where(place > (after.first_seen, after.id)).order_by(runs.c.first_seen, runs.c.id)
+    rows = list(connection.execute(query.limit(limit)).mappings())[::-1]
+    end = Place(rows[-1]["first_seen"], rows[-1]["id"], after.by_number) if rows else None
+    return Page(rows, end)
+
+
+def matching(project: int, wanted: Filter) -> Select[Any]:
+    """The listed runs that pass a filter, in no order."""
+    runs, tools, results = schema.runs, schema.run_tools, schema.policy_results
+    query = select(runs).where(
+        runs.c.project == project, runs.c.listed.is_not(False), *conditions(wanted), *_searched(wanted)
+    )
+    if wanted.tool is not None and "*" not in wanted.tool:
+        query = query.where(runs.c.id.in_(select(tools.c.run).where(tools.c.tool == wanted.tool)))
+    if wanted.policy is not None:
+        query = query.where(runs.c.id.in_(select(results.c.run).where(results.c.policy == wanted.policy)))
+    return query
+
+
+def sorted_runs(
+    connection: Connection, project: int, wanted: Filter, *, by: str, limit: int, skip: int = 0
+) -> list[Row]:
+    """The runs that have most of one of `SORTS`."""
+    runs = schema.runs
+    column = {
+        "duration": runs.c.ended_ns - runs.c.started_ns, "calls": runs.c.calls, "findings": runs.c.findings
+    }[by]  # fmt: skip
+    order = func.coalesce(column, -1).desc(), runs.c.id.desc()
+    query = matching(project, wanted).order_by(*order).limit(limit).offset(skip)
+    return list(connection.execute(query).mappings())
+
+
+def count_runs(connection: Connection, project: int, wanted: Filter, most: int) -> int:
+    """How many runs pass a filter; not beyond `most`."""
+    some = matching(project, wanted).with_only_columns(schema.runs.c.id).limit(most).subquery()
+    return int(connection.scalar(select(func.count()).select_from(some)) or 0)
+
+
+def first_findings(connection: Connection, runs: Sequence[int]) -> dict[int, Row]:
+    """Run -> the first of its findings, for those that have any."""
+    findings = schema.findings
+    first = select(func.min(findings.c.id)).where(findings.c.run.in_(runs)).group_by(findings.c.run)
+    query = select(findings).where(findings.c.id.in_(first))
+    return {row["run"]: row for row in connection.execute(query).mappings()}
+
+
+def _searched(wanted: Filter) -> list[Any]:
+    """What a search line asks beyond the columns that have an index."""
+    runs, findings, tools = schema.runs, schema.findings, schema.run_tools
+    found: list[Any] = []
+    if wanted.rule is not None:
+        names = (wanted.rule, f"policy:{wanted.rule}", f"case:{wanted.rule}")
+        found.append(runs.c.id.in_(select(findings.c.run).where(findings.c.rule.in_(names))))
+    if wanted.tool is not None and "*" in wanted.tool:
+        like = tools.c.tool.like(_pattern(wanted.tool), escape="\\")
+        found.append(runs.c.id.in_(select(tools.c.run).where(like)))
+    for word in wanted.words:
+        broken = select(findings.c.run).where(findings.c.explanation.icontains(word, autoescape=True))
+        found.append(or_(runs.c.title.icontains(word, autoescape=True), runs.c.id.in_(broken)))
+    return found
+
+
+def _pattern(glob: str) -> str:
+    """`*` stands for any text."""
+    for mark in "\\%_":
+        glob = glob.replace(mark, f"\\{mark}")
+    return glob.replace("*", "%")
+
+
 def _using(wanted: Filter, rare: Rarest) -> tuple[Select[Any], Any]:
     """Runs that used a tool and were judged by a policy, where these are asked for.
 
@@ -94,7 +186,7 @@ def _using(wanted: Filter, rare: Rarest) -> tuple[Select[Any], Any]:
     if wanted.policy is not None:
         query = query.join(results, results.c.run == number).where(results.c.policy == wanted.policy)
         number = results.c.run
-    if wanted.tool is not None:
+    if wanted.tool is not None and "*" not in wanted.tool:
         query = query.join(tools, tools.c.run == number).where(tools.c.tool == wanted.tool)
         number = tools.c.run if rare.by != "policy" else number
     if rare.ids is not None:
@@ -128,7 +220,7 @@ def _rarest(connection: Connection, project: int, wanted: Filter, times: Sequenc
         asked.append(("run", newest))
     for name, table, column, value in (
         ("policy", results, results.c.policy, wanted.policy),
-        ("tool", tools, tools.c.tool, wanted.tool),
+        ("tool", tools, tools.c.tool, None if "*" in (wanted.tool or "") else wanted.tool),
     ):
         if value is not None:
             joined = found.join(table, table.c.run == runs.c.id).where(column == value)
@@ -159,6 +251,9 @@ def _conditions(wanted: Filter) -> list[Any]:
             (runs.c.release, wanted.version),
             (runs.c.prompt, wanted.prompt),
             (runs.c.environment, wanted.environment),
+            (runs.c.model, wanted.model),
+            (runs.c.session, wanted.session),
+            (runs.c.person, wanted.user),
         )
         if value is not None
     ]
@@ -353,3 +448,23 @@ def policy_names(connection: Connection, project: int) -> list[str]:
         .limit(1)
     )
     return [name for name in names if connection.execute(used, {"name": name}).first()][:200]
+
+
+NEWEST_RESULTS = 1_000
+
+
+def idle_rules(connection: Connection, project: int) -> list[str]:
+    """Rules that applied to none of the newest `NEWEST_RESULTS` runs that they judged."""
+    results, runs = schema.policy_results, schema.runs
+    idle = []
+    for name in policy_names(connection, project):
+        newest = (
+            select(results.c.verdict)
+            .join(runs, runs.c.id == results.c.run)
+            .where(results.c.policy == name, runs.c.project == project)
+            .order_by(results.c.run.desc())
+            .limit(NEWEST_RESULTS)
+        )
+        if set(connection.scalars(newest)) == {"not_applicable"}:
+            idle.append(name)
+    return idle

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Select, Table, delete, select
+from sqlalchemy import Connection, Select, Table, delete, or_, select
 
 from collector.store import counts, schema, turns
 from collector.store.engine import Store
@@ -35,16 +36,51 @@ def prune(store: Store, *, now: float) -> int:
     with store.write() as connection:
         held = old.with_for_update(of=runs, skip_locked=True)  # spans may arrive for a run meanwhile
         ids = [row[0] for row in connection.execute(held)]
-        turns.mark_cut(connection, ids)
-        for table in (
-            schema.segments, schema.verdicts, schema.findings, schema.run_tools, schema.policy_results,
-            schema.run_traces, schema.run_shared, schema.deliveries, schema.pieces, schema.piece_links,
-            schema.turns, schema.closings,
-        ):  # fmt: skip
-            connection.execute(delete(table).where(table.c.run.in_(ids)))
-        with counts.kept(connection, ids):
-            connection.execute(delete(runs).where(runs.c.id.in_(ids)))
+        _forget(connection, ids)
     return len(ids)
+
+
+def _forget(connection: Connection, ids: Sequence[int]) -> None:
+    """Delete rows of runs with everything that belongs to them."""
+    runs = schema.runs
+    turns.mark_cut(connection, ids)
+    for table in (
+        schema.segments, schema.verdicts, schema.findings, schema.run_tools, schema.policy_results,
+        schema.run_traces, schema.run_shared, schema.deliveries, schema.pieces, schema.piece_links,
+        schema.turns, schema.closings,
+    ):  # fmt: skip
+        connection.execute(delete(table).where(table.c.run.in_(ids)))
+    with counts.kept(connection, ids):
+        connection.execute(delete(runs).where(runs.c.id.in_(ids)))
+
+
+def delete_runs(
+    store: Store, project: int, *, key: str | None = None, session: str | None = None, user: str | None = None
+) -> int:
+    """Delete the runs that are named, in small transactions, with the traces that they show; how many.
+
+    What says of them that they were there goes, too: what a person said about their verdicts.
+    """
+    runs, total = schema.runs, 0
+    wanted = [
+        column == value
+        for column, value in ((runs.c.session, session), (runs.c.person, user))
+        if value is not None
+    ]
+    if key is not None:
+        wanted.append(or_(runs.c.key == key, runs.c.joined == key))
+    some = select(runs.c.id, runs.c.key).where(runs.c.project == project, *wanted).limit(BATCH)
+    while wanted:
+        with store.write() as connection:
+            found = connection.execute(some.with_for_update(of=runs)).all()
+            if not found:
+                break
+            _forget(connection, [row.id for row in found])
+            labels = schema.labels
+            named = labels.c.run.in_([row.key for row in found])
+            connection.execute(delete(labels).where(labels.c.project == project, named))
+            total += len(found)
+    return total
 
 
 FREE_PAGES = 2_000

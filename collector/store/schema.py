@@ -25,7 +25,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0013"
+HEAD = "0014"
 """Revision that this code reads and writes; see `migrations/versions`."""
 
 metadata = MetaData()
@@ -148,6 +148,9 @@ runs = Table(
     # When the run counts as heard of last: by any of its parts, and while it waits for somebody, when that
     # will be over. NULL = last_seen.
     Column("heard", Float),
+    # What was asked, its beginning, and whom the run was for (`user.id`).
+    Column("title", String),
+    Column("person", String),
     UniqueConstraint("project", "key"),
     partial("runs_due", "due", where="due IS NOT NULL"),
     partial("runs_outcome", "project", "outcome", "first_seen", where="outcome IS NOT NULL"),
@@ -160,6 +163,7 @@ runs = Table(
     partial("runs_case", "project", "case_id", "first_seen", where="case_id IS NOT NULL"),
     partial("runs_session", "project", "session", "id", where="session IS NOT NULL"),
     partial("runs_joined", "project", "joined", where="joined IS NOT NULL"),
+    partial("runs_person", "project", "person", "id", where="person IS NOT NULL"),
     partial(
         "runs_unbound", "project", "outcome", "first_seen", where="outcome IS NULL AND listed IS NOT FALSE"
     ),
@@ -404,4 +408,75 @@ campaign_results = Table(
     Column("size", Integer, nullable=False),
     Column("body", Text, nullable=False),
     UniqueConstraint("campaign", "key"),
+)
+
+# What people say of findings that are alike; `collector.store.groups`. Empty text where a run has no agent.
+finding_groups = Table(
+    "finding_groups",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("rule", String, primary_key=True),
+    Column("agent", String, primary_key=True),
+    Column("tool", String, primary_key=True),
+    Column("state", String, nullable=False),
+    Column("owner", String),
+    Column("severity", String),
+    Column("reason", String),
+    Column("until", Float),
+    Column("version", String),
+    Column("actor", String, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+# What a person says about one verdict; it changes none. The run is named by its key: a label outlives it.
+labels = Table(
+    "labels",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("run", String, primary_key=True),
+    Column("rule", String, primary_key=True),
+    Column("label", String, nullable=False),
+    Column("note", String),
+    Column("actor", String, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+views = Table(
+    "views",
+    metadata,
+    Column("project", Big, primary_key=True),
+    Column("name", String, primary_key=True),
+    Column("query", String, nullable=False),
+    Column("at", Float, nullable=False),
+)
+
+# Rules over rates and windows; `collector.notify.alerts`. `firing` is since when one does.
+alert_rules = Table(
+    "alert_rules",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("project", Big, ForeignKey("projects.id"), nullable=False),
+    Column("name", String, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("silenced", Float),
+    Column("firing", Float),
+    Column("looked", Float),
+    Column("said", Text),
+    Column("at", Float, nullable=False),
+)
+
+alert_deliveries = Table(
+    "alert_deliveries",
+    metadata,
+    Column("id", Big, primary_key=True, autoincrement=True),
+    Column("project", Big, nullable=False),
+    Column("alert", Big, ForeignKey("alert_rules.id"), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("due", Float),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("status", String),
+    partial("alert_deliveries_due", "due", where="due IS NOT NULL"),
 )

@@ -14,12 +14,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.concurrency import run_in_threadpool
 
 from collector.api import views
-from collector.api.access import COOKIE, Access, anybody, reader
+from collector.api.access import COOKIE, Access, anybody, reader, visitor
 from collector.api.bodies import raw_body
 from collector.api.errors import sentence
-from collector.api.runs import alone, find_run, load_case, load_run, run_filter
+from collector.api.runs import alone, find_run, load_case, load_run
 from collector.errors import CollectorError, NotFound
-from collector.judging.names import misspelt_tools
 from collector.judging.policies import PolicyFile, diagram_in
 from collector.otlp.spans import spans_of
 from collector.service import Service
@@ -29,12 +28,16 @@ from collector.ui import words
 from collector.ui.run_page import SHOWN, Window, run_page
 
 HERE = Path(__file__).parent
-PAGE_ROWS = 50
 FILTERS = (
     "outcome", "error_type", "agent", "service", "version", "prompt", "environment", "case", "policy", "tool",
     "since", "until",
 )  # fmt: skip
-STATIC = {"style.css": "text/css", "live.js": "text/javascript", "favicon.svg": "image/svg+xml"}
+STATIC = {
+    "style.css": "text/css",
+    "live.js": "text/javascript",
+    "pages.js": "text/javascript",
+    "favicon.svg": "image/svg+xml",
+}
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
@@ -50,54 +53,8 @@ templates.filters.update(words.FILTERS)
 
 
 def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
-    return HTMLResponse(templates.get_template(name).render(**values), status)
-
-
-@router.get("/")
-def runs(request: Request, access: Reader, cursor: str | None = None) -> HTMLResponse:
-    """The runs list; every filter is in the address."""
-    chosen = {name: request.query_params.get(name, "").strip() for name in FILTERS}
-    problem = None
-    try:
-        wanted = run_filter(**chosen)
-    except CollectorError as failure:
-        problem, wanted = f"{failure.message}; {failure.hint}", reads.Filter()
-    with access.service.store.read() as connection:
-        found = reads.list_runs(
-            connection, access.project, wanted, limit=PAGE_ROWS, before=views.place_cursor(cursor)
-        )
-        stats = reads.stats(connection, access.project)
-        offered = {
-            "agent": reads.distinct(connection, access.project, "agent"),
-            "error_type": reads.distinct(connection, access.project, "error_type"),
-            "version": reads.distinct(connection, access.project, "release"),
-            "environment": reads.distinct(connection, access.project, "environment"),
-            "policy": reads.policy_names(connection, access.project),
-        }
-        misspelt = misspelt_tools(connection, access.project)
-    filters = {name: value for name, value in chosen.items() if value}
-    older = None
-    if len(found.rows) == PAGE_ROWS:
-        older = "/?" + urlencode({**filters, "cursor": views.encode_cursor(views.encode_place(found.end))})
-    return page(
-        "runs.html",
-        runs=[{**views.run_item(row), "seen": row["first_seen"]} for row in found.rows],
-        stats=stats,
-        chosen=chosen,
-        filters=filters,
-        offered=offered,
-        older=older,
-        problem=problem,
-        misspelt=misspelt,
-        behind=access.service.behind,
-        first_page=cursor is None,
-        endpoint=str(request.base_url).rstrip("/"),
-        needs_key=access.service.gate.needs_key,
-        project=access.project_name,
-        now=access.now,
-        outcomes=words.OUTCOMES,
-        error_types=words.ERROR_TYPES,
-    )
+    """A page, with who looks at it in its header."""
+    return HTMLResponse(templates.get_template(name).render(visitor=visitor.get(), **values), status)
 
 
 @router.get("/runs/{run_id}")
@@ -185,6 +142,11 @@ def span(access: Reader, run_id: str, span_id: str) -> HTMLResponse:
 def login_page(problem: str, next_page: str, status: int = 401) -> HTMLResponse:
     """Asks for a key; `next_page` is where the visitor wanted to go."""
     return page("login.html", status, problem=problem, next=next_page)
+
+
+def message_page(title: str, text: str, status: int) -> HTMLResponse:
+    """A page that says one thing."""
+    return page("message.html", status, title=title, text=text)
 
 
 @router.post("/login")

@@ -8,12 +8,14 @@ from typing import Any
 
 import orjson
 
+from collector.api.search import quoted
+
 OUTCOMES = {
-    "pass": "passed",
-    "fail": "failed",
-    "open": "still open",
+    "pass": "pass",
+    "fail": "fail",
+    "open": "open",
     "undecided": "undecided",
-    "error": "not tested",
+    "error": "error",
     "unbound": "not judged",
 }
 ERROR_TYPES = {
@@ -35,6 +37,21 @@ TROUBLES = {
     "collector": "the collector failed",
     "no_verdict": "no verdict came in time",
 }
+
+
+MEANT = {
+    "pass": "it kept all that was asked of it",
+    "fail": "it broke a case or a policy",
+    "open": "it goes on, or waits for somebody",
+    "undecided": "what was seen does not suffice, or judging took too long",
+    "error": "the agent was not tested: its model, its program or the collector failed",
+    "unbound": "no case and no policy applies",
+}
+
+
+def meant(value: str | None) -> str:
+    """What an outcome says."""
+    return MEANT[value or "unbound"]
 
 
 def outcome(value: str | None) -> str:
@@ -124,6 +141,8 @@ def pretty(value: Any) -> str:
 FILTERS: dict[str, Callable[..., Any]] = {
     "outcome": outcome,
     "trouble": trouble,
+    "meant": meant,
+    "searched": quoted,
     "error_type": error_type,
     "moment": moment,
     "ago": ago,

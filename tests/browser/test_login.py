@@ -105,7 +105,7 @@ def test_the_right_key_leads_to_the_runs_and_is_kept(page: Page, guarded: Keyed)
     page.open(f"{guarded.url}/")
     assert page.text("h1") == "This collector needs a key"
     log_in(page, guarded.read)
-    assert (page.text("h1"), place(page)) == ("Runs", "/")
+    assert (page.text("h1"), place(page)) == ("Overview", "/")
     page.open(f"{guarded.url}/?outcome=fail")
     assert page.text("h1") == "Runs"
     (kept,) = cookies(page, guarded.url)
@@ -131,7 +131,7 @@ def test_a_filter_outlives_the_login(page: Page, guarded: Keyed) -> None:
     page.open(f"{guarded.url}/?outcome=fail&agent=a%26b")
     for key in ("pdk_wrong", guarded.read):
         log_in(page, key)
-    assert (page.text("h1"), place(page)) == ("Runs", "/?outcome=fail&agent=a%26b")
+    assert (page.text("h1"), place(page)) == ("Runs", "/runs?outcome=fail&agent=a%26b")
 
 
 def test_a_kept_key_that_may_not_read_can_be_replaced(page: Page, guarded: Keyed) -> None:
@@ -140,7 +140,7 @@ def test_a_kept_key_that_may_not_read_can_be_replaced(page: Page, guarded: Keyed
     assert page.text("h1") == "This collector needs a key"
     assert "This needs a key with scope read, this one has ingest." in page.text(".warn")
     log_in(page, guarded.read)
-    assert (page.text("h1"), place(page)) == ("Runs", "/?outcome=fail")
+    assert (page.text("h1"), place(page)) == ("Runs", "/runs?outcome=fail")
 
 
 def test_a_page_without_an_origin_cannot_log_in(page: Page, keyed: Start) -> None:

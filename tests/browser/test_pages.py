@@ -73,14 +73,17 @@ def test_the_list_shows_outcomes_and_filters_by_address(page: Page, collector: C
     collector.send(agent_request(free, ["search"], agent="other"))
     collector.judged(free)
     page.open(f"{collector.url}/")
-    assert page.texts(".runs .badge") == ["not judged", "failed"]
-    page.evaluate("document.querySelector('select[name=outcome]').value = 'fail'")
-    page.click(".filters button")
-    page.wait_for("location.search.includes('outcome=fail') && document.readyState === 'complete'")
+    assert page.texts(".runs .badge") == ["not judged", "fail"]
+    page.open(f"{collector.url}/runs")
+    page.evaluate("document.querySelector('#q').value = 'outcome:fail'")
+    page.click(".search button")
+    page.wait_for("location.search.includes('outcome%3Afail') && document.readyState === 'complete'")
     assert page.texts(".runs .id") == [run[:12]]
+    assert page.text(".said").startswith("“b must precede c.”")
     page.open(f"{collector.url}/?agent=nobody")
+    assert page.evaluate("location.pathname") == "/runs"
     assert "No run matches" in page.text("#main")
-    page.open(f"{collector.url}/?since=yesterday")
+    page.open(f"{collector.url}/runs?since=yesterday")
     assert "expected a time" in page.text(".warn")
 
 
@@ -130,7 +133,7 @@ def test_a_broken_policy_is_shown_with_its_words_marked_and_a_plan(page: Page, c
 def test_a_run_shows_its_findings_words_calls_and_repair(page: Page, collector: Client) -> None:
     run = failed_run(collector)
     page.open(f"{collector.url}/runs/{run}")
-    assert page.text("h1").split("\n")[0].startswith("failed")
+    assert page.text("h1").split("\n")[0].startswith("fail")
     assert page.evaluate("document.querySelector('mark').firstChild.data") == "b must precede c."
     assert page.texts(".calls tr.bad td:first-child") == ["1", "3"]
     assert page.texts(".calls .tool .name") == ["do_a", "do_c", "do_b", "do_b"]
@@ -151,6 +154,8 @@ def test_a_run_shows_its_findings_words_calls_and_repair(page: Page, collector: 
     "path",
     [
         "/",
+        "/runs",
+        "/runs?q=%22%3Cscript%3E%22",
         "/runs/{run}",
         "/runs/{run}/spans/0000000000000002",
         "/docs",
@@ -182,7 +187,7 @@ def test_pages_fit_the_window_and_have_enough_contrast(
     campaign = failed_campaign(collector, run)
     told = ("/campaigns", f"/campaigns/{campaign}", f"/campaigns/{campaign}?before={campaign}")
     compared = (f"/compare?a={run}&b={run}", f"/compare?by=case&a=x&b={HOSTILE}", "/compare?by=agent&a=&b=")
-    for path in ("/", f"/runs/{run}", "/docs", *told, *map(quoted, compared)):
+    for path in ("/", "/runs", "/runs?q=nothing", f"/runs/{run}", "/docs", *told, *map(quoted, compared)):
         page.open(collector.url + path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert page.evaluate(LOW_CONTRAST) == [], path
@@ -217,7 +222,7 @@ LOW_CONTRAST = """
 def test_every_page_has_a_title_headings_in_order_and_named_controls(page: Page, collector: Client) -> None:
     run = failed_run(collector)
     campaign = failed_campaign(collector, run)
-    for path in ("/", f"/runs/{run}", "/docs", "/campaigns", f"/campaigns/{campaign}", "/compare"):
+    for path in ("/", "/runs", f"/runs/{run}", "/docs", "/campaigns", f"/campaigns/{campaign}", "/compare"):
         page.open(collector.url + path)
         assert page.evaluate("document.documentElement.lang") == "en"
         assert page.evaluate("document.title")

@@ -1,0 +1,101 @@
+"""Pictures: well-formed SVG whatever the texts, with a table of the same."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synth.pictures import (
+    Bar,
+    Edge,
+    Point,
+    Share,
+    Stretch,
+    curve,
+    gantt,
+    graph,
+    shares,
+    sparkline,
+    stacked_bars,
+)
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+TEXTS = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"), exclude_characters="\ufffe\uffff")
+)
+COUNTS = st.integers(0, 10**9)
+
+
+def parsed(svg: str) -> ElementTree.Element:
+    return ElementTree.fromstring(svg)
+
+
+def kinds(svg: str, tag: str) -> list[str]:
+    return [one.get("class", "") for one in parsed(svg).iter(tag)]
+
+
+def test_bars_stack_from_the_ground_and_lead_somewhere() -> None:
+    bars = [Bar("10:00", {"pass": 3, "fail": 1}, "/runs?q=a&b"), Bar("11:00", {})]
+    drawn = stacked_bars("t", bars, {"pass": "pass", "fail": "fail"})
+    assert kinds(drawn.svg, "rect") == ["pass", "fail"]
+    assert [one.get("href") for one in parsed(drawn.svg).iter("a")] == ["/runs?q=a&b"]
+    assert (drawn.headers, drawn.rows) == (("From", "pass", "fail"), (("10:00", "3", "1"),))
+    low, high = (float(one.get("y", "")) for one in parsed(drawn.svg).iter("rect"))
+    assert high < low
+
+
+@given(st.lists(st.tuples(TEXTS, COUNTS, COUNTS), max_size=60))
+def test_bars_of_anything_are_well_formed_and_inside(told: list[tuple[str, int, int]]) -> None:
+    bars = [Bar(label, {"pass": good, "fail": bad}) for label, good, bad in told]
+    drawn = parsed(stacked_bars("t", bars, {"pass": HOSTILE, "fail": "fail"}).svg)
+    for one in drawn.iter("rect"):
+        assert float(one.get("y", "")) >= -4
+        assert float(one.get("height", "")) > 0
+
+
+def test_a_share_has_its_interval_as_text() -> None:
+    drawn = shares("t", [Share(HOSTILE, 1, 4, 0.25, 0.05, 0.7)])
+    assert drawn.rows == ((HOSTILE, "1 of 4", "25.0% (5.0% to 70.0%)"),)
+    assert "<script" not in drawn.svg
+    assert kinds(drawn.svg, "circle") == ["rate"]
+
+
+def test_a_curve_breaks_where_nothing_is_known() -> None:
+    points = [Point("a", 1.0, 0.5, 1.5), Point("b", None), Point("c", 3.0), Point("d", float("nan"))]
+    drawn = curve("t", points)
+    assert kinds(drawn.svg, "polyline") == ["line", "line"]
+    assert kinds(drawn.svg, "polygon") == ["band"]
+    assert parsed(curve("t", []).svg) is not None
+
+
+@given(st.lists(COUNTS, max_size=50))
+def test_a_sparkline_has_a_bar_for_each_that_is_not_nothing(counts: list[int]) -> None:
+    assert len(kinds(sparkline("t", counts), "rect")) == sum(map(bool, counts))
+
+
+def test_stretches_lie_on_one_axis() -> None:
+    rows = [Stretch("agent", 10, 20, "agent"), Stretch(HOSTILE, 12, 14, "call", 1, inferred=True, bad=True)]
+    drawn = gantt("t", rows)
+    assert kinds(drawn.svg, "rect") == ["stretch agent", "stretch call inferred bad"]
+    assert drawn.rows[1] == (f"· {HOSTILE}", "2 s", "≤ 2 s")
+    outer, inner = (
+        (float(r.get("x", "")), float(r.get("width", ""))) for r in parsed(drawn.svg).iter("rect")
+    )
+    assert outer[0] < inner[0]
+    assert inner[0] + inner[1] < outer[0] + outer[1]
+
+
+def test_what_must_come_first_stands_further_left_and_broken_edges_are_marked() -> None:
+    drawn = graph("t", {"a": "A", "b": HOSTILE, "c": "C"}, [Edge("a", "b"), Edge("b", "c", True, 2)])
+    assert drawn is not None
+    places = [float(r.get("x", "")) for r in parsed(drawn.svg).iter("rect")]
+    assert places == sorted(places)
+    assert [k for k in kinds(drawn.svg, "path") if "edge" in k] == ["edge", "edge broken"]
+    assert drawn.rows[1] == (HOSTILE, "C", "broken")
+    assert graph("t", {str(at): "x" for at in range(100)}, []) is None
+
+
+def test_a_circle_of_orders_is_drawn_all_the_same() -> None:
+    assert graph("t", {"a": "A", "b": "B"}, [Edge("a", "b"), Edge("b", "a")]) is not None
