@@ -17,7 +17,7 @@ SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.p
   tests/synth/language/test_drawn_words.py tests/synth/language/test_readings.py \
   tests/synth/policies/test_policy_sums.py tests/end_to_end/test_crash.py tests/collector/store/test_postgresql.py
 
-.PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs release clean
+.PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs picture release clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.installed
@@ -74,7 +74,7 @@ soak: system $(VENV)/.installed-dev
 	@sort build/soak.jsonl
 
 # Every adapter in an environment of its own, at its framework's newest release; and at the one before,
-# whose results are kept for the README (`make docs` afterwards).
+# whose results are kept for docs/frameworks.md (`make docs` afterwards).
 test-frameworks: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.frameworks.environments --parallel $(WORKERS)
 
@@ -87,6 +87,10 @@ release:
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.docs
+
+# The picture in the README, of the page that the browser tests open.
+picture: system $(VENV)/.installed-dev
+	PDOCTOR_PICTURE=1 $(BIN)/python -m pytest -q tests/browser/test_picture.py
 
 # Those that take many minutes, or install other products, are run by name.
 LONG_BENCHES := $(wildcard tests/benchmarks/bench_attacks.py tests/benchmarks/bench_peers.py tests/benchmarks/bench_soak.py tests/benchmarks/bench_million.py)

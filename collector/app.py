@@ -46,6 +46,9 @@ GRPC_SECONDS = 1.0
 """For calls over gRPC that are not done when the collector ends."""
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
+API = (runs, compare, campaigns, catalog, inbox, keys, projects, health)
+"""Modules with the routes of the HTTP API."""
+
 
 def create_app(service: Service) -> App:
     """The whole collector over HTTP; the shutdown event closes the service."""
@@ -165,8 +168,7 @@ def _web(service: Service) -> FastAPI:
     )
     app.state.service = service
     errors.install(app, pages.login_page, pages.message_page)
-    api = (runs, compare, campaigns, catalog, inbox, keys, projects, health)
-    for part in (*api, overview, runs_page, pages, campaign_pages, compare_page):
+    for part in (*API, overview, runs_page, pages, campaign_pages, compare_page):
         app.include_router(part.router)
     description.describe(app)
     return app

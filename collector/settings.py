@@ -1,7 +1,7 @@
 """Every setting of the collector in one table.
 
 `pdoctor serve` makes its options, and with them the variables `PDOCTOR_SERVE_...`, from the fields that
-name an option; the README lists these; checker processes are told those marked `checker`.
+name an option; docs/settings.md lists these; checker processes are told those marked `checker`.
 """
 
 from __future__ import annotations

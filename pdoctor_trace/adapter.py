@@ -146,12 +146,12 @@ class Limit(NamedTuple):
 
     name: str
     reason: str
-    """What is not recorded and why; a clause of the README table."""
+    """What is not recorded and why; a clause of the table in docs/frameworks.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One supported framework; a row of the README table."""
+    """One supported framework; a row of the table in docs/frameworks.md."""
 
     name: str
     """Value of `pdoctor.source`."""

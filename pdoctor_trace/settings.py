@@ -97,7 +97,7 @@ def variable(name: str) -> str:
 
 
 def table() -> tuple[tuple[str, str, Any, str], ...]:
-    """(name, variable, default, help) of every setting, for the README and `pdoctor status`."""
+    """(name, variable, default, help) of every setting, for docs/settings.md and `pdoctor status`."""
     listed = [f for f in fields(Settings) if f.metadata]
     return tuple((f.name, variable(f.name), f.default, f.metadata["help"]) for f in listed)
 

@@ -1,14 +1,17 @@
-"""The generated parts of the README; `make docs` writes them, `test_docs.py` compares them."""
+"""The generated parts of the README and of docs/; `make docs` writes them, `test_docs.py` compares them."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 
 import click
+from fastapi import FastAPI
 
+from collector.api import description
+from collector.app import API
 from collector.cli import serve
 from collector.metrics import METRICS
 from collector.settings import Settings
@@ -21,7 +24,8 @@ from synth.simulated_model import PROFILES
 from tests.frameworks.conformance import BESIDE, CELLS
 from tests.frameworks.environments import ENVIRONMENTS, Environment, recorded_results
 
-README = Path(__file__).parent.parent / "README.md"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
 
 
 def markdown(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -134,29 +138,53 @@ def synth_example() -> str:
     return f"```console\n$ pdoctor synth --actions 5 --seed 4 | jq -r .paragraph\n{words}\n```"
 
 
-PARTS = {
-    "synth": synth_example,
-    "frameworks": framework_table,
-    "matrix": matrix,
-    "verbs": verb_table,
-    "agents": agent_table,
-    "planners": planner_table,
-    "metrics": metric_table,
-    "settings": settings_table,
-    "collector settings": collector_settings_table,
+def framework_names() -> str:
+    names = [entry.load().title for entry in FRAMEWORKS]
+    return "\n".join(textwrap.wrap("; ".join(names) + ".", 110, break_long_words=False))
+
+
+def api_table() -> str:
+    """Routes of the HTTP API, with the first sentence of what each does."""
+    app = FastAPI(title="routes")
+    for part in API:
+        app.include_router(part.router)
+    description.describe(app)
+    rows = [
+        (f"`{method.upper()} {path}`", _first_line(route.get("description") or route["summary"]))
+        for path, methods in app.openapi()["paths"].items()
+        for method, route in methods.items()
+    ]
+    return markdown(("route", "does"), rows)
+
+
+def _first_line(text: str) -> str:
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+Part = Callable[[], str]
+PARTS: dict[str, dict[str, Part]] = {
+    "README.md": {"framework names": framework_names},
+    "docs/frameworks.md": {"frameworks": framework_table, "matrix": matrix},
+    "docs/cli.md": {"verbs": verb_table},
+    "docs/api.md": {"api": api_table},
+    "docs/testing.md": {"agents": agent_table, "planners": planner_table},
+    "docs/verdicts.md": {"synth": synth_example, "metrics": metric_table},
+    "docs/settings.md": {"settings": settings_table, "collector settings": collector_settings_table},
 }
+"""Page -> its generated parts."""
 
 
-def renewed(text: str) -> str:
-    """The README with every generated part made anew."""
-    for name, make in PARTS.items():
+def renewed(text: str, parts: Mapping[str, Part]) -> str:
+    """A page with every generated part made anew."""
+    for name, make in parts.items():
         before, opening, rest = text.partition(f"<!-- {name} -->")
         _, closing, after = rest.partition(f"<!-- /{name} -->")
         if not closing:
-            raise SystemExit(f"README.md: no place for the generated part {name!r}")
+            raise SystemExit(f"no place for the generated part {name!r}")
         text = f"{before}{opening}\n{make()}\n{closing}{after}"
     return text
 
 
 if __name__ == "__main__":
-    README.write_text(renewed(README.read_text()))
+    for page, parts in PARTS.items():
+        (ROOT / page).write_text(renewed((ROOT / page).read_text(), parts))

@@ -26,7 +26,7 @@ DELETE_LIMIT = 1.0
 
 def run(job: Job) -> Outcome:
     with warnings.catch_warnings():
-        # The SDK warns of the deprecation at every call; the README's table of agents says it once.
+        # The SDK warns of the deprecation at every call; the table of agents in docs/testing.md says it once.
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
             state, iteration = _run(job, client_of(job.settings))

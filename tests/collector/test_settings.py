@@ -1,4 +1,4 @@
-"""The table of the collector's settings: a field is an option, a variable, a row of the README and so on."""
+"""The table of the collector's settings: a field is an option, a variable, a row of a table and so on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class More(Settings):
     bed: Path | None = setting(None, "Where to nap.", option="--bed")
 
 
-def test_a_new_field_is_an_option_a_row_of_the_readme_and_known_to_the_checkers() -> None:
+def test_a_new_field_is_an_option_a_row_of_the_page_and_known_to_the_checkers() -> None:
     from tests.docs import collector_settings_table  # late: it imports claims that pytest must load first
 
     told = CliRunner().invoke(command_of(More), ["--help"]).output

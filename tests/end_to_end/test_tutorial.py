@@ -1,4 +1,4 @@
-"""docs/tutorial.md, word for word, with the built wheel in an environment that has nothing else of ours.
+"""README.md and docs/tutorial.md, word for word, with the built wheel where nothing else is of ours.
 
 Prints how long a reader's commands take, without installing.
 """
@@ -18,14 +18,50 @@ from pathlib import Path
 
 import pytest
 
+from synth.simulated_model import SimulatedModel
 from tests.support.drills import checkout, quiet_port
 from tests.support.recipes import Block, blocks, changed
 
-PAGE = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text()
+ROOT = Path(__file__).parents[2]
+README, PAGE = (ROOT / "README.md").read_text(), (ROOT / "docs" / "tutorial.md").read_text()
 UNDERSTOOD, FAILING = "pdoctor runs show", "pytest test_refunds.py"
 """The command that shows the finding, and the one whose first run fails."""
-FAILS = {UNDERSTOOD: [1], FAILING: [1, 0], "pdoctor runs list": [1]}
+FAILS = {
+    UNDERSTOOD: [1],
+    FAILING: [1, 0],
+    "pdoctor runs list": [1],
+    "pdoctor replay test_refunds.jsonl --agent recorded": [1],
+}
 """Exit codes of the commands that do not always end with 0, in their order."""
+REST_OF_THE_AGENT = """
+import os
+
+from openai import OpenAI
+
+
+def tool(name):
+    return {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+
+
+tools = [tool("refund_payment"), tool("verify_identity")]
+client = OpenAI(base_url=os.environ["MODEL"], api_key="none")
+messages = [{"role": "user", "content": "Refund payment p-17"}]
+while True:
+    asked = client.chat.completions.create(model="replay:r", messages=messages, tools=tools)
+    said = asked.choices[0].message
+    messages.append(said)
+    if not said.tool_calls:
+        break
+    messages += [{"role": "tool", "tool_call_id": c.id, "content": "ok"} for c in said.tool_calls]
+"""
+"""What stands below the README's one line: an agent that knows nothing of us."""
+MODEL_OF_THE_AGENT = {
+    "run_id": "r",
+    "calls": [
+        {"id": "1", "name": "refund_payment", "arguments": {"payment": "p-17"}},
+        {"id": "2", "name": "verify_identity", "arguments": {"customer": "c-4"}},
+    ],
+}
 LEFT_OUT = "..."
 VARIES = re.compile(r"[0-9a-f]{32}|127\.0\.0\.1:\d+")
 
@@ -132,37 +168,10 @@ def put(folder: Path, block: Block) -> None:
 
 
 @pytest.mark.heavy
-def test_the_page_is_true_from_the_first_command_to_the_last(
+def test_the_tutorial_is_true_from_the_first_command_to_the_last(
     installed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    environment = surroundings(installed, tmp_path)
-    how = subprocess.run(
-        ["python", "-c", "import synth; print(synth.__file__)"], env=environment, cwd=tmp_path,
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert how.stdout.startswith(str(installed.parent)), "the checkout, not the wheel"
-    codes = {line: iter(found) for line, found in FAILS.items()}
-    reached: dict[str, float] = {}
-    began = time.monotonic()
-    with ExitStack() as opened:
-        for block in blocks(PAGE):
-            if block.about:
-                put(tmp_path, block)
-                continue
-            for command in commands(block):
-                if command.line.startswith("pip install"):
-                    continue
-                if command.line.startswith("pdoctor serve"):
-                    opened.enter_context(served(command, tmp_path, environment))
-                    continue
-                done = subprocess.run(
-                    command.line, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True,
-                    timeout=300,
-                )  # fmt: skip
-                told = f"$ {command.line}\n{done.stdout}{done.stderr}"
-                assert done.returncode == next(codes.get(command.line, iter([0])), 0), told
-                assert missing(command.shown, done.stdout) is None, told
-                reached.setdefault(command.line, time.monotonic() - began)
+    reached = followed(PAGE, tmp_path, surroundings(installed, tmp_path))
     with capsys.disabled():
         sys.stdout.write(
             f"\ntutorial: understood after {reached[UNDERSTOOD]:.0f} s, a failing test after "
@@ -170,13 +179,56 @@ def test_the_page_is_true_from_the_first_command_to_the_last(
         )
 
 
-def test_the_screen_of_the_finding_has_the_rule_the_calls_and_the_repair() -> None:
-    (shown,) = [
-        "\n".join(command.shown)
-        for block in blocks(PAGE)
-        if block.kind == "console"
-        for command in commands(block)
-        if command.line == UNDERSTOOD
-    ]
-    for words in ("rule: “Verify identity must happen before", "!0    refund_order", "would have worked:"):
+@pytest.mark.heavy
+def test_every_command_of_the_readme_does_what_it_shows(installed: Path, tmp_path: Path) -> None:
+    (first,) = [block.text for block in blocks(README) if block.about == "my_agent.py"]
+    page = README.replace(first, first + REST_OF_THE_AGENT)
+    with SimulatedModel(records=(MODEL_OF_THE_AGENT,)) as model:
+        environment = surroundings(installed, tmp_path) | {"MODEL": model.base_url}
+        reached = followed(page, tmp_path, environment)
+    assert reached.keys() == {command.line for command in to_run(README)}
+
+
+def to_run(page: str) -> list[Command]:
+    """The commands of a page but the installation, which the environment is, and the collector."""
+    told = [command for block in blocks(page) if block.kind == "console" for command in commands(block)]
+    return [one for one in told if not one.line.startswith(("pip install", "pdoctor serve"))]
+
+
+def followed(page: str, folder: Path, environment: Mapping[str, str]) -> dict[str, float]:
+    """Do what a page says, compare what it shows; when each command was first done, in seconds."""
+    how = subprocess.run(
+        ["python", "-c", "import synth; print(synth.__file__)"], env=environment, cwd=folder,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert not how.stdout.startswith(str(ROOT)), "the checkout, not the wheel"
+    codes = {line: iter(found) for line, found in FAILS.items()}
+    reached: dict[str, float] = {}
+    began = time.monotonic()
+    with ExitStack() as opened:
+        for block in blocks(page):
+            if block.about:
+                put(folder, block)
+                continue
+            for command in commands(block):
+                if command.line.startswith("pip install"):
+                    continue
+                if command.line.startswith("pdoctor serve"):
+                    opened.enter_context(served(command, folder, environment))
+                    continue
+                done = subprocess.run(
+                    command.line, shell=True, cwd=folder, env=environment, capture_output=True, text=True,
+                    timeout=300,
+                )  # fmt: skip
+                told = f"$ {command.line}\n{done.stdout}{done.stderr}"
+                assert done.returncode == next(codes.get(command.line, iter([0])), 0), told
+                assert missing(command.shown, done.stdout) is None, told
+                reached.setdefault(command.line, time.monotonic() - began)
+    return reached
+
+
+@pytest.mark.parametrize("page", [README, PAGE], ids=["readme", "tutorial"])
+def test_the_screen_of_the_finding_has_the_rule_the_calls_and_the_repair(page: str) -> None:
+    (shown,) = ["\n".join(one.shown) for one in to_run(page) if one.line == UNDERSTOOD]
+    for words in ("rule: “Verify identity must happen before", "!0    refund_", "would have worked:"):
         assert words in shown

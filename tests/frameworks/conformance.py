@@ -4,9 +4,10 @@ A framework's test file subclasses `Driver` (how to run the real agent loop of t
 scripted models) and `Conformance` (the claims). Everything recorded is received by a real OTLP sink and
 compared with the tools' own log, which knows nothing of the tracer.
 
-`CELLS` is the one list of what is claimed: a column of the matrix in the README each. Where a framework
-makes a claim impossible, its class overrides the claim's test, marks it with `limit(framework, name)` and
-shows there what happens instead; `FRAMEWORKS` states the limit under the same name.
+`CELLS` is the one list of what is claimed: a column each of the matrix in docs/frameworks.md. Where a
+framework makes a claim impossible, its class overrides the claim's test, marks it with
+`limit(framework, name)` and shows there what happens instead; `FRAMEWORKS` states the limit
+under the same name.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ Without `--previous` each framework is taken at the newest release that installs
 that its adapter supports; with it, at the release before (`Environment.previous`). A run fails where an
 environment cannot be built, a test fails, a test file holds no test, or anything was skipped: a limit of a
 framework is a test that shows it, not a test left out. `--record` writes what was found to `results.json`,
-which the README's tables are made from. `NAME+otel` is the environment NAME with every span going through the
-SDK of OpenTelemetry, its standard exporter included (`PDOCTOR_EXPORT=otel`).
+which the tables of docs/frameworks.md are made from. `NAME+otel` is the environment NAME with every span
+going through the SDK of OpenTelemetry, its standard exporter included (`PDOCTOR_EXPORT=otel`).
 """
 
 from __future__ import annotations
@@ -379,7 +379,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--list", action="store_true", help="print the environments and what they hold")
     parser.add_argument("--previous", action="store_true", help="take the release before the newest")
-    parser.add_argument("--record", action="store_true", help="keep the results for the README's tables")
+    parser.add_argument("--record", action="store_true", help="keep the results for docs/frameworks.md")
     parser.add_argument("--parallel", type=int, default=2)
     options = parser.parse_args()
     every = (*ENVIRONMENTS, *THROUGH_THE_SDK)

@@ -20,9 +20,9 @@ class Agent:
     def use(self, tool, arguments):
         return tool(**arguments)
 """
-README = (Path(__file__).parents[2] / "README.md").read_text()
-ADAPTER = README.partition("<!-- adapter -->\n```python\n")[2].partition("```\n<!-- /adapter -->")[0]
-"""What the README shows."""
+PAGE = (Path(__file__).parents[2] / "docs" / "adapters.md").read_text()
+ADAPTER = PAGE.partition("<!-- adapter -->\n```python\n")[2].partition("```\n<!-- /adapter -->")[0]
+"""What the page shows."""
 HOST = """
 import json, sys, pdoctor_trace
 waiting = pdoctor_trace.status()["frameworks"].get("acme_agents")
@@ -69,7 +69,7 @@ def host(folder: Path, endpoint: str, **environment: str) -> tuple[list[Any], st
 
 
 def test_one_entry_point_adds_a_framework_and_loads_nothing_before_it_is_used(tmp_path: Path) -> None:
-    assert 'acme_agents = "acme_pdoctor:ACME"' in README
+    assert 'acme_agents = "acme_pdoctor:ACME"' in PAGE
     with OtlpSink() as sink:
         (waiting, loaded_before, state, rows), errors = host(installed(tmp_path), sink.url)
         assert [(call.tool, call.arguments, call.result) for call in sink.calls] == [

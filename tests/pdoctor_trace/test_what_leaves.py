@@ -22,7 +22,7 @@ from pdoctor_trace import otel_variables, settings
 from tests.support.sink import OtlpSink
 
 SECRETS = (b"my-card", b"my-receipt", b"my-question", b"my-fact", b"my-failure")
-README = (Path(__file__).parents[2] / "README.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "frameworks.md").read_text()
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 
@@ -72,9 +72,9 @@ def secrets(sink: OtlpSink) -> set[bytes]:
     return {secret for secret in SECRETS if any(secret in body for body in sink.bodies)}
 
 
-def readme() -> list[tuple[dict[str, str], str, str]]:
-    """The rows of the README's table: (variables, what leaves in records, what on spans)."""
-    _, _, after = README.partition("### What leaves to where")
+def rows_of_the_page() -> list[tuple[dict[str, str], str, str]]:
+    """The rows of the page's table: (variables, what leaves in records, what on spans)."""
+    _, _, after = PAGE.partition("## What leaves to where")
     rows = [line.strip("| ").split(" | ") for line in after.split("\n\n")[2].splitlines()[2:]]
     return [(_variables(said), here, there) for said, here, there in rows]
 
@@ -91,11 +91,11 @@ FURTHER: list[tuple[dict[str, str], str, str]] = [
     ({CAPTURE: "EVENT_ONLY", "PDOCTOR_RECORDS": "false"}, "no records", "no content"),
     ({"PDOCTOR_SDK_SPANS": "false", "PDOCTOR_SDK_CONTENT": "true"}, "content", "no spans"),
 ]
-SETTINGS = readme() + FURTHER
+SETTINGS = rows_of_the_page() + FURTHER
 
 
-def test_the_readme_has_every_setting_that_decides() -> None:
-    names = {name for environment, _, _ in readme() for name in environment}
+def test_the_page_has_every_setting_that_decides() -> None:
+    names = {name for environment, _, _ in rows_of_the_page() for name in environment}
     assert names == {
         CAPTURE,
         "PDOCTOR_CONTENT",
@@ -103,11 +103,11 @@ def test_the_readme_has_every_setting_that_decides() -> None:
         "PDOCTOR_SDK_CONTENT",
         "PDOCTOR_SDK_SPANS",
     }
-    assert len(readme()) > 10
+    assert len(rows_of_the_page()) > 10
 
 
 @pytest.mark.parametrize(("environment", "here", "there"), SETTINGS, ids=[str(row[0]) for row in SETTINGS])
-def test_content_leaves_by_the_paths_that_the_readme_says(
+def test_content_leaves_by_the_paths_that_the_page_says(
     sink: OtlpSink, theirs: OtlpSink, environment: dict[str, str], here: str, there: str
 ) -> None:
     use(sink, environment)

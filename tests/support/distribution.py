@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
+PAGE = (ROOT / "docs" / "adapters.md").read_text()
 
 Install = Callable[..., None]
 
 
 def shown(name: str) -> str:
-    """The program that README shows between the marks `name` and `/name`."""
-    return README.partition(f"<!-- {name} -->\n```python\n")[2].partition(f"```\n<!-- /{name} -->")[0]
+    """The program that docs/adapters.md shows between the marks `name` and `/name`."""
+    return PAGE.partition(f"<!-- {name} -->\n```python\n")[2].partition(f"```\n<!-- /{name} -->")[0]
 
 
 @contextmanager

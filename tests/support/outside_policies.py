@@ -1,4 +1,4 @@
-"""A policy kind of another distribution, as README shows it, and how to install one."""
+"""A policy kind of another distribution, as docs/adapters.md shows it, and how to install one."""
 
 from __future__ import annotations
 

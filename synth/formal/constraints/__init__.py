@@ -1,4 +1,4 @@
-"""Constraint kinds: one file each, one line in `KINDS`; JSON, Z3 and the README read that tuple.
+"""Constraint kinds: one file each, one line in `KINDS`; JSON, Z3 and docs/adapters.md read that tuple.
 
 Other distributions bring kinds by an entry point (`plugins`); JSON may name those too.
 """

@@ -100,7 +100,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 
 
 def needed_scope(method: str, path: str) -> str:
-    """What the README promises; written down here once more, by hand."""
+    """What docs/production.md promises; written down here once more, by hand."""
     if any(word in path for word in ("/keys", "/audit", "/settings", "/webhooks", "/projects")):
         return "admin"
     if (method, path) == ("POST", "/api/v1/runs"):

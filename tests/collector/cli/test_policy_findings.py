@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +21,6 @@ from tests.support.building import run
 from tests.support.policing import judged
 from tests.support.traces import Client, agent_request, new_id
 
-README = Path(__file__).parents[3] / "README.md"
 RULES = """
 actions: {search the catalogue: search, book the cheapest flight: book}
 policies:
@@ -72,24 +70,6 @@ def test_runs_show_tells_the_rule_with_its_version(fresh: Client) -> None:
         "    (shop, version 1)\n"
         "  would have worked: search (call 1, moved), book (call 0)\n"
     ) in shown.stdout
-
-
-def test_the_first_screen_of_the_readme_is_what_comes(fresh: Client) -> None:
-    rules, screen = (
-        re.search(rf"```{kind}\n(.*?)```", README.read_text(), re.DOTALL)[1]  # type: ignore[index]
-        for kind in ("yaml", r"console\n\$ python my_agent.py\n\$ pdoctor runs show")
-    )
-    run = re.findall(r"^run (\w{32}):", screen, re.MULTILINE)[0]
-    calls = [
-        {"name": name, "arguments": json.loads(given), "at": {"pdoctor.turn.index": 0}}
-        for name, given in re.findall(r"^[! ]\d +(\w+) +({.*?})", screen, re.MULTILINE)
-    ]
-    fresh.post("/policies", {"name": "support", "text": rules})
-    fresh.send(agent_request(run, calls))
-    fresh.judged(run)
-    shown = CliRunner().invoke(runs, ["show", "--collector", fresh.url]).stdout
-
-    assert shown.replace(fresh.url, "http://127.0.0.1:4318") == screen.lstrip("\n")
 
 
 def tried(outcome: str) -> Result:

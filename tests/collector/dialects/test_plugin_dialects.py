@@ -17,9 +17,9 @@ from tests.support.outside_policies import for_children
 from tests.support.real_collector import collector
 from tests.support.traces import MS, T0, Client, agent_spans, new_id, request
 
-README = (Path(__file__).parents[3] / "README.md").read_text()
-ACME = README.partition("<!-- dialect -->\n```python\n")[2].partition("```\n<!-- /dialect -->")[0]
-"""What the README shows."""
+PAGE = (Path(__file__).parents[3] / "docs" / "adapters.md").read_text()
+ACME = PAGE.partition("<!-- dialect -->\n```python\n")[2].partition("```\n<!-- /dialect -->")[0]
+"""What the page shows."""
 POINT = 'acme = "acme_spans:ACME"'
 OTHERS = """
 FAILS = Dialect("fails", lambda span: 1 / 0)
@@ -85,7 +85,7 @@ def tools(found: Rebuilt) -> list[str]:
 
 
 def test_one_entry_point_adds_a_vocabulary(install: Callable[..., Path]) -> None:
-    assert POINT in README
+    assert POINT in PAGE
     assert tools(rebuilt(acme__kind="tool", acme__tool="search")) == []
     install("acme = acme_spans:ACME")
     found = rebuilt(acme__kind="tool", acme__tool="search", acme__input='{"q": 1}', acme__call="c1")
