@@ -65,7 +65,7 @@ def command(
         setup, budget, money = Setup.take(settings), budget_of(settings), Money.take(settings)
         ticker, errors = Ticker(), Errors(setup.max_errors, journal)
         sampling = Sampling(per_pair, cap, early_stop=early_stop)
-        campaign = {"mode": mode, "seed": seed, "model": setup.model_name, **setup.prompt}
+        campaign = {"mode": mode, "seed": seed, "model": setup.model_name, **setup.apart}
         subjects = [(agent, model) for agent in agents for model in setup.models]
         with results_journal(Path(journal) if journal else None, campaign) as kept:
             purse = money.purse(setup.models, (result.paid for result in kept.made))

@@ -207,7 +207,7 @@ def causes(
     )
     from synth.experiments.trial import Trial
 
-    campaign = {"agent": agent, "model": setup.model_name, **setup.prompt}
+    campaign = {"agent": agent, "model": setup.model_name, **setup.apart}
     trials = [
         Trial(name, model, case, synthesis_seconds=took)
         for name in several(agent)

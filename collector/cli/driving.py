@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +37,12 @@ def temperature(ctx: click.Context, param: click.Parameter, value: str) -> float
     if value.strip().lower() == "none":
         return None
     try:
-        return float(value)
+        number = float(value)
     except ValueError:
-        raise click.BadParameter(f"{value!r}: expected a number, or none") from None
+        number = nan
+    if not isfinite(number):
+        raise click.BadParameter(f"{value!r}: expected a number, or none")
+    return number
 
 
 def parameters(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
@@ -69,13 +73,15 @@ def system_prompt(ctx: click.Context, param: click.Parameter, value: str | None)
     return text
 
 
+USUAL: Mapping[str, Any] = {"temperature": 0.0, "params": {}, "max_iterations": 50, "agent_timeout": 180.0}
+"""How agents are driven where nothing else is said."""
 OPTIONS = (
     click.option("--model", default=None, help="Default: simulated-perfect, or gpt-4o-mini with a key."),
     click.option("--base-url", default=None, metavar="URL", help="OpenAI-compatible endpoint."),
     click.option(
         "--temperature",
         callback=temperature,
-        default="0",
+        default=f"{USUAL['temperature']:g}",
         show_default=True,
         metavar="NUMBER|none",
         help="Sent with each request; none: not sent, for models that refuse it.",
@@ -103,12 +109,16 @@ OPTIONS = (
     click.option(
         "--agent-timeout",
         type=click.FloatRange(0.1),
-        default=180.0,
+        default=USUAL["agent_timeout"],
         show_default=True,
         help="Seconds per run.",
     ),
     click.option(
-        "--max-iterations", type=POSITIVE, default=50, show_default=True, help="Model answers per run."
+        "--max-iterations",
+        type=POSITIVE,
+        default=USUAL["max_iterations"],
+        show_default=True,
+        help="Model answers per run.",
     ),
     click.option("--collector", "url", metavar="URL", default=None, help="Default: a collector of its own."),
     click.option("--name", default="", help="What its page calls it [agent and model]."),
@@ -192,6 +202,16 @@ class Setup:
     def prompt(self) -> dict[str, str]:
         """What tells a campaign from one with other prompts, in the head of its journal."""
         return {} if self.told is None else {"system": self.told}
+
+    @property
+    def apart(self) -> dict[str, Any]:
+        """What tells a campaign from one whose agents were driven otherwise, in the head of its journal.
+
+        What is as usual is left out.
+        """
+        names = ("temperature", "params", "max_iterations", "agent_timeout")
+        own = {name: getattr(self, name) for name in names if getattr(self, name) != USUAL[name]}
+        return {**self.prompt, **own}
 
     @classmethod
     def take(cls, settings: dict[str, Any]) -> Setup:
@@ -332,7 +352,10 @@ def drawn(cases: str, settings: dict[str, Any]) -> list[tuple[Case, float]]:
     from synth.experiments.paper import timed
 
     if not cases.isdigit():
-        return [(case, 0.0) for case in read_cases(cases)]
+        found = [(case, 0.0) for case in read_cases(cases)]
+        if not found:
+            raise BadInput("no case to run: the file is empty", file=cases)
+        return found
     if int(cases) == 0:
         raise BadInput("no cases to run: --cases takes a count from 1 upward, or a file")
     return list(timed(cases_from(int(cases), settings)))

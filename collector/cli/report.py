@@ -183,7 +183,7 @@ def experiments(
     ):
         bench = Bench(
             harness.run, lambda runs: passes_with(harness, follower.on_result, runs, meter),
-            setup.parallel, follow, on_part=follower.on_part, meter=meter,
+            setup.parallel, follow, on_part=follower.on_part, meter=meter, apart=setup.apart,
         )  # fmt: skip
         measured = reproduce(bench, subjects, sizes, folder)
         report = report_of(measured, options=setup.driven)

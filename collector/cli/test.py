@@ -142,7 +142,7 @@ def drive(
         for r in range(repeat)
     ]
     place = {trial.key: index for index, trial in enumerate(trials)}
-    campaign = {"agent": agent, "model": setup.model_name, **setup.prompt}
+    campaign = {"agent": agent, "model": setup.model_name, **setup.apart}
     with results_journal(Path(journal) if journal else None, campaign) as kept:
         purse = money.purse(setup.models, (result.paid for result in kept.made))
         left = [trial for trial in trials if trial.key not in kept.done]

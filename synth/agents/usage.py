@@ -84,8 +84,7 @@ class Answers:
         """The same of a LangChain `AIMessage`."""
         said = getattr(message, "response_metadata", None) or {}
         counts = getattr(message, "usage_metadata", None)
-        found = None if counts is None else (counts["input_tokens"], counts["output_tokens"])
-        self._add(found, said.get("model_name"), said.get("system_fingerprint"))
+        self._add(_counts(counts), said.get("model_name"), said.get("system_fingerprint"))
 
     def _add(self, counts: tuple[int, int] | None, model: Any, fingerprint: Any) -> None:
         given, written = counts or (0, 0)
@@ -103,7 +102,10 @@ def usage_of(answer: Mapping[str, Any]) -> Usage:
 
 
 def _counts(usage: Any) -> tuple[int, int] | None:
-    """(input, output) tokens under either name of them; None where they are not told."""
+    """(input, output) tokens under either name of them; None where they are not told.
+
+    No request has less than one token: who says so tells nothing, and a negative bill would be money.
+    """
 
     def said(name: str) -> Any:
         return usage.get(name) if isinstance(usage, Mapping) else getattr(usage, name, None)
@@ -111,5 +113,5 @@ def _counts(usage: Any) -> tuple[int, int] | None:
     for given, written in (("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens")):
         first, second = said(given), said(written)
         if isinstance(first, int) and isinstance(second, int):
-            return first, second
+            return (first, second) if first > 0 <= second else None
     return None

@@ -130,8 +130,9 @@ class Journal(Generic[R]):
             path, self._from_json, self._remembered
         )
         self._records = {record.key: record for record in records}
-        if found != json.loads(json.dumps(head)):
-            differing = sorted(name for name in {*found, *head} if found.get(name) != head.get(name))
+        wanted = json.loads(json.dumps(head))
+        if found != wanted:
+            differing = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
             advice = "use another file, or the options it was started with"
             raise BadInput(
                 f"this is another campaign ({', '.join(differing)} differ); {advice}", file=str(path)

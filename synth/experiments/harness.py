@@ -375,7 +375,7 @@ def _usage_of(
         return Usage()
     seen = {} if run is None else run["metrics"]
     given, written = seen.get("input_tokens"), seen.get("output_tokens")
-    if given is None or written is None:
+    if not given or written is None or min(given, written) < 0:
         return None
     return Usage(given, written, seen.get("model_calls") or 0)
 

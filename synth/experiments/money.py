@@ -121,7 +121,11 @@ def _read(text: str, file: str) -> Prices:
 
 def _price(name: str, said: Any, file: str) -> Price:
     numbers = [said.get(kind) for kind in ("input", "output")] if isinstance(said, Mapping) else []
-    known = [float(one) for one in numbers if isinstance(one, int | float) and one >= 0]
+    known = [
+        float(one)
+        for one in numbers
+        if isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one < float("inf")
+    ]
     if len(known) != 2:
         raise BadInput(f"{name}: expected {{ input = 0.15, output = 0.60 }}, got {said!r:.60}", file=file)
     return Price(*known)

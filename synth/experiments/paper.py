@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
@@ -176,6 +176,8 @@ class Bench:
     """Told when a part begins, in the order of `parts_of`."""
     meter: Meter = field(default_factory=Meter)
     """Has counted what looked into failures; its purse, and its errors in a row, are those of everything."""
+    apart: Mapping[str, Any] = field(default_factory=dict)
+    """How agents are driven where not as usual: what was measured otherwise is another campaign's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +337,7 @@ def _errors_found(bench: Bench, subject: Subject, sizes: Sizes, folder: Path, en
     cases = timed(generate(sys.maxsize, sizes.seed, options))
     trials = (Trial(agent, model, case=case, synthesis_seconds=took) for case, took in cases)
     path = folder / f"rq1-{_file_name(subject)}.jsonl"
-    with results_journal(path, _head(sizes, "rq1"), remembered=in_short) as journal:
+    with results_journal(path, _head(bench, sizes, "rq1"), remembered=in_short) as journal:
         if not journal.finished:
             tested = (result.wall_seconds for result in journal.records if not result.is_void)
             used = sum(tested) / max(1, bench.parallel)
@@ -355,7 +357,7 @@ def _chapter(
 ) -> Chapter:  # fmt: skip
     """RQ2 and RQ3 in one mode."""
     path = folder / f"capability-{mode}.jsonl"
-    with results_journal(path, _head(sizes, mode), remembered=_only_failures_whole) as journal:
+    with results_journal(path, _head(bench, sizes, mode), remembered=_only_failures_whole) as journal:
         for agent, model in end.before(subjects):
             bench.on_part(next(parts))
             with end.noted():
@@ -371,13 +373,13 @@ def _chapter(
     dissections: dict[str, tuple[Dissection, ...]] = {}
     looked_into = (("dissections", sizes.as_paper, errors), ("contrasts", sizes.contrast, to_contrast))
     path = folder / f"mutants-{mode}.jsonl"
-    with results_journal(path, _head(sizes, mode), remembered=only_outcome) as runs:
+    with results_journal(path, _head(bench, sizes, mode), remembered=only_outcome) as runs:
         passes = bench.passes_in(runs)
         rates = BaseRates(passes, results)
         for name, method, sample in end.before(looked_into):
             bench.on_part(next(parts))
             path = folder / f"{name}-{mode}.jsonl"
-            with dissections_journal(path, _head(sizes, mode)) as causes:
+            with dissections_journal(path, _head(bench, sizes, mode)) as causes:
                 with end.noted():
                     dissect(
                         failures_of(sample), passes, causes, method, rates, parallel=bench.parallel,
@@ -409,8 +411,8 @@ def _sampled(results: Iterable[Result], one: Curve, count: int | None, seed: int
     return errors_within(own, one.limit, count, seed)
 
 
-def _head(sizes: Sizes, part: str) -> dict[str, Any]:
-    return {"part": part, "sizes": asdict(sizes)}
+def _head(bench: Bench, sizes: Sizes, part: str) -> dict[str, Any]:
+    return {"part": part, "sizes": asdict(sizes), **bench.apart}
 
 
 def _file_name(subject: Subject) -> str:

@@ -9,7 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from collector.cli.driving import Setup, driving_options
+from collector.cli.driving import Setup, drawn, driving_options
+from synth.errors import BadInput
 
 
 def taken(*arguments: str) -> tuple[object, str]:
@@ -29,7 +30,8 @@ def test_a_temperature_is_a_number_or_not_sent() -> None:
     assert taken()[0] == (0.0, {})
     assert taken("--temperature", "0.7")[0] == (0.7, {})
     assert taken("--temperature", "None")[0] == (None, {})
-    assert "expected a number, or none" in taken("--temperature", "warm")[1]
+    for none in ("warm", "nan", "inf"):
+        assert "expected a number, or none" in taken("--temperature", none)[1]
 
 
 @pytest.mark.parametrize(
@@ -71,3 +73,32 @@ def test_options_make_the_prompt(given: tuple[str, ...], told: str | None, tmp_p
     file.write_text(" ")
     with pytest.raises(click.BadParameter, match="this file is empty"):
         verb.main(["--system", str(file)], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "apart"),
+    [
+        ((), {}),
+        (("--temperature", "0.0", "--max-iterations", "50", "--parallel", "7", "--name", "x"), {}),
+        (("--temperature", "none"), {"temperature": None}),
+        (("--temperature", "1"), {"temperature": 1.0}),
+        (("--param", "seed=7"), {"params": {"seed": 7}}),
+        (("--max-iterations", "9", "--agent-timeout", "5"), {"max_iterations": 9, "agent_timeout": 5.0}),
+        (("--role",), {"system": "You are {role}."}),
+    ],
+)
+def test_agents_that_are_driven_otherwise_are_another_campaign_s(
+    given: tuple[str, ...], apart: dict[str, object]
+) -> None:
+    @click.command()
+    @driving_options
+    def verb(**settings: Any) -> Setup:
+        return Setup.take(settings)
+
+    assert verb.main(list(given), standalone_mode=False).apart == apart
+
+
+def test_a_file_without_a_case_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "none.jsonl").write_text("\n")
+    with pytest.raises(BadInput, match="no case to run: the file is empty"):
+        drawn(str(tmp_path / "none.jsonl"), {})

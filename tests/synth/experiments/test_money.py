@@ -65,6 +65,9 @@ def test_a_file_of_prices_replaces_the_shipped_one(tmp_path: Path) -> None:
         ('date = "2026"', "no prices"),
         ('[models]\n"m" = 3', "m: expected { input = 0.15, output = 0.60 }, got 3"),
         ('[models]\n"m" = { input = -1, output = 2 }', "m: expected"),
+        ('[models]\n"m" = { input = inf, output = 2 }', "m: expected"),
+        ('[models]\n"m" = { input = nan, output = 2 }', "m: expected"),
+        ('[models]\n"m" = { input = true, output = 2 }', "m: expected"),
     ],
 )
 def test_a_file_that_holds_no_prices_is_refused(text: str, said: str, tmp_path: Path) -> None:

@@ -132,6 +132,13 @@ def test_other_sizes_do_not_continue_the_same_folder(tmp_path: Path) -> None:
         reproduce(bench(fails_from_four, []), SUBJECTS, replace(SIZES, seed=2), tmp_path)
 
 
+def test_agents_driven_otherwise_do_not_continue_the_same_folder(tmp_path: Path) -> None:
+    measured(tmp_path, [])
+    warm = replace(bench(fails_from_four, []), apart={"temperature": 1.0})
+    with pytest.raises(BadInput, match=r"another campaign \(temperature differ\)"):
+        reproduce(warm, SUBJECTS, SIZES, tmp_path)
+
+
 def test_the_paper_s_sizes_are_the_paper_s() -> None:
     assert (PAPER.rq1_seconds, PAPER.rq1_actions, PAPER.errors) == (3600, (3, 5), 100)
     assert (PAPER.sampling.per_pair, PAPER.sampling.cap, PAPER.repeats, PAPER.mutants) == (20, 300, 3, 10)
