@@ -1,0 +1,418 @@
+"""The guard's evaluator: what a run says of each rule while it goes on, and whether a call may begin.
+
+A proposed call is refused when starting it breaks a rule for good: whatever comes after it, the rule is
+broken, and this call is what broke it. That is told by the judge of the rule itself, asked about the calls so
+far with the proposed one as a call that runs; so the guard and the verdicts cannot differ. What the evidence
+leaves open is allowed, with the doubt noted. Quick answers stand before the judge where a rule is so simple
+that a look says that the call cannot break it. Z3 is never asked.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from time import thread_time, time_ns
+from typing import Any, Literal
+
+from synth.formal.budget import Budget, GaveUp
+from synth.judge.rules import Rules
+from synth.observed.run import Run, ToolCall
+from synth.policies.evidence import Evidence
+from synth.policies.kinds import KINDS
+from synth.policies.kinds.absence import AbsenceAfter
+from synth.policies.kinds.adjacency import Adjacency
+from synth.policies.kinds.count import Count
+from synth.policies.kinds.duty import Judged
+from synth.policies.kinds.gap import Gap
+from synth.policies.kinds.guard import Guard
+from synth.policies.kinds.kind import answer
+from synth.policies.kinds.overlap import NoOverlap
+from synth.policies.kinds.precedence import Precedence
+from synth.policies.kinds.rate import Rate
+from synth.policies.kinds.response import Response
+from synth.policies.kinds.weekdays import Weekdays
+from synth.policies.kinds.window import Window
+from synth.policies.model import Policy, PolicySet
+from synth.policies.names import Tools
+
+Standing = Literal["kept for good", "kept so far", "open", "broken for good", "not known"]
+"""About a prefix. `open`: broken if the run ended now. `not known`: the evidence does not decide."""
+
+MINUTE = 60 * 10**9
+OVERRUN = 0.005
+"""Seconds of CPU that one rule may take for one call."""
+OFF = Rules(z3="off", repair=False)
+_OURS = frozenset(KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A rule that the proposed call would break for good."""
+
+    policy: Policy
+    explanation: str
+    waits: tuple[str, ...] = ()
+    """Tools that run just now: once they have succeeded, the call is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A rule that could not be asked about the proposed call."""
+
+    policy: Policy
+    why: str
+    failed: bool = False
+    """Did our own part fail, or take too long?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is said of one proposed call."""
+
+    breaches: tuple[Breach, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def refused(self) -> bool:
+        return bool(self.breaches)
+
+
+ALLOWED = Decision()
+
+
+class Prefix:
+    """The calls of one run, or of one conversation, as they come; safe to use from several threads."""
+
+    def __init__(self, policies: PolicySet, **fields: Any) -> None:
+        """`fields` are those of the run: `agent`, `tools`, `query`, `extra`, ..."""
+        self.policies = policies
+        self.fields = fields
+        self.calls: list[ToolCall] = []
+        self.lock = threading.Lock()
+        self._latest = 0
+        self._watched = [_Watched(policy) for policy in policies.policies]
+
+    def propose(
+        self,
+        call: ToolCall,
+        at: int | None = None,
+        *,
+        most: int | None = None,
+        heeds: Callable[[Decision], bool] = lambda decision: not decision.refused,
+    ) -> tuple[Decision, int | None]:
+        """Whether the call may begin now; where `heeds` lets it, it has begun, and its position is given.
+
+        Both are one step: of two calls that are allowed once, one is. `at` is wall-clock ns.
+        """
+        with self.lock:
+            made = _begun(call, self._now(at))
+            decision = self._decide(made)
+            if not heeds(decision):
+                return decision, None
+            return decision, self._note(made)
+
+    def would(self, call: ToolCall, at: int | None = None) -> Decision:
+        """The decision about a call that does not begin."""
+        with self.lock:
+            return self._decide(_begun(call, self._now(at)))
+
+    def ended(
+        self, position: int, result: Any = None, error: str | None = None, at: int | None = None
+    ) -> None:
+        """A call that had begun is over."""
+        with self.lock:
+            call = self.calls[position]
+            self._latest = end = self._now(at)
+            over = _with(call, end=(end, end), finished=True, result=result, error=error)
+            self.calls[position] = over
+            for watched in self._watched:
+                watched.ended(position, over, end)
+
+    def standings(self, at: int | None = None) -> dict[str, Standing]:
+        """Policy -> what the calls so far say of it."""
+        with self.lock:
+            now = self._now(at)
+            return {
+                one.policy.id: _standing(one.policy, self._judged(one.policy, range(len(self.calls)), now))
+                for one in self._watched
+            }
+
+    def owed(self, at: int | None = None) -> list[tuple[Policy, str]]:
+        """The rules that would be broken if the run ended now, with the reason."""
+        with self.lock:
+            now = self._now(at)
+            found = [
+                (one.policy, self._judged(one.policy, range(len(self.calls)), now)) for one in self._watched
+            ]
+            return [(policy, judged.explanation) for policy, judged in found if _is_open(judged)]
+
+    def allowed(self, tools: Iterable[str], at: int | None = None) -> list[str]:
+        """Those of the tools that may be called now, as far as that is known without their arguments."""
+        return [tool for tool in tools if not self.would(ToolCall(None, tool, None), at).refused]
+
+    # ------------------------------------------------------------ deciding
+
+    def _now(self, at: int | None) -> int:
+        """An instant after all others: the clock of one process may go back, or stand still."""
+        return max(time_ns() if at is None else at, self._latest + 1)
+
+    def _decide(self, made: ToolCall) -> Decision:
+        breaches: list[Breach] = []
+        doubts: list[Doubt] = []
+        at = made.start[0] if made.start else 0
+        for watched in self._watched:
+            if not watched.concerns(made.tool) or watched.surely_allows(made, at):
+                continue
+            found = self._asked(watched, made, at)
+            if isinstance(found, Breach):
+                breaches.append(found)
+            elif found is not None:
+                doubts.append(found)
+        return Decision(tuple(breaches), tuple(doubts)) if breaches or doubts else ALLOWED
+
+    def _asked(self, watched: _Watched, made: ToolCall, at: int) -> Breach | Doubt | None:
+        policy, kept = watched.policy, watched.kept
+        began = thread_time()
+        try:
+            judged = self._judged(policy, kept, at, made)
+        except Exception as problem:  # our own part: the host goes on
+            return Doubt(policy, f"its evaluator failed ({type(problem).__name__})", failed=True)
+        if (
+            judged.verdict == "violated"
+            and self._is_its_own(watched, judged, len(kept), at)
+            and self._whatever_comes_of_it(policy, kept, made, at)
+        ):
+            return Breach(policy, judged.explanation, self._waits(policy, kept, made, at))
+        if thread_time() - began > OVERRUN:
+            return Doubt(policy, f"took longer than {OVERRUN * 1e3:g} ms", failed=True)
+        if judged.verdict == "unsupported" or (judged.verdict == "undecided" and not judged.awaits):
+            return Doubt(policy, judged.explanation)
+        if judged.verdict in ("ok", "not_applicable") and at % MINUTE:
+            watched.minutes[made.tool] = at // MINUTE
+        return None
+
+    def _is_its_own(self, watched: _Watched, judged: Judged, place: int, at: int) -> bool:
+        """Is it the proposed call that breaks the rule, and not what came before it?"""
+        if place in judged.violations:
+            return True
+        before = self._judged(watched.policy, watched.kept, at)
+        return before.verdict != "violated" or not set(judged.violations) <= set(before.violations)
+
+    def _whatever_comes_of_it(self, policy: Policy, kept: Sequence[int], made: ToolCall, at: int) -> bool:
+        """Is it broken also where the call ends at once, well or not? A call that runs counts as endless."""
+        ends = (_with(made, end=(at, at), finished=True, error=error) for error in (None, "failed"))
+        return all(self._judged(policy, kept, at, over).verdict == "violated" for over in ends)
+
+    def _judged(self, policy: Policy, kept: Sequence[int], at: int, made: ToolCall | None = None) -> Judged:
+        calls = [self.calls[i] for i in kept]
+        run = self._run(calls if made is None else [*calls, made])
+        # another call may still begin in this nanosecond
+        seen = Evidence(run, self.policies.timezone, self.policies.aliases, until=at - 1)
+        seen.budget = Budget(OFF.policy_seconds, least_steps=40 * len(run.calls))
+        try:
+            if not policy.applies.to(seen):
+                why = policy.applies.why_open(seen)
+                return Judged("undecided" if why else "not_applicable", (), why or "")
+            if any(seen.of_nobody(tools) for tools in policy.rule.tools):
+                return Judged("undecided", (), "Nothing says whose a call is.")
+            return answer(policy.rule, seen, OFF)
+        except GaveUp as spent:
+            return Judged("undecided", (), f"{spent}.")
+
+    def _run(self, calls: Sequence[ToolCall]) -> Run:
+        return Run("run", tuple(calls), status="running", **self.fields)
+
+    def _waits(self, policy: Policy, kept: Sequence[int], made: ToolCall, at: int) -> tuple[str, ...]:
+        """The tools whose end would make the call right."""
+        running = [i for i in kept if not self.calls[i].finished]
+        if not running:
+            return ()
+        over = {i: _with(self.calls[i], end=(at, at), finished=True) for i in running}
+        whole = [over.get(i, self.calls[i]) for i in kept]
+        later = _with(made, start=(at + 1, at + 1))
+        trial = Prefix(self.policies, **self.fields)
+        trial.calls = whole
+        found = trial._judged(policy, range(len(whole)), at + 1, later)
+        if found.verdict == "violated" and len(whole) in (*found.violations, len(whole)):
+            return ()
+        return tuple(dict.fromkeys(self.calls[i].tool for i in running))
+
+    def _note(self, made: ToolCall) -> int:
+        position = len(self.calls)
+        self.calls.append(made)
+        self._latest = made.start[0] if made.start else self._latest
+        for watched in self._watched:
+            watched.began(position, made)
+        return position
+
+
+class _Watched:
+    """One rule, and what is kept of the run for quick answers about it."""
+
+    __slots__ = (
+        "_alone",
+        "_concerned",
+        "_every",
+        "_quick",
+        "_tools",
+        "calls",
+        "ends",
+        "minutes",
+        "policy",
+        "running",
+        "seen",
+    )
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        rule, reads = policy.rule, policy.rule.traits.reads
+        self._every = type(rule) not in _OURS or reads is None or reads.others or not rule.tools
+        self._every = self._every or rule.traits.turns
+        more = () if reads is None else (*reads.arguments, *reads.results)
+        offered = tuple(Tools(tool, (tool,)) for tool in policy.applies.tools)
+        self._tools = (*rule.tools, *more, *policy.applies.calls, *offered)
+        plain = all(tools.agent is None for tools in rule.tools)
+        self._alone = isinstance(rule, Window | Weekdays) or (
+            isinstance(rule, Guard) and not rule.history and not self._every and not policy.applies.calls
+        )
+        self._quick: Callable[[_Watched, ToolCall, int], bool] | None = (
+            QUICK.get(type(rule)) if plain else None
+        )
+        self._concerned: dict[str, bool] = {}
+        self.seen: list[int] = []
+        """Positions of the calls that the rule looks at."""
+        self.calls: dict[str, int] = {}
+        """How many each of their tools had."""
+        self.ends: dict[str, int] = {}
+        """Tool -> the instant at which it first succeeded."""
+        self.minutes: dict[str, int] = {}
+        """Tool -> the minute in which the judge last allowed a call of it."""
+        self.running: set[int] = set()
+
+    def concerns(self, tool: str) -> bool:
+        """Does the rule look at calls of the tool? No other one can break it by its start."""
+        found = self._concerned.get(tool)
+        if found is None:
+            found = self._concerned[tool] = self._every or any(tool in tools for tools in self._tools)
+        return found
+
+    def surely_allows(self, made: ToolCall, at: int) -> bool:
+        return self._quick is not None and self._quick(self, made, at)
+
+    @property
+    def kept(self) -> Sequence[int]:
+        """Positions of the calls that the rule looks at, with which the proposed one is judged."""
+        return () if self._alone else self.seen
+
+    def began(self, position: int, call: ToolCall) -> None:
+        if self.concerns(call.tool):
+            self.seen.append(position)
+            self.calls[call.tool] = self.calls.get(call.tool, 0) + 1
+            self.running.add(position)
+
+    def ended(self, position: int, call: ToolCall, end: int) -> None:
+        if position in self.running:
+            self.running.discard(position)
+            if call.succeeded and end < self.ends.get(call.tool, end + 1):
+                self.ends[call.tool] = end
+
+    def succeeded_before(self, tools: Tools, at: int) -> bool:
+        return any(end <= at and tool in tools for tool, end in self.ends.items())
+
+    def started(self, tools: Tools) -> int:
+        return sum(calls for tool, calls in self.calls.items() if tool in tools)
+
+
+# ---------------------------------------------------------------- quick answers: it cannot break the rule
+
+
+def _precedence(watched: _Watched, made: ToolCall, at: int) -> bool:
+    rule: Any = watched.policy.rule
+    return not rule.same and all(
+        made.tool not in then or watched.succeeded_before(first, at) for first, then in rule.pairs
+    )
+
+
+def _absence(watched: _Watched, made: ToolCall, at: int) -> bool:
+    rule: Any = watched.policy.rule
+    done = watched.ends
+    return not any(made.tool in what and any(t in trigger for t in done) for trigger, what in rule.pairs)
+
+
+def _count(watched: _Watched, made: ToolCall, at: int) -> bool:
+    rule: Any = watched.policy.rule
+    if rule.most is None or rule.least is not None:
+        return True
+    return all(made.tool not in tools or watched.started(tools) < rule.most for tools in rule.what)
+
+
+def _rate(watched: _Watched, made: ToolCall, at: int) -> bool:
+    rule: Any = watched.policy.rule
+    return all(made.tool not in tools or watched.started(tools) < rule.most for tools in rule.what)
+
+
+def _by_the_clock(watched: _Watched, made: ToolCall, at: int) -> bool:
+    """What was allowed is allowed until the minute is over: limits of the clock are whole minutes."""
+    return watched.minutes.get(made.tool) == at // MINUTE and at % MINUTE > 0
+
+
+def _subjects(watched: _Watched, made: ToolCall, at: int) -> bool:
+    """Only calls of `then` can begin wrongly."""
+    rule: Any = watched.policy.rule
+    return not any(made.tool in then for _, then in rule.pairs)
+
+
+def _overlap(watched: _Watched, made: ToolCall, at: int) -> bool:
+    return not watched.running
+
+
+def _response(watched: _Watched, made: ToolCall, at: int) -> bool:
+    return True
+
+
+QUICK: dict[type[Any], Callable[[_Watched, ToolCall, int], bool]] = {
+    Precedence: _precedence,
+    AbsenceAfter: _absence,
+    Count: _count,
+    Response: _response,
+    Rate: _rate,
+    Adjacency: _subjects,
+    Gap: _subjects,
+    NoOverlap: _overlap,
+    Window: _by_the_clock,
+    Weekdays: _by_the_clock,
+}
+
+
+# ---------------------------------------------------------------- four answers
+
+
+def _is_open(judged: Judged) -> bool:
+    return judged.verdict == "undecided" and judged.awaits
+
+
+def _standing(policy: Policy, judged: Judged) -> Standing:
+    if judged.verdict == "violated":
+        return "broken for good"
+    if judged.verdict in ("undecided", "unsupported"):
+        return "open" if _is_open(judged) else "not known"
+    rule = policy.rule
+    settled = isinstance(rule, Count) and rule.most is None and judged.verdict == "ok"
+    return "kept for good" if settled else "kept so far"
+
+
+def _begun(call: ToolCall, at: int) -> ToolCall:
+    return _with(call, start=(at, at), end=None, finished=False, result=None, error=None)
+
+
+def _with(call: ToolCall, **changes: Any) -> ToolCall:
+    """The call with other fields, in a fraction of the time that `replace` takes."""
+    made = object.__new__(ToolCall)
+    for name in _FIELDS:
+        _set(made, name, changes[name] if name in changes else getattr(call, name))
+    return made
+
+
+_set = object.__setattr__
+_FIELDS = tuple(ToolCall.__dataclass_fields__)
