@@ -8,6 +8,7 @@ agent was not tested is kept until the run was made again, which is always at th
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -221,12 +222,9 @@ def in_short(result: Result) -> Result:
     case, run = result.case, result.run
     short_case = None if case is None else {name: case[name] for name in SHORT_CASE if name in case}
     if case is not None and short_case is not None and "constraints" in case:
-        short_case["unmentioned"] = unmentioned(case)
+        short_case |= {name: tell(case) for name, tell in TOLD_OF_CASES.items()}
     short_run = None if run is None else {**run, "calls": [], "policies": []}
     return replace(result, case=short_case, run=short_run, tool_log=(), answer="")
-
-
-SHORT_CASE = ("id", "topic", "mode", "actions", "statistics", "seed", "generator", "unmentioned")
 
 
 def unmentioned(case: Mapping[str, Any]) -> int:
@@ -235,6 +233,30 @@ def unmentioned(case: Mapping[str, Any]) -> int:
         return int(case["unmentioned"])
     said = {value for one in case.get("constraints", ()) for value in one.values() if isinstance(value, str)}
     return sum(action["id"] not in said for action in case["actions"])
+
+
+def generator_of(case: Mapping[str, Any]) -> Any:
+    """The version of what drew it; None where it was not drawn."""
+    return case.get("generator") or (case.get("options") or {}).get("generator")
+
+
+def digest_of(case: Mapping[str, Any]) -> str:
+    """Fingerprint of what an agent reads and of what is right."""
+    if "digest" in case:
+        return str(case["digest"])
+    said = {
+        name: case.get(name) for name in ("id", "query", "actions", "constraints", "durations", "horizon")
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]
+
+
+TOLD_OF_CASES: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "unmentioned": unmentioned,
+    "generator": generator_of,
+    "digest": digest_of,
+}
+"""What is kept of a case whose text is not."""
+SHORT_CASE = ("id", "topic", "mode", "actions", "statistics", "seed", *TOLD_OF_CASES)
 
 
 RunTrials = Callable[[Iterable[Trial]], Iterator[Result]]

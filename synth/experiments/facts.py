@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from synth.agents.usage import total_of
-from synth.experiments.campaign import unmentioned
+from synth.experiments.campaign import digest_of, generator_of, unmentioned
 from synth.experiments.money import Prices, in_money
 from synth.experiments.trial import Result
 
@@ -39,9 +39,9 @@ def facts_of(
         "runs": len(made),
         "excluded": sum(result.is_void for result in made),
         "cases": len(cases),
-        "case_set": hash_of(cases),
+        "case_set": hash_of(map(digest_of, cases.values())),
         "seeds": sorted({case["seed"] for case in cases.values() if case.get("seed") is not None}),
-        "generators": sorted({case["generator"] for case in cases.values() if case.get("generator")}),
+        "generators": sorted(set(filter(None, map(generator_of, cases.values())))),
         "cases_with_unmentioned_actions": sum(unmentioned(case) > 0 for case in cases.values()),
         "options": dict(options or {}),
         "tokens": usage.total,
@@ -74,9 +74,9 @@ def models_of(results: Iterable[Result]) -> dict[str, dict[str, list[str]]]:
     return asked
 
 
-def hash_of(case_ids: Iterable[str]) -> str:
-    """Of a set of cases, by their ids, which say what is in them."""
-    return hashlib.sha256("\n".join(sorted(case_ids)).encode()).hexdigest()
+def hash_of(digests: Iterable[str]) -> str:
+    """Of a set of cases, by the fingerprint of each."""
+    return hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest()
 
 
 def cost_of(results: Iterable[Result], prices: Prices | None) -> float | None:
@@ -102,8 +102,9 @@ def in_words(facts: Facts) -> list[tuple[str, str]]:
             "runs",
             f"{facts['runs']:,}, of which {facts['excluded']:,} did not test the agent and are left out",
         ),
-        ("cases", f"{facts['cases']:,}, SHA-256 of their ids {facts['case_set']}"),
+        ("cases", f"{facts['cases']:,}, SHA-256 of what they say {facts['case_set']}"),
         ("seeds", ", ".join(map(str, facts["seeds"])) or UNKNOWN),
+        ("generator", ", ".join(f"version {one}" for one in facts["generators"]) or UNKNOWN),
         (
             "unmentioned",
             f"an action that no sentence speaks of: in {facts['cases_with_unmentioned_actions']:,} cases",

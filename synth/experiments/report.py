@@ -104,10 +104,11 @@ def report_of(
 ) -> Report:
     """The paper's tables and figures; `options` is how agents were driven, for who cites it."""
     prices = measured.purse.prices
+    subjects = [(one.agent, one.model) for chapter in measured.chapters for one in chapter.curves]
     shown = [
         tables.agents_table(),
         tables.overview_table(
-            measured.rq1, "table2", "Table 2: queries, errors found, time and cost", prices
+            measured.rq1, "table2", "Table 2: queries, errors found, time and cost", prices, subjects
         ),
     ]
     pictures = []

@@ -51,13 +51,23 @@ def agents_table() -> Table:
     return Table("table1", "Table 1: agents under test", headers, rows)
 
 
-def overview_table(results: Sequence[Result], name: str, title: str, prices: Prices | None = None) -> Table:
-    """Queries, errors found, and where time and money went (paper, Table 2)."""
+def overview_table(
+    results: Sequence[Result], name: str, title: str, prices: Prices | None = None,
+    subjects: Iterable[Subject] = (),
+) -> Table:  # fmt: skip
+    """Queries, errors found, and where time and money went (paper, Table 2).
+
+    Those of `subjects` that no query was made for have a row that says so.
+    """
     headers = (
         "agent", "model", "generated", "errors", "errors %", "Z3-Count", "Z3-Time s", "Synthesis-Time s",
         "Agent-Time s", "judging s", "tokens", _currency(prices), "error",
     )  # fmt: skip
-    rows = tuple(_overview_row(subject, group, prices) for subject, group in by_subject(results).items())
+    groups = by_subject(results)
+    rows = tuple(
+        _overview_row(subject, groups[subject], prices) if subject in groups else _no_queries(subject)
+        for subject in dict.fromkeys((*subjects, *groups))
+    )
     note = (
         "Times are sums over all queries; agents ran in parallel. Z3-Count and Z3-Time are of synthesis with "
         "Z3 as decider, - where another one decided; judging: Z3's time for verdicts. "
@@ -67,6 +77,10 @@ def overview_table(results: Sequence[Result], name: str, title: str, prices: Pri
 
 
 NOT_TESTED = "Error: runs in which the agent's planning was not tested; they count in no rate."
+
+
+def _no_queries(subject: Subject) -> tuple[str, ...]:
+    return (*subject, "0", "0", *"-----", "-", "0", "-", "0")
 
 
 def _overview_row(subject: Subject, group: Sequence[Result], prices: Prices | None) -> tuple[str, ...]:

@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from synth.agents.usage import Usage
-from synth.cases.generate import Options, generate
-from synth.experiments.campaign import in_short, unmentioned
+from synth.cases.generate import GENERATOR, Options, generate
+from synth.experiments.campaign import digest_of, in_short, unmentioned
 from synth.experiments.facts import facts_of, hash_of, in_words
 from synth.experiments.money import Price, Prices
 from synth.experiments.report import campaign_report, html
@@ -40,7 +40,23 @@ def test_what_a_citation_needs_is_told() -> None:
 def test_a_set_of_cases_has_one_hash_in_any_order() -> None:
     assert hash_of(["a", "b"]) == hash_of(["b", "a"]) != hash_of(["a", "c"])
     one, other = (facts_of(some)["case_set"] for some in (RESULTS, RESULTS[1::-1]))  # type: ignore[arg-type]
-    assert one == other == hash_of([CASES[0]["id"], CASES[1]["id"]])
+    assert one == other == hash_of(map(digest_of, CASES[:2]))
+
+
+def test_another_text_under_the_same_id_is_another_set_of_cases_also_of_shortened_ones() -> None:
+    changed = {**CASES[0], "query": f"{CASES[0]['query']} Be quick."}
+    told = [digest_of(case) for case in (CASES[0], changed, {**CASES[0], "statistics": {}})]
+    assert told[0] == told[2] != told[1]
+    shortened = in_short(in_short(result(case=CASES[0]))).case or {}
+    assert "query" not in shortened
+    assert digest_of(shortened) == told[0]
+
+
+def test_the_version_of_the_generator_is_told_also_of_shortened_cases() -> None:
+    for made in (RESULTS, [in_short(one) for one in RESULTS]):  # type: ignore[arg-type]
+        facts = facts_of(made)  # type: ignore[arg-type]
+        assert facts["generators"] == [GENERATOR]
+    assert dict(in_words(facts))["generator"] == f"version {GENERATOR}"
 
 
 def test_the_facts_are_words_too() -> None:

@@ -137,3 +137,12 @@ def test_separate_cases_are_compared_by_their_rates() -> None:
 
 def test_agents_of_only_one_campaign_are_not_compared() -> None:
     assert compare([result(agent="a")], [result(agent="b")]) == ()
+
+
+def test_who_was_asked_nothing_has_a_row_that_says_so() -> None:
+    table = overview_table(
+        [result("pass", case=CASE)], "t", "T", subjects=[("other", "m"), ("raw-loop", "m")]
+    )
+    other, own = (dict(zip(table.headers, row, strict=True)) for row in table.rows)
+    assert (other["agent"], other["generated"], other["errors %"], other["error"]) == ("other", "0", "-", "0")
+    assert (own["agent"], own["generated"]) == ("raw-loop", "1")
