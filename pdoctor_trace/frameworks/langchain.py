@@ -237,7 +237,7 @@ def _enter_graph(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
     config = args[1] if len(args) > 1 else kwargs.get("config")
     name = graph.name if type(graph.name) is str else None
     thread = thread_of(config) or thread_of(graph.config)
-    key = None if thread is None else key_of(thread, graph.nodes)
+    key = None if thread is None else key_of(thread, graph)
     resumes = key if key is not None and goes_on(given, key) else None
     run = OpenRun(
         SOURCE,

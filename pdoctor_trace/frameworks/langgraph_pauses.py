@@ -7,7 +7,6 @@ process that paused it, its thread tells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from pdoctor_trace.adapter import (
@@ -66,7 +65,7 @@ def on_graph_left(loop: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
         run.wait_for(_reason(waiting))
     else:
         token = _token(thread, field(loop.checkpoint, "id"))
-        run.wait_for(_reason(waiting), token, key_of(thread, loop.nodes))
+        run.wait_for(_reason(waiting), token, key_of(thread, loop))
 
 
 def enter_decision(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -80,12 +79,15 @@ def thread_of(config: Any) -> str | None:
     return str(thread) if isinstance(thread, str | int) or type(thread).__name__ == "UUID" else None
 
 
-def key_of(thread: str, nodes: Mapping[str, Any]) -> str:
-    """What a paused thread is known by in this process.
+def key_of(thread: str, graph: Any) -> str:
+    """What a paused thread of a graph, or of its loop, is known by in this process.
 
-    Graphs that keep threads of one name have other nodes, and one that is built anew has the same.
+    Graphs that keep threads of one name have other nodes, and one that is built anew has the same; threads in
+    two memories are two even so, whereas a saver with a store behind it may be another one the next time.
     """
-    return f"{SOURCE}:{thread}:{hash(frozenset(nodes))}"
+    saver = graph.checkpointer
+    memory = id(saver) if is_a(saver, "InMemorySaver") else None
+    return f"{SOURCE}:{thread}:{hash((frozenset(graph.nodes), memory))}"
 
 
 def _token(thread: str, checkpoint: Any) -> str:
@@ -129,7 +131,7 @@ def on_graph_begun(loop: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     run, thread = run_here(SOURCE), thread_of(loop.config)
     if run is None or loop.is_nested or thread is None:
         return
-    token, key = _token(thread, _paused_at(loop)), key_of(thread, loop.nodes)
+    token, key = _token(thread, _paused_at(loop)), key_of(thread, loop)
     if run.root and not run.continues and loop.input is None and loop.checkpoint_metadata["source"] == "loop":
         run.resumed = token
     above: OpenRun | None = run

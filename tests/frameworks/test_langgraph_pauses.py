@@ -331,9 +331,10 @@ def test_threads_of_one_name_in_two_programs_are_two(sink: OtlpSink) -> None:
     assert (resumed == other, resumed == one) == (True, False)
 
 
-def test_threads_of_one_name_in_two_graphs_are_two(sink: OtlpSink) -> None:
+@pytest.mark.parametrize("name", ["other", "a"], ids=["other nodes", "equal, with memories of their own"])
+def test_threads_of_one_name_in_two_graphs_are_two(sink: OtlpSink, name: str) -> None:
     """Both wait in one process, and the first that waited goes on first."""
-    one, other = asking("a"), asking("b", name="other")
+    one, other = asking("a", name="a"), asking("b", name=name)
     one.invoke(ASK, THREAD)
     other.invoke(ASK, THREAD)
     one.invoke(Command(resume="yes"), THREAD)
