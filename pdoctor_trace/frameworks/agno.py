@@ -1,4 +1,4 @@
-"""Agno: agents and teams.
+"""Agno: agents, teams and workflows.
 
 `FunctionCall.execute/aexecute` run one call and make the span. They give back a text where the tool raised,
 so the exception itself is taken from the line that logs it; a tool that yields has not even begun when they
@@ -31,6 +31,7 @@ from pdoctor_trace.adapter import (
     Target,
     Visit,
     Watcher,
+    Workflow,
     Wrapper,
     argument_text,
     arguments,
@@ -327,6 +328,8 @@ def _traced_run(enter: Callable[..., Visit]) -> Wrapper:
 
 
 def _until_its_end(result: Any, visit: Visit) -> Any:
+    if isinstance(visit, _WorkflowVisit):
+        result = _watched(result, _Events(visit))
     if inspect.isgenerator(result):
         wrapper = around_generator(lambda *_: visit)
     elif inspect.isasyncgen(result):
@@ -337,6 +340,15 @@ def _until_its_end(result: Any, visit: Visit) -> Any:
         guarded(visit.returned, result)
         return result
     return wrapper(lambda: result, None, (), {})
+
+
+def _watched(events: Any, watcher: Watcher) -> Any:
+    """The same with each event shown to the watcher, where it is a stream."""
+    if inspect.isgenerator(events):
+        return watch_generator(lambda _: watcher)(lambda: events, None, (), {})
+    if inspect.isasyncgen(events):
+        return watch_async_generator(lambda _: watcher)(lambda: events, None, (), {})
+    return events
 
 
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -366,6 +378,58 @@ def _enter_continued(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
             quiet=True,
             resumes=token if token is not None and (waits or is_paused(token)) else None,
         )
+    )
+
+
+class _WorkflowVisit(RunVisit):
+    """A workflow, which may end because a person has to say something before a step."""
+
+    __slots__ = ()
+
+    unseen = True
+
+    def returned(self, result: Any) -> None:
+        if getattr(result, "is_paused", False):
+            self.wait(result)
+        self.end(None)
+
+    def wait(self, told: Any) -> None:
+        """It is paused, as its result or its last event tells."""
+        self.run.wait_for(OTHER, _token(told.run_id))
+
+
+class _Events(Watcher):
+    """What a streamed workflow tells of itself."""
+
+    __slots__ = ("visit",)
+
+    def __init__(self, visit: _WorkflowVisit) -> None:
+        self.visit = visit
+
+    def item(self, item: Any) -> None:
+        said = getattr(item, "event", None)
+        if type(item).__module__ == "agno.run.workflow" and type(said) is str and said.endswith("Paused"):
+            self.visit.wait(item)
+
+
+def _enter_workflow(workflow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    return _opened_workflow(workflow, kwargs, _query(args[0] if args else kwargs.get("input")), None)
+
+
+def _enter_continued_workflow(workflow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
+    before = args[0] if args else kwargs.get("run_response")
+    session = getattr(before, "session_id", None)
+    token = _token(kwargs.get("run_id") if before is None else before.run_id)
+    return _opened_workflow(workflow, {"session_id": session, **kwargs}, None, token)
+
+
+def _opened_workflow(workflow: Any, options: dict[str, Any], query: str | None, token: str | None) -> Visit:
+    session = options.get("session_id") or workflow.session_id
+    name = workflow.name if type(workflow.name) is str else None
+    conversation = session if type(session) is str else None
+    around = Workflow(name)
+    return _WorkflowVisit(
+        OpenRun(SOURCE, agent=name, query=query, conversation=conversation, resumes=token, workflow=around)
     )
 
 
@@ -404,7 +468,7 @@ _PAUSES = (
     "ahandle_agent_run_paused",
     "ahandle_agent_run_paused_stream",
 )
-_HELD = "agno.agent._tools"
+_HELD, _WORKFLOWS = "agno.agent._tools", "agno.workflow.workflow"
 _TOOLS, _MODEL = "agno.tools.function", "agno.models.base"
 
 AGNO = Framework(
@@ -428,6 +492,10 @@ AGNO = Framework(
         Target("agno.agent.agent", "Agent.acontinue_run", _CONTINUED),
         Target("agno.team.team", "Team.run", _RUN),
         Target("agno.team.team", "Team.arun", _RUN),
+        Target(_WORKFLOWS, "Workflow.run", _traced_run(_enter_workflow), optional=True),
+        Target(_WORKFLOWS, "Workflow.arun", _traced_run(_enter_workflow), optional=True),
+        Target(_WORKFLOWS, "Workflow.continue_run", _traced_run(_enter_continued_workflow), optional=True),
+        Target(_WORKFLOWS, "Workflow.acontinue_run", _traced_run(_enter_continued_workflow), optional=True),
         Target("agno.team.team", "Team.continue_run", _CONTINUED, optional=True),
         Target("agno.team.team", "Team.acontinue_run", _CONTINUED, optional=True),
         *(Target("agno.agent._run", name, _PAUSED, optional=True) for name in _PAUSES),
@@ -439,6 +507,6 @@ AGNO = Framework(
         Target(_HELD, "handle_external_execution_update", observe(_on_result), optional=True),
         Target(_HELD, "handle_get_user_input_tool_update", observe(_on_input), optional=True),
     ),
-    covers="agents and teams, run, arun and both streamed, tools that yield, unknown tools, bad arguments, "
+    covers="agents, teams and workflows, run, arun and both streamed, tools that yield, unknown tools, bad arguments, "
     "confirmations, user input and tools that run elsewhere",
 )

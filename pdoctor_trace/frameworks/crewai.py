@@ -1,10 +1,13 @@
-"""CrewAI: crews and single agents.
+"""CrewAI: crews, single agents and flows.
 
 Calls of a model's tool interface are run one by one in `_execute_single_native_tool_call`; its result
 says what failed, and the exception itself is seen in the tool's `run` below it. Agents on models without
 a tool interface write their calls as text, which `execute_tool_and_check_finality` runs, silently several
 times where the tool fails; modules hold that function by name. The event bus is left alone: its handlers
 run on other threads, without call ids.
+
+A flow is a run of what stands in its steps: crews, agents, loops and tools that the host's code starts
+itself. Flows that CrewAI makes for itself, as its executor of agents is one, are none.
 """
 
 from __future__ import annotations
@@ -16,11 +19,13 @@ from typing import Any
 
 from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
+    INPUT,
     TOOL_RAISED,
     UNKNOWN_TOOL,
     Attempt,
     Call,
     CallFrame,
+    Frame,
     Framework,
     Limit,
     OpenRun,
@@ -110,6 +115,16 @@ class _Body(Attempt):
         self.call.value = outcome(result)
 
 
+class _DirectCall(Call):
+    """A tool that the host's code starts, for which no model asked."""
+
+    __slots__ = ()
+
+    def raised(self, error: BaseException) -> None:
+        self.fail(error, _kind(error))
+        self.close()
+
+
 class _CrewVisit(RunVisit):
     """A crew's run; its tasks know their inputs only once it has begun."""
 
@@ -122,6 +137,25 @@ class _CrewVisit(RunVisit):
     def end(self, error: BaseException | None) -> None:
         self.run.query = guarded(_tasks, self.crew) or self.run.query
         super().end(error)
+
+
+class _FlowRun(OpenRun):
+    """A run of a flow."""
+
+    __slots__ = ()
+
+
+class _FlowVisit(RunVisit):
+    """A flow's run, which may end because a person is asked."""
+
+    __slots__ = ()
+
+    unseen = True
+
+    def returned(self, result: Any) -> None:
+        if type(result).__name__ == "HumanFeedbackPending":
+            self.run.wait_for(INPUT, _flow_token(result.context.flow_id))
+        self.end(None)
 
 
 def _refused(error: BaseException) -> bool:
@@ -184,10 +218,31 @@ def _asked(call_id: Any, tool: str, arguments: bytes | None, agent: Any) -> _Ask
     return call
 
 
-def _enter_body(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+def _enter_body(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     frame = current()
     asked = frame.call if frame is not None and not frame.in_body else None
-    return _Body(asked, _kind) if isinstance(asked, _AskedCall) else None
+    if isinstance(asked, _AskedCall):
+        return _Body(asked, _kind)
+    name = _name(tool.name)
+    if frame is None or not _starts_tools(frame, name):
+        return None
+    return _DirectCall(SOURCE, name, arguments(_given(tool, args, kwargs)), description=tool.description)
+
+
+def _starts_tools(frame: Frame, name: str) -> bool:
+    """Whether the host's code runs here, in a step of a flow or in another tool."""
+    if frame.call is None:
+        return isinstance(frame, _FlowRun)
+    return frame.in_body and frame.call.source == SOURCE and frame.call.tool != name
+
+
+def _given(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a tool that is started by hand: all in one, by name, or by place."""
+    if hasattr(tool, "invoke"):
+        given = args[0] if args else kwargs.get("input")
+        return given if isinstance(given, dict) else {}
+    names = getattr(tool.args_schema, "model_fields", ())
+    return {**dict(zip(names, args, strict=False)), **kwargs}
 
 
 class _HooksVisit(Visit):
@@ -283,6 +338,26 @@ def _enter_delegated(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return RunVisit(run)
 
 
+def _enter_flow(flow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    return None if flow.stream else _opened_flow(flow)  # it calls itself without streaming
+
+
+def _enter_resumed(flow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    return _opened_flow(flow, _flow_token(flow.flow_id))
+
+
+def _opened_flow(flow: Any, token: str | None = None) -> Visit | None:
+    kind = type(flow)
+    if kind.__module__.startswith("crewai.") and not kind.__module__.startswith("crewai.flow."):
+        return None
+    name = _text(flow.name) or kind.__name__
+    return _FlowVisit(_FlowRun(SOURCE, agent=name, resumes=token, workflow=Workflow(name)))
+
+
+def _flow_token(flow_id: Any) -> str | None:
+    return f"{SOURCE}:{flow_id}" if type(flow_id) is str else None
+
+
 def _text(said: Any) -> str | None:
     return said if type(said) is str else None
 
@@ -304,6 +379,7 @@ _NATIVE, _TEXT, _BODY = around(_enter_native), around(_enter_text), around(_ente
 _HOOKS = around(_enter_hooks)
 _HOOKED = ("crewai.hooks.tool_hooks", "crewai.utilities.tool_utils", _EXECUTOR)
 """Modules that hold the function which runs hooks."""
+_FLOW = "crewai.flow.flow"
 _TOOL, _STRUCTURED = "crewai.tools.base_tool", "crewai.tools.structured_tool"
 
 CREWAI = Framework(
@@ -329,8 +405,11 @@ CREWAI = Framework(
         Target("crewai.agent.core", "Agent.aexecute_task", around_async(_enter_delegated), optional=True),
         Target("crewai.agent.core", "Agent.kickoff", around(_enter_agent)),
         Target("crewai.agent.core", "Agent.kickoff_async", around_async(_opened)),
+        Target(_FLOW, "Flow.kickoff_async", around_async(_enter_flow), optional=True),
+        Target(_FLOW, "Flow.resume_async", around_async(_enter_resumed), optional=True),
     ),
-    covers="crews, single agents, native and textual calls, parallel calls, retries, caching, async kickoffs",
+    covers="crews, single agents, flows, native and textual calls, parallel calls, retries, caching, "
+    "async kickoffs",
     limits=(
         Limit(
             "text beside calls",

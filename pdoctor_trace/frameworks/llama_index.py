@@ -5,7 +5,8 @@ tools included; it never raises for a failing tool but hands out the exception i
 `parse_agent_output` has the model's message with all its calls. `run` only starts the workflow: the run
 ends with the task behind the handler it gives. `tools.calling` runs what `predict_and_call` asks for
 outside any agent. A tool that waits for an event, a person's answer mostly, is left and begun anew when that
-comes, in the same run; one that is ended meanwhile is paused.
+comes, in the same run; one that is ended meanwhile is paused. A workflow of the host's own is a run of what
+stands in its steps.
 """
 
 from __future__ import annotations
@@ -115,6 +116,14 @@ class _HandlerVisit(RunVisit):
         self.end(error)
 
 
+class _PlainVisit(_HandlerVisit):
+    """A workflow of the host's own, whose steps may run tools themselves."""
+
+    __slots__ = ()
+
+    unseen = True
+
+
 def _close(call: Call, output: Any) -> None:
     """With what a `ToolOutput` says; in an error its `raw_output` is the text of the error."""
     if not output.is_error:
@@ -210,12 +219,27 @@ def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     return _opened(agent, args, kwargs)
 
 
+def _enter_plain(workflow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    kind = type(workflow)
+    if _waits(args, kwargs) or any(cls.__name__ in _AGENTS for cls in kind.__mro__):
+        return None
+    texts = [value for value in kwargs.values() if type(value) is str]
+    query = texts[0] if len(texts) == 1 else None
+    name = kind.__name__
+    return _PlainVisit(OpenRun(SOURCE, agent=name, query=query, workflow=Workflow(name)))
+
+
+def _waits(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether this is an answer to a waiting run, which is open already."""
+    context = kwargs.get("ctx") or next((one for one in args if hasattr(one, "is_running")), None)
+    return context is not None and bool(context.is_running)
+
+
 def _opened(
     agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any], workflow: Workflow | None = None
 ) -> Visit | None:
-    context = kwargs.get("ctx") or next((one for one in args if hasattr(one, "is_running")), None)
-    if context is not None and context.is_running:
-        return None  # an answer to a waiting run, which is open already
+    if _waits(args, kwargs):
+        return None
     name = getattr(agent, "name", None)
     session = field(kwargs.get("memory"), "session_id")
     run = OpenRun(
@@ -237,6 +261,7 @@ def _query(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
     return text if type(text) is str else None
 
 
+_AGENTS = ("BaseWorkflowAgent", "AgentWorkflow")
 _CALLERS = (
     "llama_index.core.tools.function_tool",
     "llama_index.core.agent.workflow.base_agent",
@@ -264,11 +289,12 @@ LLAMA_INDEX = Framework(
         Target(_MANY, "AgentWorkflow.parse_agent_output", observe(_on_reply)),
         Target(_MANY, "AgentWorkflow.get_tools", around_async(_enter_tools)),
         Target(_MANY, "AgentWorkflow.run", around(_enter_workflow)),
+        Target("llama_index.core.workflow.workflow", "Workflow.run", around(_enter_plain), optional=True),
         Target(_CALLING, "call_tool", around(_enter_direct)),
         Target(_CALLING, "acall_tool", around_async(_enter_direct)),
     ),
-    covers="FunctionAgent, ReActAgent, AgentWorkflow, hand-overs, streaming, predict_and_call, "
-    "nested agents, tools that wait for an event",
+    covers="FunctionAgent, ReActAgent, AgentWorkflow, workflows of your own, hand-overs, streaming, "
+    "predict_and_call, nested agents, tools that wait for an event",
     limits=(
         Limit(
             "repaired arguments", "malformed arguments are repaired by LlamaIndex before anyone can see them"

@@ -23,6 +23,8 @@ from agno.models.openai.like import OpenAILike
 from agno.team import Team
 from agno.tools import tool
 from agno.tools.function import Function
+from agno.workflow import Parallel, Step, Workflow
+from agno.workflow.types import StepOutput
 
 # Agno never closes its clients.
 pytestmark = [
@@ -184,3 +186,40 @@ def test_hooks_around_a_tool_may_answer_for_it_or_change_what_it_gets(
     assert (added.executed, added.arguments, added.result) == (True, {"a": 1, "b": 40}, 41)
     assert added["pdoctor.tool.asked_arguments"] == '{"a":1,"b":2}'
     assert (skipped.executed, skipped.result) == (False, "cached")
+
+
+@pytest.mark.cell("workflow")
+@pytest.mark.parametrize("mode", MODES)
+def test_a_workflow_is_one_run_of_what_stands_in_its_steps(
+    models: FakeModels, sink: OtlpSink, mode: str
+) -> None:
+    """Two agents at once, and one that a function runs."""
+    tools = ToolLog().functions()
+    agents = [agent(models, "fake.one", tools, name=name) for name in ("one", "two", "three")]
+
+    def last(given: Any) -> StepOutput:
+        return StepOutput(content=run(agents[2]))
+
+    both = Parallel(*(Step(name=one.name, agent=one) for one in agents[:2]), name="both")
+    flow = Workflow(name="flow", steps=[both, Step(name="last", executor=last)], telemetry=False)
+
+    async def read() -> None:
+        async for _ in flow.arun(QUERY, stream=True):
+            pass
+
+    if mode == "arun stream":
+        asyncio.run(read())
+    elif mode == "arun":
+        asyncio.run(flow.arun(QUERY))
+    else:
+        given = flow.run(QUERY, stream=mode == "stream")
+        list(given if mode == "stream" else ())
+    pdoctor_trace.flush()
+    assert len({span.run_id for span in sink.spans}) == 1
+    assert sorted(call["gen_ai.agent.name"] for call in sink.calls) == ["one", "three", "two"]
+    (around,) = sink.workflows
+    outer, *inner = sorted(sink.runs, key=lambda one: one["gen_ai.agent.name"] != "flow")
+    assert (outer["gen_ai.agent.name"], outer["pdoctor.run.calls"]) == ("flow", 3)
+    assert (outer.parent_id, [one.parent_id for one in inner]) == (around.span_id, [outer.span_id] * 3)
+    assert QUERY in around["gen_ai.input.messages"]
+    assert around["gen_ai.conversation.id"] == outer["gen_ai.conversation.id"]

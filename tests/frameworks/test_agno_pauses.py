@@ -16,10 +16,13 @@ from tests.support.sink import OtlpSink
 
 os.environ.setdefault("AGNO_TELEMETRY", "false")
 from agno.agent import Agent
+from agno.db.in_memory import InMemoryDb
 from agno.models.openai.like import OpenAILike
 from agno.run.agent import RunOutput
 from agno.team import Team
 from agno.tools import tool
+from agno.workflow import Step, Workflow
+from agno.workflow.types import HumanReview, StepOutput
 
 # Agno never closes its clients.
 pytestmark = [
@@ -211,3 +214,37 @@ def test_a_member_that_waits_pauses_the_team(
         "slow_echo",
         "slow_echo",
     ]
+
+
+@pytest.mark.cell("pause")
+@pytest.mark.parametrize("mode", ["run", "arun", "streamed"])
+def test_a_workflow_whose_step_a_person_confirms_is_one_run(
+    models: FakeModels, sink: OtlpSink, mode: str
+) -> None:
+    one = agent(models, "fake.one", ToolLog().functions())
+
+    def work(given: Any) -> StepOutput:
+        return StepOutput(content=one.run(QUERY).content)
+
+    review = HumanReview(requires_confirmation=True)
+    steps = [Step(name="a", executor=work), Step(name="b", executor=work, human_review=review)]
+    flow = Workflow(name="flow", steps=steps, telemetry=False, db=InMemoryDb(), session_id="s1")
+    if mode == "streamed":
+        list(flow.run(QUERY, stream=True, stream_events=True))
+        output = flow.get_session("s1").runs[-1]
+    else:
+        output = flow.run(QUERY) if mode == "run" else asyncio.run(flow.arun(QUERY))
+    for requirement in output.step_requirements or ():
+        requirement.confirm()
+    if mode == "run":
+        flow.continue_run(output)
+    elif mode == "arun":
+        asyncio.run(flow.acontinue_run(output))
+    else:
+        list(flow.continue_run(output, stream=True, stream_events=True))
+    pdoctor_trace.flush()
+    assert len({span.run_id for span in sink.spans}) == 1
+    before, after = [run for run in sink.runs if run["pdoctor.run.calls"] is not None]
+    assert [run["pdoctor.run.state"] for run in (before, after)] == ["paused", None]
+    assert (before["pdoctor.run.calls"], after["pdoctor.run.calls"]) == (1, 2)
+    assert {run["gen_ai.conversation.id"] for run in (before, after)} == {"s1"}

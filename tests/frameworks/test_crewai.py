@@ -23,6 +23,7 @@ os.environ.setdefault("CREWAI_TRACING_ENABLED", "false")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from crewai import LLM, Agent, BaseLLM, Crew, Task
+    from crewai.flow import Flow, HumanFeedbackPending, human_feedback, listen, start
     from crewai.hooks import register_before_tool_call_hook, unregister_before_tool_call_hook
     from crewai.tools import tool as crew_tool
 
@@ -226,3 +227,97 @@ def test_work_that_is_delegated_is_a_run_inside_the_call(models: FakeModels, sin
     assert added["gen_ai.agent.name"] == "helper"
     assert {call.run_id for call in sink.calls} == {sink.runs[0].run_id}
     assert sink.runs[0]["pdoctor.run.calls"] == 2
+
+
+def flow_of(first: Any, then: Any, **options: Any) -> Any:
+    """A flow of two steps."""
+
+    class Steps(Flow):  # type: ignore[type-arg]
+        @start()
+        def one(self) -> str:
+            return str(first())
+
+        @listen(one)
+        def two(self, said: str) -> str:
+            return str(then())
+
+    return Steps(**options)
+
+
+@pytest.mark.cell("workflow")
+@pytest.mark.parametrize("mode", ["run", "async", "streamed"])
+def test_a_flow_is_one_run_of_what_stands_in_its_steps(models: FakeModels, sink: OtlpSink, mode: str) -> None:
+    """A crew, a tool that a step starts itself, and one that such a tool starts."""
+    add, slow_echo, _ = ToolLog().functions()
+    made = crew_tool("add")(add)
+
+    def twice(a: int, b: int) -> int:
+        """Add with a tool."""
+        return 2 * int(made.run(a=a, b=b))
+
+    work = crew(worker(scripted(models, "fake.one"), [add, slow_echo]))
+    steps = flow_of(work.kickoff, lambda: crew_tool("twice")(twice).run(1, 2), stream=mode == "streamed")
+    if mode == "async":
+        asyncio.run(steps.kickoff_async())
+    else:
+        given = steps.kickoff()
+        list(given if mode == "streamed" else ())
+    pdoctor_trace.flush()
+    assert len({span.run_id for span in sink.spans}) == 1
+    asked, outer, inner = sink.calls
+    told = [(call.tool, call.arguments, call.result, call["gen_ai.agent.name"]) for call in (outer, inner)]
+    ours = {"a": 1, "b": 2}
+    assert told == [("twice", ours, 6, "Steps"), ("add", ours, 3, "Steps")]
+    assert (asked.tool, asked["gen_ai.agent.name"], inner.parent_id) == ("add", "tester", outer.span_id)
+    (run,) = [one for one in sink.runs if one["pdoctor.run.calls"] is not None]
+    assert (run["gen_ai.agent.name"], run["pdoctor.run.calls"]) == ("Steps", 3)
+    assert {one["gen_ai.workflow.name"] for one in sink.workflows} == {"Steps", "crew"}
+
+
+def test_a_flow_that_waits_for_a_person_is_one_run(sink: OtlpSink, tmp_path: Any) -> None:
+    class Asks:
+        def request_feedback(self, context: Any, flow: Any) -> str:
+            raise HumanFeedbackPending(context=context)
+
+    add, _, _ = ToolLog().functions()
+    made = crew_tool("add")(add)
+
+    class Reviewed(Flow):  # type: ignore[type-arg]
+        @start()
+        @human_feedback(message="Good?", provider=Asks())
+        def one(self) -> int:
+            return int(made.run(a=1, b=2))
+
+        @listen(one)
+        def two(self, said: Any) -> int:
+            return int(made.run(a=3, b=4))
+
+    waits = Reviewed().kickoff()
+    pdoctor_trace.flush()
+    assert type(waits).__name__ == "HumanFeedbackPending"
+    asyncio.run(Reviewed.from_pending(waits.context.flow_id).resume_async("yes"))
+    pdoctor_trace.flush()
+    assert [call.result for call in sink.calls] == [3, 7]
+    before, after = [run for run in sink.runs if run["pdoctor.run.calls"] is not None]
+    assert (before["pdoctor.run.state"], before["pdoctor.run.pause_reason"]) == ("paused", "input")
+    assert (after["pdoctor.run.state"], after.run_id) == (None, before.run_id)
+
+
+def test_a_tool_that_another_one_starts_is_a_call_of_its_own(models: FakeModels, sink: OtlpSink) -> None:
+    """Even with equal arguments, and where it fails."""
+
+    def boom(a: int, b: int) -> int:
+        """Fail."""
+        raise RuntimeError("boom")
+
+    failing = crew_tool("boom")(boom)
+
+    def add(a: int, b: int) -> int:
+        """Add with another tool."""
+        return int(failing.run(a=a, b=b))
+
+    with_agent(models, "fake.one", [add], "crew")
+    pdoctor_trace.flush()
+    told = [(call.tool, call.arguments, call.failed, call.message) for call in sink.calls]
+    ours = sink.calls[0].arguments
+    assert told == [("add", ours, True, "boom"), ("boom", ours, True, "boom")]

@@ -11,7 +11,15 @@ from llama_index.core.agent.workflow import AgentWorkflow, CodeActAgent, Functio
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.memory import Memory
 from llama_index.core.tools import FunctionTool
-from llama_index.core.workflow import Context, HumanResponseEvent, InputRequiredEvent
+from llama_index.core.workflow import (
+    Context,
+    HumanResponseEvent,
+    InputRequiredEvent,
+    StartEvent,
+    StopEvent,
+    Workflow,
+    step,
+)
 from llama_index.llms.openai_like import OpenAILike
 
 import pdoctor_trace
@@ -155,6 +163,58 @@ def test_a_hand_over_is_a_call_of_the_same_run(models: FakeModels, sink: OtlpSin
     assert run["pdoctor.run.calls"] == 2
     (around,) = sink.workflows
     assert (around.parent_id, run.parent_id) == ("", around.span_id)
+
+
+class Twice(Workflow):
+    """Two agents, one after the other."""
+
+    def __init__(self, work: Any) -> None:
+        super().__init__(timeout=60)
+        self.work = work
+
+    @step
+    async def begin(self, ev: StartEvent) -> StopEvent:
+        return StopEvent(result=[await self.work(), await self.work()])
+
+
+Twice.begin.__annotations__.update(ev=StartEvent, **{"return": StopEvent})
+
+
+def fails() -> Any:
+    raise RuntimeError("boom")
+
+
+@pytest.mark.cell("workflow")
+def test_a_workflow_of_your_own_is_one_run_of_what_stands_in_its_steps(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    def work() -> Any:
+        return with_agent(models, "fake.one", ToolLog().functions(), "agent")
+
+    async def main() -> None:
+        await Twice(work).run(topic=QUERY, limit=3)
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    assert len({span.run_id for span in sink.spans}) == 1
+    assert [(call.tool, call["gen_ai.agent.name"]) for call in sink.calls] == [("add", "tester")] * 2
+    run, *inner = sink.runs
+    assert (run["gen_ai.agent.name"], run["pdoctor.run.calls"]) == ("Twice", 2)
+    assert [one.parent_id for one in inner] == [run.span_id] * 2
+    (around,) = sink.workflows
+    assert (around.parent_id, run.parent_id) == ("", around.span_id)
+    assert QUERY in around["gen_ai.input.messages"]
+
+
+def test_a_workflow_of_your_own_that_fails(sink: OtlpSink) -> None:
+    async def main() -> None:
+        with contextlib.suppress(RuntimeError):
+            await Twice(fails).run(topic=QUERY, title="other")
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert (run.failed, run["gen_ai.input.messages"]) == (True, None)
 
 
 async def ask_a_person(ctx: Context, text: str) -> str:
