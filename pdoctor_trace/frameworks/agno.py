@@ -507,6 +507,6 @@ AGNO = Framework(
         Target(_HELD, "handle_external_execution_update", observe(_on_result), optional=True),
         Target(_HELD, "handle_get_user_input_tool_update", observe(_on_input), optional=True),
     ),
-    covers="agents, teams and workflows, run, arun and both streamed, tools that yield, unknown tools, bad arguments, "
-    "confirmations, user input and tools that run elsewhere",
+    covers="agents, teams and workflows, run, arun and both streamed, tools that yield, unknown tools, "
+    "bad arguments, confirmations, user input and tools that run elsewhere",
 )
