@@ -58,7 +58,9 @@ def clear_errors() -> Iterator[None]:
         fail(str(error))
     except FileNotFoundError as error:
         fail(f"{error.filename}: no such file")
-    except (IsADirectoryError, PermissionError) as error:
+    except OSError as error:
+        if error.filename is None:
+            raise
         fail(f"{error.filename}: {error.strerror}")
     except ModuleNotFoundError as error:
         package = "psycopg[binary]" if error.name == "psycopg" else "pdoctor-trace[all]"

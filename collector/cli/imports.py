@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -18,11 +20,12 @@ from collector.cli.console import (
     write_json,
 )
 from collector.cli.downloads import downloaded, is_url, shown
-from collector.cli.runfiles import beginning, copied, is_otlp, is_pipe, runs_of
-from synth.client import Collector
+from collector.cli.runfiles import beginning, copied, is_otlp, is_pipe, unpacked
+from synth.client import Collector, NoAnswer
 from synth.counted import counted
 from synth.errors import BadInput
 from synth.observed import inspect_logs
+from synth.observed.transcripts import read_any
 
 if TYPE_CHECKING:
     from collector.otlp.exports import Form
@@ -34,6 +37,8 @@ BYTES_AT_ONCE = 4 << 20
 """Of one request; a run that is bigger has one of its own."""
 NAMED = 5
 """Records that were refused are told of up to here; the rest is counted."""
+MOST_REFUSED = 1000
+"""Records that cannot be read: of a file with so many no more is read."""
 
 
 @dataclass
@@ -94,7 +99,7 @@ def command(files: tuple[str, ...], url: str, as_json: bool) -> None:
 def load(collector: Collector, name: str) -> Summary:
     """Send all that a file or an address holds; BadInput names the place of what cannot be read."""
     said = "standard input" if name == "-" else shown(name) if is_url(name) else name
-    with _opened(name) as stream:
+    with unpacked(_opened(name), said) as stream:
         if is_otlp(beginning(stream)):
             return _spans(collector, stream, said)
         if not inspect_logs.is_log(stream):
@@ -112,16 +117,75 @@ def _opened(name: str) -> IO[bytes]:
 
 
 def _records(collector: Collector, stream: IO[bytes], name: str) -> Summary:
-    summary = Summary(name, "Inspect log" if inspect_logs.is_log(stream) else "run records or conversations")
+    is_log = inspect_logs.is_log(stream)
+    summary = Summary(name, "Inspect log" if is_log else "run records or conversations")
     ids: dict[str, None] = {}
-    for body in bodies(told_of(runs_of(stream, name), f"runs of {name}")):
-        said = collector.hand_in(body)
-        ids |= dict.fromkeys(said["ids"])
-        summary.refused += [f"{one['place']}: {one['reason']}" for one in said["rejected"]]
+    bad_ones: list[BadInput] = []
+
+    def refuse(bad: BadInput) -> None:
+        bad_ones.append(bad)
+        summary.refused.append(told_without_file(bad))
+        if len(bad_ones) >= MOST_REFUSED:
+            raise Hopeless
+
+    if is_log:
+        runs = inspect_logs.read(stream, name=name, refused=refuse)
+    else:
+        runs = read_any(stream, name=name, refused=refuse, by_content=True)
+    try:
+        for body in bodies(told_of(once_each(runs, summary.refused), f"runs of {name}")):
+            said = collector.hand_in(body)
+            ids |= dict.fromkeys(said["ids"])
+            summary.refused += [one["reason"] for one in said["rejected"]]
+        if len(bad_ones) >= MOST_REFUSED:
+            summary.refused.append(f"what stands behind these {MOST_REFUSED}: it was not looked at")
+    except NoAnswer as gone:
+        raise NoAnswer(f"{gone}; {stored(name, len(ids))}") from None
+    if bad_ones and not ids:
+        raise bad_ones[0]
     if not ids and not summary.refused:
         raise BadInput("no run stands in it", file=name)
     summary.runs = [*ids]
     return summary
+
+
+def stored(name: str, runs: int) -> str:
+    """How far an import came that was cut off."""
+    return f"{counted(runs, 'run')} of {name} came there: import it again, nothing will be there twice"
+
+
+def told_without_file(bad: BadInput) -> str:
+    """The line, the field and the reason."""
+    said = str(BadInput(bad.message, field=bad.field))
+    return said if bad.line is None else f"line {bad.line}: {said}"
+
+
+def once_each(runs: Iterable[Run], refused: list[str]) -> Iterator[Run]:
+    """The first run of each id; another one of that id which says something else is refused."""
+    known: dict[str, bytes] = {}
+    for run in _until_hopeless(runs):
+        digest = blake2b(record_of(run), digest_size=16).digest()
+        first = known.setdefault(run.id, digest)
+        if first is digest:
+            yield run
+        elif first != digest:
+            refused.append(f"run {run.id}: stands there twice and says different things; the first is taken")
+
+
+class Hopeless(Exception):
+    """Too much of a file cannot be read."""
+
+
+def _until_hopeless(runs: Iterable[Run]) -> Iterator[Run]:
+    with suppress(Hopeless):
+        yield from runs
+
+
+def record_of(run: Run) -> bytes:
+    """The record of a run, as JSON."""
+    import orjson
+
+    return orjson.dumps(run.to_json(), option=orjson.OPT_NON_STR_KEYS)
 
 
 def _export(collector: Collector, stream: IO[bytes], form: Form, name: str) -> Summary:
@@ -135,22 +199,23 @@ def _export(collector: Collector, stream: IO[bytes], form: Form, name: str) -> S
         summary.refused.append(f"{place}: {why}")
 
     requests = requests_in_export(stream, form, file=name, refused=refuse)
-    for request, spans in told_of(requests, f"requests of {name} sent"):
-        collector.send_spans(request)
-        summary.spans += len(spans)
-        ids |= dict.fromkeys(span.run_id for span in spans)
+    try:
+        for request, spans in told_of(requests, f"requests of {name} sent"):
+            collector.send_spans(request)
+            summary.spans += len(spans)
+            ids |= dict.fromkeys(span.run_id for span in spans)
+    except NoAnswer as gone:
+        raise NoAnswer(f"{gone}; {stored(name, len(ids))}") from None
     summary.runs = [*ids]
     return summary
 
 
 def bodies(runs: Iterable[Run]) -> Iterator[bytes]:
     """The records of runs as JSON lines, a few in each."""
-    import orjson
-
     lines: list[bytes] = []
     size = 0
     for run in runs:
-        line = orjson.dumps(run.to_json(), option=orjson.OPT_NON_STR_KEYS)
+        line = record_of(run)
         if lines and (len(lines) == AT_ONCE or size + len(line) > BYTES_AT_ONCE):
             yield b"\n".join(lines)
             lines, size = [], 0

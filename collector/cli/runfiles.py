@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import stat
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from typing import IO, TYPE_CHECKING, Any
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
     from collector.otlp.exports import Refused
     from collector.otlp.files import Parts
     from synth.observed.run import Run
+
+
+GZIP = b"\x1f\x8b"
+MOST_UNPACKED = 1 << 30
+"""Bytes of a file that was compressed."""
 
 
 class RunFile:
@@ -61,6 +68,30 @@ def all_runs(files: Sequence[RunFile]) -> Iterator[Run]:
         yield from runs_of_parts(parts)
 
 
+def unpacked(stream: IO[bytes], name: str, most_bytes: int = MOST_UNPACKED) -> IO[bytes]:
+    """The stream, or where it is compressed by gzip its content in a temporary file; it is closed then.
+
+    BadInput for what is cut off, broken, or larger than `most_bytes`.
+    """
+    if not beginning(stream).startswith(GZIP):
+        return stream
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    try:
+        with stream, gzip.GzipFile(fileobj=stream) as inside:
+            while block := inside.read(1 << 20):
+                copy.write(block)
+                if copy.tell() > most_bytes:
+                    raise BadInput(f"over {most_bytes >> 20} MiB when it is unpacked: split it", file=name)
+    except (EOFError, OSError, zlib.error) as problem:
+        copy.close()
+        raise BadInput(f"no gzip file that can be read: {problem}", file=name) from None
+    except BaseException:
+        copy.close()
+        raise
+    copy.seek(0)
+    return copy
+
+
 def is_pipe(path: str) -> bool:
     """Can a file be read only once? One that is not there is no pipe."""
     with suppress(OSError):
@@ -73,6 +104,7 @@ def copied(source: str) -> IO[bytes]:
     with nullcontext(sys.stdin.buffer) if source == "-" else open(source, "rb") as stream:
         copy = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as it may be read again
         shutil.copyfileobj(stream, copy)
+    copy.seek(0)
     return copy
 
 
@@ -81,14 +113,12 @@ def runs_in(source: str, parts: Parts | None = None) -> Iterator[Run]:
     if source == "-":
         yield from runs_of(sys.stdin.buffer, "standard input", parts)
         return
-    with open(source, "rb") as stream:
+    with unpacked(open(source, "rb"), source) as stream:
         yield from runs_of(stream, source, parts)
 
 
-def runs_of(
-    stream: IO[bytes], name: str, parts: Parts | None = None, refused: Refused | None = None
-) -> Iterator[Run]:
-    """The runs of an open file, told apart by how it begins; without `refused`, that is BadInput."""
+def runs_of(stream: IO[bytes], name: str, parts: Parts | None = None) -> Iterator[Run]:
+    """The runs of an open file, told apart by how it begins."""
     if is_otlp(beginning(stream)):
         from collector.otlp.files import runs_from_otlp
 
@@ -101,7 +131,7 @@ def runs_of(
         from collector.otlp import exports
 
         if (form := exports.form_of(stream)) is not None:
-            return exports.runs_from_export(stream, form, file=name, refused=refused or _strictly(name))
+            return exports.runs_from_export(stream, form, file=name, refused=_strictly(name))
     from synth.observed.transcripts import read_any
 
     return read_any(stream, name=name)

@@ -6,6 +6,7 @@ of the harness is a crash; one that reached a limit of time is a timeout.
 
 from __future__ import annotations
 
+import codecs
 import io
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ from typing import IO, Any
 
 from synth.errors import BadInput
 from synth.observed.fields import kind_of
-from synth.observed.run import Run, parse_json, run_from_json
+from synth.observed.run import Refused, Run, parse_json, run_from_json
 from synth.observed.transcripts import run_of_transcript
 
 ZIP = b"PK\x03\x04"
@@ -29,21 +30,27 @@ TIMED_OUT = ("time", "working")
 def is_log(stream: IO[bytes]) -> bool:
     """Does a seekable stream hold a log of Inspect?"""
     stream.seek(0)
-    head = stream.read(65_536)
+    head = stream.read(65_536).removeprefix(codecs.BOM_UTF8)
     stream.seek(0)
     if head.startswith(ZIP):
         return True
     return head.lstrip()[:1] == b"{" and b'"eval"' in head and b'"task_id"' in head and b'"eval_id"' in head
 
 
-def read(stream: IO[bytes], *, name: str) -> Iterator[Run]:
-    """The runs of a log; BadInput names the file and the sample of what cannot be read."""
+def read(stream: IO[bytes], *, name: str, refused: Refused | None = None) -> Iterator[Run]:
+    """The runs of a log; BadInput names the file and the sample of what cannot be read.
+
+    `refused`, where it is given, is told of such a sample instead.
+    """
     header, samples = _parts(stream, name)
     for place, sample in samples:
         try:
             yield _run(sample, header)
         except BadInput as bad:
-            raise BadInput(f"{place}: {bad.message}", file=name, field=bad.field) from None
+            told = BadInput(f"{place}: {bad.message}", file=name, field=bad.field)
+            if refused is None:
+                raise told from None
+            refused(told)
 
 
 def _parts(stream: IO[bytes], name: str) -> tuple[Mapping[str, Any], Iterator[tuple[str, Any]]]:
@@ -119,7 +126,7 @@ def _bounded(stream: IO[bytes], name: str) -> bytes:
     text = stream.read((MOST_MIB << 20) + 1)
     if len(text) > MOST_MIB << 20:
         raise BadInput(f"over {MOST_MIB} MiB: convert it to .eval", file=name)
-    return text
+    return text.removeprefix(codecs.BOM_UTF8)
 
 
 def _object(value: Any, what: str, name: str) -> Mapping[str, Any]:

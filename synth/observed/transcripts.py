@@ -8,31 +8,48 @@ calls were made: their order is all that is known, and which of them one message
 from __future__ import annotations
 
 import codecs
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
 from typing import IO, Any
 
 import orjson
 
 from synth.errors import BadInput
 from synth.observed.fields import kind_of
-from synth.observed.run import UNKNOWN, Run, json_lines, parse_json, run_from_json
+from synth.observed.run import UNKNOWN, Refused, Run, json_lines, parse_json, run_from_json
 
 Said = dict[str, Any]
 WHOLE_MIB = 256
 """Of a file that is one JSON list; more come as JSON lines."""
 
 
-def read_any(stream: IO[bytes], *, name: str) -> Iterator[Run]:
+def read_any(
+    stream: IO[bytes], *, name: str, refused: Refused | None = None, by_content: bool = False
+) -> Iterator[Run]:
     """The runs of JSON lines, or of one JSON value: run records and conversations.
 
-    BadInput names the file and the line, or the place in the list, of what is neither.
+    BadInput names the file and the line, or the place in the list, of what is neither; `refused` is told of
+    it instead, where it is given. A conversation without an id has that of its place, or with `by_content`
+    one made of what it says, so that it is the same one wherever its file is.
     """
-    for place, said in _values(stream, name):
+    seen: Counter[str] = Counter()
+    for place, said in _values(stream, name, refused):
         line = place if isinstance(place, int) else None
         try:
-            yield _run(said, f"{name}#{place}")
+            yield _run(said, _by_content(said, seen) if by_content else f"{name}#{place}")
         except BadInput as bad:
-            raise (bad if line is not None else _told_at(bad, str(place))).at(file=name, line=line) from None
+            told = (bad if line is not None else _told_at(bad, str(place))).at(file=name, line=line)
+            if refused is None:
+                raise told from None
+            refused(told)
+
+
+def _by_content(said: Any, seen: Counter[str]) -> str:
+    """A digest of a conversation; `#2` is the second of its kind in a file."""
+    digest = blake2b(orjson.dumps(said, option=orjson.OPT_SORT_KEYS), digest_size=16).hexdigest()
+    seen[digest] += 1
+    return f"{digest}#{seen[digest]}"
 
 
 def _run(said: Any, name: str) -> Run:
@@ -49,12 +66,12 @@ def _told_at(bad: BadInput, place: str) -> BadInput:
     return BadInput(f"{place}: {bad.message}", field=bad.field)
 
 
-def _values(stream: IO[bytes], name: str) -> Iterator[tuple[int | str, Any]]:
+def _values(stream: IO[bytes], name: str, refused: Refused | None) -> Iterator[tuple[int | str, Any]]:
     """(line, or place in a list) and value."""
     head = bytes(stream.peek(4096)) if hasattr(stream, "peek") else b""
     first = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if first[:1] != b"[" and first.splitlines()[:1] != [b"{"]:
-        yield from json_lines(stream, name)
+        yield from json_lines(stream, name, refused)
         return
     text = stream.read((WHOLE_MIB << 20) + 1)
     if len(text) > WHOLE_MIB << 20:

@@ -36,9 +36,16 @@ def spans_in(stream: IO[bytes], form: Form, *, file: str, refused: Refused) -> l
 
     BadInput where the file as a whole cannot be read, or nothing in it can.
     """
-    spans = list(once_each(form.read(rows_in(stream, file), refused), refused))
+    reasons: list[str] = []
+
+    def refuse(place: str, why: str) -> None:
+        if not reasons:
+            reasons.append(f": {place}: {why}")
+        refused(place, why)
+
+    spans = list(once_each(form.read(rows_in(stream, file, refuse), refuse), refuse))
     if not spans:
-        raise BadInput(f"no row of it could be read as {form.name}", file=file)
+        raise BadInput(f"no row of it could be read as {form.name}{''.join(reasons)}", file=file)
     return spans
 
 

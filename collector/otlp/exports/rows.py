@@ -22,8 +22,11 @@ LISTS = ("data", "items", "observations", "runs", "spans", "traces")
 """Fields of one object that may hold the rows."""
 
 
-def rows_in(stream: IO[bytes], file: str) -> Iterator[tuple[Place, Any]]:
-    """Every row with its place, from the beginning of a seekable stream; BadInput for no JSON."""
+def rows_in(stream: IO[bytes], file: str, refused: Refused) -> Iterator[tuple[Place, Any]]:
+    """Every row with its place, from the beginning of a seekable stream; BadInput for no JSON.
+
+    Of JSON lines, those that are none are `refused`.
+    """
     stream.seek(0)
     if stream.read(len(PARQUET)) == PARQUET:
         yield from _parquet(stream, file)
@@ -36,20 +39,33 @@ def rows_in(stream: IO[bytes], file: str) -> Iterator[tuple[Place, Any]]:
     try:
         whole = parse_json(text, file=file)
     except BadInput:
-        if b"\n" not in text.strip():
+        first, *others = text.strip().splitlines()[:2]
+        if not others or not _is_json(first):
             raise
-        yield from _lines(text, file)
+        yield from _lines(text, refused)
         return
     yield from unwrapped(whole, "item")
 
 
-def _lines(text: bytes, file: str) -> Iterator[tuple[Place, Any]]:
+def _lines(text: bytes, refused: Refused) -> Iterator[tuple[Place, Any]]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
-            value = parse_json(line, file=file, line=number)
+            try:
+                value = parse_json(line)
+            except BadInput as bad:
+                refused(f"line {number}", str(bad))
+                continue
             several = list(unwrapped(value, "item"))
             for place, row in several:
                 yield (f"line {number}" if len(several) == 1 else f"line {number}, {place}"), row
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        parse_json(line)
+    except BadInput:
+        return False
+    return True
 
 
 def unwrapped(value: Any, word: str) -> Iterator[tuple[Place, Any]]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 from click.testing import CliRunner
 
-from collector.cli.imports import AT_ONCE, bodies
-from collector.cli.runfiles import runs_in
+from collector.cli.imports import AT_ONCE, MOST_REFUSED, bodies
+from collector.cli.runfiles import runs_in, unpacked
 from collector.cli.runs import command
+from synth.client import Collector, NoAnswer
+from synth.errors import BadInput
 from synth.observed.run import Run, read_runs
 from synth.policies import judge_policies, load_policies
 from tests.support.real_runs import HERE
@@ -147,3 +152,140 @@ def test_rows_that_cannot_be_read_are_told_with_their_place(fresh: Client, tmp_p
     assert (code, len(said["runs"])) == (1, 2)
     [refused] = said["refused"]
     assert (refused.startswith(f"line {len(lines) + 1}: "), "expected text, got 7" in refused) == (True, True)
+
+
+RECORD = b'{"run_id": "%b", "query": "Pay.", "calls": [{"name": "pay", "arguments": {"n": %d}}]}'
+
+
+def records(*names: str) -> list[bytes]:
+    return [RECORD % (name.encode(), number) for number, name in enumerate(names)]
+
+
+def test_a_line_that_cannot_be_read_does_not_keep_out_the_others(fresh: Client, tmp_path: Path) -> None:
+    first, second, third = records("a", "b", "c")
+    file = tmp_path / "cut.jsonl"
+    file.write_bytes(b"\n".join([first, b"[1", b'{"run_id": 7}', second, third[:40]]))
+    code, [said] = load(fresh, file)
+    assert (code, len(said["runs"])) == (1, 2)
+    assert [why.partition(":")[0] for why in said["refused"]] == ["line 2", "line 3", "line 5"]
+    assert "field run_id: expected text, got 7" in said["refused"][1]
+
+
+def test_another_record_of_the_same_id_is_told(fresh: Client, tmp_path: Path) -> None:
+    first, other = records("a", "a")
+    file = tmp_path / "twice.jsonl"
+    file.write_bytes(b"\n".join([first, first, other]))
+    code, [said] = load(fresh, file)
+    assert (code, said["refused"]) == (
+        1, ["run a: stands there twice and says different things; the first is taken"]
+    )  # fmt: skip
+    [call] = fresh.judged(said["runs"][0])["calls"]
+    assert call["arguments"] == {"n": 0}
+
+
+def test_an_item_of_a_list_and_a_sample_of_a_log_alone_are_refused(fresh: Client, tmp_path: Path) -> None:
+    listed = tmp_path / "list.json"
+    listed.write_bytes(b"[%b, 7]" % records("a")[0])
+    code, [said] = load(fresh, listed)
+    assert (code, len(said["runs"]), said["refused"][0].startswith("item 2: ")) == (1, 1, True)
+    log = json.loads((EXPORTS / "inspect.json").read_text())
+    log["samples"].append({"id": 3, "messages": "none"})
+    (tmp_path / "log.json").write_text("\ufeff" + json.dumps(log), encoding="utf-8")
+    code, [said] = load(fresh, tmp_path / "log.json")
+    assert (code, said["form"], len(said["runs"])) == (1, "Inspect log", 2)
+    assert said["refused"][0].startswith("field messages: samples[2]: expected a list of messages")
+
+
+def test_a_file_of_nothing_but_broken_lines_is_given_up(fresh: Client, tmp_path: Path) -> None:
+    file = tmp_path / "broken.jsonl"
+    file.write_bytes(records("a")[0] + b"\n" + b"[1\n" * MOST_REFUSED + records("b")[0])
+    code, [told_of_it] = load(fresh, file)
+    assert (code, len(told_of_it["runs"]), len(told_of_it["refused"])) == (1, 1, MOST_REFUSED + 1)
+    assert told_of_it["refused"][-1] == f"what stands behind these {MOST_REFUSED}: it was not looked at"
+    file.write_bytes(b"\n" + b"{1\n" * 2)
+    code, said = load(fresh, file)
+    assert (code, f"{file}:2: not JSON" in said) == (2, True)
+
+
+def test_a_line_that_is_too_long_is_passed_over(
+    fresh: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("synth.observed.run.MAX_LINE_BYTES", 500)
+    first, second = records("a", "b")
+    file = tmp_path / "long.jsonl"
+    file.write_bytes(b"\n".join([first, b'"%b"' % (b"x" * 1700), second]))
+    code, [said] = load(fresh, file)
+    assert (code, len(said["runs"])) == (1, 2)
+    assert [why.partition(":")[0] for why in said["refused"]] == ["line 2"]
+
+
+def test_files_that_gzip_compressed_are_read(
+    fresh: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = tmp_path / "runs.jsonl.gz"
+    packed.write_bytes(gzip.compress(b"\n".join(records("a", "b"))))
+    spans = tmp_path / "traces.pb.gz"
+    spans.write_bytes(gzip.compress(agent_request(new_id(), ["search"])))
+    code, said = load(fresh, packed, spans)
+    assert (code, len(said[0]["runs"]), said[1]["spans"]) == (0, 2, 2)
+    assert [run.id for run in runs_in(str(packed))] == ["a", "b"]
+    packed.write_bytes(packed.read_bytes()[:-9])
+    code, words = load(fresh, packed)
+    assert (code, f"{packed}: no gzip file that can be read: " in words) == (2, True)
+    with pytest.raises(BadInput, match="over 0 MiB when it is unpacked"), spans.open("rb") as stream:
+        unpacked(stream, "x", most_bytes=10)
+
+
+def test_a_conversation_without_an_id_is_known_by_what_it_says(
+    fresh: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = json.dumps(CONVERSATION)
+    (tmp_path / "a.json").write_text(text)
+    (tmp_path / "b.json").write_text(json.dumps([{"messages": [{"role": "user", "content": "Hi"}]}]))
+    monkeypatch.chdir(tmp_path)
+    code, [one, same, other] = load(fresh, "a.json", "./a.json", "b.json")
+    assert (code, one["runs"] == same["runs"], one["runs"] == other["runs"]) == (0, True, False)
+    _, [piped] = load(fresh, "-", text=text)
+    _, [other_piped] = load(fresh, "-", text=(tmp_path / "b.json").read_text())
+    assert (piped["runs"], other_piped["runs"]) == (one["runs"], other["runs"])
+
+
+def test_links_that_lead_in_a_circle_are_no_file(fresh: Client, tmp_path: Path) -> None:
+    os.symlink("loop", tmp_path / "loop")
+    code, said = load(fresh, tmp_path / "loop")
+    assert (code, "loop: Too many levels of symbolic links" in said) == (2, True)
+
+
+def test_an_export_of_which_nothing_can_be_read_says_why(fresh: Client, tmp_path: Path) -> None:
+    file = tmp_path / "old.json"
+    row = {"id": "1", "trace_id": "2", "run_type": "tool", "start_time": "1950-11-20T10:00:00"}
+    file.write_text(json.dumps([row]))
+    code, said = load(fresh, file)
+    assert (code, "item 1: field start_time: '1950-11-20T10:00:00' is no time" in said) == (2, True)
+    lines = (EXPORTS / "langsmith_runs.jsonl").read_bytes()
+    file.write_bytes(lines[:-200])
+    code, [cut] = load(fresh, file)
+    assert (code, cut["refused"][0].startswith("line 13: not JSON")) == (1, True)
+
+
+def test_how_far_an_import_came_is_told_where_the_collector_goes_away(
+    fresh: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = Collector.hand_in
+    handed: list[bytes] = []
+
+    def hand_in(collector: Collector, body: bytes) -> dict[str, Any]:
+        handed.append(body)
+        if len(handed) == 2:
+            raise NoAnswer("no collector answers")
+        return whole(collector, body)
+
+    monkeypatch.setattr(Collector, "hand_in", hand_in)
+    file = tmp_path / "many.jsonl"
+    file.write_bytes(b"\n".join(records(*(f"r{number}" for number in range(AT_ONCE + 1)))))
+    code, said = load(fresh, file)
+    assert (code, f"no collector answers; {AT_ONCE} runs of {file} came there: import it again" in said) == (
+        2, True
+    )  # fmt: skip
+    code, [again] = load(fresh, file)
+    assert (code, len(again["runs"]), fresh.get("/stats")["runs"]) == (0, AT_ONCE + 1, AT_ONCE + 1)

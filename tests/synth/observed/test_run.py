@@ -222,7 +222,8 @@ def test_bad_records_name_file_line_and_field(record: object, field: str | None,
         (b'{"run_id":"a","calls":[NaN]}', 1, "not JSON"),
         (b"[" * 5000 + b"]" * 5000, 1, "not JSON"),
         (b'{"run_id":"a","calls":[],"x":' + b"[" * MAX_DEPTH + b"]" * MAX_DEPTH + b"}", 1, "nested deeper"),
-        (b"\xff\xfe", 1, "not JSON"),
+        (b"\xff\xfe", 1, "UTF-16 and not UTF-8: save it as UTF-8"),
+        (b'{"run_id":"caf\xe9"}', 1, "byte 0xe9 at 14"),
     ],
 )
 def test_lines_that_are_no_records_are_named(text: bytes, line: int, said: str) -> None:
