@@ -206,7 +206,17 @@ def policy_text(result: Mapping[str, Any], indent: str) -> str:
         )
         for line in more
     )  # fmt: skip
-    return "\n".join([colored(first, result["verdict"]), *lines])
+    return "\n".join([colored(in_width(first, indent), result["verdict"]), *lines])
+
+
+def in_width(text: str, indent: str) -> str:
+    """A sentence behind a mark as wide as `indent`, in the width of a terminal; elsewhere in one line."""
+    if not sys.stdout.isatty():
+        return text
+    return textwrap.fill(
+        text, terminal_width(), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False,
+        break_long_words=False,
+    ).removeprefix(indent)  # fmt: skip
 
 
 def is_number(text: str) -> bool:

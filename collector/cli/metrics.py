@@ -92,7 +92,7 @@ def corpora_in(source: str) -> list[Corpus]:
 
 def json_lines(source: str) -> Iterator[tuple[int, Any]]:
     """(number, value) of the lines that are not empty."""
-    from synth.observed.run import parse_json
+    from synth.observed.lines import parse_json
 
     with click.open_file(source, "rb") as lines:
         for number, line in enumerate(lines, 1):
@@ -194,7 +194,7 @@ def tools_file_of(corpus: Corpus, source: str, tools_file: str | None) -> Path |
 
 
 def json_file(file: Path | str) -> Any:
-    from synth.observed.run import parse_json
+    from synth.observed.lines import parse_json
 
     return parse_json(Path(file).read_bytes(), file=str(file))
 

@@ -68,7 +68,7 @@ def states_of(text: str, monitor: Any) -> list[str]:
 
 def events_in(text: str) -> list[str]:
     if text.lstrip().startswith("["):
-        from synth.observed.run import parse_json
+        from synth.observed.lines import parse_json
 
         return [str(event) for event in parse_json(text)]
     return [line.strip() for line in text.splitlines() if line.strip()]

@@ -59,7 +59,7 @@ def command(
     they may change is not known either, and its curve is of what was seen. With --json one object a line.
     """
     from collector.cli.runfiles import RunFile, all_runs
-    from synth.observed.run import parse_json
+    from synth.observed.lines import parse_json
     from synth.progress import milestones_from_json, repetition
 
     with clear_errors():

@@ -13,6 +13,7 @@ from collector.cli.console import (
     Exit,
     clear_errors,
     color_option,
+    in_width,
     json_option,
     look_at,
     plain,
@@ -114,7 +115,7 @@ def replay(
 
         def judge(result: Result) -> None:
             found[result.key] = one = judged(by_key[result.key][0], result, solver)
-            posting.add(result, one.outcome, () if one.outcome == "pass" else tuple(reasons(one)))
+            posting.add(result, one.outcome, () if one.outcome == "pass" else tuple(in_short(one)))
             bar.update(1)
 
         meter = Meter(goes_on=lambda why: True, purse=None if agent == RECORDED else purse)
@@ -190,6 +191,11 @@ def row(one: Judged) -> list[object]:
     return [marked, then, one.outcome, ways["exact"], ways["nearest"], ways["miss"], broken]
 
 
+def in_short(one: Judged) -> Iterator[str]:
+    """The reasons, each in one line and without colours: as a campaign keeps them."""
+    yield from (click.unstyle(" ".join(why.split())) for why in reasons(one))
+
+
 def reasons(one: Judged) -> Iterator[str]:
     """Why a run did not pass, in sentences."""
     result = one.result
@@ -201,7 +207,9 @@ def reasons(one: Judged) -> Iterator[str]:
     if one.idle:
         yield "the agent called no tool, so no rule was put to the test"
     if one.verdict is not None:
-        yield from (plain(f.explanation) for f in one.verdict.findings if f.type != "note")
+        found = [f.explanation for f in one.verdict.findings if f.type != "note"]
+        yield from (in_width(plain(said), "    ") for said in found)
     yield from (policy_text(found.to_json(), indent="    ") for found in one.violated.values())
     if not one.violated:
-        yield from (plain(f"[{found.policy}] open: {found.explanation}") for found in one.open.values())
+        said = [plain(f"[{found.policy}] open: {found.explanation}") for found in one.open.values()]
+        yield from (in_width(line, "    ") for line in said)

@@ -15,6 +15,7 @@ from collector.cli.console import (
     color_option,
     colored,
     exit_code,
+    in_width,
     json_option,
     look_at,
     plain,
@@ -163,7 +164,7 @@ def run_text(run: dict[str, Any]) -> str:
     wrong = {index for finding in findings(run) for index in finding["calls"]}
     wrong |= {index for policy in violated(run) for index in policy["violations"]}
     rows = [call_row(run, i, call, wrong=i in wrong) for i, call in enumerate(run["calls"])]
-    said = [plain(finding["explanation"]) for finding in findings(run)]
+    said = [in_width(plain(finding["explanation"]), "  ") for finding in findings(run)]
     said += [policy_text(policy, indent="  ") for policy in violated(run)]
     said += [f"[{policy['policy']}] still open: {plain(policy['explanation'])}" for policy in pending(run)]
     head = colored(headline(run), run.get("outcome"))

@@ -15,7 +15,8 @@ from typing import IO, Any
 from synth.cases.case import Case, case_from_json
 from synth.errors import BadInput
 from synth.observed.fields import kind_of, object_in, text_in
-from synth.observed.run import Run, json_lines, run_from_json
+from synth.observed.lines import json_lines
+from synth.observed.run import Run, run_from_json
 
 FIELDS = ("id", "query", "tools", "run", "rules", "found", "case", "from")
 CALLS, DEFINITION = "calls", "definition"

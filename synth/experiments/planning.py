@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 from synth.llm import chat
-from synth.observed.run import parse_json
+from synth.observed.lines import parse_json
 from synth.plans.code import code_scores
 from synth.plans.execute import Executed, SimulatedTools, execute
 from synth.plans.graph import ToolGraph, graph_from_json

@@ -3,10 +3,10 @@
 from synth.formal.partly import Why
 from synth.observed.clocks import ANY_TIME, CLOCKS_DIFFER
 from synth.observed.fields import kind_of, text_in
+from synth.observed.lines import MAX_DEPTH, deeper_than, parse_json
 from synth.observed.marks import ends_early, has_marks, is_left_out
 from synth.observed.run import (
     FIELDS_LOST,
-    MAX_DEPTH,
     SESSION_FIELDS,
     VERSIONS,
     Interval,
@@ -14,8 +14,6 @@ from synth.observed.run import (
     Status,
     ToolCall,
     Unseen,
-    deeper_than,
-    parse_json,
     read_runs,
     run_from_json,
 )

@@ -15,7 +15,8 @@ from typing import IO, Any
 
 from synth.errors import BadInput
 from synth.observed.fields import kind_of
-from synth.observed.run import Refused, Run, parse_json, run_from_json
+from synth.observed.lines import Refused, parse_json
+from synth.observed.run import Run, run_from_json
 from synth.observed.transcripts import run_of_transcript
 
 ZIP = b"PK\x03\x04"

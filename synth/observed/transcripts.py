@@ -17,7 +17,8 @@ import orjson
 
 from synth.errors import BadInput
 from synth.observed.fields import kind_of
-from synth.observed.run import UNKNOWN, Refused, Run, json_lines, parse_json, run_from_json
+from synth.observed.lines import Refused, json_lines, parse_json
+from synth.observed.run import UNKNOWN, Run, run_from_json
 
 Said = dict[str, Any]
 WHOLE_MIB = 256

@@ -7,7 +7,8 @@ from typing import Any
 
 from synth.cases.case import Case
 from synth.errors import BadInput
-from synth.observed.run import Run, parse_json
+from synth.observed.lines import parse_json
+from synth.observed.run import Run
 from synth.plans.execute import CannotRun, resolved
 from synth.plans.mnms import PlanScores, plan_scores
 from synth.plans.model import Plan, PlanStep, readable_plan

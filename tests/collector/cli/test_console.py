@@ -143,3 +143,18 @@ def test_long_work_is_silent_where_nobody_watches(
     with told_while("comparing"):
         pass
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_finding_is_wrapped_on_a_terminal_and_one_line_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "[A1] refund order (call 0) needs an earlier success of " + "verify identity and " * 4 + "more."
+    result = {"policy": "A1", "verdict": "violated", "violations": [0], "explanation": said[5:]}
+    assert console.policy_text(result, "  ").splitlines()[0] == said
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = [
+        "- " + console.policy_text(result, "  ").splitlines()[0],
+        *console.in_width(said, "  ").splitlines(),
+    ]
+    assert max(map(len, lines)) <= 80
+    assert len(lines) == 3
+    assert lines[2].startswith("  ")

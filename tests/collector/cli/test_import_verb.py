@@ -210,7 +210,7 @@ def test_a_file_of_nothing_but_broken_lines_is_given_up(fresh: Client, tmp_path:
 def test_a_line_that_is_too_long_is_passed_over(
     fresh: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("synth.observed.run.MAX_LINE_BYTES", 500)
+    monkeypatch.setattr("synth.observed.lines.MAX_LINE_BYTES", 500)
     first, second = records("a", "b")
     file = tmp_path / "long.jsonl"
     file.write_bytes(b"\n".join([first, b'"%b"' % (b"x" * 1700), second]))

@@ -12,7 +12,8 @@ from collector.cli.check import session_of
 from collector.model import Span
 from collector.rebuild import rebuild
 from collector.rebuild.facts import LONGEST, MOST
-from synth.observed.run import SESSION_FIELDS, parse_json, run_from_json
+from synth.observed.lines import parse_json
+from synth.observed.run import SESSION_FIELDS, run_from_json
 from tests.support.sink import OtlpSink
 from tests.support.traces import MS, T0, Client, agent_spans, new_id, request
 

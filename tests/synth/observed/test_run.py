@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synth.errors import BadInput
-from synth.observed.run import MAX_DEPTH, Run, ToolCall, Unseen, read_runs, run_from_json
+from synth.observed.lines import MAX_DEPTH
+from synth.observed.run import Run, ToolCall, Unseen, read_runs, run_from_json
 from synth.policies import join_runs
 
 texts = st.text(max_size=6)
@@ -233,7 +234,7 @@ def test_lines_that_are_no_records_are_named(text: bytes, line: int, said: str) 
 
 
 def test_a_line_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synth.observed.run.MAX_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr("synth.observed.lines.MAX_LINE_BYTES", 1 << 20)
     with pytest.raises(BadInput, match="longer than 1 MiB"):
         list(read_runs(io.BytesIO(b" " * (2 << 20))))
 
