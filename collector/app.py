@@ -36,6 +36,7 @@ from collector.service import Service
 from collector.telemetry import Telemetry
 from collector.ui import campaigns as campaign_pages
 from collector.ui import compare as compare_page
+from collector.ui import help as help_pages
 from collector.ui import overview, pages, runs_page
 
 log = logging.getLogger("collector")
@@ -168,7 +169,7 @@ def _web(service: Service) -> FastAPI:
     )
     app.state.service = service
     errors.install(app, pages.login_page, pages.message_page)
-    for part in (*API, overview, runs_page, pages, campaign_pages, compare_page):
+    for part in (*API, overview, runs_page, pages, campaign_pages, compare_page, help_pages):
         app.include_router(part.router)
     description.describe(app)
     return app

@@ -7,6 +7,7 @@ import tomllib
 
 import pytest
 
+from collector.ui.help import anchor
 from pdoctor_trace.command import VERBS, _exists
 from synth.policies import load_policies
 from tests.docs import PARTS, README, ROOT, renewed
@@ -66,11 +67,6 @@ def test_every_link_leads_to_a_file_and_a_heading() -> None:
             if not file.exists() or (heading and heading not in headings(file.read_text())):
                 wrong.append(f"{page}: {target}")
     assert wrong == []
-
-
-def anchor(heading: str) -> str:
-    """The fragment that a heading is reached by, as code hosts make it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def without_code(text: str) -> str:

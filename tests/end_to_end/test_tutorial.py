@@ -189,6 +189,19 @@ def test_every_command_of_the_readme_does_what_it_shows(installed: Path, tmp_pat
     assert reached.keys() == {command.line for command in to_run(README)}
 
 
+@pytest.mark.heavy
+def test_an_installed_collector_has_its_pages(installed: Path, tmp_path: Path) -> None:
+    asked = "from collector.ui.help import docs, folder; print(folder(), *sorted(docs()), sep='\\n')"
+    done = subprocess.run(
+        [installed / "python", "-c", asked], cwd=tmp_path, env=surroundings(installed, tmp_path),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    place, *names = done.stdout.split("\n")[:-1]
+    assert Path(place).is_relative_to(installed.parent)
+    assert names == sorted(file.stem for file in (ROOT / "docs").glob("*.md"))
+    assert (Path(place) / "order-error.png").is_file()
+
+
 def to_run(page: str) -> list[Command]:
     """The commands of a page but the installation, which the environment is, and the collector."""
     told = [command for block in blocks(page) if block.kind == "console" for command in commands(block)]

@@ -230,8 +230,8 @@ def checkout(folder: Path) -> Path:
     """What a release is made of, copied."""
     copy = folder / "checkout"
     left_out = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("pdoctor_trace", "synth", "collector", "deploy"):
+    for name in ("pdoctor_trace", "synth", "collector", "deploy", "docs"):
         shutil.copytree(DEPLOY.parent / name, copy / name, ignore=left_out)
-    for name in ("pyproject.toml", "README.md", "LICENSE", "Makefile"):
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "Makefile"):
         shutil.copy(DEPLOY.parent / name, copy)
     return copy
