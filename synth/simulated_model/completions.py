@@ -41,7 +41,7 @@ def read(body: Mapping[str, Any], key: str) -> Dialogue:
     attempt = _ATTEMPT.search(scratchpad)
     return Dialogue(
         model=body["model"],
-        text=question,
+        text=question.rstrip("\n"),  # the prompt of the first answer ends with one
         tools=tuple(_tools(tools[1].splitlines())) if tools else (),
         turns=turns,
         key=key,

@@ -29,7 +29,9 @@ from synth.agents.specified import (
     normalised,
     run_with,
 )
+from synth.cases.generate import Options, generate
 from synth.errors import BadInput
+from synth.formal.constraints import Before
 from synth.formal.monitor import shipped, shipped_text
 from synth.simulated_model import SimulatedModel
 from tests.support.bench_cases import order_case
@@ -62,6 +64,20 @@ def test_an_agent_carries_out_the_plan_of_its_model(name: str, answers: int, mod
     assert [call.name for call in log.calls] == EXPECTED
     assert outcome.iterations == answers
     assert outcome.answer == "All tasks are done."
+
+
+@pytest.mark.parametrize("name", ["react", "pass", "rewoo", "reflexion"])
+def test_an_agent_keeps_to_its_plan_where_several_are_right(name: str, model: SimulatedModel) -> None:
+    """The model's plan is that of its first answer, also when only a transcript tells of it."""
+    for case in generate(6, 3, Options(actions=(3, 4))):
+        log = ToolLog()
+        load(f"spec:{name}")(Job(case.query, mock_tools(case, log), job(model)[0].settings))
+        called = [call.name for call in log.calls]
+        assert sorted(called) == sorted(action.tool for action in case.actions)
+        place = {action.id: called.index(action.tool) for action in case.actions}
+        for rule in case.constraints:
+            assert isinstance(rule, Before)
+            assert place[rule.first] < place[rule.then]
 
 
 def test_the_simulated_model_finds_its_summary_likelier(model: SimulatedModel) -> None:
