@@ -222,7 +222,8 @@ def _rows_of(rows: Sequence[Played], one: Numbers) -> list[Played]:
 def _picture(name: str, title: str, draw: Any, *what: Any) -> Picture:
     """The figure; without matplotlib only its place."""
     try:
-        return Picture(name.replace("+", "-"), title, plots.png(draw(*what, title)))
+        figure = draw(*what, title)
+        return Picture(name.replace("+", "-"), title, plots.png(figure), plots.svg(figure))
     except MissingExtra:
         return Picture(name.replace("+", "-"), title, None)
 

@@ -53,7 +53,7 @@ def _panel(axes: Axes, curves: Sequence[Curve]) -> None:
     axes.axhline(SUCCESS_LIMIT, color="grey", linestyle="--", linewidth=1)
     axes.xaxis.set_major_locator(_whole_numbers())
     if curves:
-        axes.legend(fontsize="small")
+        axes.legend(fontsize="small", facecolor="none")
 
 
 def _left_out(curve: Curve) -> str:
@@ -93,6 +93,25 @@ def png(figure: Figure) -> bytes:
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=144)
     return stream.getvalue()
+
+
+OWN_COLOURS = (
+    "<style>svg { color: #1b1f24; fill: currentColor; } "
+    "@media (prefers-color-scheme: dark) { svg { color: #e6edf3; } }</style>"
+)
+"""Text and axes are dark on light pages and light on dark ones."""
+
+
+def svg(figure: Figure) -> str:
+    """The figure as an SVG picture without a background: the same bytes for the same figure."""
+    from matplotlib import rc_context
+
+    stream = io.StringIO()
+    with rc_context({"svg.hashsalt": "pdoctor"}):
+        figure.savefig(stream, format="svg", transparent=True, metadata={"Date": None})
+    drawn = stream.getvalue()
+    at = drawn.index("<defs>")
+    return drawn[:at] + OWN_COLOURS + drawn[at:].replace("#000000", "currentColor")
 
 
 def _figure(panels: int = 1) -> Figure:

@@ -43,6 +43,7 @@ gap: .2rem 1rem; } dt { font-weight: 600; } dd { margin: 0; overflow-wrap: anywh
 @media (prefers-color-scheme: dark) {
   body { color: #e6edf3; background: #0d1117; } th { background: #161b22; }
   th, td { border-color: #30363d; } .note { color: #9198a1; } a { color: #79b8ff; } img { background: #fff; }
+  img.own { background: none; }
 }
 """
 
@@ -54,6 +55,8 @@ class Picture:
     name: str
     title: str
     png: bytes | None
+    svg: str | None = None
+    """The same for pages, light or dark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +282,8 @@ def picture(curves: Sequence[Curve], name: str, title: str) -> Picture:
     errors = sum(one.errors for one in curves)
     title = f"{title} ({errors} runs in error left out)" if errors else title
     try:
-        return Picture(name, title, plots.png(plots.capability_figure(curves, title)))
+        figure = plots.capability_figure(curves, title)
+        return Picture(name, title, plots.png(figure), plots.svg(figure))
     except MissingExtra:
         return Picture(name, title, None)
 
@@ -344,6 +348,9 @@ def _picture_html(one: Picture) -> str:
     title = escape(one.title)
     if one.png is None:
         return f'<p class="note">{title}: install the extra "report" to draw it; its data is below.</p>'
+    if one.svg is not None:
+        data = base64.b64encode(one.svg.encode()).decode()
+        return f'<figure><img class="own" alt="{title}" src="data:image/svg+xml;base64,{data}"></figure>'
     data = base64.b64encode(one.png).decode()
     return f'<figure><img alt="{title}" src="data:image/png;base64,{data}"></figure>'
 

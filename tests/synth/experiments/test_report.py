@@ -5,19 +5,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from synth.cases.case import Case
 from synth.errors import BadInput
-from synth.experiments.capability import Sampling
+from synth.experiments.capability import Curve, Point, Sampling
 from synth.experiments.paper import PAPER, QUICK, Bench, Reproduction, reproduce
+from synth.experiments.rates import Rate
 from synth.experiments.report import (
     Picture,
     Report,
     campaign_report,
     drawings_of,
     html,
+    picture,
     report_of,
     write_report,
 )
@@ -175,6 +178,22 @@ def test_a_report_beside_an_earlier_campaign_starts_with_the_difference() -> Non
     assert "No run failed." in html(report)
 
 
+@draws
+def test_figures_are_pictures_that_suit_light_and_dark_pages_and_stay_the_same() -> None:
+    curves = [Curve("react", "m<1>", (Point(2, Rate(3, 4), 0), Point(3, Rate(1, 4), 0)))]
+    one, again = (picture(curves, "figure8", "Figure 8") for _ in range(2))
+    assert one.svg is not None
+    assert one.svg == again.svg
+    root = ElementTree.fromstring(one.svg)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "prefers-color-scheme: dark" in one.svg
+    assert "currentColor" in one.svg
+    assert [colour for colour in ("#000000", "fill: #ffffff") if colour in one.svg] == []
+    page = html(Report("T", (), (), (one,)))
+    assert 'src="data:image/svg+xml;base64,' in page
+    assert "data:image/png" not in page
+
+
 def test_a_figure_that_cannot_be_drawn_says_what_to_install() -> None:
     text = html(Report("T", (), (), (Picture("figure8", "Figure 8", None),)))
     assert 'install the extra "report"' in text
@@ -187,7 +206,7 @@ def test_figures_are_png_files_beside_the_page(tmp_path: Path) -> None:
     page, *pictures = write_report(report, tmp_path / "report.html")
     assert [path.name for path in pictures] == ["report-figure8.png", "report-figure9.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
-    assert page.read_text().count("data:image/png;base64,") == 2
+    assert page.read_text().count("data:image/svg+xml;base64,") == 2
 
 
 @draws
