@@ -166,6 +166,14 @@ class Evidence:
     def successes(self, tools: Tools) -> list[int]:
         return [i for i in self.attempts(tools) if self.calls[i].succeeded]
 
+    def failures(self, tools: Tools) -> list[int]:
+        """Calls of these tools that ran and ended with an error; of one that has no end nobody knows it."""
+        return [i for i in self.attempts(tools) if self.calls[i].finished and self.calls[i].error is not None]
+
+    def ended_so(self, tools: Tools, failed: bool) -> list[int]:
+        """The failures, or else the successes."""
+        return self.failures(tools) if failed else self.successes(tools)
+
     def _find(self, tools: Tools) -> list[int]:
         if self._by_tool is None:
             self._by_tool = {}

@@ -21,8 +21,8 @@ from synth.policies.names import VERDICTS, PolicyVerdict, Scope, Severity, Span,
 
 _WILD = re.compile(r"[*?\[]")
 CHEAP_FIRST = (
-    "count", "turn", "window", "precedence", "absence_after", "overlap", "response", "adjacency", "gap",
-    "contract", "guard", "provenance", "behaviour",
+    "count", "turn", "window", "weekdays", "precedence", "absence_after", "between", "overlap", "response",
+    "adjacency", "gap", "rate", "total", "contract", "guard", "provenance", "behaviour",
 )  # fmt: skip
 """Kinds by what they cost; others come last."""
 

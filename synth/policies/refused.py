@@ -13,6 +13,7 @@ from itertools import chain
 
 from synth.errors import BadInput
 from synth.policies.hints import hints, is_known, reasons, synonym
+from synth.policies.inflected import inflected
 from synth.policies.kinds.adjacency import Adjacency
 from synth.policies.kinds.candidates import is_besides
 from synth.policies.kinds.gap import Gap
@@ -20,6 +21,7 @@ from synth.policies.kinds.kind import HAPPEN, MUST, Form, PolicyKind
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
 from synth.policies.names import Names, Tools, TwoReadings
+from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
 from synth.policies.sentences import read_sentence
 
@@ -49,8 +51,12 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
             return read_rule(sentence, wider, forms)
         if (other := _said_otherwise(body, names, forms)) is not None:
             return other
+        if (other := _phrased(body, names, forms)) is not None:
+            return other
         raise next(_said_better(body, names, forms), bad) from None
-    if led := _LED.search(body):
+    if (led := _LED.search(body)) and isinstance(rule, Precedence):
+        if (other := _phrased(body, names, forms)) is not None:
+            return other
         either = BadInput(
             f"cannot read '{led['said']}'; write which is meant, 'must be followed by' or "
             "'must happen before'"
@@ -74,6 +80,25 @@ def _said_otherwise(body: str, names: Names, forms: Sequence[Form]) -> PolicyKin
     if rule is None or not all(_is_named(tools, body) for tools in rule.tools):
         return None
     return _without_clauses(rule)
+
+
+def _phrased(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | None:
+    """The rule of a sentence that inflects its actions, or says the rest in words of its own; or None.
+
+    TwoReadings where what it says of time or arguments can be meant in two ways.
+    """
+    if len(body) > MAX_HINTED:
+        return None
+    plain = inflected(body, names)
+    text = in_our_words(plain, names)
+    for said in dict.fromkeys((plain, text)):
+        wider = names.with_alternatives(said) or names
+        rule = _rule_of(said, wider, forms)
+        if rule is None and said != body:
+            rule = _said_otherwise(said, wider, forms)
+        if rule is not None:
+            return _without_clauses(rule)
+    return None
 
 
 def _is_named(tools: Tools, body: str) -> bool:
@@ -115,7 +140,7 @@ def _rule_of(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind |
         rule = read_sentence(sentence, names, forms)
     except BadInput:
         return None
-    return rule if _LED.search(sentence) is None else None
+    return None if _LED.search(sentence) and isinstance(rule, Precedence) else rule
 
 
 def _reworded(body: str, names: Names, forms: Sequence[Form]) -> Iterator[Hint]:

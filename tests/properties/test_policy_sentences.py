@@ -17,6 +17,7 @@ from synth.policies.evidence import Evidence
 from synth.policies.kinds import KINDS, Field, Judged, Names, Relation, Sentence, Tools, Traits
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
+from synth.policies.kinds.between import Between
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.kind import Form, Paths, PolicyKind, answer
@@ -88,7 +89,10 @@ def response(r: random.Random) -> Made:
 
 def absence(r: random.Random) -> Made:
     a, b, both = pairs(r)
-    return f"{b} {must(r)} {r.choice(('never', 'not'))} {happen(r)} after {a}", AbsenceAfter(both)
+    (limit, ns), (ending, paths), failed = duration(r), same(r), r.random() < 0.3
+    within, time = r.choice((("", None), (f" within {limit}", ns)))
+    never = f"{b} {must(r)} {r.choice(('never', 'not'))} {happen(r)}{within} after {a}"
+    return f"{never}{' fails' if failed else ''}{ending}", AbsenceAfter(both, failed, time, paths)
 
 
 def count(r: random.Random) -> Made:
@@ -181,6 +185,19 @@ def weekdays(r: random.Random) -> Made:
     return f"{a} {must(r)} never {happen(r)} on {said}", Weekdays(what, frozenset(range(7)) - days)
 
 
+def between(r: random.Random) -> Made:
+    names = [r.choice(list(ACTIONS)) for _ in range(3)]
+    (b, a, c), (ending, paths) = names, same(r)
+    triples = ((ACTIONS[b], ACTIONS[a], ACTIONS[c]),)
+    never = f"{a} {must(r)} {r.choice(('never', 'not'))} {happen(r)}"
+    said, until, failed = r.choice((
+        (f"{never} between {b} and {c}", False, False),
+        (f"{never} after {b} until {c}", True, False),
+        (f"{never} after {b} fails until {c} succeeds", True, True),
+    ))  # fmt: skip
+    return f"{said}{ending}", Between(triples, paths, until, failed)
+
+
 SENTENCES: dict[str, Callable[[random.Random], Made]] = {
     "precedence": precedence,
     "response": response,
@@ -194,6 +211,7 @@ SENTENCES: dict[str, Callable[[random.Random], Made]] = {
     "overlap": overlap,
     "turn": turn,
     "weekdays": weekdays,
+    "between": between,
 }
 FIELDS = {
     "guard": "{calls: pay, check: \"last('verify') != null\"}",

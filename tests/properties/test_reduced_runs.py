@@ -122,7 +122,7 @@ def test_where_values_are_not_kept_what_needs_them_is_open(kind: str) -> None:
     needs = needs_of([policies])
     lost = 0
     read = bool(needs.arguments or needs.results)
-    for _ in range(400 if read else 20):
+    for _ in range((1600 if kind == "adjacency" else 400) if read else 20):
         turns = conversation(r)
         at = r.choice((0, len(turns) - 1))
         bare = [

@@ -24,11 +24,25 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must be followed by verify.",
         "Pay must be followed by refund within 4 seconds.",
         "Pay must be followed by verify with the same id.",
+        "If pay fails, verify must follow.",
+        "A failed pay must be followed by refund within 4 seconds.",
     ),
     "absence_after": (
         "Pay must never happen after verify.",
         "Any tool must not happen after refund.",
         "Pay must never happen after pay.",
+        "If verify fails, pay must never happen afterwards.",
+        "Pay must never happen within 3 seconds after verify.",
+        "Pay must never happen within 4 seconds after refund fails.",
+        "Pay must never happen after verify with the same id.",
+    ),
+    "between": (
+        "Pay must never happen between verify and refund.",
+        "Any tool must never happen between verify and refund.",
+        "Pay must never happen between verify and refund with the same id.",
+        "Pay must never happen after verify until refund.",
+        "If verify fails, pay must never happen until verify succeeds.",
+        "Pay must never happen after refund until verify with the same id.",
     ),
     "count": (
         "Pay must happen at most 1 time.",
@@ -52,6 +66,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "adjacency": (
         "Verify must happen immediately before pay.",
         "Pay must happen immediately after refund.",
+        "Verify must happen immediately before pay with the same id.",
     ),
     "window": ("Pay must happen before 09:00.", "Pay must happen after 09:00."),
     "gap": (

@@ -10,6 +10,7 @@ from synth.policies.evidence import Evidence
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
 from synth.policies.kinds.behaviour import Behaviour
+from synth.policies.kinds.between import Between
 from synth.policies.kinds.contract import ContractRule
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, judge_duties
@@ -34,7 +35,7 @@ __all__ = [
 ]  # fmt: skip
 
 KINDS: tuple[type[PolicyKind], ...] = (
-    Response, AbsenceAfter, Count, Rate, Total, Adjacency, Gap, NoOverlap, Alone, Weekdays, Precedence,
-    Window, Guard, Provenance, ContractRule, Behaviour,
+    Response, Between, AbsenceAfter, Count, Rate, Total, Adjacency, Gap, NoOverlap, Alone, Weekdays,
+    Precedence, Window, Guard, Provenance, ContractRule, Behaviour,
 )  # fmt: skip
 """Sentences are tried in this order."""

@@ -1,40 +1,72 @@
-"""Absence: what must not be called any more once an action has succeeded."""
+"""Absence: what must not be called any more once an action has succeeded, or has failed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import Ended, owned
-from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
+from synth.policies.kinds.arguments import (
+    Alike,
+    Compared,
+    Pool,
+    Pools,
+    judge_compared,
+    values_of,
+    with_the_same,
+)
+from synth.policies.kinds.candidates import Ended, owned, without_arguments
+from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Judged, despite_gaps
 from synth.policies.kinds.edits import Drop, Edit, Move, blamed
-from synth.policies.kinds.formulas import Late, NoneEndedBefore
-from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
+from synth.policies.kinds.formulas import NoneEndedBefore, NoneEndedWithin
+from synth.policies.kinds.kind import FAILS, HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, never_both, slots_of
-from synth.policies.kinds.sweeps import none_ended_before
+from synth.policies.kinds.sweeps import none_ended_before, none_ended_within
+from synth.policies.kinds.times import TIME, duration_in_words, nanoseconds
 from synth.policies.names import Names, Tools
 
+_NEVER = rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN}"
+_WITHIN = rf"(?: within (?=.*[1-9]){TIME})?"
+_IF = r"(?:if|when|whenever|once|after|as soon as)"
 
-def _read(m: re.Match[str], names: Names, same: Paths) -> AbsenceAfter:
-    return AbsenceAfter(names.pairs(m["b"], m["a"]))
+
+def _read(m: re.Match[str], names: Names, same: Paths, failed: bool = False) -> AbsenceAfter:
+    time = max(nanoseconds(m), 1) if m["amount"] else None
+    return AbsenceAfter(names.pairs(m["b"], m["a"]), failed, time, same)
+
+
+_read_failed = partial(_read, failed=True)
 
 
 @dataclass(frozen=True, slots=True)
 class AbsenceAfter:
-    """Once `trigger` has succeeded, `what` must not be called any more."""
+    """Once `trigger` has succeeded, `what` must not be called any more; with a time, for less than that.
+
+    What starts exactly that time after the end of the trigger may start.
+    """
 
     kind: ClassVar[str] = "absence_after"
     forms: ClassVar[tuple[Form, ...]] = (
-        Sentence(rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN} after (?P<b>.+)", _read),
+        Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>.+?) {FAILS}", _read_failed, same=True),
+        Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>(?!.+ until ).+)", _read, same=True),
+        Sentence(
+            rf"{_IF} (?P<b>.+?) {FAILS}, {_NEVER}(?: afterwards?)?{_WITHIN}(?: afterwards?)?",
+            _read_failed,
+            same=True,
+        ),
     )
     pairs: tuple[tuple[Tools, Tools], ...]
     """(trigger, what) each."""
+    failed: bool = False
+    """Is it a failure of `trigger` that forbids?"""
+    within: int | None = None
+    """Nanoseconds; None = for ever."""
+    same: Paths = ()
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -42,16 +74,22 @@ class AbsenceAfter:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=tuple(trigger for trigger, _ in self.pairs), reads=Reads())
+        return Traits(
+            subjects=tuple(trigger for trigger, _ in self.pairs), reads=Reads(self.tools if self.same else ())
+        )
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
-        triggered = [(trigger, what) for trigger, what in self.pairs if seen.successes(trigger)]
+        triggered = [(trigger, what) for trigger, what in self.pairs if seen.ended_so(trigger, self.failed)]
         if not triggered:
             return NOT_APPLICABLE
+        if self.within is not None and not seen.has_times:
+            return NO_TIMES
+        if self.same and without_arguments(seen, [tools for pair in triggered for tools in pair]):
+            return Judged("unsupported", (), "The arguments of the calls were not recorded.")
         duties = [duty for trigger, what in triggered for duty in self._duties(trigger, what, seen)]
         if not duties:
             return Judged("ok", (), "Nothing that is forbidden was called.")
-        return judge_duties(duties, seen, rules)
+        return judge_compared(duties, self.same, seen, rules)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=lambda call: False)
@@ -64,21 +102,23 @@ class AbsenceAfter:
                 return True
             if started and any(map(started.can_precede, seen.attempts(what))):
                 return True
-            if followed and any(map(followed.can_follow, seen.successes(trigger))):
+            if followed and any(map(followed.can_follow, seen.ended_so(trigger, self.failed))):
                 return True
-            if started and not any(seen.successes(one) for one, _ in self.pairs):
+            if started and not any(seen.ended_so(one, self.failed) for one, _ in self.pairs):
                 return True  # it would be ok instead of not applicable
         return False
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
         """It comes before what forbids it, or that after it; or it is left out."""
         for call, trigger in blamed(judged, seen, self.pairs, 1):
-            for i in seen.successes(trigger)[:1]:
+            for i in seen.ended_so(trigger, self.failed)[:1]:
                 yield Move(call, i)
                 yield Move(i, call + 1)
             yield Drop(call)
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
+        if self.failed or self.within is not None or self.same:
+            return  # in a plan every call succeeds, and nothing is known of times between and of arguments
         for trigger, what in self.pairs:
             for i in slots_of(trigger, slots):
                 for j in slots_of(what, slots):
@@ -88,11 +128,28 @@ class AbsenceAfter:
     def flaws(self) -> tuple[str, ...]:
         return ()
 
-    def _duties(self, trigger: Tools, what: Tools, seen: Evidence) -> Iterator[Duty]:
-        ended = Ended(seen.successes(trigger), seen)
-        sweep = none_ended_before(seen.successes(trigger), seen)
+    def _duties(self, trigger: Tools, what: Tools, seen: Evidence) -> Iterator[Compared]:
+        kind: Callable[..., Any] = NoneEndedBefore
+        more: tuple[int, ...] = ()
+        if self.within is not None:
+            kind, more = NoneEndedWithin, (self.within - 1,)
+        ends = seen.ended_so(trigger, self.failed)
+        ended = Ended(ends, seen)
+
+        def pool(calls: Sequence[int]) -> Pool:
+            own = Ended(calls, seen)
+            if self.within is None:
+                return Pool(own.before, none_ended_before(calls, seen), bool(calls))
+            return Pool(own.last_before, none_ended_within(calls, self.within - 1, seen), bool(calls))
+
+        pools = Pools(Alike(ends, 0, self.same, seen), pool)
         for j in owned(seen.attempts(what), seen):
             name = what.phrase if "*" not in what.names else seen.calls[j].tool
-            others = ended.named(j)
-            said = f"{name} (call {j}) came after {trigger.phrase}" + (f" ({others})." if others else ".")
-            yield Duty(j, Late(NoneEndedBefore, j, ended.before), said, sweep=sweep)
+            others = "" if self.same else ended.named(j)
+            said = f"{name} (call {j}) came {self._when(trigger)}" + (f" ({others})." if others else ".")
+            yield pools.barred(j, 1, values_of(j, 1, self.same, seen), kind, more, said)
+
+    def _when(self, trigger: Tools) -> str:
+        after = f"after {trigger.phrase}" + (" had failed" if self.failed else "")
+        within = "" if self.within is None else f"less than {duration_in_words(self.within)} "
+        return f"{within}{after}{with_the_same(self.same)}"

@@ -12,30 +12,47 @@ from synth.formal.constraints import Truth
 from synth.formal.solver import PlanRule, Slots
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import Started, besides, owned, ran, unseen_besides
-from synth.policies.kinds.duty import Duty, Judged, despite_gaps, judge_duties
-from synth.policies.kinds.edits import Edit, Move, blamed, call_of
-from synth.policies.kinds.formulas import DirectlyBefore, Late
+from synth.policies.kinds.arguments import (
+    Alike,
+    Compared,
+    Pool,
+    Pools,
+    judge_compared,
+    values_of,
+    with_the_same,
+)
+from synth.policies.kinds.candidates import Started, besides, owned, ran, unseen_besides, without_arguments
+from synth.policies.kinds.duty import Judged, despite_gaps
+from synth.policies.kinds.edits import Edit, Move, blamed, call_of, equal_arguments
+from synth.policies.kinds.formulas import DirectlyBefore
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
 from synth.policies.kinds.sweeps import directly_before
 from synth.policies.names import Names, Tools
 
+_SIDE = "(?P<side>before|after)"
+
 
 def _read(m: re.Match[str], names: Names, same: Paths) -> Adjacency:
     first, then = (m["a"], m["b"]) if m["side"].lower() == "before" else (m["b"], m["a"])
-    return Adjacency(names.pairs(first, then))
+    return Adjacency(names.pairs(first, then), same)
 
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """Directly before every attempt at `then`, `first` must have succeeded: no call in between."""
+    """Directly before every attempt at `then`, `first` must have succeeded: no call in between.
+
+    With equal arguments if asked: then the call directly before it must have them.
+    """
 
     kind: ClassVar[str] = "adjacency"
     forms: ClassVar[tuple[Form, ...]] = (
-        Sentence(rf"(?P<a>.+?) {MUST} {HAPPEN} immediately (?P<side>before|after) (?P<b>.+)", _read),
+        Sentence(
+            rf"(?P<a>.+?) {MUST} {HAPPEN} immediately (?P<side>before|after) (?P<b>.+)", _read, same=True
+        ),
     )
     pairs: tuple[tuple[Tools, Tools], ...]
+    same: Paths = ()
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -47,13 +64,14 @@ class Adjacency:
             subjects=tuple(then for _, then in self.pairs),
             needs=self.pairs,
             apart=True,
-            reads=Reads(others=True),
+            reads=Reads(self.tools if self.same else (), others=True),
         )
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
-        return judge_duties(
-            [d for first, then in self.pairs for d in self._duties(first, then, seen)], seen, rules
-        )
+        if self.same and without_arguments(seen, self.tools):
+            return Judged("unsupported", (), "The arguments of the calls were not recorded.")
+        duties = [d for first, then in self.pairs for d in self._duties(first, then, seen)]
+        return judge_compared(duties, self.same, seen, rules)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
@@ -79,12 +97,14 @@ class Adjacency:
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
         """The nearest success before and after it is brought near, or it to them; or there is one more."""
         for call, first in blamed(judged, seen, self.pairs, 1):
-            good = [i for i in seen.successes(first) if i != call]
+            key = values_of(call, 1, self.same, seen).key
+            good = [i for i in seen.successes(first) if values_of(i, 0, self.same, seen).key == key]
+            good = [i for i in good if i != call]
             before = [i for i in good if seen.rank[i] < seen.rank[call]]
             for i in (*before[-1:], *good[len(before) :][:1]):
                 yield Move(i, call)
                 yield Move(call, i + 1)
-            yield from call_of(first, call, seen)
+            yield from call_of(first, call, seen, equal_arguments(call, self.same, 1, seen))
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for first, then in self.pairs:
@@ -94,17 +114,27 @@ class Adjacency:
     def flaws(self) -> tuple[str, ...]:
         return ()
 
-    def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Duty]:
-        good = seen.successes(first)
-        sweep, find = directly_before(good, ran(seen), seen), partial(_one_of, frozenset(good), seen)
+    def _duties(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Compared]:
+        started, every = Started.of(seen), ran(seen)
+
+        def pool(calls: Sequence[int]) -> Pool:
+            among = frozenset(calls)
+            return Pool(
+                lambda call: tuple(i for i in started.last_before(call) if i in among),
+                directly_before(calls, every, seen),
+                bool(calls),
+            )
+
+        pools = Pools(Alike(seen.successes(first), 0, self.same, seen), pool)
         for j in owned(besides(seen.attempts(then), then, first, seen), seen):
-            said = f"{then.phrase} (call {j}) was not directly preceded by a success of {first.phrase}."
-            yield Duty(j, Late(find, j, Started.of(seen).last_before), said, sweep=sweep)
+            needed = f"a success of {first.phrase}{with_the_same(self.same)}"
+            said = f"{then.phrase} (call {j}) was not directly preceded by {needed}."
+            yield pools.compared(j, 1, values_of(j, 1, self.same, seen), _one_of, (seen,), said)
 
 
-def _one_of(good: frozenset[int], seen: Evidence, call: int, near: tuple[int, ...]) -> DirectlyBefore:
-    """The formula for a call, given those that can have been the last to start before it."""
-    options = tuple(i for i in near if i in good)
+def _one_of(call: int, options: tuple[int, ...], seen: Evidence) -> DirectlyBefore:
+    """The formula for a call, given those that it may need directly before it."""
+    near = Started.of(seen).last_before(call)
     seen.budget.spend(len(options) * len(near))
     return DirectlyBefore(call, options, near)
 

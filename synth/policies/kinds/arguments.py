@@ -14,7 +14,7 @@ from synth.policies.kinds.candidates import Finder, together
 from synth.policies.kinds.duty import Duty, Judged, judge_duties
 from synth.policies.kinds.formulas import Late
 from synth.policies.kinds.kind import Paths
-from synth.policies.kinds.sweeps import Sweep, any_of
+from synth.policies.kinds.sweeps import Sweep, any_of, every_of
 from synth.policies.names import Span, Tools, some_of
 from synth.policies.near import near
 
@@ -180,6 +180,29 @@ class Pools:
         both = Late(kind, call, together(surely.find, perhaps.find), more)
         wider = replace(duty, obligation=both, sweep=any_of((surely.sweep, perhaps.sweep)))
         return Compared(duty, wider, lambda: (*own, *((i, 1 - side) for i in perhaps.find(call))))
+
+    def barred(
+        self,
+        call: int,
+        side: int,
+        values: Values,
+        kind: Callable[..., Any],
+        more: tuple[Any, ...],
+        said: str,
+    ) -> Compared:
+        """The same where the formula forbids: what only perhaps has the same values breaks it perhaps."""
+        if values.said is None:
+            every = self._pool(self._alike.everyone)
+            duty = Duty(call, Late(kind, call, every.find, more), said, sweep=every.sweep)
+            return Compared(duty, None, lambda: ((call, side),)) if every.some else Compared(duty, duty)
+        surely, perhaps = self._pools(values)
+        least = Duty(call, Late(kind, call, surely.find, more), said, sweep=surely.sweep)
+        if not perhaps.some:
+            return Compared(least, least)
+        both = Late(kind, call, together(surely.find, perhaps.find), more)
+        duty = replace(least, obligation=both, sweep=every_of((surely.sweep, perhaps.sweep)))
+        own = () if values.whole else ((call, side),)
+        return Compared(duty, least, lambda: (*own, *((i, 1 - side) for i in perhaps.find(call))))
 
     def _pools(self, values: Values) -> tuple[Pool, Pool]:
         if values.key not in self._of:

@@ -228,9 +228,5 @@ def unseen_besides(tools: Tools, other: Tools, seen: Evidence) -> Gaps:
     return seen.gaps.of(tools, other if is_besides(tools, other) else None)
 
 
-def any_calls(seen: Evidence, pairs: Sequence[tuple[Tools, Tools]]) -> bool:
-    return any(seen.successes(trigger) for trigger, _ in pairs)
-
-
 def without_arguments(seen: Evidence, tools: Sequence[Tools]) -> bool:
     return any(seen.arguments(i) is None for group in tools for i in seen.attempts(group))

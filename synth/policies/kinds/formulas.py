@@ -50,6 +50,18 @@ class NoneEndedBefore:
 
 
 @dataclass(frozen=True, slots=True)
+class NoneEndedWithin:
+    """None of `others` had ended at most `within` ns before `call` started."""
+
+    call: int
+    others: tuple[int, ...]
+    within: int
+
+    def formula(self, t: Times) -> Truth:
+        return t.no(StartsWithin(self.call, self.others, self.within).formula(t))
+
+
+@dataclass(frozen=True, slots=True)
 class SomeStartsAfter:
     """One of `options` started after `call` ended, at most `within` ns later."""
 

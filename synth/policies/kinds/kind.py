@@ -25,6 +25,7 @@ Paths = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 """Pairs of argument paths (of the earlier call, of the later call) that must hold equal values."""
 
 MUST = r"(?:must|should|shall|has to|have to|needs to|need to)"
+FAILS = r"(?:fails?|failed|has failed|have failed|had failed)"
 HAPPEN = r"(?:happen|occur|take place|be (?:done|called|performed|carried out|executed|started))"
 
 

@@ -1,4 +1,4 @@
-"""Answers: a success must be followed by a success of another action."""
+"""Answers: a success, or a failure, must be followed by a success of another action."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from synth.policies.evidence import Evidence
 from synth.policies.kinds.arguments import Alike, Compared, Pool, Pools, judge_compared, values_of
 from synth.policies.kinds.candidates import (
     Following,
-    any_calls,
     besides,
     owned,
     unseen_besides,
@@ -24,30 +23,51 @@ from synth.policies.kinds.candidates import (
 from synth.policies.kinds.duty import NO_TIMES, Judged, despite_gaps, unless_later
 from synth.policies.kinds.edits import Edit, Move, blamed, call_of, equal_arguments
 from synth.policies.kinds.formulas import SomeStartsAfter
-from synth.policies.kinds.kind import MUST, Form, Paths, Reads, Sentence, Traits
+from synth.policies.kinds.kind import FAILS, HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
 from synth.policies.kinds.sweeps import some_starts_after
 from synth.policies.kinds.times import MINUTE, TIME, duration_in_words, nanoseconds
 from synth.policies.names import Names, Tools
 
 
-def _read(m: re.Match[str], names: Names, same: Paths) -> Response:
-    return Response(names.pairs(m["a"], m["b"]), nanoseconds(m) if m["amount"] else None, same)
+def _read(m: re.Match[str], names: Names, same: Paths, failed: bool = False) -> Response:
+    within = nanoseconds(m) if m["amount"] else None
+    return Response(names.pairs(m["a"], m["b"]), within, same, failed)
+
+
+_read_failed = partial(_read, failed=True)
+_WITHIN = rf"(?:,? within {TIME})?"
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """Every success of `trigger` must be followed by a success of `answer`, within a time if asked."""
+    """Every success of `trigger` must be followed by a success of `answer`, within a time if asked.
+
+    Where a failure asks for it, every failure of `trigger` must.
+    """
 
     kind: ClassVar[str] = "response"
     forms: ClassVar[tuple[Form, ...]] = (
-        Sentence(rf"(?P<a>.+?) {MUST} be followed by (?P<b>.+?)(?:,? within {TIME})?", _read, same=True),
+        Sentence(
+            rf"(?:every |each |a )?failed (?P<a>.+?) {MUST} be followed by (?P<b>.+?){_WITHIN}",
+            _read_failed,
+            same=True,
+        ),
+        Sentence(
+            rf"(?:if|when|whenever|once|after|as soon as) (?P<a>.+?) {FAILS}, (?P<b>.+?) {MUST} "
+            rf"(?:follow|{HAPPEN})(?: afterwards?)?{_WITHIN}",
+            _read_failed,
+            same=True,
+        ),
+        Sentence(rf"(?P<a>.+?) {MUST} be followed by (?P<b>.+?){_WITHIN}", _read, same=True),
     )
     pairs: tuple[tuple[Tools, Tools], ...]
     """(trigger, answer) each."""
     within: int | None = None
     """Nanoseconds."""
     same: Paths = ()
+    failed: bool = False
+    """Is it a failure of `trigger` that asks for an answer?"""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -60,13 +80,16 @@ class Response:
         )
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
-        if self.within is not None and not seen.has_times and any_calls(seen, self.pairs):
+        if self.within is not None and not seen.has_times and self._triggered(seen):
             return NO_TIMES
         if self.same and without_arguments(seen, [tools for pair in self.pairs for tools in pair]):
             return Judged("unsupported", (), "The arguments of the calls were not recorded.")
         duties = [d for trigger, answer in self.pairs for d in self._duties(trigger, answer, seen)]
         judged = judge_compared(duties, self.same, seen, rules)
         return unless_later(judged, seen, partial(self._limit, seen))
+
+    def _triggered(self, seen: Evidence) -> bool:
+        return any(seen.ended_so(trigger, self.failed) for trigger, _ in self.pairs)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
@@ -93,6 +116,8 @@ class Response:
                 yield from call_of(answer, place, seen, arguments)
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
+        if self.failed:
+            return  # in a plan every call succeeds
         most = None if self.within is None else self.within / MINUTE
         for trigger, answer in self.pairs:
             for i in slots_besides(trigger, answer, slots):
@@ -114,7 +139,8 @@ class Response:
 
         pools = Pools(Alike(seen.successes(answer), 1, self.same, seen), pool)
         limit = "" if self.within is None else f" within {duration_in_words(self.within)}"
-        for i in owned(besides(seen.successes(trigger), trigger, answer, seen), seen):
+        for i in owned(besides(seen.ended_so(trigger, self.failed), trigger, answer, seen), seen):
             values = values_of(i, 0, self.same, seen)
-            said = f"{trigger.phrase} (call {i}) was not followed by {answer.phrase}{limit}."
+            failed = " failed and" if self.failed else ""
+            said = f"{trigger.phrase} (call {i}){failed} was not followed by {answer.phrase}{limit}."
             yield pools.compared(i, 0, values, SomeStartsAfter, (self.within,), said)

@@ -71,6 +71,12 @@ def none_ended_before(options: Iterable[int], seen: Evidence) -> Sweep | None:
     return None if some is None else lambda call: no(some(call))
 
 
+def none_ended_within(options: Iterable[int], within: int, seen: Evidence) -> Sweep | None:
+    """None of `options` had ended at most `within` ns before the call started."""
+    some = starts_within(options, within, seen)
+    return None if some is None else lambda call: no(some(call))
+
+
 def some_starts_after(options: Iterable[int], within: int | None, seen: Evidence) -> Sweep | None:
     """One of `options` started after the call ended, at most `within` ns later."""
     if not is_swept(seen):
@@ -122,6 +128,14 @@ def any_of(sweeps: Sequence[Sweep | None]) -> Sweep | None:
     if len(every) < len(sweeps):
         return None
     return lambda call: no(all_of(no(sweep(call)) for sweep in every))
+
+
+def every_of(sweeps: Sequence[Sweep | None]) -> Sweep | None:
+    """What all of them say."""
+    every = [sweep for sweep in sweeps if sweep is not None]
+    if len(every) < len(sweeps):
+        return None
+    return lambda call: all_of(sweep(call) for sweep in every)
 
 
 def both(one: bool | None, other: bool | None) -> bool | None:

@@ -8,9 +8,17 @@ from zoneinfo import ZoneInfo
 
 NANOSECONDS = 10**9
 MINUTE = 60 * NANOSECONDS
-UNITS = {"ms": 10**6, "mil": 10**6, "s": NANOSECONDS, "m": MINUTE, "h": 60 * MINUTE, "d": 24 * 60 * MINUTE}
+UNITS = {
+    "ms": 10**6,
+    "mil": 10**6,
+    "s": NANOSECONDS,
+    "m": MINUTE,
+    "h": 60 * MINUTE,
+    "d": 24 * 60 * MINUTE,
+    "w": 7 * 24 * 60 * MINUTE,
+}
 
-TIME = r"(?P<amount>\d+(?:\.\d+)?) ?(?P<unit>milliseconds?|ms|seconds?|s|minutes?|min|hours?|h|days?)"
+TIME = r"(?P<amount>\d+(?:\.\d+)?) ?(?P<unit>milliseconds?|ms|seconds?|s|minutes?|min|hours?|h|days?|weeks?)"
 """A duration in a sentence, as a regular expression; `nanoseconds` reads the match."""
 
 

@@ -1,0 +1,263 @@
+"""Actions as a sentence inflects them: `a refund is issued`, `issuing refunds`, `the refund must be issued`.
+
+What is found is written as the file names it, with the plainest words around it: `issue refund happens`,
+`issue refund`, `issue refund must happen`. Only what names one action of the file, all of its words, counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from synth.policies.names import Names
+
+PARTICLES = ("up", "down", "out", "off", "back", "over", "in", "on", "away")
+_SMALL = ("to", "of", "for", "from", "in", "on", "at", "with", "by", "into", "a", "an", "the", "and", "or")
+_LIGHT = ("run", "do", "perform", "execute", "make", "conduct")
+"""Verbs that say nothing beside their object: the tests are what `run tests` runs."""
+_IRREGULAR = {
+    "send": "sent", "make": "made", "run": "run", "pay": "paid", "give": "given", "take": "taken",
+    "do": "done", "sell": "sold", "write": "written", "read": "read", "build": "built", "hold": "held",
+    "put": "put", "set": "set", "cut": "cut", "shut": "shut", "find": "found", "get": "got",
+    "buy": "bought", "leave": "left", "begin": "begun", "keep": "kept", "tell": "told", "draw": "drawn",
+    "withdraw": "withdrawn", "bring": "brought", "choose": "chosen", "freeze": "frozen",
+    "unfreeze": "unfrozen", "grant": "granted", "reset": "reset", "split": "split", "drive": "driven",
+    "lend": "lent", "spend": "spent", "hand": "handed", "undo": "undone", "redo": "redone", "see": "seen",
+    "quit": "quit", "let": "let", "overwrite": "overwritten", "rewrite": "rewritten", "rebuild": "rebuilt",
+    "resend": "resent", "forget": "forgotten", "speak": "spoken", "break": "broken", "steal": "stolen",
+}  # fmt: skip
+_NOUNS = {"close": ("closure",), "refuse": ("refusal",), "pay": ("payment",), "notify": ("notification",)}
+_WHOSE = r"(?:(?:customer|user|client|patient|caller|agent|account|order)['\u2019]s|customers['\u2019])"
+_THE = (
+    r"(?:(?:the|a|an|any|every|each|all|its|their|his|her|this|that|these|those|another|your|our|such"
+    rf"|some|further|more|{_WHOSE}) )*"
+)
+_MUST = (
+    r"(?:must|should|shall|may|can|could|might|will|has to|have to|needs to|need to|ought to"
+    r"|cannot|can['\u2019]t|must(?:n['\u2019]t)|should(?:n['\u2019]t))"
+)
+_ADVERB = r"(?: (?:not|never|only|always|also|both|first|ever|then|later|immediately|have))*"
+_IS = r"(?:is|are|was|were|gets|is being|are being|has been|have been|had been)"
+_COUNT = (
+    r"(?P<how>at most|no more than|not more than|more than|at least|exactly|up to) "
+    r"(?P<n>\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
+)
+_AGENT = (
+    r"(?:the |an |any |no )?(?:(?:ai |support |bank )?(?:agents?|assistants?|bots?|models?)|system|opera"
+    r"tors?)"
+    r"|you|it|they|we|he|she|one"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """One action, its verb in every form and its objects."""
+
+    phrase: str
+    verb: str
+    particle: str
+    rest: str
+    """Of what comes after the verb, as a regular expression; empty where there is nothing."""
+    prepositional: bool
+    """Does what comes after the verb begin with a preposition?"""
+
+    def spelled(self, form: str) -> str:
+        """The verb in a form, with what comes after it."""
+        particle = f" {self.particle}" if self.particle else ""
+        if not self.rest:
+            return f"{form}{particle}"
+        if particle:
+            return f"{form}(?:{particle} {_THE}{self.rest}| {_THE}{self.rest}{particle})"
+        return f"{form} {'' if self.prepositional else _THE}{self.rest}"
+
+    @property
+    def done(self) -> str:
+        return f"{_past(self.verb)}{f' {self.particle}' if self.particle else ''}"
+
+
+def inflected(body: str, names: Names) -> str:
+    """The sentence with its actions as the file names them."""
+    text = _plain_agents(body)
+    forms = _forms(tuple(names.actions))
+    text = _passives(text, forms)
+    for one in forms:
+        text = _mentions(text, one)
+    for mark, phrase in [(_mark(one.phrase), one.phrase) for one in forms]:
+        text = text.replace(mark, phrase)
+    return text
+
+
+def _mark(phrase: str) -> str:
+    """The phrase, kept from being found again inside another one."""
+    return "\x01" + phrase.replace(" ", "\x02") + "\x01"
+
+
+def _plain_agents(body: str) -> str:
+    return " ".join(body.split())
+
+
+@lru_cache(maxsize=64)
+def _forms(phrases: tuple[str, ...]) -> tuple[_Forms, ...]:
+    """The longest first, so that none is found inside another one."""
+    return tuple(filter(None, map(_form, sorted(phrases, key=len, reverse=True))))
+
+
+def _form(phrase: str) -> _Forms | None:
+    words = phrase.casefold().split()
+    if phrase == "any tool" or not all(re.fullmatch(r"[a-z][\w-]*", word) for word in words):
+        return None
+    particle = words[1] if len(words) > 1 and words[1] in PARTICLES else ""
+    rest = words[2:] if particle else words[1:]
+    return _Forms(
+        phrase, words[0], particle, " ".join(map(_noun, rest)).replace(" ", f" {_THE}"),
+        bool(rest) and rest[0] in _SMALL,
+    )  # fmt: skip
+
+
+def _noun(word: str) -> str:
+    """A word, or its plural, or what is one of several."""
+    if word in _SMALL:
+        return word
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}(?:y|ies)"
+    if word.endswith("ies"):
+        return f"{word[:-3]}(?:y|ies)"
+    return f"{word[:-1]}s?" if word.endswith("s") and not word.endswith("ss") else f"{word}(?:e?s)?"
+
+
+def _past(verb: str) -> str:
+    if verb in _IRREGULAR:
+        return _IRREGULAR[verb]
+    if verb.endswith("e"):
+        return f"{verb}d"
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ied"
+    return f"{verb}{_doubled(verb)}ed"
+
+
+def _doubled(verb: str) -> str:
+    """The last letter, which some verbs may double: `cancelled`, `stopped`."""
+    return f"{verb[-1]}?" if re.search(r"[aeiou][b-df-hj-np-tvz]$", verb) else ""
+
+
+def _gerund(verb: str) -> str:
+    stem = verb[:-1] if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) else verb
+    return f"{stem}{_doubled(stem) if stem == verb else ''}ing"
+
+
+def _third(verb: str) -> str:
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}e?s"
+
+
+def _deeds(verb: str) -> Iterator[str]:
+    """Nouns of the verb: `approval`, `cancellation`, `deployment`."""
+    yield from _NOUNS.get(verb, ())
+    stem = verb.removesuffix("e")
+    yield f"{verb}s?"
+    yield f"{verb}ments?"
+    yield f"{stem}als?"
+    if verb.endswith("ate"):
+        yield f"{stem}ions?"
+    elif verb.endswith("ify"):
+        yield f"{verb[:-1]}ications?"
+    else:
+        yield f"{stem}{_doubled(stem)}(?:at)?ions?"
+
+
+def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
+    """`the identity must be verified`, `no refund may be issued`, `once the ticket has been closed`."""
+    by_object: dict[str, list[_Forms]] = {}
+    for one in forms:
+        if one.rest and not one.prepositional:
+            by_object.setdefault(one.rest, []).append(one)
+    for rest, several in sorted(by_object.items(), key=lambda item: -len(item[0])):
+        done = "|".join(sorted({one.done for one in several}, key=len, reverse=True))
+        which = rf"(?P<done>(?:{done})(?:(?:,| and| or|, and|, or) (?:{done}))*)\b"
+        begin = r"(?<![\w\x01\x02])(?<!\w-)"
+
+        def said(found: str, several: list[_Forms] = several) -> str:
+            parts = re.split(r"(,? and |,? or |, )", found)
+            return "".join(part if k % 2 else _by_done(part, several) for k, part in enumerate(parts))
+
+        def with_count(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            return f"{said(m['done'])} must happen {m['how']} {m['n']} times"
+
+        def never(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            return f"{said(m['done'])} must never happen"
+
+        def modal(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            return f"{said(m['done'])} {m['must']} happen"
+
+        def finite(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            return f"{said(m['done'])} {'has not happened' if m['no'] else 'happens'}"
+
+        text = re.sub(
+            rf"{begin}{_COUNT} (?:{rest}) {_MUST}(?: ever)? be {which}", with_count, text, flags=re.I
+        )
+        text = re.sub(
+            rf"{begin}no (?:more |further |other )?(?:{rest}) (?:may|can|must|shall|should|will)(?: ever"
+            rf")? be "
+            rf"{which}",
+            never, text, flags=re.I,
+        )  # fmt: skip
+        text = re.sub(
+            rf"{begin}{_THE}(?:{rest}) (?P<must>{_MUST}{_ADVERB}) be(?: first| ever)? {which}",
+            modal, text, flags=re.I,
+        )  # fmt: skip
+        text = re.sub(
+            rf"{begin}{_THE}(?:{rest}) (?:{_IS}|(?:has|have|is|are|was|were)(?P<no> not)(?: yet)?(?: been)?) "
+            rf"(?:successfully )?{which}",
+            finite, text, flags=re.I,
+        )  # fmt: skip
+        for one in several:
+            same = [other for other in forms if other.done == one.done]
+            if len(same) == 1 and re.search(_mark(one.phrase) + "|" + rest, text, re.I):
+                text = re.sub(
+                    rf"\b(?:it|they) {_IS} (?:successfully )?{one.done}\b",
+                    f"{_mark(one.phrase)} happens",
+                    text,
+                    flags=re.I,
+                )
+    return text
+
+
+def _by_done(word: str, several: list[_Forms]) -> str:
+    one = next(one for one in several if re.fullmatch(one.done, word, re.I))
+    return _mark(one.phrase)
+
+
+def _mentions(text: str, one: _Forms) -> str:
+    """What names the action in the active voice, or as a noun."""
+    mark, begin, end = _mark(one.phrase), r"(?<![\w\x01\x02-])", r"(?![\w\x01\x02-])"
+    rules: list[tuple[str, str]] = []
+    if one.rest and not one.prepositional and not one.particle:
+        rules.append((rf"{begin}{one.verb} {_COUNT} (?:{one.rest}){end}", rf"{mark} \g<how> \g<n> times"))
+    gerund, past = one.spelled(_gerund(one.verb)), one.spelled(_past(one.verb))
+    rules += [
+        (rf"{begin}(?:{_AGENT}) (?:has|have|had) (?:already |successfully )?{past}{end}", f"{mark} happens"),
+        (rf"{begin}(?:{_AGENT}) {one.spelled(_third(one.verb))}{end}", f"{mark} happens"),
+        (rf"{begin}(?<=before )(?:{_AGENT}) {one.spelled(one.verb)}{end}", mark),
+        (rf"{begin}(?<=after )(?:{_AGENT}) {one.spelled(one.verb)}{end}", mark),
+        (rf"{begin}{_THE}{gerund}{end}", mark),
+    ]
+    if one.prepositional or not one.rest:
+        rules.append((rf"(?<=once ){past}{end}", f"{mark} happens"))
+        rules.append((rf"(?<=after being ){past}{end}", mark))
+    deeds = "|".join(_deeds(one.verb))
+    if one.rest and not one.particle:
+        of = "" if one.prepositional else rf"of {_THE}"
+        rules.append((rf"{begin}{_THE}(?:{deeds}) {of}(?:{one.rest}){end}", mark))
+        if not one.prepositional:
+            rules.append((rf"{begin}{_THE}(?:{one.rest}) (?:{deeds}){end}", mark))
+    rules.append((rf"{begin}{one.spelled(one.verb)}{end}", mark))
+    if not one.rest:
+        rules.append((rf"{begin}{_THE}(?:{deeds}){end}", mark))
+    if one.verb in _LIGHT and one.rest and not one.prepositional and not one.particle:
+        rules.append((rf"{begin}(?<!\x02){_THE}(?:{one.rest}){end}(?! (?:must|may|can) be)", mark))
+    for pattern, said in rules:
+        text = re.sub(pattern, said, text, flags=re.IGNORECASE)
+    return text
