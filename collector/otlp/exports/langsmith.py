@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,6 +13,11 @@ from collector.otlp.exports.rows import Place, Refused, Row
 from collector.otlp.exports.told import Form, ToldSpan, each, instant, json_text, needed, optional
 from synth.errors import BadInput
 from synth.observed import kind_of
+
+LONGEST_LITERAL = 65_536
+"""Characters of a dict as Python spells it; longer ones stay text."""
+DEEPEST_LITERAL = 500
+"""Opening brackets of one kind in it."""
 
 
 def knows(row: Row) -> bool:
@@ -60,10 +66,24 @@ def _object(row: Row, name: str) -> Mapping[str, Any] | None:
 
 
 def _arguments(inputs: Mapping[str, Any] | None) -> str | None:
-    """A LangChain tool has the text of its arguments in `input`."""
-    if inputs is not None and set(inputs) == {"input"} and isinstance(inputs["input"], str):
-        return inputs["input"].replace("'", '"') if inputs["input"][:1] == "{" else json_text(inputs)
-    return _text(inputs)
+    """A LangChain tool has the text of its arguments in `input`: JSON, or as Python spells a dict."""
+    if inputs is None or set(inputs) != {"input"} or not isinstance(inputs["input"], str):
+        return _text(inputs)
+    said = json_value(inputs["input"])
+    if isinstance(said, Mapping):
+        return inputs["input"]
+    return _literal(inputs["input"]) or json_text(inputs)
+
+
+def _literal(said: str) -> str | None:
+    """The dict of Python that a text spells, as JSON, where it does and JSON can hold it."""
+    if said[:1] != "{" or len(said) > LONGEST_LITERAL or max(map(said.count, "{[(")) > DEEPEST_LITERAL:
+        return None
+    try:
+        value = ast.literal_eval(said)
+        return json_text(value) if isinstance(value, Mapping) else None
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
 
 
 def _model(inputs: Mapping[str, Any], extra: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:

@@ -178,6 +178,26 @@ def test_what_langfuses_sdk_sends_is_read_as_its_export_is() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("{'city': \"O'Hare\", 'fast': True, 'via': None}", {"city": "O'Hare", "fast": True, "via": None}),
+        ('{"city": "O\'Hare", "n": [1, 2.5]}', {"city": "O'Hare", "n": [1, 2.5]}),
+        ("{'a': {'b': ('x', 1)}}", {"a": {"b": ["x", 1]}}),
+        ("weather in Oslo", {"input": "weather in Oslo"}),
+        ("{'a': open('x')}", {"input": "{'a': open('x')}"}),
+        ("{'a'", {"input": "{'a'"}),
+        ("{'a': 99999999999999999999}", {"input": "{'a': 99999999999999999999}"}),
+        ("{1, 2}", {"input": "{1, 2}"}),
+        ("{" * 600, {"input": "{" * 600}),
+        ("{'a': '" + "x" * 70_000 + "'}", {"input": "{'a': '" + "x" * 70_000 + "'}"}),
+    ],
+)
+def test_arguments_of_langchains_tools_are_read_as_python_spells_them(said: str, arguments: Any) -> None:
+    [run] = told("langsmith", text_of("langsmith", [{**tool_row("langsmith"), "inputs": {"input": said}}]))[0]
+    assert run.calls[0].arguments == arguments
+
+
 @pytest.mark.parametrize("orient", ["list", "columns", "index", "split", "table"])
 def test_a_data_frame_may_be_spelled_in_every_way_of_pandas(orient: str) -> None:
     listed = rows("phoenix")
