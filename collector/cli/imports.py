@@ -151,7 +151,9 @@ def _records(collector: Collector, stream: IO[bytes], name: str) -> Summary:
 
 def stored(name: str, runs: int) -> str:
     """How far an import came that was cut off."""
-    return f"{counted(runs, 'run')} of {name} came there: import it again, nothing will be there twice"
+    return (
+        f"at least {counted(runs, 'run')} of {name} came there: import it again, nothing will be there twice"
+    )
 
 
 def told_without_file(bad: BadInput) -> str:
