@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.ui.help import CHECKOUT, docs, folder, read_doc, search
+from collector.ui.help import CHECKOUT, FOUND, docs, folder, read_doc, search
 from tests.support.traces import Client
 
 HOSTILE = """# A <b>title</b>
@@ -16,7 +16,7 @@ HOSTILE = """# A <b>title</b>
 <script>alert(1)</script> and <img src=x onerror=alert(1)>
 
 [a](javascript:alert(1)) [b](data:text/html,x) ![c](javascript:alert(1)) [d](//elsewhere/x)
-[e](formats.md#runs)
+[e](formats.md#runs) [f](../synth/data/README.md)
 
 | left | right <i>x</i> |
 |:-----|------:|
@@ -90,7 +90,9 @@ def test_markup_in_a_page_stays_text() -> None:
     assert doc.title == "A <b>title</b>"
     for text in ("&lt;script&gt;alert(1)", "&lt;script&gt;alert(2)", "&lt;table onclick=x&gt;"):
         assert text in doc.html
-    assert 'href="/help/formats#runs"' in doc.html
+    seen = Seen(doc.html)
+    assert seen.links == ["/help/formats#runs"]
+    assert 'tabindex="0" role="region" aria-label="Table"><table>' in doc.html
 
 
 def test_a_picture_of_a_page_is_served(shared: Client) -> None:
@@ -116,6 +118,19 @@ def test_a_search_finds_the_section(asked: str, first: str) -> None:
     for hit in hits:
         text = f"{hit.section.title} {hit.section.text}".lower()
         assert all(word in text for word in asked.lower().split())
+
+
+def test_headings_come_before_texts_and_no_more_than_can_be_read() -> None:
+    hits = search("settings")
+    titles = ["settings" in hit.section.title.lower() for hit in hits]
+    assert titles[0]
+    assert len(search("the")) == FOUND
+
+
+def test_the_tutorial_stands_first_and_the_rest_by_title() -> None:
+    first, *rest = docs().values()
+    assert first.name == "tutorial"
+    assert [doc.title.lower() for doc in rest] == sorted(doc.title.lower() for doc in rest)
 
 
 def test_a_search_for_nothing_or_for_what_is_nowhere_finds_nothing() -> None:
