@@ -89,6 +89,14 @@ def test_somebody_accepts_one_by_one_and_may_write_another_sentence(
     assert "means: Each call of refund has ended by 17:00." in done.stderr
 
 
+def test_what_runs_say_is_asked_again_for_another_sentence(
+    folder: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reviewed(monkeypatch, "Refund must happen before verify.", "n", "q")
+    done = extracted(folder, url, "--runs", str(folder / "runs.jsonl"))
+    assert "  runs:  2 of 2 runs break it\n" in done.stderr
+
+
 def test_who_leaves_keeps_what_was_accepted(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     out = folder / "rules.yaml"
     reviewed(monkeypatch, "y", "q")

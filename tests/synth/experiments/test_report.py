@@ -116,6 +116,13 @@ def test_error_types_are_of_all_failures_within_the_limit_and_causes_of_a_sample
 
 
 @draws
+def test_who_was_asked_nothing_stands_in_table_2(tmp_path: Path) -> None:
+    report = report_of(replace(measured(tmp_path, []), rq1=()))
+    (table,) = (table for table in report.tables if table.name == "table2")
+    assert [(row[:3]) for row in table.rows] == [(*subject, "0") for subject in SUBJECTS]
+
+
+@draws
 def test_starting_it_again_runs_nothing_again(tmp_path: Path) -> None:
     first: list[str] = []
     again: list[str] = []

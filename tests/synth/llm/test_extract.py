@@ -112,6 +112,10 @@ def test_text_outside_the_language_is_unreadable():
     assert outcomes(lambda _: "Please do it in order.", sizes=(2,), per_size=1) == ["unreadable"]
 
 
+def test_a_model_that_writes_nothing_is_unreadable_and_the_next_is_asked():
+    assert outcomes(lambda _: "", sizes=(2,), per_size=2) == ["unreadable"] * 2
+
+
 def test_a_contradictory_text_is_told_from_a_different_one():
     def reversed_too(messages: Messages) -> str:
         text = copy_constraints(messages)
