@@ -12,6 +12,7 @@ INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
 SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.py \
+  tests/properties/test_rules_by_worlds.py \
   tests/collector/store/test_drills_under_load.py tests/synth/experiments/test_causes.py \
   tests/synth/experiments/test_gate.py tests/synth/judge/test_replanning.py tests/synth/games/test_games.py \
   tests/synth/language/test_drawn_words.py tests/synth/language/test_readings.py \

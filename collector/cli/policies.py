@@ -84,6 +84,25 @@ def lint(file: str, tools: tuple[str, ...], sources: tuple[str, ...], as_json: b
         raise SystemExit(Exit.FAILED if wrong else Exit.PASSED)
 
 
+@command.command("explain")
+@click.argument("file")
+@json_option
+def explain(file: str, as_json: bool) -> None:
+    """Say of each policy of FILE what makes it apply, what breaks it, and which short runs keep and break it.
+
+    The runs are made for the rule and judged by the checker; the shortest of each kind is shown.
+    """
+    with clear_errors():
+        from synth.policies import load_policies
+        from synth.policies.explain import explained
+
+        for number, one in enumerate(explained(load_policies(Path(file)))):
+            if as_json:
+                write_json(one.to_json())
+                continue
+            click.echo("\n".join(filter(None, ["" if not number else " ", *one.lines()])))
+
+
 @command.command("push")
 @click.argument("file")
 @collector_option

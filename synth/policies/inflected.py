@@ -41,12 +41,13 @@ _MUST = (
 _ADVERB = r"(?: (?:not|never|only|always|also|both|first|ever|then|later|immediately|have))*"
 _IS = r"(?:is|are|was|were|gets|is being|are being|has been|have been|had been)"
 _COUNT = (
-    r"(?P<how>at most|no more than|not more than|more than|at least|exactly|up to) "
+    r"(?P<how>at most|a maximum of|no more than|not more than|more than|at least|exactly|up to) "
     r"(?P<n>\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
 )
 _AGENT = (
     r"(?:the |an |any |no )?(?:(?:ai |support |bank )?(?:agents?|assistants?|bots?|models?)|system|opera"
     r"tors?)"
+    r"|(?:the |an? )?(?:manager|supervisor|admin|human|user|customer|client|patient|doctor|nurse|engineer)"
     r"|you|it|they|we|he|she|one"
 )
 
@@ -199,6 +200,12 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
             rf"{begin}{_COUNT} (?:{rest}) {_MUST}(?: ever)? be {which}", with_count, text, flags=re.I
         )
         text = re.sub(
+            rf"{begin}(?:under no circumstances|in no case|at no (?:time|point)) (?:may|must|should|can|"
+            rf"shall) "
+            rf"{_THE}(?:{rest}) (?:ever )?be {which}",
+            never, text, flags=re.I,
+        )  # fmt: skip
+        text = re.sub(
             rf"{begin}no (?:more |further |other )?(?:{rest}) (?:may|can|must|shall|should|will)(?: ever"
             rf")? be "
             rf"{which}",
@@ -240,6 +247,7 @@ def _mentions(text: str, one: _Forms) -> str:
     rules += [
         (rf"{begin}(?:{_AGENT}) (?:has|have|had) (?:already |successfully )?{past}{end}", f"{mark} happens"),
         (rf"{begin}(?:{_AGENT}) {one.spelled(_third(one.verb))}{end}", f"{mark} happens"),
+        (rf"{begin}(?<!by )(?:{_AGENT}) {past}{end}", f"{mark} happens"),
         (rf"{begin}(?<=before )(?:{_AGENT}) {one.spelled(one.verb)}{end}", mark),
         (rf"{begin}(?<=after )(?:{_AGENT}) {one.spelled(one.verb)}{end}", mark),
         (rf"{begin}{_THE}{gerund}{end}", mark),

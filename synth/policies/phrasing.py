@@ -75,11 +75,13 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
     (rf"(?P<lead>^|, ){_AGENT} (?:{_NO}) (?:ever )?(?:call |use |invoke )?"
      r"(?P<a>.+?)(?P<rest>(?:,? (?:after|once|before|within|between|until|unless|without|on|more|twice|i"
      r"f|when"
-     r"|again|for|while|during|with|outside|at) .+)?)$", r"\g<lead>\g<a> must never happen\g<rest>"),
+     r"|again|for|while|during|with|outside|at) .+|,? (?:twice|again))?)$",
+     r"\g<lead>\g<a> must never happen\g<rest>"),
     (r"(?P<lead>^|, )(?:then )?(?:never|do not|don['\u2019]t|must not) (?:ever )?(?:call |use |invoke )?"
      r"(?P<a>.+?)(?P<rest>(?:,? (?:after|once|before|within|between|until|unless|without|on|more|twice|i"
      r"f|when"
-     r"|again|for|while|during|with|outside|at) .+)?)$", r"\g<lead>\g<a> must never happen\g<rest>"),
+     r"|again|for|while|during|with|outside|at) .+|,? (?:twice|again))?)$",
+     r"\g<lead>\g<a> must never happen\g<rest>"),
     (rf"(?P<lead>^|, ){_AGENT} (?:{_SHOULD}|{_MAY}) only (?:call |use |invoke )?(?P<a>.+?)"
      r"(?P<rest> (?:after|once|when|if|on|between|within|at|from|during|for) .+)$",
      r"\g<lead>\g<a> must happen only\g<rest>"),
@@ -140,6 +142,21 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
     (r"^(?P<a>.+?) must never (?:be )?(?:retried|repeated|attempted again|happen again) (?:after|once|if"
      r"|when) "
      r"(?:it|they|one) (?:has |have )?fail(?:s|ed)?$", r"\g<a> must never happen after \g<a> fails"),
+    (r"\b(?:is|are) (?:only )?(?:allowed|permitted) (?P<rest>(?:on|between|from) .+?) only$",
+     r"must happen only \g<rest>"),
+    (r"\b(?:is|are) (?:allowed|permitted) only\b", "must happen only"),
+    (r"^outside(?: of)? (?P<t>\d\d?:\d\d) (?:to|and|until|-) (?P<u>\d\d?:\d\d), (?P<a>.+?) "
+     r"must never happen$", r"\g<a> must happen between \g<t> and \g<u>"),
+    (r"^(?P<a>.+?) (?:is|are) (?:required|needed|mandatory|necessary)(?: first)? before (?P<b>[^,]+)$",
+     r"\g<a> must happen before \g<b>"),
+    (r"^(?P<a>.+?) (?:is|are) an? (?:prerequisite|precondition|requirement) (?:of|for) (?P<b>[^,]+)$",
+     r"\g<a> must happen before \g<b>"),
+    (r"^(?P<a>.+?) must have (?:an? )?(?:matching |prior |earlier |preceding |previous )+(?P<b>.+?)"
+     r"(?: before it| beforehand| first)$", r"\g<b> must happen before \g<a>"),
+    (r"^(?P<a>.+?) must have (?:an? )?(?:prior|earlier|preceding|previous) (?P<b>.+)$",
+     r"\g<b> must happen before \g<a>"),
+    (rf"^while (?P<a>.+?) (?:is|are)(?: still)? (?:running|in progress), (?P<b>.+?) (?:{_NO}) "
+     r"(?:happen|run|be called)$", r"\g<b> must not overlap \g<a>"),
     # --- when it failed
     (r"\b(?P<if>after|once|when|if|whenever|as soon as) (?:every |each |any |a |an |the )?(?:failed|failing|"
      r"unsuccessful) (?P<b>(?:(?! (?:must|may|can|should)\b)[^,])+)", r"\g<if> \g<b> fails"),
@@ -165,12 +182,19 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
      rf"soon as|"
      rf"every time|each time))? (?P<b>[^,]+?) fails(?: (?P<x>within {_D}))?$",
      lambda m: f"if {m['b']} fails, {m['a']} must happen {m['w'] or m['x'] or 'afterwards'}"),
+    (r"^(?P<a>(?:(?! must |never )[^,])+?) (?:if|when|whenever|in case|as soon as|every time|each time) "
+     r"(?P<b>[^,]+?) fails$", r"if \g<b> fails, \g<a> must happen"),
+    (r"^if (?P<b>[^,]+?) fails, (?:retry|repeat|call) (?:it|them)(?: again)? must never happen(?: again)?$",
+     r"\g<b> must never happen after \g<b> fails"),
+    (r"^if (?P<b>[^,]+?) fails, (?:it|they) must never (?:happen again|be retried|be repeated)$",
+     r"\g<b> must never happen after \g<b> fails"),
     # --- between
     (r"^between (?P<b>(?!\d).+? and .+?), (?P<a>.+?) must never happen(?P<same> with the same .+)?$",
      r"\g<a> must never happen between \g<b>\g<same>"),
     (r"^between (?P<b>(?!\d).+? and .+?) (?P<same>with the same [^,]+), (?P<a>.+?) must never happen$",
      r"\g<a> must never happen between \g<b> \g<same>"),
-    (r"^(?P<a>.+?) (?P<do>must never happen) (?:after|from) (?P<b>.+?)(?:,? and| on)? (?:until|till|and "
+    (rf"^(?P<a>.+?) (?P<do>must never happen) (?:after|from) (?P<b>.+?){_HAPPENED}?(?:,? and| on)? (?:un"
+     rf"til|till|and "
      r"before|"
      rf"but before|before) (?P<c>.+?){_HAPPENED}?$", r"\g<a> must never happen after \g<b> until \g<c>"),
     (r"^(?:after|from|once|when|if) (?P<b>[^,]+?)(?:,? and| on)? (?:until|till|and before) (?P<c>[^,]+?), "
@@ -227,7 +251,8 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
      r"\g<b> must happen before \g<a>"),
     (rf"^(?:unless|until) (?P<b>[^,]+?){_HAPPENED}?, (?P<a>.+?) must never happen$",
      r"\g<b> must happen before \g<a>"),
-    (r"^(?P<a>.+?) (?:requires?|needs?) (?:both )?(?:an? )?(?:(?:prior|earlier|previous|preceding) )?(?P"
+    (r"^(?P<a>.+?) (?:both |all |each )?(?:requires?|needs?) (?:both )?(?:an? )?(?:(?:prior|earlier|prev"
+     r"ious|preceding) )?(?P"
      r"<b>.+?) "
      r"(?:first|beforehand|to happen first)(?P<same> with the same .+)?$",
      r"\g<b> must happen before \g<a>\g<same>"),
@@ -252,7 +277,8 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
 )  # fmt: skip
 
 _WINDOWS: tuple[tuple[str, Reword], ...] = (
-    (rf"\b(?:per|an?|every|each|in (?:any|an?|one|each|every)|within (?:any|an?|one|each)|in any given) "
+    (rf"\b(?:per|an?|every|each|in (?:any|an?|one|each|every|a single|any one)|within (?:any|an?|one|eac"
+     rf"h)|in any given) "
      rf"(?P<u>{_ONE})\b",
      r"within 1 \g<u>"),
     (r"\bhourly\b", "within 1 hour"),
@@ -357,7 +383,8 @@ _SUM = (
     rf"ll|summed|"
     rf"accumulated|aggregate) (?:of )?(?:the |all )?)+(?P<f>{_FIELD}) (?:of|over|across|for|in) (?:all )"
     rf"?(?:the )?"
-    rf"(?:calls (?:of|to) )?(?P<a>.+?)(?P<x> within {_D})? (?:{_SHOULD}|{_MAY}|is|are|will|cannot)"
+    rf"(?:calls (?:of|to) )?(?P<a>.+?)(?: calls?)?(?P<x> within {_D})? (?:{_SHOULD}|{_MAY}|is|are|will|c"
+    rf"annot)"
     r"(?P<no> (?:not|never))?(?: ever)? "
     r"(?P<how>be at most|be no more than|be no (?:higher|greater|larger) than|be not more than|exceed|be"
     r" more than|"
