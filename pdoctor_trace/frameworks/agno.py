@@ -386,8 +386,6 @@ class _WorkflowVisit(RunVisit):
 
     __slots__ = ()
 
-    unseen = True
-
     def returned(self, result: Any) -> None:
         if getattr(result, "is_paused", False):
             self.wait(result)

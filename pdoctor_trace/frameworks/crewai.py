@@ -150,8 +150,6 @@ class _FlowVisit(RunVisit):
 
     __slots__ = ()
 
-    unseen = True
-
     def returned(self, result: Any) -> None:
         if type(result).__name__ == "HumanFeedbackPending":
             self.run.wait_for(INPUT, _flow_token(result.context.flow_id))

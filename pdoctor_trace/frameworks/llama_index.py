@@ -116,14 +116,6 @@ class _HandlerVisit(RunVisit):
         self.end(error)
 
 
-class _PlainVisit(_HandlerVisit):
-    """A workflow of the host's own, whose steps may run tools themselves."""
-
-    __slots__ = ()
-
-    unseen = True
-
-
 def _close(call: Call, output: Any) -> None:
     """With what a `ToolOutput` says; in an error its `raw_output` is the text of the error."""
     if not output.is_error:
@@ -226,7 +218,7 @@ def _enter_plain(workflow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     texts = [value for value in kwargs.values() if type(value) is str]
     query = texts[0] if len(texts) == 1 else None
     name = kind.__name__
-    return _PlainVisit(OpenRun(SOURCE, agent=name, query=query, workflow=Workflow(name)))
+    return _HandlerVisit(OpenRun(SOURCE, agent=name, query=query, workflow=Workflow(name)))
 
 
 def _waits(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
