@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING, Any
 from . import boot
 
 if TYPE_CHECKING:
+    from .guarding import Refused, guard
     from .installation import flush, install, status, uninstall, use_opentelemetry
     from .scopes import case, run
     from .tools import state, tool, wrap_tools
 
 __all__ = [
+    "Refused",
     "case",
     "flush",
+    "guard",
     "install",
     "run",
     "state",
@@ -31,8 +34,10 @@ __all__ = [
 
 
 _PLACES = {
+    "Refused": "guarding",
     "case": "scopes",
     "flush": "installation",
+    "guard": "guarding",
     "install": "installation",
     "run": "scopes",
     "state": "tools",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .asking import Refuse, call_of
 from .calls import (
     BAD_ARGUMENTS,
     CANCELLED,
@@ -84,6 +85,7 @@ __all__ = [
     "OpenRun",
     "Pause",
     "Reading",
+    "Refuse",
     "Reply",
     "Request",
     "RunVisit",
@@ -102,6 +104,7 @@ __all__ = [
     "around_of",
     "asked_elsewhere",
     "begin_chat",
+    "call_of",
     "claim",
     "current",
     "decided",

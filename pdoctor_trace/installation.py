@@ -13,6 +13,7 @@ import time
 from typing import Any
 
 from . import announce, boot, ids, pauses, plugins, propagate, raw_loops, runtime, sdkspans
+from .asking import DOOR
 from .capture import Capture
 from .export import Exporter, Way
 from .frameworks import FRAMEWORKS, Entry
@@ -72,6 +73,7 @@ def status() -> dict[str, Any]:
         "internal_errors": dict(FAILURES),
         "frameworks": dict(HERE.hooks.states),
         "targets": HERE.hooks.targets(),
+        "guards": [one.told() for one in DOOR.guards],
     }
 
 
@@ -171,6 +173,10 @@ class Installation:
                 self._threads_patched = True
                 guarded(propagate.patch_threads)
             runtime.ACTIVE.on = not settings.trace_disabled
+            if runtime.ACTIVE.on and os.environ.get("PDOCTOR_GUARD"):
+                from .guarding import from_environment as guard_of
+
+                guarded(guard_of, os.environ)
 
     def _configure(self, settings: Settings, redactor: Redactor | str | None) -> None:
         active = runtime.ACTIVE

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from typing import Any, Generic, TypeVar
 
 from . import sdkspans
+from .asking import DOOR, Refuse, asked_first, asked_first_async
 from .calls import Call, kind_of
 from .harmless import guarded, note
 from .machine import finish
@@ -137,8 +138,8 @@ class Around:
         return self.direct(wrapped, instance)(*args, **kwargs)
 
 
-def around(enter: Enter) -> Around:
-    """Record a plain function.
+def around(enter: Enter, refuse: Refuse | None = None) -> Around:
+    """Record a plain function; with `refuse`, a guard may say that it is not to run.
 
     This is the hot path of the whole package, hence `guarded` and `enter_frame` written out.
     """
@@ -155,8 +156,11 @@ def around(enter: Enter) -> Around:
                 return function(*args, **kwargs)
             frame = visit if isinstance(visit, Frame) else visit.frame
             token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
+            run = function
+            if refuse is not None and DOOR.guards:
+                run = asked_first(function, visit, refuse, args[0] if of_class else instance)
             try:
-                result = function(*args, **kwargs)
+                result = run(*args, **kwargs)
             except BaseException as error:
                 leave(token)
                 guarded(visit.raised, error)
@@ -173,7 +177,7 @@ def around(enter: Enter) -> Around:
     return Around(direct)
 
 
-def around_async(enter: Enter) -> Around:
+def around_async(enter: Enter, refuse: Refuse | None = None) -> Around:
     """Record a coroutine function, likewise."""
 
     def direct(function: Any, instance: Any = None, *, of_class: bool = False) -> Any:
@@ -188,8 +192,11 @@ def around_async(enter: Enter) -> Around:
                 return await function(*args, **kwargs)
             frame = visit if isinstance(visit, Frame) else visit.frame
             token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
+            run = function
+            if refuse is not None and DOOR.guards:
+                run = asked_first_async(function, visit, refuse, args[0] if of_class else instance)
             try:
-                result = await function(*args, **kwargs)
+                result = await run(*args, **kwargs)
             except BaseException as error:
                 leave(token)
                 guarded(visit.raised, error)

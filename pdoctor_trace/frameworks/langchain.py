@@ -59,6 +59,7 @@ from pdoctor_trace.adapter import (
 
 from . import langchain_reply
 from .langchain_cancelled import given_before
+from .langchain_refusals import refuse_node, refuse_tool
 from .langgraph_pauses import (
     SOURCE,
     break_off,
@@ -473,10 +474,10 @@ LANGCHAIN = Framework(
     distribution="langchain-core",
     versions=">=1.0,<2",
     targets=(
-        Target("langgraph.prebuilt.tool_node", "ToolNode._run_one", around(_enter_node)),
-        Target("langgraph.prebuilt.tool_node", "ToolNode._arun_one", around_async(_enter_node)),
-        Target("langchain_core.tools.base", "BaseTool.run", around(_enter_tool)),
-        Target("langchain_core.tools.base", "BaseTool.arun", around_async(_enter_tool)),
+        Target("langgraph.prebuilt.tool_node", "ToolNode._run_one", around(_enter_node, refuse_node)),
+        Target("langgraph.prebuilt.tool_node", "ToolNode._arun_one", around_async(_enter_node, refuse_node)),
+        Target("langchain_core.tools.base", "BaseTool.run", around(_enter_tool, refuse_tool)),
+        Target("langchain_core.tools.base", "BaseTool.arun", around_async(_enter_tool, refuse_tool)),
         Target(_MANAGER, "CallbackManager.on_chat_model_start", around(_enter_model)),
         Target(_MANAGER, "AsyncCallbackManager.on_chat_model_start", observe(_on_model_start)),
         Target(_MANAGER, "CallbackManagerForLLMRun.on_llm_end", observe(_on_model_end)),

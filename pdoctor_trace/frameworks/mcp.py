@@ -11,6 +11,7 @@ next request, and the server's name for the session, which the transport at the 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -91,6 +92,12 @@ def _enter(session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit
     call = _McpCall(SOURCE, tool, arguments(given))
     guarded(_tell, call, session)
     return call
+
+
+def _refuse(visit: Any, text: str, session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As a server answers whose tool failed."""
+    result = sys.modules[f"{SOURCE}.types"].CallToolResult
+    return result.model_validate({"content": [{"type": "text", "text": text}], "isError": True})
 
 
 def _tell(call: Call, session: Any) -> None:
@@ -181,7 +188,7 @@ def _texts(result: Any) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-_CALL = around_async(_enter)
+_CALL = around_async(_enter, _refuse)
 _DISPATCHER = "mcp.shared.jsonrpc_dispatcher.JSONRPCDispatcher"
 
 MCP = Framework(

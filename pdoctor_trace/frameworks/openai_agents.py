@@ -183,6 +183,12 @@ def _enter_tool(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return _ToolVisit(call)
 
 
+def _refuse_tool(visit: Any, text: str, executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """What the SDK's own handler makes of a tool's failure: a text for the model."""
+    visit.call.error = text
+    return text
+
+
 def _enter_body(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
     frame = current()
     if frame is None or frame.call is None or frame.in_body:
@@ -361,7 +367,9 @@ OPENAI_AGENTS = Framework(
     distribution="openai-agents",
     versions=">=0.20,<1",
     targets=(
-        Target(_EXECUTION, "_FunctionToolBatchExecutor._run_single_tool", around_async(_enter_tool)),
+        Target(
+            _EXECUTION, "_FunctionToolBatchExecutor._run_single_tool", around_async(_enter_tool, _refuse_tool)
+        ),
         Target("agents.tool", "_invoke_function_tool_with_metadata", _BODY, optional=True),
         Target(_EXECUTION, "_invoke_function_tool_with_metadata", _BODY),
         Target("agents.tool", "maybe_invoke_function_tool_failure_error_function", _HANDLED, optional=True),

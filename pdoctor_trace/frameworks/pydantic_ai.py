@@ -145,6 +145,17 @@ def _enter_tool(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     return call
 
 
+def _refuse_tool(visit: Any, text: str, manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A failure that its model is told in place of a result; old releases have only the retry, of which a
+    tool may ask for so many.
+    """
+    errors, parts = sys.modules["pydantic_ai.exceptions"], sys.modules["pydantic_ai.messages"]
+    said = {"content": text, "tool_name": visit.tool, "tool_call_id": visit.call_id}
+    if hasattr(errors, "ToolFailedError"):
+        raise errors.ToolFailedError(parts.ToolReturnPart(**said, outcome="failed"))
+    raise errors.ToolRetryError(parts.RetryPromptPart(**said))
+
+
 def _is_seen(tool: Any) -> bool:
     """Whether its start would be seen here, so that without one a hook or a toolset answered for it."""
     while (source := field(tool, "source_tool")) is not None:
@@ -286,7 +297,11 @@ PYDANTIC_AI = Framework(
     distribution="pydantic-ai-slim",
     versions=">=2.60,<3",
     targets=(
-        Target("pydantic_ai.tool_manager", "ToolManager.execute_tool_call", around_async(_enter_tool)),
+        Target(
+            "pydantic_ai.tool_manager",
+            "ToolManager.execute_tool_call",
+            around_async(_enter_tool, _refuse_tool),
+        ),
         Target("pydantic_ai.toolsets.function", "FunctionToolset.call_tool", observe(_on_start)),
         Target(_GRAPH, "ModelRequestNode._prepare_request", around_async(_enter_prepare)),
         Target(_GRAPH, "ModelRequestNode._finish_handling", observe(_on_reply)),

@@ -38,6 +38,7 @@ class OpenCall:
         "ended_ns",
         "executions",
         "guessed",
+        "refused",
         "result",
         "started_ns",
         "well_formed",
@@ -48,6 +49,8 @@ class OpenCall:
         self.asked = call.arguments
         """Arguments as the model wrote them."""
         self.executions = 0
+        self.refused = False
+        """Whether a guard did not let it run."""
         self.guessed = False
         """Whether the tool that ran may have been another call of the same message."""
         self.started_ns = self.ended_ns = 0

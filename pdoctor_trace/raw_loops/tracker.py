@@ -331,6 +331,10 @@ class Tracker:
     @staticmethod
     def _close(opened: OpenCall, answer: Answer | None, now: int) -> None:
         call, conversation = opened.call, opened.conversation
+        if opened.refused:
+            call.not_started()
+            call.close(end_ns=opened.ended_ns or now)
+            return
         if opened.executions:
             if not opened.ended_ns:
                 call.fail("the tool had not finished", CANCELLED)

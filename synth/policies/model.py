@@ -100,6 +100,10 @@ class Policy:
     """All of what states the rule: a sentence, the condition of a guard, the specification of a behaviour."""
     clause: Span | None = None
     """The words of a sentence that states one thing, without its full stop."""
+    on_break: str | None = None
+    """What a guard does about a call that is about to break it; None = as the guard says."""
+    on_error: str = "open"
+    """What a guard does where it cannot ask: `open` lets the call run, `closed` does not."""
 
     @property
     def named_tools(self) -> tuple[str, ...]:

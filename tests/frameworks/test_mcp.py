@@ -21,6 +21,7 @@ from mcp_server import server
 
 import pdoctor_trace
 from tests.frameworks.conformance import limit
+from tests.frameworks.refusals import TEXT, denying
 from tests.support.sink import OtlpSink
 from tests.support.unchanged import patched, problems
 
@@ -179,3 +180,19 @@ def test_a_call_alone_has_no_id_and_nobody_asked_for_it(sink: OtlpSink) -> None:
 def test_the_hosts_functions_stay_what_they_were() -> None:
     assert "mcp" in {row.framework for row in patched()}
     assert problems(patched()) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_call_that_a_guard_refuses_is_answered_like_a_failure(sink: OtlpSink, way: str) -> None:
+    async def call() -> Any:
+        async with WAYS[way]() as session:
+            return await session.call_tool("add", {"a": 1, "b": 2})
+
+    with denying("add"):
+        result = asyncio.run(call())
+    pdoctor_trace.flush()
+    assert getattr(result, "is_error", None) or result.isError
+    assert [part.text for part in result.content] == [TEXT]
+    (span,) = sink.calls
+    assert span.executed is False
+    assert span["pdoctor.guard.decision"] == "allowed"

@@ -1,0 +1,304 @@
+"""`guard(...)`: the rules of a policy file, asked before a tool runs.
+
+The rules are read and judged by `synth.policies.online` (extra `guard`), which is loaded when the first guard
+is set and not before. Our own failures leave the host alone: what cannot be asked is allowed, unless the rule
+says `on_error: closed`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from . import semconv
+from .asking import DOOR
+from .harmless import guarded, note
+from .runtime import ACTIVE
+from .settings import LOG
+from .values import Truncated
+
+MODES = ("observe", "warn", "feedback", "ask", "block")
+"""From the mildest on."""
+STOPS = MODES.index("feedback")
+MAX_TEXT = 399
+MAX_RUNS = 1_024
+
+
+class Refused(Exception):
+    """A guard in mode `block` did not let a tool run; `rules` are the ids of those that it would break."""
+
+    def __init__(self, text: str, rules: tuple[str, ...] = ()) -> None:
+        super().__init__(text)
+        self.rules = rules
+
+
+class Guard:
+    """The rules in force; `close()` or the end of the `with` block takes them back."""
+
+    def __init__(
+        self,
+        policies: Any,
+        mode: str | None = None,
+        *,
+        on_warn: Callable[[str], object] | None = None,
+        on_ask: Callable[[str], object] | None = None,
+    ) -> None:
+        self.policies, self.mode = policies, mode
+        self.on_warn, self.on_ask = on_warn, on_ask
+        self.counts: Counter[str] = Counter()
+        self._runs: OrderedDict[str, Any] = OrderedDict()
+        self._lock = threading.Lock()
+        self._reads_values = any(map(_reads_values, policies.policies))
+
+    def __enter__(self) -> Guard:
+        return self
+
+    def __exit__(self, *left: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ask this guard no more."""
+        DOOR.guards = tuple(one for one in DOOR.guards if one is not self)
+
+    # ------------------------------------------------------------ one call
+
+    def ask(self, call: Any) -> _Asked | None:
+        """What is done about a call whose tool is about to run; what is allowed has begun."""
+        from synth.observed.run import ToolCall
+
+        prefix = self._prefix(call)
+        arguments = _values(call.arguments) if self._reads_values else None
+        made = ToolCall(
+            call.call_id, call.tool, arguments, step=call.turn, with_text=call.has_text, agent=call.agent
+        )
+        decision, place = prefix.propose(made, heeds=self._lets)
+        if not decision.breaches and not decision.doubts:
+            return _Asked(prefix, place, self._reads_values)
+        return self._answer(call, prefix, made, decision, place)
+
+    def _answer(self, call: Any, prefix: Any, made: Any, decision: Any, place: int | None) -> _Asked | None:
+        mode, rules = self._mode_of(decision), tuple(breach.policy.id for breach in decision.breaches)
+        self.counts[f"would {mode}" if place is not None and mode in MODES[STOPS:] else mode] += 1
+        closed = not decision.breaches and self._fails_closed(decision)
+        if not decision.breaches and not closed:
+            guarded(self._tell, call, "doubt", decision.doubts, [doubt.why for doubt in decision.doubts])
+            return _Asked(prefix, place, self._reads_values)
+        found = decision.breaches or decision.doubts
+        text = _text(found, prefix, self._kept(), closed)
+        guarded(self._tell, call, "refused" if place is None else mode, found, [text])
+        if place is not None:
+            if mode == "warn":
+                self._warn(text)
+            return _Asked(prefix, place, self._reads_values)
+        if mode == "ask" and not closed and guarded(self._approved, text):
+            _, place = prefix.propose(made, heeds=lambda decision: True)
+            return _Asked(prefix, place, self._reads_values)
+        return _Asked(prefix, None, False, text, Refused(text, rules) if mode == "block" else None)
+
+    def _lets(self, decision: Any) -> bool:
+        if decision.breaches:
+            return MODES.index(self._mode_of(decision)) < STOPS
+        return not self._fails_closed(decision)
+
+    def _fails_closed(self, decision: Any) -> bool:
+        return any(
+            doubt.policy.on_error == "closed" and MODES.index(self._of(doubt.policy)) >= STOPS
+            for doubt in decision.doubts
+        )
+
+    def _mode_of(self, decision: Any) -> str:
+        """The strictest of the rules that have something to say."""
+        found = decision.breaches or decision.doubts
+        return max((self._of(one.policy) for one in found), key=MODES.index)
+
+    def _of(self, policy: Any) -> str:
+        """What is done where a rule is about to be broken: what it says, but never more than is asked for."""
+        said: str | None = policy.on_break
+        if said is None:
+            return self.mode or "observe"
+        return min(said, self.mode or "feedback", key=MODES.index)
+
+    def _approved(self, text: str) -> bool:
+        return self.on_ask is not None and self.on_ask(text) is True
+
+    def _warn(self, text: str) -> None:
+        LOG.warning("guard: %s", text)
+        if self.on_warn is not None:
+            try:
+                self.on_warn(text)
+            except Exception as error:
+                note(self.on_warn, error)
+
+    def _tell(self, call: Any, said: str, found: Any, reasons: list[str]) -> None:
+        call.tell(semconv.GUARD_DECISION, said)
+        call.tell(semconv.GUARD_RULES, ",".join(one.policy.id for one in found))
+        call.tell(semconv.GUARD_REASON, " ".join(reasons)[:MAX_TEXT])
+
+    @staticmethod
+    def _kept() -> bool:
+        return ACTIVE.capture.mode == "full" and ACTIVE.capture.redactor is None
+
+    def _prefix(self, call: Any) -> Any:
+        """The calls of the run so far; of the conversation, where the file is about those."""
+        from synth.policies.online import Prefix
+
+        run, key = call.run, call.state.run_id
+        if self.policies.scope == "session" and run is not None and run.conversation:
+            key = f"conversation {run.conversation}"
+        with self._lock:
+            found = self._runs.get(key)
+            if found is None:
+                found = self._runs[key] = Prefix(
+                    self.policies,
+                    agent=None if run is None else run.agent,
+                    query=None if run is None else run.query,
+                    tools=tuple(run.tools) or None if run is not None else None,
+                    case_id=call.state.case_id,
+                )
+            self._runs.move_to_end(key)
+            if len(self._runs) > MAX_RUNS:
+                self._runs.popitem(last=False)
+            return found
+
+    def told(self) -> dict[str, Any]:
+        """For `status()`."""
+        return {
+            "file": self.policies.name,
+            "rules": len(self.policies),
+            "mode": self.mode or "as the file says",
+            "decisions": dict(self.counts),
+        }
+
+
+class _Asked:
+    """What one guard said about one call."""
+
+    __slots__ = ("error", "place", "prefix", "text", "values")
+
+    def __init__(
+        self,
+        prefix: Any,
+        place: int | None,
+        values: bool,
+        text: str | None = None,
+        error: BaseException | None = None,
+    ) -> None:
+        self.prefix, self.place, self.values = prefix, place, values
+        self.text, self.error = text, error
+
+    def over(self, result: Any, error: BaseException | None) -> None:
+        if self.place is not None:
+            said = _values(ACTIVE.capture.result(result)) if self.values and error is None else None
+            self.prefix.ended(self.place, said, None if error is None else type(error).__name__)
+
+
+class _All:
+    """What several guards said: the first refusal counts."""
+
+    __slots__ = ("error", "others", "text")
+
+    def __init__(self, others: list[_Asked]) -> None:
+        self.others = others
+        first = next((one for one in others if one.text is not None), None)
+        self.text, self.error = (None, None) if first is None else (first.text, first.error)
+        if first is not None:
+            self.over(None, first.error or Refused("refused"))
+
+    def over(self, result: Any, error: BaseException | None) -> None:
+        for one in self.others:
+            one.over(result, error)
+
+
+def _ask(call: Any) -> Any:
+    """What the guards say about a call; None where nobody has to be told how it ends."""
+    rare = call.rare
+    if rare is not None and semconv.GUARD_DECISION in rare:  # another layer of the same call has asked
+        return None
+    call.rare = {**(rare or {}), semconv.GUARD_DECISION: "allowed"}
+    guards = DOOR.guards
+    if len(guards) == 1:
+        return guards[0].ask(call)
+    return _All([said for one in guards if (said := one.ask(call)) is not None])
+
+
+def guard(
+    rules: Any,
+    mode: str | None = None,
+    *,
+    on_warn: Callable[[str], object] | None = None,
+    on_ask: Callable[[str], object] | None = None,
+) -> Guard:
+    """Ask the rules of a policy file, or of its text, before each tool runs.
+
+    `mode` (observe, warn, feedback, ask, block) is what is done about a call that would break a rule for
+    good: for rules that do not say it, and the most for those that say it with `on_break`. Without it rules
+    that say nothing are observed, and none goes beyond `feedback`. `on_warn` is given the words;
+    `on_ask` as well, and lets the call run by giving True. Raises ValueError for an unknown mode, ImportError
+    without the extra `guard`, and what reading the file raises. Tools that only the traffic of a raw loop
+    shows cannot be refused: wrap them with `tool` or `wrap_tools`.
+    """
+    if mode is not None and mode not in MODES:
+        raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
+    from synth.policies import load_policies
+
+    made = Guard(load_policies(rules), mode, on_warn=on_warn, on_ask=on_ask)
+    DOOR.ask = _ask
+    DOOR.guards = (*DOOR.guards, made)
+    LOG.info("guard: %d rules; %s", len(made.policies), CANNOT)
+    return made
+
+
+CANNOT = (
+    "tools can be refused that run through @pdoctor_trace.tool, wrap_tools, LangChain, LangGraph, the "
+    "OpenAI Agents SDK, PydanticAI and MCP clients; calls of other frameworks, and of raw loops with plain "
+    "functions, are not asked about"
+)
+
+
+def _reads_values(policy: Any) -> bool:
+    reads = policy.rule.traits.reads
+    return reads is None or bool(reads.arguments or reads.results) or policy.rule.kind in _VALUES
+
+
+_VALUES = ("guard", "provenance", "contract", "total")
+
+
+def _values(text: bytes | None) -> Any:
+    """The values themselves, where all of them are known as they are."""
+    if text is None or type(text) is Truncated or not Guard._kept():
+        return None
+    return orjson.loads(text)
+
+
+def _text(found: Any, prefix: Any, kept: bool, closed: bool) -> str:
+    """What the model is told; values of arguments only where the content mode keeps them."""
+    first = found[0]
+    parts = [f"Not run: {first.policy.text.rstrip('.')}."]
+    if closed:
+        parts.append("It cannot be told whether the call keeps that.")
+    else:
+        if kept or first.policy.rule.kind not in _VALUES:
+            parts.append(first.explanation)
+        if first.waits:
+            parts.append(f"Wait for {', '.join(first.waits)}, which still runs.")
+    offered = prefix.fields.get("tools")
+    allowed = guarded(prefix.allowed, offered) if offered else None
+    if allowed:
+        parts.append(f"Allowed now: {', '.join(allowed)}.")
+    text = " ".join(parts)
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+
+
+def from_environment(environ: Any) -> None:
+    """Set the guard that `PDOCTOR_GUARD` names, if it does; what is wrong with it is told once."""
+    file = environ.get("PDOCTOR_GUARD")
+    if not file or DOOR.guards:
+        return
+    try:
+        guard(file, environ.get("PDOCTOR_GUARD_MODE") or None)
+    except Exception as error:
+        LOG.error("guard: %s is not in force: %s", file, error)

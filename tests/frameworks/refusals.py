@@ -1,0 +1,82 @@
+"""A guard of the tests' own, and what every framework has to do with its refusals.
+
+The environments of the frameworks have no rule language; what rules say is tested beside the guard itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pdoctor_trace
+from pdoctor_trace.asking import DOOR
+from pdoctor_trace.guarding import Refused, _ask
+from tests.frameworks.conformance import Driver, ToolLog
+from tests.support.models import FINAL, FakeModels
+from tests.support.sink import OtlpSink
+
+TEXT = "Not run: add is not wanted here."
+
+
+class Denying:
+    """Refuses every call of one tool."""
+
+    def __init__(self, tool: str, mode: str) -> None:
+        self.tool, self.mode = tool, mode
+        self.asked: list[str] = []
+
+    def ask(self, call: Any) -> _Said | None:
+        self.asked.append(call.tool)
+        return (
+            _Said(TEXT, Refused(TEXT) if self.mode == "block" else None) if call.tool == self.tool else None
+        )
+
+
+class _Said:
+    def __init__(self, text: str, error: BaseException | None) -> None:
+        self.text, self.error = text, error
+
+    def over(self, result: Any, error: BaseException | None) -> None:
+        """Nothing is noted here."""
+
+
+@contextmanager
+def denying(tool: str, mode: str = "feedback") -> Iterator[Denying]:
+    made, before = Denying(tool, mode), DOOR.ask
+    DOOR.guards, DOOR.ask = (made,), _ask
+    try:
+        yield made
+    finally:
+        DOOR.guards, DOOR.ask = (), before
+
+
+def assert_a_refused_call_does_not_run(driver: Driver, models: FakeModels, sink: OtlpSink, mode: str) -> None:
+    """The model is told, the other calls run, each is asked about once, and the run ends as it would."""
+    log, before = ToolLog(), len(models.requests)
+    with denying("add") as guard:
+        outcome = driver.run(models, "fake.par.one.same", log.functions(), mode)
+    pdoctor_trace.flush()
+    assert log.names == ["slow_echo"]
+    assert (outcome.text, outcome.error) == (FINAL, None)
+    assert sorted(guard.asked) == ["add"] * 4 + ["slow_echo"]
+    assert TEXT in json.dumps([body for _, body in models.requests[before:]])
+    adds = [call for call in sink.calls if call.tool == "add"]
+    assert [call.executed for call in adds] == [False] * 4
+    assert all(call.failed for call in adds)
+    assert [call.executed for call in sink.calls if call.tool == "slow_echo"] == [True]
+
+
+def assert_a_blocked_call_does_not_run(driver: Driver, models: FakeModels, sink: OtlpSink, mode: str) -> None:
+    """The typed exception goes through the framework, whatever that makes of it."""
+    log = ToolLog()
+    with denying("add", "block"):
+        outcome = driver.run(models, "fake.one", log.functions(), mode)
+    pdoctor_trace.flush()
+    assert log.names == []
+    error = outcome.error
+    while error is not None and not isinstance(error, Refused):
+        error = error.__cause__ or error.__context__
+    assert error is not None
+    assert [call.executed for call in sink.calls] == [False]

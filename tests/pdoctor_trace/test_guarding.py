@@ -1,0 +1,243 @@
+"""The guard in the host: what is refused does not run, what is allowed runs as without it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import pdoctor_trace
+from pdoctor_trace import asking, guarding
+from pdoctor_trace.asking import DOOR
+from pdoctor_trace.harmless import FAILURES
+from tests.support.sink import OtlpSink
+
+HEAD = "actions: {verify: verify, refund: refund, any tool: '*'}\npolicies:\n"
+FIRST = HEAD + "  - {id: FIRST, rule: Verify must happen before refund.}\n"
+ONCE = HEAD + "  - {id: ONCE, rule: Refund must happen at most 1 time.}\n"
+
+
+@pytest.fixture(autouse=True)
+def _no_guard_stays(sink: OtlpSink) -> Iterator[None]:
+    yield
+    pdoctor_trace.flush()
+    DOOR.guards = ()
+
+
+class Shop:
+    """Two tools that note what ran."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+        self.verify = pdoctor_trace.tool(self._tool("verify"))
+        self.refund = pdoctor_trace.tool(self._tool("refund"))
+
+    def _tool(self, name: str) -> Callable[..., str]:
+        def body(order: str = "7") -> str:
+            self.ran.append(name)
+            return f"{name} done"
+
+        body.__name__ = name
+        return body
+
+
+def rule(text: str, **fields: str) -> str:
+    more = "".join(f", {name}: {value}" for name, value in fields.items())
+    return f"{HEAD}  - {{id: R, rule: {text}{more}}}\n"
+
+
+def test_feedback_tells_the_model_and_nothing_runs() -> None:
+    shop = Shop()
+    with pdoctor_trace.guard(FIRST, mode="feedback"), pdoctor_trace.run():
+        said = shop.refund()
+        assert shop.ran == []
+        assert said.startswith("Not run: Verify must happen before refund.")
+        assert len(said) < 400
+        assert [shop.verify(), shop.refund()] == ["verify done", "refund done"]
+    assert shop.ran == ["verify", "refund"]
+
+
+def test_block_raises() -> None:
+    shop = Shop()
+    with pdoctor_trace.guard(FIRST, mode="block"), pdoctor_trace.run():
+        with pytest.raises(pdoctor_trace.Refused) as refused:
+            shop.refund()
+        assert refused.value.rules == ("FIRST",)
+    assert shop.ran == []
+
+
+@pytest.mark.parametrize("mode", [None, "observe", "warn"])
+def test_the_mild_modes_let_everything_run(mode: str | None) -> None:
+    shop = Shop()
+    told: list[str] = []
+    with pdoctor_trace.guard(FIRST, mode=mode, on_warn=told.append) as guard, pdoctor_trace.run():
+        assert shop.refund() == "refund done"
+    assert shop.ran == ["refund"]
+    assert len(told) == (mode == "warn")
+    assert guard.counts[mode or "observe"] == 1
+
+
+def test_a_rule_says_how_far_it_goes_up_to_what_is_asked_for() -> None:
+    text = rule("Verify must happen before refund.", on_break="block")
+    shop = Shop()
+    with pdoctor_trace.guard(text), pdoctor_trace.run():
+        assert shop.refund().startswith("Not run")
+    with pdoctor_trace.guard(text, mode="observe"), pdoctor_trace.run():
+        assert shop.refund() == "refund done"
+    with pdoctor_trace.guard(text, mode="block"), pdoctor_trace.run(), pytest.raises(pdoctor_trace.Refused):
+        shop.refund()
+
+
+@pytest.mark.parametrize("answer", [True, False, "no"])
+def test_ask_lets_it_run_for_a_yes(answer: object) -> None:
+    shop = Shop()
+    with pdoctor_trace.guard(FIRST, mode="ask", on_ask=lambda text: answer), pdoctor_trace.run():
+        shop.refund()
+    assert shop.ran == (["refund"] if answer is True else [])
+
+
+def test_each_run_begins_anew() -> None:
+    shop = Shop()
+    with pdoctor_trace.guard(ONCE, mode="feedback"):
+        for _ in range(2):
+            with pdoctor_trace.run():
+                shop.refund()
+                shop.refund()
+    assert shop.ran == ["refund", "refund"]
+
+
+def test_without_a_guard_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*given: Any) -> Any:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(asking, "call_of", never)
+    shop = Shop()
+    assert shop.refund() == "refund done"
+
+
+def test_what_fails_of_ours_lets_the_tool_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: Any) -> Any:
+        raise RuntimeError("ours")
+
+    shop = Shop()
+    with pdoctor_trace.guard(FIRST, mode="block"), pdoctor_trace.run():
+        monkeypatch.setattr(guarding.Guard, "ask", broken)
+        assert shop.refund() == "refund done"
+    assert dict(FAILURES) == {"_ask: RuntimeError": 1}
+    FAILURES.clear()
+
+
+@pytest.mark.parametrize(("on_error", "ran"), [("open", ["refund"]), ("closed", [])])
+def test_a_rule_that_cannot_be_asked_fails_as_it_says(
+    monkeypatch: pytest.MonkeyPatch, on_error: str, ran: list[str]
+) -> None:
+    from synth.policies.online import Prefix
+
+    def broken(*given: Any) -> Any:
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr(Prefix, "_judged", broken)
+    shop = Shop()
+    text = rule("Verify must happen before refund.", on_error=on_error)
+    with pdoctor_trace.guard(text, mode="feedback"), pdoctor_trace.run():
+        shop.refund()
+    assert shop.ran == ran
+
+
+def test_a_bad_file_or_mode_is_told_at_once() -> None:
+    with pytest.raises(ValueError, match="expected one of observe"):
+        pdoctor_trace.guard(FIRST, mode="blok")
+    with pytest.raises(Exception, match="expected one of"):
+        pdoctor_trace.guard(rule("Verify must happen before refund.", on_break="stop"))
+    assert not DOOR.guards
+
+
+def test_the_environment_sets_a_guard_and_a_bad_one_leaves_the_host_alone(tmp_path: Any) -> None:
+    guarding.from_environment({"PDOCTOR_GUARD": str(tmp_path / "none.yaml")})
+    assert not DOOR.guards
+    file = tmp_path / "rules.yaml"
+    file.write_text(FIRST)
+    guarding.from_environment({"PDOCTOR_GUARD": str(file), "PDOCTOR_GUARD_MODE": "block"})
+    (told,) = pdoctor_trace.status()["guards"]
+    assert (told["rules"], told["mode"]) == (1, "block")
+
+
+def test_the_span_says_what_was_decided(sink: OtlpSink) -> None:
+    shop = Shop()
+    with pdoctor_trace.guard(FIRST, mode="feedback"), pdoctor_trace.run():
+        shop.refund()
+        shop.verify()
+    pdoctor_trace.flush()
+    calls = {span.name: span.attributes for span in sink.spans if span.name.startswith("execute_tool")}
+    refund, verify = calls["execute_tool refund"], calls["execute_tool verify"]
+    assert refund["pdoctor.guard.decision"] == "refused"
+    assert refund["pdoctor.guard.rules"] == "FIRST"
+    assert refund["pdoctor.tool.executed"] is False
+    assert verify["pdoctor.guard.decision"] == "allowed"
+    assert verify["pdoctor.tool.executed"] is True
+
+
+def race(number: int) -> int:
+    """How many of two refunds at once ran, in all of so many runs."""
+    shop = Shop()
+    both = threading.Barrier(2)
+
+    def refund() -> None:
+        both.wait()
+        shop.refund()
+
+    with pdoctor_trace.guard(ONCE, mode="feedback"):
+        for _ in range(number):
+            with pdoctor_trace.run():
+                threads = [threading.Thread(target=refund) for _ in range(2)]
+                for thread in threads:
+                    thread.start()
+                for thread in threads:
+                    thread.join()
+    return len(shop.ran)
+
+
+def test_two_threads_race_for_one_refund() -> None:
+    assert race(50) == 50
+
+
+@pytest.mark.heavy
+def test_two_threads_race_for_one_refund_10_000_times() -> None:
+    assert race(10_000) == 10_000
+
+
+def test_two_tasks_race_for_one_refund() -> None:
+    ran: list[int] = []
+
+    @pdoctor_trace.tool
+    async def refund() -> str:
+        await asyncio.sleep(0)
+        ran.append(1)
+        return "done"
+
+    async def both() -> None:
+        with pdoctor_trace.run():
+            await asyncio.gather(refund(), refund())
+
+    with pdoctor_trace.guard(ONCE, mode="feedback"):
+        for _ in range(200):
+            asyncio.run(both())
+    assert len(ran) == 200
+
+
+def test_a_predecessor_that_runs_is_waited_for() -> None:
+    shop = Shop()
+    said: list[str] = []
+
+    def slow() -> str:
+        said.append(shop.refund())
+        return "verified"
+
+    slow.__name__ = "verify"
+    with pdoctor_trace.guard(FIRST, mode="feedback"), pdoctor_trace.run():
+        pdoctor_trace.tool(slow)()
+    assert "Wait for verify, which still runs." in said[0]
+    assert shop.ran == []
