@@ -273,6 +273,7 @@ def _send(stream: IO[bytes], message: Any) -> None:
 def serve() -> None:
     """Answer questions until the parent's pipe closes; then end at once, whatever Z3 is doing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to answer
+    sys.unraisablehook = _end_without_memory
     answers = os.fdopen(os.dup(1), "wb")
     _told.append(lambda policy: _send(answers, policy))
     os.dup2(2, 1)  # what a library prints must not end up between the answers
@@ -287,6 +288,13 @@ def _or_end(work: Callable[..., None], *arguments: Any) -> None:
         work(*arguments)
     finally:
         os._exit(1)
+
+
+def _end_without_memory(problem: sys.UnraisableHookArgs) -> None:
+    """End where memory ran out in a place that swallows it, as the clean-up of a generator."""
+    if isinstance(problem.exc_value, MemoryError):
+        os._exit(1)
+    sys.__unraisablehook__(problem)
 
 
 def _answer(questions: queue.SimpleQueue[bytes], answers: IO[bytes]) -> None:
@@ -325,6 +333,8 @@ def _answered(question: bytes) -> _Answer:
 
 
 def _sendable(problem: Exception) -> Exception:
+    """The problem without the frames that it came through: they would hold all that was read, in a circle."""
+    problem.__traceback__ = problem.__cause__ = problem.__context__ = None
     try:
         pickle.loads(pickle.dumps(problem))
     except Exception:

@@ -81,6 +81,53 @@ def test_a_child_without_room_for_a_question_dies_at_once_and_is_replaced(room: 
             assert failure.value.fresh
 
 
+SWALLOWED = """
+def cleaning():
+    try:
+        yield
+    finally:
+        raise MemoryError
+left = cleaning()
+next(left)
+del left
+"""
+
+
+def test_a_child_without_memory_ends_though_python_swallows_it() -> None:
+    with SolverProcess(limit_seconds=60) as process:
+        with pytest.raises(JudgeFailed, match="died"):
+            process.ask(exec, SWALLOWED, {})
+        process.ask(exec, SWALLOWED.replace("MemoryError", "ValueError"), {})
+
+
+REFUSED = """
+class Weighed(list):
+    pass
+
+def refuse():
+    read = Weighed()
+    seen.append(weakref.ref(read))
+    try:
+        raise KeyError
+    except KeyError:
+        raise ValueError
+
+import gc, sys, weakref
+gc.disable()
+seen = sys.__dict__.setdefault("seen", [])
+refuse()
+"""
+
+
+def test_what_was_refused_holds_no_memory_any_more() -> None:
+    """Not even until the collector of garbage comes, which does not know how much it would be."""
+    with SolverProcess(limit_seconds=60) as process:
+        for _ in range(3):
+            with pytest.raises(ValueError, match=r"^$"):
+                process.ask(exec, REFUSED, {})
+        assert process.ask(eval, "[one() for one in __import__('sys').seen]") == [None] * 3
+
+
 def test_what_no_child_can_judge_is_undecided() -> None:
     with SolverProcess(limit_seconds=0.001) as process:
         verdict = process.judge(case("a<b"), run("a b"))

@@ -107,6 +107,15 @@ def test_what_earlier_bodies_left_in_memory_refuses_none(decoder: Decoder, room:
     assert decoder._process.kills == 1
 
 
+def test_refused_bodies_leave_nothing_in_memory(decoder: Decoder) -> None:
+    """However many: the process is not brought to its limit by them, where it would die of a good one."""
+    empty = Body(gzip.compress(b"\x0a\x00" * 500_000, 1), "gzip", "protobuf", LIMITS)
+    for _ in range(12):
+        with pytest.raises(ExportError, match="resourceSpans"):
+            asyncio.run(decoder.batch("a", empty))
+    assert decoder._process.kills == 0
+
+
 def test_a_body_of_which_the_process_dies_is_refused_for_good(decoder: Decoder) -> None:
     """Not every library tells when there is no memory."""
     decoder._process._first = partial(os._exit, 1)
