@@ -22,11 +22,13 @@ from collector.api import (
     compare,
     description,
     errors,
+    findings,
     health,
     inbox,
     keys,
     projects,
     runs,
+    trying,
 )
 from collector.fronts import Sender
 from collector.logs import REQUEST_ID, new_request_id, request_id
@@ -37,7 +39,9 @@ from collector.telemetry import Telemetry
 from collector.ui import campaigns as campaign_pages
 from collector.ui import compare as compare_page
 from collector.ui import help as help_pages
+from collector.ui import findings as findings_page
 from collector.ui import overview, pages, runs_page
+from collector.ui import policies as policy_pages
 
 log = logging.getLogger("collector")
 
@@ -47,8 +51,10 @@ GRPC_SECONDS = 1.0
 """For calls over gRPC that are not done when the collector ends."""
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
-API = (runs, compare, campaigns, catalog, inbox, keys, projects, health)
+API = (findings, runs, compare, campaigns, trying, catalog, inbox, keys, projects, health)
 """Modules with the routes of the HTTP API."""
+PAGES = (overview, runs_page, findings_page, policy_pages, pages, campaign_pages, compare_page, help_pages)
+"""Modules with those of the pages."""
 
 
 def create_app(service: Service) -> App:
@@ -169,7 +175,7 @@ def _web(service: Service) -> FastAPI:
     )
     app.state.service = service
     errors.install(app, pages.login_page, pages.message_page)
-    for part in (*API, overview, runs_page, pages, campaign_pages, compare_page, help_pages):
+    for part in (*API, *PAGES):
         app.include_router(part.router)
     description.describe(app)
     return app

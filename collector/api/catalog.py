@@ -151,12 +151,12 @@ def _brief(value: Any) -> str:
 async def list_policies(access: Reader, request: Request) -> dict[str, Any]:
     """Active policy files, each with warnings of the tools that no run of the project shows."""
     rows = await run_in_threadpool(_active, access)
-    warned = await _warnings(access, request, sum(len(row["text"]) for row in rows))
+    warned = await warnings_of(access, request, sum(len(row["text"]) for row in rows))
     items = [{**policy_item(row), "warnings": warned.get(row["name"], [])} for row in rows]
     return {"items": items, "cursor": None}
 
 
-async def _warnings(
+async def warnings_of(
     access: Access, request: Request, size: int, name: str = "", text: str | None = None
 ) -> dict[str, list[dict[str, Any]]]:
     """As `asked.warned`, of texts of so many characters; big ones are read in a process of their own."""
@@ -185,7 +185,7 @@ def show_policy(access: Reader, name: str) -> dict[str, Any]:
 @router.put("/policies/{name}")
 async def put_policy(access: Writer, name: str, request: Request) -> dict[str, Any]:
     """Store a new version of a policy file (YAML text as the body); it is active at once."""
-    return await _put_policy(access, request, name, _decoded(await raw_body(request)))
+    return await store_policy(access, request, name, _decoded(await raw_body(request)))
 
 
 @router.post("/policies", status_code=201)
@@ -196,16 +196,16 @@ async def post_policy(access: Writer, request: Request) -> dict[str, Any]:
     name, text = said.get("name"), said.get("text")
     if not isinstance(name, str) or not isinstance(text, str):
         raise BadRequest("`name` and `text` must be text", 'send {"name", "text"}')
-    return await _put_policy(access, request, name, text)
+    return await store_policy(access, request, name, text)
 
 
-async def _put_policy(access: Access, request: Request, name: str, text: str) -> dict[str, Any]:
+async def store_policy(access: Access, request: Request, name: str, text: str) -> dict[str, Any]:
     """Read it, then store it."""
     if not NAME.fullmatch(name):
         raise BadRequest(
             f"{name[:80]!r} is no name of a policy file", "use letters, digits, dot, dash, underscore"
         )
-    warned = await _warnings(access, request, len(text), name, text)
+    warned = await warnings_of(access, request, len(text), name, text)
     version = await run_in_threadpool(_store_policy, access, name, text)
     return {"name": name, "version": version, "warnings": warned[name]}
 

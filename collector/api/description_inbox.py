@@ -1,32 +1,99 @@
-"""The part of the OpenAPI description about what people keep and take away: views, deletion."""
+"""The part of the OpenAPI description about what people do with what was found: views, the inbox, trying."""
 
 from __future__ import annotations
 
 from collector.api.shapes import (
     COUNT,
     FLAG,
+    OPEN,
+    RATE,
     TEXT,
     TIME,
     Route,
     Schema,
+    described,
     json_of,
     listing,
     maybe,
+    one_of,
     page_of,
     record,
     ref,
+    several,
 )
+
+STATE = one_of("new", "known", "waived", "fixed", "wrong")
+LABEL = one_of("verdict_wrong", "verdict_right")
 
 MISSING = (400, 401, 403, 404, 503)
 SCHEMAS: dict[str, Schema] = {
     "View": record({"name": TEXT, "query": TEXT, "at": maybe(TIME)}),
-}
+    "FindingGroup": described("Findings of one rule, one agent and one tool.", record(
+        {"rule": TEXT, "agent": maybe(TEXT), "tool": maybe(TEXT), "sentence": TEXT, "run_id": TEXT,
+         "title": maybe(TEXT), "runs": COUNT, "applied": COUNT, "rate": maybe(RATE),
+         "interval": several(RATE), "counts": several(COUNT), "first_seen": maybe(TIME),
+         "last_seen": maybe(TIME), "versions": several(TEXT), "state": STATE, "why": maybe(TEXT)},
+        owner=maybe(TEXT), severity=maybe(TEXT), reason=maybe(TEXT), until=maybe(TIME),
+        in_version=maybe(TEXT), marked_by=maybe(TEXT), marked_at=maybe(TIME),
+    )),
+    "Label": record(
+        {"run_id": TEXT, "rule": TEXT, "label": LABEL, "note": maybe(TEXT), "actor": TEXT, "at": maybe(TIME)}
+    ),
+    "Tried": described("What a policy file says about stored runs; nothing is stored.", record(
+        {"runs": COUNT, "flagged": COUNT, "new": COUNT, "policies": OPEN, "warnings": several(OPEN),
+         "items": several(record({"run_id": TEXT, "new": FLAG, "policies": several(
+             record({"policy": TEXT, "explanation": TEXT}))}, agent=maybe(TEXT), title=maybe(TEXT)))},
+    )),
+}  # fmt: skip
 AT = "2026-11-20T10:00:00.000+00:00"
+MARK = {
+    "rule": "policy:small", "agent": "refunds", "tool": "pay", "state": "waived",
+    "reason": "new limits come in spring", "until": "2099-03-31", "owner": "ops", "severity": "high",
+}  # fmt: skip
+GROUP = {
+    "rule": "policy:small", "agent": "refunds", "tool": "pay", "sentence": "pay (call 2): 99 <= 10 is false.",
+    "run_id": "0af7651916cd43dd8448eb211c80319c", "title": "Refund A-17", "runs": 3, "applied": 40,
+    "rate": 0.075, "interval": [0.03, 0.2], "counts": [0, 1, 2], "first_seen": AT, "last_seen": AT,
+    "versions": ["1.4"], "state": "new", "why": None, "owner": None, "severity": None, "reason": None,
+    "until": None, "in_version": None, "marked_by": None, "marked_at": None,
+}  # fmt: skip
+LABELLED = {
+    "run_id": GROUP["run_id"], "rule": "policy:small", "label": "verdict_wrong", "note": "it was allowed",
+    "actor": "A1b2C3d4E5f6", "at": AT,
+}  # fmt: skip
+RULES = "actions: {pay: pay}\npolicies:\n  - {id: once, rule: Pay must happen at most 1 time.}\n"
 VIEW = {"name": "failing refunds", "query": "outcome:fail agent:refunds last:24h", "at": AT}
 
 ROUTES: dict[str, Route] = {
     "DELETE /api/v1/runs/{run_id}": Route(record({"deleted": COUNT}), {"deleted": 1}, failures=MISSING),
     "DELETE /api/v1/runs": Route(record({"deleted": COUNT}), {"deleted": 12}),
+    "GET /api/v1/findings/groups": Route(listing(ref("FindingGroup")), page_of(GROUP)),
+    "PUT /api/v1/findings/groups": Route(
+        record({"rule": TEXT, "agent": maybe(TEXT), "tool": maybe(TEXT), "state": STATE},
+               until=maybe(TIME), in_version=maybe(TEXT)),
+        {"rule": "policy:small", "agent": "refunds", "tool": "pay", "state": "known"},
+        json_of(record({"rule": TEXT, "state": STATE}, **dict.fromkeys(
+            ("agent", "tool", "owner", "severity", "reason", "until", "version"), maybe(TEXT)))),
+        MARK,
+    ),
+    "PUT /api/v1/runs/{run_id}/labels": Route(
+        ref("Label"), LABELLED,
+        json_of(record({"rule": TEXT, "label": LABEL}, note=maybe(TEXT))),
+        {"rule": "policy:small", "label": "verdict_wrong", "note": "it was allowed"}, failures=MISSING,
+    ),
+    "DELETE /api/v1/runs/{run_id}/labels": Route(
+        record({"run_id": TEXT, "rule": TEXT, "dropped": FLAG}),
+        {"run_id": GROUP["run_id"], "rule": "policy:small", "dropped": True}, failures=MISSING,
+    ),
+    "GET /api/v1/labels": Route(listing(ref("Label")), page_of(LABELLED)),
+    "GET /api/v1/labels/corpus": Route(TEXT, '{"run_id": "r1"}\n', media="application/x-ndjson"),
+    "POST /api/v1/policies/try": Route(
+        ref("Tried"),
+        {"runs": 500, "flagged": 12, "new": 10, "policies": {"once": {"ok": 488, "violated": 12}},
+         "warnings": [], "items": []},
+        json_of(record({"text": TEXT}, runs=COUNT, q=TEXT)),
+        {"text": RULES, "runs": 500, "q": "agent:refunds last:7d"},
+    ),
     "GET /api/v1/views": Route(listing(ref("View")), page_of(VIEW)),
     "PUT /api/v1/views/{name}": Route(
         ref("View"), VIEW, json_of(record({"query": TEXT})), {"query": VIEW["query"]}
@@ -34,4 +101,4 @@ ROUTES: dict[str, Route] = {
     "DELETE /api/v1/views/{name}": Route(
         record({"name": TEXT, "dropped": FLAG}), {"name": VIEW["name"], "dropped": True}, failures=MISSING
     ),
-}
+}  # fmt: skip

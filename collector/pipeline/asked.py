@@ -330,7 +330,17 @@ def case_of(connection: Any, project: int, run: Run) -> Case | None:
     return case_from_json(orjson.loads(stored[run.case_id]))
 
 
-def rules_of(question: RunToJudge, skew: float | None) -> tuple[Rules, Rules]:
+class Judges(Protocol):
+    """A question whose answer takes judging."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def z3(self) -> bool: ...
+
+
+def rules_of(question: Judges, skew: float | None) -> tuple[Rules, Rules]:
     """Those of cases and those of policies, as a checker has them."""
     settings, seconds = question.settings, question.settings.check_seconds
     z3, z3_policies = (settings.z3_check, settings.z3_check_policies) if question.z3 else ("off", "off")

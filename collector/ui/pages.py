@@ -22,7 +22,7 @@ from collector.errors import CollectorError, NotFound
 from collector.judging.policies import PolicyFile, diagram_in
 from collector.otlp.spans import spans_of
 from collector.service import Service
-from collector.store import catalog, reads
+from collector.store import catalog, groups, reads
 from collector.store.work import HISTORY
 from collector.ui import words
 from collector.ui.run_page import SHOWN, Window, run_page
@@ -76,8 +76,15 @@ def _run(access: Access, run_id: str, calls: int) -> HTMLResponse:
     state = state_of(row)
     return page(
         "run.html", run=detail, page=shown, shown=SHOWN, state=state, now=access.now, seen=row["first_seen"],
-        kept=HISTORY, diagrams=dict(_diagrams(access, detail["policies"])),
+        kept=HISTORY, labels=labels_of(access, row["key"]), may_write=access.may("write"),
+        diagrams=dict(_diagrams(access, detail["policies"])),
     )  # fmt: skip
+
+
+def labels_of(access: Access, run: str) -> dict[str, Any]:
+    """Rule -> what a person said of the verdict on it."""
+    with access.service.store.read() as connection:
+        return {row["rule"]: row for row in groups.labels(connection, access.project, run=run)}
 
 
 def _diagrams(access: Access, results: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -44,6 +44,26 @@
     else if (event.key === "?") document.getElementById("keys").showModal();
   });
 
+  // What the parser makes of a text, while it is written.
+  const editor = document.querySelector("textarea[data-check]");
+  if (editor) {
+    const told = document.getElementById("checked");
+    let waits = 0;
+    const check = async () => {
+      try {
+        const answer = await fetch(editor.dataset.check, { method: "POST", body: new URLSearchParams({ text: editor.value }) });
+        const said = await answer.json();
+        told.classList.toggle("err", Boolean(said.problem || said.error));
+        if (said.problem) told.textContent = (said.line ? "Line " + said.line + (said.field ? ", " + said.field : "") + ": " : "") + said.problem;
+        else if (said.error) told.textContent = said.error.message;
+        else told.textContent = [said.policies + (said.policies === 1 ? " policy can be read." : " policies can be read."),
+          ...said.warnings.map(one => one.policies.join(", ") + ": " + one.explanation)].join("\n");
+      } catch (_gone) { told.textContent = "The collector does not answer."; }
+    };
+    editor.addEventListener("input", () => { clearTimeout(waits); waits = setTimeout(check, 400); });
+    if (!told.classList.contains("err")) check();
+  }
+
   // Drag over a picture of times: from where to where becomes the range of the page.
   let drag = null;
   document.addEventListener("pointerdown", event => {

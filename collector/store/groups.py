@@ -1,0 +1,220 @@
+"""Findings that are alike: of one rule, one agent and one tool; and what people say of them.
+
+What is said changes no verdict. A waiver ends when its date has passed or another version breaks the rule;
+what was fixed comes back when a version breaks it that had not done so before.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from sqlalchemy import Integer, cast, delete, func, select
+from sqlalchemy.engine import Connection
+from sqlalchemy.engine import RowMapping as Row
+
+from collector.store import reads, schema
+from collector.store.engine import Store
+from collector.store.reads import Filter
+
+STATES = ("new", "known", "waived", "fixed", "wrong")
+SEVERITIES = ("critical", "high", "medium", "low")
+
+
+class Key(NamedTuple):
+    """Which findings; empty text where there is no agent, or no tool."""
+
+    rule: str
+    agent: str
+    tool: str
+
+
+@dataclass(slots=True)
+class Group:
+    """What was found of one key in a stretch of time."""
+
+    key: Key
+    runs: int = 0
+    first_seen: float = 0.0
+    last_seen: float = 0.0
+    newest: int = 0
+    """Row of the newest finding."""
+    counts: Counter[int] = field(default_factory=Counter)
+    """Bucket -> runs."""
+    versions: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """Version -> when it broke the rule first and last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a person says of a group."""
+
+    state: str
+    owner: str | None = None
+    severity: str | None = None
+    reason: str | None = None
+    until: float | None = None
+    """Unix seconds; of a waiver."""
+    version: str | None = None
+    """That a waiver is for, or in which it is fixed."""
+    actor: str = ""
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """In what state a group is now, and why it is not in the one that it was put in."""
+
+    state: str
+    why: str | None = None
+
+
+def standing(mark: Mark | None, group: Group, now: float) -> Standing:
+    """The state that a mark leaves a group in."""
+    if mark is None:
+        return Standing("new")
+    if mark.state == "waived":
+        if mark.until is not None and now >= mark.until:
+            return Standing("new", "the waiver has ended")
+        others = [
+            name for name, (_, last) in group.versions.items() if last > mark.at and name != mark.version
+        ]
+        if mark.version is not None and others:
+            return Standing("new", f"it was waived for version {mark.version}, and {others[0]} breaks it")
+    if mark.state == "fixed":
+        back = [name for name, (first, _) in group.versions.items() if first > mark.at]
+        known = [
+            name for name, (_, last) in group.versions.items() if name == mark.version and last > mark.at
+        ]
+        if back or known:
+            return Standing("new", f"it was fixed in {mark.version}, and {(known or back)[0]} breaks it")
+    return Standing(mark.state)
+
+
+def found(
+    connection: Connection, project: int, wanted: Filter, *, since: float, width: float
+) -> dict[Key, Group]:
+    """The groups of the runs that pass a filter, counted in stretches of `width` seconds from `since` on."""
+    findings, runs = schema.findings, schema.runs
+    place = (runs.c.first_seen - since) / width
+    bucket = cast(place if connection.dialect.name == "sqlite" else func.floor(place), Integer)
+    of = (findings.c.rule, func.coalesce(runs.c.agent, ""), func.coalesce(findings.c.tool, ""))
+    also = (func.coalesce(runs.c.release, ""), bucket)
+    query = (
+        select(
+            *of, *also, func.count(func.distinct(findings.c.run)), func.min(runs.c.first_seen),
+            func.max(runs.c.first_seen), func.max(findings.c.id),
+        )
+        .join(runs, runs.c.id == findings.c.run)
+        .where(
+            findings.c.project == project, runs.c.listed.is_not(False), runs.c.first_seen >= since,
+            *reads.conditions(wanted),
+        )
+        .group_by(*of, *also)
+    )  # fmt: skip
+    groups: dict[Key, Group] = {}
+    for rule, agent, tool, version, at, count, first, last, newest in connection.execute(query):
+        key = Key(rule, agent, tool)
+        group = groups.setdefault(key, Group(key, first_seen=first))
+        group.runs += count
+        group.first_seen, group.last_seen = min(group.first_seen, first), max(group.last_seen, last)
+        group.newest = max(group.newest, newest)
+        group.counts[at] += count
+        began, ended = group.versions.get(version, (first, last))
+        group.versions[version] = min(began, first), max(ended, last)
+    return groups
+
+
+def applied(
+    connection: Connection, project: int, rules: Sequence[str], wanted: Filter
+) -> Mapping[tuple[str, str], int]:
+    """(rule, agent) -> runs that it applied to."""
+    results, runs = schema.policy_results, schema.runs
+    agent = func.coalesce(runs.c.agent, "")
+    here = (runs.c.project == project, runs.c.listed.is_not(False), *reads.conditions(wanted))
+    counted: dict[tuple[str, str], int] = {}
+    names = [rule.removeprefix("policy:") for rule in rules if rule.startswith("policy:")]
+    judged = (
+        select(results.c.policy, agent, func.count())
+        .join(runs, runs.c.id == results.c.run)
+        .where(results.c.policy.in_(names), results.c.verdict.in_(("ok", "violated")), *here)
+        .group_by(results.c.policy, agent)
+    )
+    cases = [rule.removeprefix("case:") for rule in rules if rule.startswith("case:")]
+    bound = (
+        select(runs.c.case_id, agent, func.count())
+        .where(runs.c.case_id.in_(cases), runs.c.outcome.in_(("pass", "fail")), *here)
+        .group_by(runs.c.case_id, agent)
+    )
+    for kind, query in (("policy", judged if names else None), ("case", bound if cases else None)):
+        for name, of, count in connection.execute(query) if query is not None else ():
+            counted[f"{kind}:{name}", of] = int(count)
+    return counted
+
+
+def examples(connection: Connection, findings: Sequence[int]) -> dict[int, Row]:
+    """Row of a finding -> it, with key, what was asked and version of its run."""
+    table, runs = schema.findings, schema.runs
+    told: dict[int, Row] = {}
+    for at in range(0, len(findings), 500):
+        query = (
+            select(table, runs.c.key, runs.c.title, runs.c.release)
+            .join(runs, runs.c.id == table.c.run)
+            .where(table.c.id.in_(findings[at : at + 500]))
+        )
+        told.update((row["id"], row) for row in connection.execute(query).mappings())
+    return told
+
+
+def marks(connection: Connection, project: int) -> dict[Key, Mark]:
+    """What is said of each group."""
+    table = schema.finding_groups
+    rows = connection.execute(select(table).where(table.c.project == project)).mappings()
+    names = ("state", "owner", "severity", "reason", "until", "version", "actor", "at")
+    return {Key(row["rule"], row["agent"], row["tool"]): Mark(*(row[name] for name in names)) for row in rows}
+
+
+def put(store: Store, project: int, key: Key, mark: Mark) -> None:
+    """Keep what is said of a group, instead of what was said before."""
+    table = schema.finding_groups
+    said = {
+        name: getattr(mark, name)
+        for name in ("state", "owner", "severity", "reason", "until", "version", "actor", "at")
+    }
+    with store.write() as connection:
+        statement = store.upsert(table).on_conflict_do_update(
+            index_elements=["project", "rule", "agent", "tool"], set_=said
+        )
+        connection.execute(statement, {"project": project, **key._asdict(), **said})
+
+
+# ---------------------------------------------------------------- labels of single verdicts
+
+
+def put_label(store: Store, project: int, row: Mapping[str, Any]) -> None:
+    """Keep what a person says of one verdict: `run`, `rule`, `label`, `note`, `actor`, `at`."""
+    table = schema.labels
+    said = {name: row[name] for name in ("label", "note", "actor", "at")}
+    with store.write() as connection:
+        statement = store.upsert(table).on_conflict_do_update(
+            index_elements=["project", "run", "rule"], set_=said
+        )
+        connection.execute(statement, {"project": project, **row})
+
+
+def drop_label(store: Store, project: int, run: str, rule: str) -> bool:
+    table = schema.labels
+    with store.write() as connection:
+        gone = delete(table).where(table.c.project == project, table.c.run == run, table.c.rule == rule)
+        return bool(connection.execute(gone).rowcount)
+
+
+def labels(connection: Connection, project: int, *, run: str | None = None, limit: int = 1000) -> list[Row]:
+    """Newest first."""
+    table = schema.labels
+    query = select(table).where(table.c.project == project)
+    if run is not None:
+        query = query.where(table.c.run == run)
+    return list(connection.execute(query.order_by(table.c.at.desc(), table.c.run).limit(limit)).mappings())

@@ -1,0 +1,201 @@
+"""The pages of policies: how the rules are kept, an editor that tries before it saves, versions, drafts."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import orjson
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+
+from collector.api import catalog as catalog_api
+from collector.api.access import Access, reader, writer
+from collector.api.runs import run_filter
+from collector.api.search import searched
+from collector.api.trying import tried
+from collector.errors import CollectorError, NotFound
+from collector.judging.accepting import with_rule
+from collector.judging.policies import read_policies
+from collector.pipeline.trying import MOST_RUNS, RunsToLearn
+from collector.store import catalog, policy_counts
+from collector.store.policy_counts import Tally
+from collector.ui.pages import page
+from collector.ui.runs_page import form_of, one
+from synth.errors import SynthError
+
+router = APIRouter(include_in_schema=False)
+Reader = Annotated[Access, Depends(reader)]
+Writer = Annotated[Access, Depends(writer)]
+FORM_BYTES = 3 * 1024 * 1024
+EXAMPLE = """\
+actions:
+  verify: verify_identity
+  refund: issue_refund
+policies:
+  - id: verify-first
+    text: Know who it is before money moves.
+    rule: Verify must happen before refund.
+"""
+
+
+@router.get("/policies")
+async def policy_list(request: Request, access: Reader) -> HTMLResponse:
+    """Every rule in use, and how it was kept lately."""
+    said = await catalog_api.list_policies(access, request)
+    tallies = await run_in_threadpool(lately, access)
+    rows = await run_in_threadpool(lambda: [row for item in said["items"] for row in rows_of(item, tallies)])
+    idle = [row["id"] for row in rows if row["week"] and not (row["week"]["ok"] or row["week"]["violated"])]
+    return page(
+        "policies.html", files=said["items"], rows=rows, idle=idle, now=access.now,
+        may_write=access.may("write"), done=request.query_params.get("done"),
+    )  # fmt: skip
+
+
+def lately(access: Access) -> Any:
+    def find() -> Any:
+        with access.service.store.read() as connection:
+            return policy_counts.lately(connection, access.project, access.now)
+
+    return access.service.remembered.get(("policies", access.project), find)
+
+
+def rows_of(item: dict[str, Any], tallies: Any) -> Iterator[dict[str, Any]]:
+    """The rules of a file; one row that says so where it cannot be read any more."""
+    try:
+        policies = read_policies(item["name"], item["text"]).policies
+    except SynthError as flaw:
+        yield {"file": item["name"], "id": "-", "said": f"cannot be read any more: {flaw}", "week": None,
+               "day": None, "broken": None, "warnings": []}  # fmt: skip
+        return
+    for policy in policies:
+        tally = tallies.get(policy.id) or tallies.get(f"{item['name']}/{policy.id}") or Tally()
+        yield {
+            "file": item["name"], "id": policy.id, "said": policy.sentence or policy.text or "",
+            "week": tally.week, "day": tally.day, "broken": tally.broken,
+            "warnings": [one for one in item["warnings"] if policy.id in one["policies"]],
+        }  # fmt: skip
+
+
+@router.get("/policies/draft")
+async def draft(request: Request, access: Reader) -> HTMLResponse:
+    """Rules that good runs suggest, each to be accepted or left."""
+    keys = tuple(request.query_params.getlist("run")[:MOST_RUNS])
+    line = request.query_params.get("q", "").strip()
+    problem, said = None, {"rules": [], "file": "", "runs": 0, "candidates": 0}
+    try:
+        wanted = searched(line or "outcome:pass", access.now, run_filter)
+        question = RunsToLearn(access.project, access.service.settings, keys, wanted)
+        said = orjson.loads(await access.service.asked.answer(question, request.is_disconnected))
+    except (CollectorError, SynthError) as failure:
+        problem = str(failure)
+    files = await run_in_threadpool(active, access)
+    return page(
+        "draft.html", said=said, problem=problem, keys=keys, line=line, files=[row["name"] for row in files],
+        may_write=access.may("write"),
+    )  # fmt: skip
+
+
+@router.post("/policies/accept")
+async def accept(request: Request, access: Writer) -> Response:
+    """Take one drafted rule into a policy file, as a new version of it."""
+    form = await form_of(request, FORM_BYTES)
+    name = one(form, "name") or "drafted"
+    rows = await run_in_threadpool(active, access)
+    text = next((row["text"] for row in rows if row["name"] == name), "")
+    changed = with_rule(text, next(iter(form.get("draft", [])), ""), one(form, "policy"))
+    await catalog_api.store_policy(access, request, name, changed)
+    return RedirectResponse(f"/policies/{name}?{urlencode({'done': 'Accepted ' + one(form, 'policy')})}", 303)
+
+
+def active(access: Access) -> Sequence[Any]:
+    with access.service.store.read() as connection:
+        return catalog.active_policies(connection, access.project)
+
+
+@router.post("/policies/check")
+async def check(request: Request, access: Reader) -> JSONResponse:
+    """What the parser says of a text while it is written."""
+    form = await form_of(request, FORM_BYTES)
+    text = next(iter(form.get("text", [])), "")
+    try:
+        warned = (await catalog_api.warnings_of(access, request, len(text), "edited", text))["edited"]
+        count = len(await run_in_threadpool(lambda: read_policies("edited", text).policies))
+    except (CollectorError, SynthError) as flaw:
+        line = getattr(flaw, "line", None)
+        field = getattr(flaw, "field", None)
+        return JSONResponse({"problem": getattr(flaw, "message", str(flaw)), "line": line, "field": field})
+    told = [{name: said[name] for name in ("policies", "explanation")} for said in warned]
+    return JSONResponse({"problem": None, "policies": count, "warnings": told})
+
+
+@router.get("/policies/{name}")
+async def editor(request: Request, access: Reader, name: str) -> HTMLResponse:
+    """One policy file: its text to change, its versions and what changed."""
+    rows = await run_in_threadpool(versions, access, name)
+    if not rows and name != "new":
+        raise NotFound(f"there is no policy file {name[:80]!r}", "see the list of policies")
+    text = rows[0]["text"] if rows else EXAMPLE
+    return await shown(request, access, name, text, rows)
+
+
+def versions(access: Access, name: str) -> list[dict[str, Any]]:
+    with access.service.store.read() as connection:
+        return catalog.policy_versions(connection, access.project, name)
+
+
+async def shown(
+    request: Request, access: Access, name: str, text: str, rows: Sequence[Any], status: int = 200,
+    **more: Any,
+) -> HTMLResponse:  # fmt: skip
+    """The editor with a text in it, which need not be the one that is stored."""
+    asked = request.query_params.get("version", "")
+    given = {"problem": None, "line": None, "tried": None, "saved": None, "runs_line": "", **more}
+    return page(
+        "policy.html", status, called="" if name == "new" else name, text=text, versions=rows,
+        diff=diff(rows, int(asked)) if asked.isdigit() and len(asked) < 9 else None, asked=asked,
+        now=access.now, may_write=access.may("write"), done=request.query_params.get("done"), most=MOST_RUNS,
+        **given,
+    )  # fmt: skip
+
+
+def diff(rows: Sequence[Any], version: int) -> list[tuple[str, str]] | None:
+    """(kind, line) of what a version changed; None where there is no such version."""
+    texts = {row["version"]: row["text"] for row in rows}
+    if version not in texts:
+        return None
+    before = texts.get(version - 1, "").splitlines()
+    found = difflib.unified_diff(before, texts[version].splitlines(), n=3, lineterm="")
+    kinds = {"+": "added", "-": "removed", "@": "place"}
+    return [(kinds.get(line[:1], ""), line) for line in found if not line.startswith(("---", "+++"))]
+
+
+@router.post("/policies/{name}")
+async def change(request: Request, access: Reader, name: str) -> Response:
+    """Try a text on stored runs, or save it as a new version; what cannot be read comes back as it was."""
+    form = await form_of(request, FORM_BYTES)
+    text = next(iter(form.get("text", [])), "").replace("\r\n", "\n")
+    called = one(form, "name") or name
+    rows = await run_in_threadpool(versions, access, called)
+    line = one(form, "q")
+    try:
+        if one(form, "do") == "try":
+            said = orjson.loads(bytes((await tried(access, request, text, line)).body))
+            return await shown(request, access, called, text, rows, tried=said, runs_line=line)
+        may = await writer(request)
+        if one(form, "do") == "drop":
+            await run_in_threadpool(catalog_api.drop_policy, may, called)
+            return RedirectResponse(f"/policies?{urlencode({'done': f'{called} is switched off'})}", 303)
+        version = (await catalog_api.store_policy(may, request, called, text))["version"]
+    except (CollectorError, SynthError) as flaw:
+        if isinstance(flaw, CollectorError) and flaw.status in (401, 403):
+            raise
+        return await shown(
+            request, access, called, text, rows, 400, problem=getattr(flaw, "message", str(flaw)),
+            line=getattr(flaw, "line", None), runs_line=line,
+        )  # fmt: skip
+    told = urlencode({"done": f"Saved as version {version}"})
+    return RedirectResponse(f"/policies/{called}?{told}", 303)
