@@ -17,6 +17,7 @@ from anyio import to_thread
 from fastapi import FastAPI
 
 from collector.api import (
+    alerts,
     campaigns,
     catalog,
     compare,
@@ -36,12 +37,15 @@ from collector.origins import foreign, guarded, refuse
 from collector.otlp.http import PATHS, receiver
 from collector.service import Service
 from collector.telemetry import Telemetry
+from collector.ui import alerts as alerts_page
 from collector.ui import campaigns as campaign_pages
+from collector.ui import cases as case_pages
 from collector.ui import compare as compare_page
-from collector.ui import help as help_pages
 from collector.ui import findings as findings_page
+from collector.ui import help as help_pages
 from collector.ui import overview, pages, runs_page
 from collector.ui import policies as policy_pages
+from collector.ui import settings as settings_page
 
 log = logging.getLogger("collector")
 
@@ -51,9 +55,21 @@ GRPC_SECONDS = 1.0
 """For calls over gRPC that are not done when the collector ends."""
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
-API = (findings, runs, compare, campaigns, trying, catalog, inbox, keys, projects, health)
+API = (alerts, findings, runs, compare, campaigns, trying, catalog, inbox, keys, projects, health)
 """Modules with the routes of the HTTP API."""
-PAGES = (overview, runs_page, findings_page, policy_pages, pages, campaign_pages, compare_page, help_pages)
+PAGES = (
+    alerts_page,
+    case_pages,
+    settings_page,
+    overview,
+    runs_page,
+    findings_page,
+    policy_pages,
+    pages,
+    campaign_pages,
+    compare_page,
+    help_pages,
+)
 """Modules with those of the pages."""
 
 

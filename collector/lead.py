@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from collector.clock import Clock
+from collector.notify.alerts import Watchman
 from collector.notify.events import EventExporter
 from collector.notify.webhooks import Courier
 from collector.pipeline.janitor import Janitor
@@ -32,6 +33,7 @@ class Lead:
         count = settings.checkers * settings.workers
         self.supervisors = [Supervisor(store, settings, clock) for _ in range(count)]
         self.courier = Courier(store, settings, clock=clock)
+        self.watchman = Watchman(store, settings, clock=clock)
         endpoint = settings.events_endpoint
         self.events = EventExporter(store, endpoint) if endpoint else None
         self.janitor = Janitor(store, clock, tally, pause=settings.janitor_seconds)
@@ -85,6 +87,7 @@ class Lead:
         for worker in self.workers:
             worker.close()
         self.courier.close()
+        self.watchman.close()
         if self.events is not None:
             self.events.close()
         self.janitor.close()

@@ -145,6 +145,11 @@ class Settings:
         False, "Also when its address is inside a private network.", option="--webhook-private"
     )
     """Or on this machine."""
+    smtp: str | None = setting(
+        None, "Mail server for alerts: smtp[s]://[USER:PASSWORD@]HOST[:PORT][?from=ADDRESS].",
+        option="--smtp", metavar="URL",
+    )  # fmt: skip
+    """Over `smtp://` with STARTTLS where the server offers it; a password is sent over TLS only."""
     events_endpoint: str | None = setting(
         None, "Where verdicts go as OTLP events.", option="--events-endpoint", metavar="URL"
     )

@@ -16,8 +16,8 @@ PACKAGES = ("pdoctor_trace", "synth", "collector")
 WINGS = (
     "errors", "frozen", "counted", "pictures", "client", "formal",
     "observed", "language", "cases", "judge", "progress",
-    "games", "plans", "questions", "policies", "judge_process", "llm", "agents", "simulated_model",
-    "experiments", "pytest_tasks", "kept", "pytest_bench", "pytest_plugin",
+    "games", "plans", "questions", "policies", "drafting", "judge_process", "llm", "agents",
+    "simulated_model", "experiments", "pytest_tasks", "kept", "pytest_bench", "pytest_plugin",
 )  # fmt: skip
 """From the ground up: a module imports its own wing and those before it. Lazy and type-only imports count."""
 WEB = {"fastapi", "starlette"}

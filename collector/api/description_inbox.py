@@ -23,6 +23,7 @@ from collector.api.shapes import (
 )
 
 STATE = one_of("new", "known", "waived", "fixed", "wrong")
+KIND = one_of("webhook", "slack", "teams", "email")
 LABEL = one_of("verdict_wrong", "verdict_right")
 
 MISSING = (400, 401, 403, 404, 503)
@@ -36,6 +37,16 @@ SCHEMAS: dict[str, Schema] = {
         owner=maybe(TEXT), severity=maybe(TEXT), reason=maybe(TEXT), until=maybe(TIME),
         in_version=maybe(TEXT), marked_by=maybe(TEXT), marked_at=maybe(TIME),
     )),
+    "Alert": record(
+        {"id": COUNT, "name": TEXT, "window": TEXT, "above": RATE, "at_least": COUNT, "kind": KIND,
+         "to": TEXT, "firing_since": maybe(TIME), "silenced_until": maybe(TIME)},
+        policy=maybe(TEXT), agent=maybe(TEXT), version=maybe(TEXT), severity=maybe(TEXT),
+        broken=maybe(COUNT), of=maybe(COUNT), rate=maybe(RATE), looked_at=maybe(TIME),
+    ),
+    "AlertDelivery": record(
+        {"id": COUNT, "alert": COUNT, "name": TEXT, "kind": TEXT, "attempts": COUNT, "status": maybe(TEXT),
+         "at": maybe(TIME)}
+    ),
     "Label": record(
         {"run_id": TEXT, "rule": TEXT, "label": LABEL, "note": maybe(TEXT), "actor": TEXT, "at": maybe(TIME)}
     ),
@@ -60,6 +71,11 @@ GROUP = {
 LABELLED = {
     "run_id": GROUP["run_id"], "rule": "policy:small", "label": "verdict_wrong", "note": "it was allowed",
     "actor": "A1b2C3d4E5f6", "at": AT,
+}  # fmt: skip
+ALERT = {
+    "id": 1, "name": "refunds", "policy": "A2", "agent": None, "version": None, "severity": None,
+    "window": "1h", "above": 0.02, "at_least": 20, "kind": "webhook", "to": "https://hooks.example/pdoctor",
+    "firing_since": None, "silenced_until": None, "broken": 0, "of": 40, "rate": 0.0, "looked_at": AT,
 }  # fmt: skip
 RULES = "actions: {pay: pay}\npolicies:\n  - {id: once, rule: Pay must happen at most 1 time.}\n"
 VIEW = {"name": "failing refunds", "query": "outcome:fail agent:refunds last:24h", "at": AT}
@@ -93,6 +109,30 @@ ROUTES: dict[str, Route] = {
          "warnings": [], "items": []},
         json_of(record({"text": TEXT}, runs=COUNT, q=TEXT)),
         {"text": RULES, "runs": 500, "q": "agent:refunds last:7d"},
+    ),
+    "GET /api/v1/alerts": Route(
+        listing(ref("Alert"), deliveries=several(ref("AlertDelivery"))),
+        {**page_of(ALERT), "deliveries": [{"id": 1, "alert": 1, "name": "refunds", "kind": "firing",
+                                           "attempts": 1, "status": "delivered: HTTP 200", "at": AT}]},
+    ),
+    "POST /api/v1/alerts": Route(
+        record({"id": COUNT, "name": TEXT, "secret": maybe(TEXT)}),
+        {"id": 1, "name": "refunds", "secret": "whsec_..."},
+        json_of(record({"name": TEXT, "kind": KIND, "to": TEXT}, window=TEXT, above=RATE, at_least=COUNT,
+                       **dict.fromkeys(("policy", "agent", "version", "severity"), maybe(TEXT)))),
+        {"name": "refunds", "policy": "A2", "window": "1h", "above": 0.02, "at_least": 20,
+         "kind": "webhook", "to": "https://hooks.example/pdoctor"},
+    ),
+    "PUT /api/v1/alerts/{alert}/silence": Route(
+        record({"id": COUNT, "silenced_until": maybe(TIME)}), {"id": 1, "silenced_until": AT},
+        json_of(record({"for": maybe(TEXT)})), {"for": "24h"}, failures=MISSING,
+    ),
+    "POST /api/v1/alerts/{alert}/test": Route(
+        record({"id": COUNT, "queued": FLAG}), {"id": 1, "queued": True}, json_of(record({})), {},
+        failures=MISSING,
+    ),
+    "DELETE /api/v1/alerts/{alert}": Route(
+        record({"id": COUNT, "active": FLAG}), {"id": 1, "active": False}, failures=MISSING
     ),
     "GET /api/v1/views": Route(listing(ref("View")), page_of(VIEW)),
     "PUT /api/v1/views/{name}": Route(

@@ -30,10 +30,10 @@ async def make_key(access: Admin, request: Request) -> dict[str, Any]:
     """
     said = await json_object(request)
     reject_unknown(said, {"name", "scopes", "project", "expires"}, "the key")
-    return await run_in_threadpool(_make_key, access, said)
+    return await run_in_threadpool(make_key_of, access, said)
 
 
-def _make_key(access: Access, said: dict[str, Any]) -> dict[str, Any]:
+def make_key_of(access: Access, said: dict[str, Any]) -> dict[str, Any]:
     name, scopes = said.get("name"), said.get("scopes")
     project = said.get("project", access.project_name)
     if not isinstance(name, str) or not name or len(name) > 100:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import secrets
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -42,11 +43,16 @@ async def put_settings(access: Admin, request: Request) -> dict[str, Any]:
     reject_unknown(said, {*projects.SETTINGS}, "the settings")
     if not said:
         raise BadRequest("no setting is given", f"send {' or '.join(projects.SETTINGS)}")
+    return await run_in_threadpool(store_settings, access, said)
+
+
+def store_settings(access: Access, said: Mapping[str, Any]) -> dict[str, Any]:
+    """Change some settings, and write down who did. Raises BadRequest."""
     values = {name: _number(name, value) for name, value in said.items()}
-    await run_in_threadpool(projects.change, access.service.store, access.project, values)
+    projects.change(access.service.store, access.project, values)
     for name, value in values.items():
-        await run_in_threadpool(_note, access, f"settings.{name.partition('_')[0]}", str(value))
-    return await run_in_threadpool(show_settings, access)
+        _note(access, f"settings.{name.partition('_')[0]}", str(value))
+    return show_settings(access)
 
 
 @router.get("/projects")
@@ -62,10 +68,10 @@ async def add_project(access: Admin, request: Request) -> dict[str, Any]:
     """A new project from `{"name", "retention_days"?}`; only for admins of the project `default`."""
     said = await json_object(request)
     reject_unknown(said, {"name", "retention_days"}, "the project")
-    return await run_in_threadpool(_add_project, access, said)
+    return await run_in_threadpool(add_project_of, access, said)
 
 
-def _add_project(access: Access, said: dict[str, Any]) -> dict[str, Any]:
+def add_project_of(access: Access, said: dict[str, Any]) -> dict[str, Any]:
     if not access.everywhere:
         raise Forbidden("only admins of the project 'default' make projects", "use such a key")
     name, days = said.get("name"), _number("retention_days", said.get("retention_days"))

@@ -21,10 +21,11 @@ from collector.settings import Settings
 from collector.store import projects, reads
 from collector.store.reads import Filter
 from collector.store.stored import weights
+from synth.drafting import drafted
 from synth.errors import SynthError
 from synth.judge_process import STOPS, JudgeFailed, telling
 from synth.observed import Run, run_from_json
-from synth.policies import PolicySet, RunBudget, drafted, judge_policies
+from synth.policies import PolicySet, RunBudget, judge_policies
 
 MOST_RUNS = 500
 SECONDS = 20.0

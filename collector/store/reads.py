@@ -468,3 +468,18 @@ def idle_rules(connection: Connection, project: int) -> list[str]:
         if set(connection.scalars(newest)) == {"not_applicable"}:
             idle.append(name)
     return idle
+
+
+def outcomes_of_cases(connection: Connection, project: int, ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Case -> outcome -> how many of its runs came to it."""
+    runs = schema.runs
+    query = (
+        select(runs.c.case_id, runs.c.outcome, func.count())
+        .where(runs.c.project == project, runs.c.case_id.in_(ids), runs.c.listed.is_not(False))
+        .where(runs.c.outcome.is_not(None))
+        .group_by(runs.c.case_id, runs.c.outcome)
+    )
+    found: dict[str, dict[str, int]] = {}
+    for case_id, outcome, count in connection.execute(query):
+        found.setdefault(case_id, {})[outcome] = int(count)
+    return found

@@ -168,9 +168,14 @@ async def login(request: Request) -> Response:
     except CollectorError as failure:
         return login_page(sentence(failure), target)
     answer = RedirectResponse(target, 303)
+    keep(request, answer, token)
+    return answer
+
+
+def keep(request: Request, answer: Response, token: str) -> None:
+    """Let the browser show this key with every request from now on."""
     secure = request.url.scheme == "https"
     answer.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure)
-    return answer
 
 
 @router.post("/logout")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from synth.formal.budget import GaveUp
 from synth.judge.rules import Rules
@@ -49,24 +48,14 @@ from synth.policies.source import Node
 from synth.policies.stated import stated_policies, suggested_rules
 from synth.policies.told import Step, steps_of
 
-if TYPE_CHECKING:
-    from synth.policies.draft import Draft
-
 __all__ = [
     "RULE_FIELDS", "Applies", "ByChance", "Needs", "Node", "Part", "Policy", "PolicyResult", "PolicySet",
     "PolicyVerdict", "Problem", "Rules", "RunBudget", "SeenNames", "Step", "Tools", "all_tools_in",
-    "are_lasting", "diagram_of", "doubtful", "doubts", "drafted", "join_runs", "judge_policies",
+    "are_lasting", "diagram_of", "doubtful", "doubts", "join_runs", "judge_policies",
     "judge_session", "judge_turn", "lint", "load_policies", "names_of_runs", "needs_of",
     "policy_result_from_json", "read_yaml", "reduced", "size_of_values", "stated_policies", "steps_of",
     "suggested_rules", "telling", "text_of", "tools_in", "without_values",
 ]  # fmt: skip
-
-
-def drafted(runs: Sequence[Run], *, origin: str) -> Draft:
-    """Rules that all of these runs keep, for a person to review; see `draft`. BadInput without any call."""
-    from synth.policies.draft import draft  # loaded when it is asked for: it makes copies of runs and judges
-
-    return draft(runs, origin=origin)
 
 
 def judge_policies(

@@ -17,6 +17,7 @@ from collector.server import running
 from tests.support.traces import JSON, PROTOBUF, Client, agent_request, case_json, new_id, settings
 
 Description = dict[str, Any]
+ALERT = {"name": "a", "kind": "webhook", "to": "http://127.0.0.1:1/", "window": "1h"}
 CAMPAIGN = ROUTES["POST /api/v1/campaigns"].body_example
 
 
@@ -29,6 +30,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         made.http.put("/api/v1/policies/once", content=POLICY_TEXT)
         made.post("/webhooks", {"url": "http://127.0.0.1:1/"})
         made.post("/campaigns", CAMPAIGN)
+        made.post("/alerts", ALERT)
         run = new_id()
         made.send(
             agent_request(run, ["do_b", "do_a", "pay", "pay"], case="case-1", query="q", tools=["do_a"])
@@ -86,13 +88,13 @@ def test_examples_work_as_they_are(client: Client, described: Description) -> No
     run = client.get("/runs")["items"][0]["id"]
     for name, operation in operations(described):
         method, path = name.split(" ")
-        if "requestBody" not in operation or path in ("/api/v1/keys", "/api/v1/webhooks"):
+        if "requestBody" not in operation or path in ("/api/v1/keys", "/api/v1/webhooks", "/api/v1/alerts"):
             continue
         media, said = next((m, s) for m, s in operation["requestBody"]["content"].items() if "example" in s)
         body = {"content": said["example"]} if media == "application/yaml" else {"json": said["example"]}
         headers = {"content-type": media}
         answer = client.http.request(
-            method, path.format(name="payments", run_id=run, webhook=0), headers=headers, **body
+            method, path.format(name="payments", run_id=run, alert=1), headers=headers, **body
         )
         assert answer.status_code in (200, 201), (name, answer.text)
 
@@ -115,6 +117,9 @@ def test_answers_are_as_described(client: Client, described: Description) -> Non
         "PUT /api/v1/findings/groups": {"rule": "policy:once", "state": "known"},
         "PUT /api/v1/runs/{run_id}/labels": {"rule": "policy:once", "label": "verdict_wrong"},
         "POST /api/v1/policies/try": {"text": POLICY_TEXT},
+        "POST /api/v1/alerts": ALERT,
+        "POST /api/v1/alerts/{alert}/test": {},
+        "PUT /api/v1/alerts/{alert}/silence": {"for": "1h"},
         "POST /api/v1/keys": {"name": "root", "scopes": ["admin"]},
     }  # fmt: skip
     last = (
@@ -126,7 +131,7 @@ def test_answers_are_as_described(client: Client, described: Description) -> Non
         method, path = name.split(" ")
         values = {
             "run_id": run, "case_id": "case-1", "name": "once", "campaign_id": CAMPAIGN["id"],
-            "webhook": str(made.get("webhook", 0)), "key_id": made.get("key_id", ""),
+            "webhook": str(made.get("webhook", 0)), "alert": "1", "key_id": made.get("key_id", ""),
         }  # fmt: skip
         more = {"json": bodies[name]} if name in bodies else {}
         if name.startswith("PUT /api/v1/policies"):

@@ -1,0 +1,75 @@
+"""The pages of cases: what agents were asked, what it demands, and how runs of it went."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import orjson
+from fastapi import APIRouter, Depends
+from fastapi.responses import HTMLResponse
+
+from collector.api import views
+from collector.api.access import Access, reader
+from collector.api.catalog import show_case
+from collector.errors import NotFound
+from collector.store import catalog, reads
+from collector.store.reads import Filter
+from collector.ui.overview import shown
+from collector.ui.pages import page
+from synth.experiments import Rate
+from synth.pictures import Edge, Picture, graph
+
+router = APIRouter(include_in_schema=False)
+Reader = Annotated[Access, Depends(reader)]
+ROWS, RUNS = 50, 20
+
+
+@router.get("/cases")
+def case_list(access: Reader, cursor: str | None = None) -> HTMLResponse:
+    """The stored cases, each with how many of its runs passed."""
+    with access.service.store.read() as connection:
+        after = views.decode_cursor(cursor)
+        found = catalog.list_cases(connection, access.project, limit=ROWS, after=after)
+        counted = reads.outcomes_of_cases(connection, access.project, [key for key, _ in found])
+    rows = []
+    for key, body in found:
+        case, of = orjson.loads(body), counted.get(key, {})
+        rate = Rate(of.get("pass", 0), of.get("pass", 0) + of.get("fail", 0))
+        rows.append({"id": key, "case": case, "counts": of, "rate": rate.value, "interval": rate.interval})
+    older = views.encode_cursor(found[-1][0]) if len(found) == ROWS else None
+    return page("cases.html", rows=rows, older=older, first=cursor is None)
+
+
+@router.get("/cases/{case_id:path}")
+def case_page(access: Reader, case_id: str) -> HTMLResponse:
+    """One case: its text, its orders as a picture, its newest runs."""
+    try:
+        case = show_case(access, case_id)
+    except NotFound as failure:
+        return page("message.html", 404, title="No such case", text=failure.message, back="/cases")
+    with access.service.store.read() as connection:
+        rows = reads.list_runs(connection, access.project, Filter(case=case_id), limit=RUNS).rows
+        first = reads.first_findings(connection, [row["id"] for row in rows])
+    return page(
+        "case.html", case=case, graph=graph_of(case, ()), now=access.now,
+        runs=[shown(row, first.get(row["id"])) for row in rows],
+    )  # fmt: skip
+
+
+def graph_of(case: Any, findings: Any) -> Picture | None:
+    """What must come before what, with the orders that the findings of a run break."""
+    names = {action["id"]: action.get("phrase") or action["id"] for action in case.get("actions") or ()}
+    broken = {
+        key: number
+        for number, found in enumerate(findings, 1)
+        if (key := orjson.dumps(found.get("constraint"), option=orjson.OPT_SORT_KEYS)) != b"null"
+    }
+    edges = []
+    for said in case.get("constraints") or ():
+        if {"first", "then"} <= said.keys() and said["first"] in names and said["then"] in names:
+            plain = {name: value for name, value in said.items() if name not in ("sentence", "span")}
+            number = broken.get(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)) or broken.get(
+                orjson.dumps(plain, option=orjson.OPT_SORT_KEYS)
+            )
+            edges.append(Edge(said["first"], said["then"], number is not None, number))
+    return graph("What must come before what", names, edges) if edges else None
