@@ -10,7 +10,7 @@ import pytest
 from collector.server import running
 from tests.support.chromium import Page
 from tests.support.mailbox import hook, mailbox
-from tests.support.traces import Client, agent_spans, eventually, new_id, request, settings
+from tests.support.traces import Client, agent_spans, case_json, eventually, new_id, request, settings
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 RULES = (
@@ -154,7 +154,7 @@ def test_a_key_is_made_used_and_revoked_and_a_users_runs_are_deleted(page: Page,
 
 PAGES = (
     "/", "/runs", "/findings", "/findings?state=all", "/policies", "/policies/shop", "/policies/new",
-    "/policies/draft", "/cases", "/alerts", "/settings", "/setup",
+    "/policies/draft", "/cases", "/cases/case-1", "/alerts", "/settings", "/setup",
 )  # fmt: skip
 
 
@@ -166,6 +166,7 @@ def test_every_page_fits_has_contrast_and_loads_nothing_from_elsewhere(
     from tests.browser.test_pages import LOW_CONTRAST
 
     sent(shop, "pay", query=HOSTILE * 5)
+    shop.post("/cases", case_json("case-1", "a < b", "b < c", actions=("a", "b", "c")))
     shop.http.put(f"/api/v1/views/{'v' * 90}", json={"query": "outcome:fail"})
     page.width(width, dark=dark)
     for path in PAGES:
