@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from math import isfinite, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,15 +73,13 @@ def system_prompt(ctx: click.Context, param: click.Parameter, value: str | None)
     return text
 
 
-USUAL: Mapping[str, Any] = {"temperature": 0.0, "params": {}, "max_iterations": 50, "agent_timeout": 180.0}
-"""How agents are driven where nothing else is said."""
 OPTIONS = (
     click.option("--model", default=None, help="Default: simulated-perfect, or gpt-4o-mini with a key."),
     click.option("--base-url", default=None, metavar="URL", help="OpenAI-compatible endpoint."),
     click.option(
         "--temperature",
         callback=temperature,
-        default=f"{USUAL['temperature']:g}",
+        default="0",
         show_default=True,
         metavar="NUMBER|none",
         help="Sent with each request; none: not sent, for models that refuse it.",
@@ -109,14 +107,14 @@ OPTIONS = (
     click.option(
         "--agent-timeout",
         type=click.FloatRange(0.1),
-        default=USUAL["agent_timeout"],
+        default=180.0,
         show_default=True,
         help="Seconds per run.",
     ),
     click.option(
         "--max-iterations",
         type=POSITIVE,
-        default=USUAL["max_iterations"],
+        default=50,
         show_default=True,
         help="Model answers per run.",
     ),
@@ -209,9 +207,16 @@ class Setup:
 
         What is as usual is left out.
         """
-        names = ("temperature", "params", "max_iterations", "agent_timeout")
-        own = {name: getattr(self, name) for name in names if getattr(self, name) != USUAL[name]}
+        names, usual = ("temperature", "params", "max_iterations", "agent_timeout"), Setup.usual()
+        own = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
         return {**self.prompt, **own}
+
+    @staticmethod
+    @cache
+    def usual() -> Setup:
+        """How agents are driven where no option is given."""
+        verb = click.command()(driving_options(lambda: None))
+        return Setup.take(verb.make_context("usual", []).params)
 
     @classmethod
     def take(cls, settings: dict[str, Any]) -> Setup:

@@ -95,7 +95,7 @@ class Conversation:
         "body",
         "ending",
         "held",
-        "key",
+        "keys",
         "last",
         "left",
         "open",
@@ -123,7 +123,8 @@ class Conversation:
         self.resumes: str | None = None
         """Token of the part that its next run goes on from."""
         self.last: int | None = None
-        self.key: str | None = None
+        self.keys: set[str] = set()
+        """Held by servers, that it is known by."""
         self.reply_seen = True
         self.answered: set[tuple[str, int]] = set()
         """Answers of the latest request; the same ones again are a repeated request."""
@@ -173,10 +174,6 @@ class Conversations:
             if not inside:
                 del self._inside[state]
 
-    def part_of(self, state: RunState) -> list[Conversation]:
-        """Those inside this run."""
-        return list(self._inside.get(state, ()))
-
     def new(self) -> Conversation:
         conversation = Conversation(ambient())
         self._all[id(conversation)] = conversation
@@ -196,15 +193,28 @@ class Conversations:
         self._leave(conversation)
         self._all.pop(id(conversation), None)
 
+    def forget_inside(self, state: RunState) -> None:
+        """Keep nothing of those inside this run, which is over: no request outside of it continues them."""
+        for conversation in list(self._inside.get(state, ())):
+            self.forget(conversation)
+            for key in list(conversation.keys):
+                self._lose(key)
+
     def by_key(self, key: str | None) -> Conversation | None:
         return self._by_key.get(key) if key is not None else None
 
     def remember(self, conversation: Conversation, key: str) -> None:
         """A later request may continue the conversation under this server-held key."""
+        self._lose(key)
         self._by_key[key] = conversation
-        self._by_key.move_to_end(key)
+        conversation.keys.add(key)
         if len(self._by_key) > MAX_KEYS:
-            self._by_key.popitem(last=False)
+            self._lose(next(iter(self._by_key)))
+
+    def _lose(self, key: str) -> None:
+        before = self._by_key.pop(key, None)
+        if before is not None:
+            before.keys.discard(key)
 
     def mark(self, conversation: Conversation, out: Outgoing, now: int) -> None:
         """Remember the history of the latest request."""

@@ -388,9 +388,8 @@ class Tracker:
                 if where is not None and conversation.ambient != where:
                     continue
                 self._end_run(conversation, time.time_ns(), left=bool(conversation.open))
-            if state is not None:  # whose conversations no request outside of it may continue
-                for conversation in self._known.part_of(state):
-                    self._known.forget(conversation)
+            if state is not None:
+                self._known.forget_inside(state)
 
     def end_here(self) -> None:
         """End the conversations of the calling thread or task."""

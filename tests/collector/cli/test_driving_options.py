@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from collector.cli.driving import Setup, drawn, driving_options
 from synth.errors import BadInput
+from synth.experiments.harness import Options
 
 
 def taken(*arguments: str) -> tuple[object, str]:
@@ -96,6 +97,12 @@ def test_agents_that_are_driven_otherwise_are_another_campaign_s(
         return Setup.take(settings)
 
     assert verb.main(list(given), standalone_mode=False).apart == apart
+
+
+def test_where_no_option_is_given_agents_are_driven_as_by_the_harness_alone() -> None:
+    usual, alone = Setup.usual(), Options()
+    assert (usual.temperature, usual.params) == (alone.temperature, alone.params)
+    assert (usual.agent_timeout, usual.max_iterations) == (alone.timeout, alone.max_iterations)
 
 
 def test_a_file_without_a_case_is_refused(tmp_path: Path) -> None:
