@@ -59,9 +59,11 @@ class Page:
             self.problems.append(said["entry"]["text"])
 
     def open(self, url: str) -> None:
-        """Go to an address and wait until the page is complete."""
+        """Go to an address, or to where that leads, and wait until the page is complete."""
+        self.evaluate("window.left = true")
         self.command("Page.navigate", url=url)
-        self.wait_for(f"location.href === {json.dumps(url)} && document.readyState === 'complete'")
+        there = f"(location.href === {json.dumps(url)} || !window.left)"
+        self.wait_for(f"{there} && document.readyState === 'complete'")
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression."""

@@ -184,7 +184,7 @@ def test_runs_are_found_by_version_prompt_and_environment(shared: Client) -> Non
         made["versions"],
         ["booker", None],
     )
-    page = shared.http.get("/", params={"version": f"1.4-{mark}"}).text
+    page = shared.http.get("/runs", params={"version": f"1.4-{mark}"}).text
     assert (f"1.4-{mark}" in page, told in page, other in page) == (True, True, False)
     shown = shared.http.get(f"/runs/{told}").text
     assert ("by booker" in shown, f"staging-{mark}" in shown) == (True, True)

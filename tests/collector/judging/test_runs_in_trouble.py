@@ -203,7 +203,7 @@ def test_pages_show_what_happened(shared: Client) -> None:
     page = shared.http.get(f"/runs/{run}").text
     assert "&lt;b&gt;Rate limit&lt;/b&gt; (the model&#39;s endpoint failed, status 429)" in page
     assert '<span class="badge big error">error</span>' in page
-    listed = shared.http.get("/", params={"outcome": "error", "case": case}).text
+    listed = shared.http.get("/runs", params={"outcome": "error", "case": case}).text
     assert f'href="/runs/{run}"' in listed
     assert "outcome:error" in listed
 
