@@ -134,7 +134,7 @@ def test_what_does_not_exist_is_404(shared: Client, path: str) -> None:
 
 
 def test_a_method_that_is_not_possible_is_405(shared: Client) -> None:
-    assert error(shared.http.delete("/api/v1/runs"))[0] == 405
+    assert error(shared.http.put("/api/v1/runs"))[0] == 405
 
 
 def test_cases_come_back_as_they_were_posted(fresh: Client) -> None:
