@@ -13,6 +13,7 @@ from functools import singledispatch
 from synth.counted import counted
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
+from synth.policies.kinds.between import Between
 from synth.policies.kinds.candidates import is_besides
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.gap import Gap
@@ -50,15 +51,24 @@ def _(rule: Response) -> Iterator[str]:
     time = "" if rule.within is None else f" within {duration_in_words(rule.within)}"
     for trigger, answer in rule.pairs:
         yield (
-            f"after each success of {_of(trigger, answer)}, {_of(answer)} must succeed"
+            f"after each {_outcome(rule.failed)} of {_of(trigger, answer)}, {_of(answer)} must succeed"
             f"{time}{_alike(rule.same)}; without one it need not"
         )
 
 
 @_demands.register
 def _(rule: AbsenceAfter) -> Iterator[str]:
+    time = "any more" if rule.within is None else f"for {duration_in_words(rule.within)}"
     for trigger, what in rule.pairs:
-        yield f"once {_of(trigger)} has succeeded, {_of(what)} must not be called any more"
+        yield f"{_once(trigger, rule.failed)}, {_of(what)} must not be called {time}{_alike(rule.same)}"
+
+
+@_demands.register
+def _(rule: Between) -> Iterator[str]:
+    ends = "whether or not that comes" if rule.until else "where that comes later"
+    for opens, what, closes in rule.triples:
+        called = f"{_of(what)} must not be called before {_of(closes)} has succeeded{_alike(rule.same)}"
+        yield f"{_once(opens, rule.failed)}, {called}, {ends}"
 
 
 @_demands.register
@@ -91,7 +101,8 @@ def _(rule: Total) -> Iterator[str]:
 @_demands.register
 def _(rule: Adjacency) -> Iterator[str]:
     for first, then in rule.pairs:
-        yield f"the call directly before each call of {_of(then, first)} is a success of {_of(first)}"
+        success = f"a success of {_of(first)}{_alike(rule.same)}"
+        yield f"the call directly before each call of {_of(then, first)} is {success}"
 
 
 @_demands.register
@@ -148,6 +159,14 @@ def _of(tools: Tools, besides: Tools | None = None) -> str:
 
 def _either(names: Sequence[str]) -> str:
     return " or ".join(names)
+
+
+def _once(tools: Tools, failed: bool) -> str:
+    return f"once {_of(tools)} has {'failed' if failed else 'succeeded'}"
+
+
+def _outcome(failed: bool) -> str:
+    return "failure" if failed else "success"
 
 
 def _successes(number: int) -> str:

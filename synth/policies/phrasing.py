@@ -291,7 +291,6 @@ _WINDOWS: tuple[tuple[str, Reword], ...] = (
      lambda m: f"within {number_of(m['n'])} {m['u']}"),
     (rf"\b(?P<n>{'|'.join(NUMBERS)}) (?P<u>{_UNIT})", lambda m: f"{number_of(m['n'])} {m['u']}"),
     (r"\ban? (?P<u>minute|hour|second)\b", r"1 \g<u>"),
-    (r"(?<=\d),(?=\d{3}\b)", ""),
 )  # fmt: skip
 
 _SAME = (

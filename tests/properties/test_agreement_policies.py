@@ -366,13 +366,17 @@ SOUND_ONLY = {"rate": ("undecided",)}
 """Kinds that say `undecided` of some runs that every world decides."""
 
 
+DRAWS = {"between same": 450, "rate": 300}
+"""Of kinds that few random runs break or leave open: so many draws that both are seen; others take 120."""
+
+
 BOUNDED_KINDS = [name for name in KINDS if name != "at most"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BOUNDED_KINDS)
 def test_inferred_times_are_judged_as_by_trying_every_world(name: str) -> None:
-    check_bounds(name, 120)
+    check_bounds(name, DRAWS.get(name, 120))
 
 
 @pytest.mark.heavy

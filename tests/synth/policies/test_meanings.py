@@ -23,6 +23,23 @@ READINGS = {
     ),
     "A must never happen after B.": "Once do_b has succeeded, do_a must not be called any more.",
     "A must never happen.": "No call of do_a.",
+    "If B fails, A must follow.": ("After each failure of do_b, do_a must succeed; without one it need not."),
+    "If B fails, A must never happen afterwards.": (
+        "Once do_b has failed, do_a must not be called any more."
+    ),
+    "A must never happen within 2 minutes after B with the same id.": (
+        "Once do_b has succeeded, do_a must not be called for 2 minutes with the same id."
+    ),
+    "A must never happen between B and C.": (
+        "Once do_b has succeeded, do_a must not be called before do_c has succeeded, where that comes later."
+    ),
+    "A must never happen after B until C with the same id.": (
+        "Once do_b has succeeded, do_a must not be called before do_c has succeeded with the same id, "
+        "whether or not that comes."
+    ),
+    "If B fails, A must never happen until C succeeds.": (
+        "Once do_b has failed, do_a must not be called before do_c has succeeded, whether or not that comes."
+    ),
     "A must happen at most 2 times.": "At most 2 calls of do_a, failed ones included.",
     "A must happen at least 1 time.": "At least 1 success of do_a; failed calls do not count.",
     "A must happen exactly 2 times.": "Exactly 2 successes of do_a; failed calls do not count.",
@@ -36,6 +53,9 @@ READINGS = {
         "Over the calls of do_a, amount adds up to at most 12.5, failed calls included."
     ),
     "A must happen immediately before B.": "The call directly before each call of do_b is a success of do_a.",
+    "A must happen immediately before B with the same id.": (
+        "The call directly before each call of do_b is a success of do_a with the same id."
+    ),
     "A must start within 5 minutes after B.": (
         "Each call of do_a starts at most 5 minutes after a success of do_b ended."
     ),
@@ -93,6 +113,11 @@ def test_what_a_field_states_is_in_no_words_of_ours() -> None:
         ("A must happen at most 1 time.", "a! a", "violated"),  # failed ones included
         ("A must happen exactly 1 time.", "a! a", "ok"),  # failed calls do not count
         ("A must never happen after B.", "b! a", "not_applicable"),  # once it has succeeded
+        ("A must never happen between B and C.", "b a", "ok"),  # where that comes later
+        ("A must never happen between B and C.", "b a c", "violated"),
+        ("A must never happen after B until C.", "b a", "violated"),  # whether or not that comes
+        ("If B fails, A must follow.", "b! a!", "violated"),  # A must succeed
+        ("If B fails, A must never happen afterwards.", "b a", "not_applicable"),  # once it has failed
         ("A must happen immediately before B.", "a c b", "violated"),  # directly before
         ("A must happen before any tool.", "a c", "ok"),  # any other
     ],
