@@ -28,17 +28,19 @@ from synth.formal.diagram import svg_of
 from synth.formal.model import ERROR_TYPES
 
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem;
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem;
        color: #1b1f24; background: #fff; }
 table { border-collapse: collapse; margin: .5rem 0 1.5rem; font-variant-numeric: tabular-nums; }
-th, td { border-bottom: 1px solid #d0d7de; padding: .3rem .7rem; text-align: left; vertical-align: top; }
+th, td { border-bottom: 1px solid #d0d7de; padding: .3rem .5rem; text-align: left; vertical-align: top; }
 th { background: #f3f5f7; } caption { text-align: left; font-weight: 600; padding: .3rem 0; }
-td.number { text-align: right; } details { margin: .5rem 0 1.5rem; } summary { cursor: pointer; }
+caption span { display: inline-block; position: sticky; left: 0; max-width: calc(100vw - 3rem); }
+.number { text-align: right; } details { margin: .5rem 0 1.5rem; } summary { cursor: pointer; }
 .note { color: #57606a; font-size: .9rem; } figure { margin: 1rem 0; } img { max-width: 100%; }
 .wide { overflow-x: auto; } a { color: #0a58ca; } dl { display: grid; grid-template-columns: max-content 1fr;
 gap: .2rem 1rem; } dt { font-weight: 600; } dd { margin: 0; overflow-wrap: anywhere; }
 @media (max-width: 40rem) {
   body { margin: 1rem auto; } dl { display: block; } th, td { padding: .3rem .4rem; }
+  figure { overflow-x: auto; } img.own { width: 40rem; max-width: none; }
 }
 @media (prefers-color-scheme: dark) {
   body { color: #e6edf3; background: #0d1117; } th { background: #161b22; }
@@ -164,7 +166,7 @@ def summary_of(chapter: Chapter) -> Iterator[str]:
         if causes:
             (cause, count), total = causes.most_common(1)[0], sum(causes.values())
             said += (
-                f"; told from chance, the cause most found is {CAUSES_IN_WORDS[cause]} ({count} of {total})"
+                f"; tested against chance, most are put down to {CAUSES_IN_WORDS[cause]} ({count} of {total})"
             )
         yield said + "."
 
@@ -269,9 +271,9 @@ def sizes_in_words(sizes: Sizes) -> str:
         f"{sizes.errors} failures per agent, model and "
         f"mode for the tables of causes, {sizes.repeats} repeats and {sizes.mutants} mutants per "
         f"layer; {sizes.contrasts} of them looked into again with up to {sizes.looks[-1]} mutants per layer, "
-        f"to tell causes from chance. Sentences: stop rule `{sizes.stop}`"
+        f"to tell causes from chance. Sentences: stop rule “{sizes.stop}”"
         + (" (the paper's; it may leave an action unmentioned)" if sizes.stop == "count" else "")
-        + f", decider of Table 2 `{sizes.decider}`."
+        + f", decider of Table 2 “{sizes.decider}”."
     )
 
 
@@ -401,7 +403,7 @@ def _runs_html(subject: tables.Subject, place: str, runs: Iterable[Result], show
         for run in own[:MOST_LISTED]
     )
     left = len(own) - len(rows)
-    note = f"And {left:,} more, which `--json` lists." if left else ""
+    note = f"And {left:,} more, which --json lists." if left else ""
     headers = ("run", "case", "actions", "outcome", "error type", "tokens")
     title = f"Runs of {subject[0]} on {subject[1]}"
     listed = _table_html(Table(place, title, headers, rows, note), {}, shown, folded=True)
@@ -411,16 +413,26 @@ def _runs_html(subject: tables.Subject, place: str, runs: Iterable[Result], show
 def _table_html(
     table: Table, places: Places, shown: Container[str] = frozenset(), *, folded: bool = False
 ) -> str:
-    head = "".join(f'<th scope="col">{escape(header)}</th>' for header in table.headers)
+    head = "".join(
+        _header_html(header, [row[column] for row in table.rows])
+        for column, header in enumerate(table.headers)
+    )
     rows = "".join(f"<tr>{_row_html(table.headers, row, places, shown)}</tr>" for row in table.rows)
     rows = rows or f'<tr><td class="note" colspan="{len(table.headers)}">none</td></tr>'
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
-    caption = f"<caption>{escape(table.title)}</caption>"
+    caption = f"<caption><span>{escape(table.title)}</span></caption>"
     body = f'<table id="{escape(table.name)}">{caption}<tr>{head}</tr>{rows}</table>'
     whole = f'<div class="wide">{body}</div>{note}'
     if len(table.rows) < LONG_TABLE and not folded:
         return whole
     return f"<details><summary>{escape(table.title)}: {len(table.rows)} rows</summary>{whole}</details>"
+
+
+def _header_html(header: str, cells: Sequence[str]) -> str:
+    """Above numbers it stands where they stand."""
+    numbers = [_is_number(cell) for cell in cells if cell != "-"]
+    side = ' class="number"' if numbers and all(numbers) else ""
+    return f'<th scope="col"{side}>{escape(header)}</th>'
 
 
 def _row_html(headers: Sequence[str], row: Sequence[str], places: Places, shown: Container[str]) -> str:
@@ -433,7 +445,11 @@ def _row_html(headers: Sequence[str], row: Sequence[str], places: Places, shown:
 
 
 def _cell_html(cell: str, place: str | None = None) -> str:
-    if not cell.removesuffix("%").replace(".", "", 1).isdigit():
+    if not _is_number(cell):
         return f"<td>{escape(cell)}</td>"
     said = cell if place is None else f'<a href="#{place}">{cell}</a>'
     return f'<td class="number">{said}</td>'
+
+
+def _is_number(cell: str) -> bool:
+    return cell.removesuffix("%").replace(".", "", 1).isdigit()

@@ -225,6 +225,7 @@ def test_the_report_says_in_short_where_ability_ends_and_why(tmp_path: Path) -> 
     assert "react on m, order and time: plans of up to 4 actions" in report.summary[3]
     assert report.summary[3].endswith("nothing longer was tried.")
     assert all(sentence in html(report) for sentence in report.summary)
+    assert "`" not in html(report), "no page reads that as code"
 
 
 def test_long_tables_are_folded_and_numbers_stand_to_the_right() -> None:
@@ -232,7 +233,15 @@ def test_long_tables_are_folded_and_numbers_stand_to_the_right() -> None:
     page = html(Report("t", (), (Table("long", "Long", ("agent", "rate"), rows),)))
     assert "<details><summary>Long: 20 rows</summary>" in page
     assert '<td>agent-3</td><td class="number">3.0%</td>' in page
+    assert '<th scope="col">agent</th><th scope="col" class="number">rate</th>' in page
     assert "<details>" not in html(Report("t", (), (Table("short", "Short", ("a", "b"), rows[:3]),)))
+
+
+def test_only_columns_of_nothing_but_numbers_have_their_title_to_the_right() -> None:
+    rows = (("7", "-", "-"), ("a1", "-", "2.5"))
+    page = html(Report("t", (), (Table("short", "Short", ("case", "none", "seconds"), rows),)))
+    titles = '<th scope="col">case</th><th scope="col">none</th><th scope="col" class="number">seconds</th>'
+    assert titles in page
 
 
 def test_agents_that_are_specifications_are_drawn_once() -> None:
