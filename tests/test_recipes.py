@@ -19,7 +19,7 @@ pytestmark = pytest.mark.heavy
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "CONTRIBUTING.md").read_text()
 TREE = ("pdoctor_trace", "synth", "collector", "tests", "docs", "deploy", ".mypy_cache")
-FILES = ("pyproject.toml", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+FILES = ("pyproject.toml", "Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 
 
 @dataclass(frozen=True)
