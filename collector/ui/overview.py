@@ -26,7 +26,8 @@ from synth.pictures import Bar, Picture, Share, shares, stacked_bars
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
-LATEST, MOST_ROWS = 8, 8
+LATEST = 8
+MOST_ROWS = 8
 
 
 @router.get("/")

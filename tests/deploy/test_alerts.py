@@ -30,7 +30,7 @@ from collector.access import new_key
 from collector.clock import Clock
 from collector.server import running
 from collector.store import open_store
-from collector.ui import pages
+from collector.ui import overview
 from tests.support.certificates import make
 from tests.support.deployed import DEPLOY, alerts
 from tests.support.drills import program
@@ -209,10 +209,10 @@ def broken_page(site: Site) -> Told:
     client = site.collector(checkers=0)
     before = read(client)
 
-    def broken(**_: Any) -> Any:
+    def broken(*_: Any) -> Any:
         raise RuntimeError("broken on purpose")
 
-    site.patch.setattr(pages, "run_filter", broken)
+    site.patch.setattr(overview, "found", broken)
     assert httpx.get(client.url, trust_env=False).status_code == 500  # the connection ends with it
     return Told(before, read(client))
 
