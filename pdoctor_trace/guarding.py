@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
@@ -17,6 +17,7 @@ import orjson
 from . import semconv
 from .asking import DOOR
 from .harmless import guarded, note
+from .runs import USER
 from .runtime import ACTIVE
 from .settings import LOG
 from .values import Truncated
@@ -144,25 +145,19 @@ class Guard:
 
     def _prefix(self, call: Any) -> Any:
         """The calls of the run so far; of the conversation, where the file is about those."""
-        from synth.policies.online import Prefix
-
         run, key = call.run, call.state.run_id
         if self.policies.scope == "session" and run is not None and run.conversation:
             key = f"conversation {run.conversation}"
         with self._lock:
             found = self._runs.get(key)
             if found is None:
-                found = self._runs[key] = Prefix(
-                    self.policies,
-                    agent=None if run is None else run.agent,
-                    query=None if run is None else run.query,
-                    tools=tuple(run.tools) or None if run is not None else None,
-                    case_id=call.state.case_id,
-                )
+                found = self._runs[key] = _Course(self.policies, call)
             self._runs.move_to_end(key)
             if len(self._runs) > MAX_RUNS:
                 self._runs.popitem(last=False)
-            return found
+            if run is not None:
+                found.heard(run)
+            return found.prefix
 
     def told(self) -> dict[str, Any]:
         """For `status()`."""
@@ -172,6 +167,70 @@ class Guard:
             "mode": self.mode or "as the file says",
             "decisions": dict(self.counts),
         }
+
+
+class _Course:
+    """A run, or a conversation, as far as it has gone: its calls, and what was told beside them."""
+
+    __slots__ = ("_latest", "_offered", "_queries", "prefix")
+
+    def __init__(self, policies: Any, call: Any) -> None:
+        from synth.policies.online import Prefix
+
+        self._offered, self._queries, self._latest = 0, set[int](), ""
+        top = next(_around(call.run), None)
+        self.prefix = Prefix(
+            policies,
+            agent=None if top is None else top.agent,
+            extra={} if top is None else _facts(top.facts),
+            case_id=call.state.case_id,
+        )
+
+    def heard(self, run: Any) -> None:
+        """Take in what the run that makes a call was offered and asked since the last one.
+
+        The user speaks where a run begins that is in no other agent's; a run of the host's own is no agent's.
+        """
+        top = None
+        for one in _around(run):
+            top = top or one
+            if one.query is not None and one.span_id not in self._queries and Guard._kept():
+                self._queries.add(one.span_id)
+                if one.query != self._latest:
+                    self.prefix.said("user", one.query)
+                    self.prefix.told(query=self.prefix.fields.get("query") or one.query)
+                    self._latest = one.query
+            if one.source != USER:
+                break
+        if top is not None and len(top.tools) != self._offered:
+            self._offered = len(top.tools)
+            self.prefix.told(tools=tuple(top.tools))
+
+
+def _around(run: Any) -> Iterator[Any]:
+    """The run and those that it stands in, the outermost first."""
+    if run is not None:
+        yield from _around(run.above)
+        yield run
+
+
+def _facts(told: bytes | None) -> dict[str, Any]:
+    """What the host said of the run beside its calls, as rules read it."""
+    if told is None:
+        return {}
+    found = _values(told)
+    if not isinstance(found, dict):
+        return {"fields_lost": True}
+    fields: dict[str, Any] = {}
+    for name, value in found.items():
+        *path, last = name.split(".")
+        inner = fields
+        for part in path:
+            inner = inner.setdefault(part, {})
+            if not isinstance(inner, dict):
+                return {"fields_lost": True}
+        inner[last] = value
+    return fields
 
 
 class _Asked:

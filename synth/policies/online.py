@@ -85,7 +85,7 @@ class Prefix:
     """The calls of one run, or of one conversation, as they come; safe to use from several threads."""
 
     def __init__(self, policies: PolicySet, **fields: Any) -> None:
-        """`fields` are those of the run: `agent`, `tools`, `query`, `extra`, ..."""
+        """`fields` are those of the run: `agent`, `tools`, `query`, `extra`, ...; `said` adds messages."""
         self.policies = policies
         self.fields = fields
         self.calls: list[ToolCall] = []
@@ -129,6 +129,19 @@ class Prefix:
             for watched in self._watched:
                 watched.ended(position, over, end)
 
+    def told(self, **fields: Any) -> None:
+        """More is known of the run than when it began."""
+        with self.lock:
+            self.fields |= fields
+
+    def said(self, role: str, text: str) -> None:
+        """The user, or the assistant, said something after the calls that have begun so far."""
+        with self.lock:
+            name = self.policies.aliases.get("messages", "messages")
+            extra = dict(self.fields.get("extra") or {})
+            message = {"role": role, "content": text, "before_call": len(self.calls)}
+            self.fields["extra"] = {**extra, name: [*extra.get(name, ()), message]}
+
     def standings(self, at: int | None = None) -> dict[str, Standing]:
         """Policy -> what the calls so far say of it."""
         with self.lock:
@@ -162,7 +175,7 @@ class Prefix:
         doubts: list[Doubt] = []
         at = made.start[0] if made.start else 0
         for watched in self._watched:
-            if not watched.concerns(made.tool) or watched.surely_allows(made, at):
+            if not watched.asked_about(made.tool) or watched.surely_allows(made, at):
                 continue
             found = self._asked(watched, made, at)
             if isinstance(found, Breach):
@@ -252,12 +265,15 @@ class _Watched:
 
     __slots__ = (
         "_alone",
+        "_asked",
         "_concerned",
         "_every",
         "_quick",
+        "_subjects",
         "_tools",
         "calls",
         "ends",
+        "failed",
         "minutes",
         "policy",
         "running",
@@ -268,7 +284,7 @@ class _Watched:
         self.policy = policy
         rule, reads = policy.rule, policy.rule.traits.reads
         self._every = type(rule) not in _OURS or reads is None or reads.others or not rule.tools
-        self._every = self._every or rule.traits.turns
+        self._every = self._every or rule.traits.turns or rule.traits.messages
         more = () if reads is None else (*reads.arguments, *reads.results)
         offered = tuple(Tools(tool, (tool,)) for tool in policy.applies.tools)
         self._tools = (*rule.tools, *more, *policy.applies.calls, *offered)
@@ -279,19 +295,33 @@ class _Watched:
         self._quick: Callable[[_Watched, ToolCall, int], bool] | None = (
             QUICK.get(type(rule)) if plain else None
         )
+        self._subjects = rule.what if isinstance(rule, Guard) else None
         self._concerned: dict[str, bool] = {}
+        self._asked: dict[str, bool] = {}
         self.seen: list[int] = []
         """Positions of the calls that the rule looks at."""
         self.calls: dict[str, int] = {}
         """How many each of their tools had."""
         self.ends: dict[str, int] = {}
         """Tool -> the instant at which it first succeeded."""
+        self.failed: set[str] = set()
+        """Tools of which a call failed."""
         self.minutes: dict[str, int] = {}
         """Tool -> the minute in which the judge last allowed a call of it."""
         self.running: set[int] = set()
 
+    def asked_about(self, tool: str) -> bool:
+        """May a call of the tool break the rule by its start?"""
+        found = self._asked.get(tool)
+        if found is None:
+            found = self.concerns(tool)
+            if found and self._subjects is not None:
+                found = any(tool in tools for tools in self._subjects)
+            self._asked[tool] = found
+        return found
+
     def concerns(self, tool: str) -> bool:
-        """Does the rule look at calls of the tool? No other one can break it by its start."""
+        """Does the rule look at calls of the tool?"""
         found = self._concerned.get(tool)
         if found is None:
             found = self._concerned[tool] = self._every or any(tool in tools for tools in self._tools)
@@ -314,7 +344,9 @@ class _Watched:
     def ended(self, position: int, call: ToolCall, end: int) -> None:
         if position in self.running:
             self.running.discard(position)
-            if call.succeeded and end < self.ends.get(call.tool, end + 1):
+            if not call.succeeded:
+                self.failed.add(call.tool)
+            elif end < self.ends.get(call.tool, end + 1):
                 self.ends[call.tool] = end
 
     def succeeded_before(self, tools: Tools, at: int) -> bool:
@@ -336,7 +368,7 @@ def _precedence(watched: _Watched, made: ToolCall, at: int) -> bool:
 
 def _absence(watched: _Watched, made: ToolCall, at: int) -> bool:
     rule: Any = watched.policy.rule
-    done = watched.ends
+    done = watched.failed if rule.failed else watched.ends
     return not any(made.tool in what and any(t in trigger for t in done) for trigger, what in rule.pairs)
 
 

@@ -241,3 +241,35 @@ def test_a_predecessor_that_runs_is_waited_for() -> None:
         pdoctor_trace.tool(slow)()
     assert "Wait for verify, which still runs." in said[0]
     assert shop.ran == []
+
+
+YES = HEAD + "  - {id: YES, guard: {calls: refund, check: user.contains('yes')}}\n"
+
+
+@pytest.mark.parametrize(("query", "ran"), [("yes, refund it", ["verify", "refund"]), ("no", ["verify"])])
+def test_a_rule_reads_what_the_user_said(query: str, ran: list[str]) -> None:
+    shop = Shop()
+    with pdoctor_trace.guard(YES, mode="feedback"), pdoctor_trace.run(query=query):
+        shop.verify()
+        shop.refund()
+    assert shop.ran == ran
+
+
+def test_in_a_conversation_the_latest_words_count() -> None:
+    shop = Shop()
+    with pdoctor_trace.guard("scope: session\n" + YES, mode="feedback"):
+        for query in ("yes", "no, wait", "yes"):
+            with pdoctor_trace.run(query=query, conversation="c1"):
+                shop.verify()
+                shop.refund()
+    assert shop.ran == ["verify", "refund", "verify", "verify", "refund"]
+
+
+@pytest.mark.parametrize(("tier", "ran"), [("gold", ["refund"]), ("tin", [])])
+def test_a_rule_reads_what_the_host_said_of_the_run(tier: str, ran: list[str]) -> None:
+    text = HEAD + "  - {id: GOLD, guard: {calls: refund, check: \"run.customer.tier == 'gold'\"}}\n"
+    for facts in ({"customer": {"tier": tier}}, {"customer.tier": tier}):
+        shop = Shop()
+        with pdoctor_trace.guard(text, mode="feedback"), pdoctor_trace.run(facts=facts):
+            shop.refund()
+        assert shop.ran == ran
