@@ -1,8 +1,8 @@
 """The `pdoctor` program: a thin dispatcher that loads a verb's module only when that verb is asked for.
 
-`run` and `status` need nothing but the tracer and live here. Every other verb `v` is the click command
-`command` in the module `collector.cli.v`; where its libraries are not installed, the user is told
-which extra brings them. Exit codes: 0 done and passed, 1 something failed, 2 usage or bad input,
+`run`, `mcp-proxy` and `status` need nothing but the tracer, whose own verbs they are. Every other verb `v`
+is the click command `command` in the module `collector.cli.v`; where its libraries are not installed, the
+user is told which extra brings them. Exit codes: 0 done and passed, 1 something failed, 2 usage or bad input,
 3 nothing failed but something is undecided, 130 interrupted, 141 the reader of our output went away.
 """
 
@@ -58,13 +58,14 @@ VERBS = {
     "backup": "copy a store to a file, also while it is in use",
     "restore": "make a store of what backup wrote",
     "completion": "complete verbs and options in a shell",
+    "mcp-proxy": "trace and guard any MCP server from the outside",
     "status": "check this installation: what would be traced, and where it would go",
 }
 """Every verb with one line of help; one whose module is not installed is not shown."""
 
 GROUPS = {
     "Try": ("demo", "init"),
-    "Watch": ("serve", "run", "status", "runs", "compare", "drift", "open"),
+    "Watch": ("serve", "run", "mcp-proxy", "status", "runs", "compare", "drift", "open"),
     "Rules": ("policies", "extract", "check", "recheck", "parse", "monitor"),
     "Test": ("test", "cases", "replay", "synth"),
     "Measure": (
@@ -318,6 +319,12 @@ def _status(rest: list[str]) -> int:
     return USAGE_ERROR if report["collector"]["problem"] else 0
 
 
+def _mcp_proxy(rest: list[str]) -> int:
+    from .proxy.verb import main
+
+    return main(rest)
+
+
 def _say(text: str) -> None:
     sys.stdout.write(text + "\n")
 
@@ -326,4 +333,4 @@ def _complain(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
-_OWN_VERBS: dict[str, Callable[[list[str]], int]] = {"run": _run, "status": _status}
+_OWN_VERBS: dict[str, Callable[[list[str]], int]] = {"run": _run, "mcp-proxy": _mcp_proxy, "status": _status}

@@ -65,6 +65,11 @@ class Guard:
         """Ask this guard no more."""
         DOOR.guards = tuple(one for one in DOOR.guards if one is not self)
 
+    @property
+    def may_ask(self) -> bool:
+        """Whether a person may be waited for."""
+        return any(self._of(policy) == "ask" for policy in self.policies.policies)
+
     # ------------------------------------------------------------ one call
 
     def ask(self, call: Any) -> _Asked | None:

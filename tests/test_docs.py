@@ -40,7 +40,7 @@ def test_every_verb_in_an_example_exists() -> None:
         for text in PAGES.values()
         for block in blocks(text)
         if block.kind == "console"
-        for match in re.findall(r"^\$ pdoctor (\w+)", block.text, re.M)
+        for match in re.findall(r"^\$ pdoctor ([\w-]+)", block.text, re.M)
     }
     assert len(used) > 5
     assert {verb for verb in used if verb not in VERBS or not _exists(verb)} == set()

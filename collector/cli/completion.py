@@ -11,7 +11,7 @@ import click
 
 from collector.cli.console import clear_errors
 
-OWN = {"run": ["--endpoint"], "status": ["--json"]}
+OWN = {"run": ["--endpoint"], "status": ["--json"], "mcp-proxy": ["--policies", "--mode", "--max-message"]}
 """Options of the verbs that need nothing but the tracer."""
 
 BASH = """\

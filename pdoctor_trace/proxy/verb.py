@@ -1,0 +1,97 @@
+"""`pdoctor mcp-proxy [--policies FILE] [--mode MODE] -- COMMAND...`: an MCP server, traced and guarded."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+MODES = ("observe", "warn", "feedback", "ask", "block")
+USAGE_ERROR = 2
+VARIABLE = "PDOCTOR_MCP_PROXY_"
+
+
+def main(rest: Sequence[str]) -> int:
+    """The exit code: that of the server, or 2 where the proxy cannot begin."""
+    options = _parser().parse_args(rest)
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not command:
+        return _complain(
+            "no server given; for example `pdoctor mcp-proxy --policies shop.yaml -- python server.py`"
+        )
+    if options.max_message < 1:
+        return _complain(f"--max-message: expected at least 1 MiB, got {options.max_message}")
+    os.environ.setdefault("PDOCTOR_EXIT_TIMEOUT", "1")  # whoever started us waits for two seconds at most
+    from .stdio import Relay
+
+    try:
+        asks = _prepare(options.policies, options.mode)
+    except Exception as error:
+        return _complain(_what(error, options.policies))
+    try:
+        relay = Relay(command, options.max_message * 2**20, asks)
+    except OSError as error:
+        return _complain(f"cannot start {command[0]!r}: {error.strerror or error}")
+    return relay.run()
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="pdoctor mcp-proxy",
+        usage="pdoctor mcp-proxy [--policies FILE] [--mode MODE] -- COMMAND...",
+        description="Stand in front of the MCP server that COMMAND starts: every message passes as it is, "
+        "each tool call is recorded and asked about, and one that the rules refuse is answered as a failed "
+        "tool. Put it into a host's settings in place of the server.",
+    )
+    parser.add_argument(
+        "--policies",
+        "--guard",
+        metavar="FILE",
+        default=os.environ.get(f"{VARIABLE}POLICIES"),
+        help="rules to ask before each call (default: PDOCTOR_GUARD, else calls are only recorded)",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=MODES,
+        default=os.environ.get(f"{VARIABLE}MODE"),
+        help="for rules that say no mode, and the most for those that do (default: as the file says, at "
+        "most feedback)",
+    )
+    parser.add_argument(
+        "--max-message",
+        metavar="MIB",
+        type=int,
+        default=int(os.environ.get(f"{VARIABLE}MAX_MESSAGE", "64")),
+        help="longest message that passes (default: 64)",
+    )
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
+    return parser
+
+
+def _prepare(policies: str | None, mode: str | None) -> bool:
+    """Set up recording and guard; whether it may ask somebody. Raises what reading the rules raises."""
+    from pdoctor_trace import boot
+
+    boot.loaded()
+    from pdoctor_trace.asking import DOOR
+
+    policies = policies or os.environ.get("PDOCTOR_GUARD") or None
+    if policies is None and mode is not None:
+        raise ValueError("--mode says what is done about rules; name their file with --policies")
+    if policies is not None and not DOOR.guards:
+        from pdoctor_trace.guarding import guard
+
+        guard(policies, mode or os.environ.get("PDOCTOR_GUARD_MODE") or None)
+    return any(one.may_ask for one in DOOR.guards)
+
+
+def _what(error: Exception, policies: str | None) -> str:
+    if isinstance(error, ImportError):
+        return f"the guard needs the extra 'guard' ({error}): pip install 'pdoctor-trace[guard]'"
+    return f"{policies}: {error}" if isinstance(error, OSError) else str(error)
+
+
+def _complain(text: str) -> int:
+    sys.stderr.write(f"pdoctor mcp-proxy: {text}\n")
+    return USAGE_ERROR
