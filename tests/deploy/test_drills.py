@@ -362,7 +362,7 @@ def test_the_unit_serves_with_its_environment_and_its_backup_can_be_restored(
         stack.callback(served.end)
         served.healthy(ready)
         (trace, _) = deliver(url, f"localhost:{ports[1]}", made, key)
-        eventually(lambda: told_of(trace)["judged"], 60)
+        eventually(lambda: told_of(trace)["complete"], 60)  # and nothing will change any more
         before = told_of(trace)
         assert stat.S_IMODE((state / "pdoctor.db").stat().st_mode) == 0o600
         how["env"] = environment | dict(one.split("=", 1) for one in saving["Environment"].split())

@@ -1,24 +1,19 @@
-"""Older stores become what a new one is: the first schema as it was, brought to the newest step by step.
-
-`first_schema_*.sql` is the schema of revision 0001, in the words of each database, and never changes.
-"""
+"""Older stores become what a new one is: the first schema as it was, brought to the newest step by step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, insert, inspect, select, text
+from sqlalchemy import Engine, create_engine, select, text
 
 from collector.store import counts, open_store, schema
 from collector.store.engine import REVISIONS
 from collector.store.migrations import upgrade
 from tests.support.postgresql import Cluster
-
-HERE = Path(__file__).parent
+from tests.support.schemas import first_revision, shape
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -34,33 +29,6 @@ def engines(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[En
     yield engine, made.engine
     engine.dispose()
     made.close()
-
-
-def first_revision(engine: Engine) -> None:
-    statements = (HERE / f"first_schema_{engine.dialect.name}.sql").read_text().split(";\n")
-    with engine.connect() as connection:
-        for statement in filter(None, statements):
-            connection.execute(text(statement))
-        connection.execute(text("INSERT INTO projects (id, name) VALUES (1, 'default')"))
-        columns = "id, project, key, first_seen, last_seen, version, checked, attempts, spans"
-        for row in (1, 2):
-            values = f"{row}, 1, '{row}', 0, 0, 1, 0, 0, 0"
-            connection.execute(text(f"INSERT INTO runs ({columns}) VALUES ({values})"))
-            connection.execute(insert(schema.run_tools).values(run=row, tool="pay"))
-        connection.commit()
-
-
-def shape(engine: Engine) -> dict[str, Any]:
-    found = inspect(engine)
-    return {
-        table: {
-            "columns": {c["name"]: (str(c["type"]), c["nullable"]) for c in found.get_columns(table)},
-            "key": found.get_pk_constraint(table)["constrained_columns"],
-            "indexes": {str(i["name"]): i["column_names"] for i in found.get_indexes(table)},
-        }
-        for table in found.get_table_names()
-        if table != "alembic_version"
-    }
 
 
 def test_the_migrations_lead_to_the_schema_of_the_code(engines: tuple[Engine, Engine]) -> None:
