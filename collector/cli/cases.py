@@ -20,6 +20,7 @@ from collector.cli.console import (
     json_option,
     plain,
     progress,
+    text_in,
     told_while,
     write_json,
 )
@@ -311,7 +312,7 @@ def test_recorded_run(pdoctor, case):
 def write_tests(path: Path, cases: Path, agent: str) -> None:
     """The tests of a file of cases; BadInput for a file that is there and says something else."""
     text = TESTS.format(agent=agent, cases=os.path.relpath(cases, path.parent))
-    if path.exists() and path.read_text(encoding="utf-8") != text:
+    if path.exists() and text_in(str(path))[0] != text:
         raise BadInput("it is there and says something else: remove it, or give another name", file=str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")

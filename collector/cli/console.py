@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -76,6 +77,18 @@ def fail(message: str) -> None:
     """Say what is wrong on standard error and exit with 2."""
     click.echo(f"pdoctor: {message}", err=True)
     raise SystemExit(Exit.BAD_INPUT)
+
+
+def text_in(file: str, most: int = -1) -> tuple[str, str]:
+    """The text of a file, or of standard input (-), and what it is called in messages."""
+    if file != "-":
+        from synth.policies import text_of
+
+        return text_of(Path(file)), file
+    try:
+        return sys.stdin.read(most), "standard input"
+    except UnicodeDecodeError as problem:
+        raise BadInput(f"not UTF-8 text: {problem.reason}", file="standard input") from None
 
 
 def write_json(value: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from collector.cli.console import Exit, at_a_terminal, clear_errors, json_option, plain, write_json
+from collector.cli.console import Exit, at_a_terminal, clear_errors, json_option, plain, text_in, write_json
 from collector.cli.llm_options import Endpoint, model_options
 from collector.cli.parse import known_names
 from collector.cli.runfiles import RunFile, all_runs
@@ -96,16 +95,11 @@ def command(
 
 
 def text_of(file: str) -> str:
-    if file == "-":
-        said = sys.stdin.read(LONGEST + 1)
-    else:
-        from synth.policies import text_of as read
-
-        said = read(Path(file))
+    said, where = text_in(file, LONGEST + 1)
     if len(said) > LONGEST:
-        raise BadInput(f"over {LONGEST:,} characters: give the part that says how to work", file=file)
+        raise BadInput(f"over {LONGEST:,} characters: give the part that says how to work", file=where)
     if not said.strip():
-        raise BadInput("there is no text in it", file="standard input" if file == "-" else file)
+        raise BadInput("there is no text in it", file=where)
     return said.removeprefix("\ufeff")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from collector.cli.console import clear_errors, collector_option, plain
+from collector.cli.console import clear_errors, collector_option, plain, text_in
 from collector.cli.policies import MOST_RUNS, good_runs
 from synth.client import Collector, NoAnswer
 from synth.counted import counted
@@ -190,7 +190,7 @@ def put(folder: Path, file: File, yes: bool) -> str:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(file.text, encoding="utf-8")
         return "written"
-    there = path.read_text(encoding="utf-8")
+    there = text_in(str(path))[0]
     if there == file.text:
         return "unchanged"
     changes = difflib.unified_diff(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
-from collector.cli.console import Exit, clear_errors, json_option, write_json
+from collector.cli.console import Exit, clear_errors, json_option, text_in, write_json
 from collector.cli.llm_options import Endpoint, model_options
 from synth.errors import BadInput
 
@@ -41,8 +40,7 @@ def command(file: str, names: str | None, llm: bool, as_json: bool, **settings: 
     about the model's proposal is reported (exit code 3), never silently accepted.
     """
     with clear_errors():
-        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
-        text = text.removeprefix("\ufeff")
+        text = text_in(file)[0].removeprefix("\ufeff")
         known = known_names(names)
         read = extracted(text, known, Endpoint.take(settings)) if llm else parsed(text, known)
         if as_json:

@@ -113,7 +113,7 @@ def push(file: str, url: str, name: str | None) -> None:
         from synth.policies import load_policies
 
         policies = load_policies(Path(file))
-        named = {"name": name or Path(file).stem, "text": Path(file).read_text(encoding="utf-8")}
+        named = {"name": name or Path(file).stem, "text": policies.source}
         with Collector(url) as collector:
             stored = collector.post("/policies", named)
             others = said_twice(collector, stored["name"], policies)

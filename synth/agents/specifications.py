@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 
 from synth.errors import BadInput
@@ -12,7 +13,7 @@ def monitors_of(name: str) -> list[Monitor]:
     """The specifications of `react`, a file, or a hybrid `direct+react`; BadInput where it cannot be used."""
     found = []
     for part in name.split("+"):
-        monitor = shipped(part) if part in SHIPPED else monitor_of(_text(part))
+        monitor = monitor_named(part)
         if not monitor.specification.states:
             raise BadInput(f"{part}: an agent needs a specification with :states and prompts")
         found.append(monitor)
@@ -24,14 +25,23 @@ def monitors_of(name: str) -> list[Monitor]:
     return found
 
 
-def _text(file: str) -> str:
-    try:
-        return Path(file).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
+def monitor_named(name: str) -> Monitor:
+    """One that is shipped, else that of a file; BadInput says what is wrong with it."""
+    if name in SHIPPED:
+        return shipped(name)
+    if not Path(name).exists():
+        near = difflib.get_close_matches(name, SHIPPED, 1)
+        meant = f"; did you mean {near[0]}?" if near else ""
         known = ", ".join(SHIPPED)
         raise BadInput(
-            f"no specification is called {file!r}, nor can such a file be read ({known})"
-        ) from problem
+            f"no specification is called {name!r}, and there is no such file{meant} (shipped: {known})"
+        )
+    from synth.policies import text_of
+
+    try:
+        return monitor_of(text_of(Path(name)).removeprefix("\ufeff"))
+    except BadInput as bad:
+        raise bad.at(file=name) from None
 
 
 def acts(monitor: Monitor) -> bool:
