@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 import click
@@ -19,23 +19,12 @@ from collector.cli.console import (
     told_while,
     write_json,
 )
+from collector.cli.runs import narrowed
 from synth.client import Collector
 
 FIELDS = ("version", "prompt", "environment", "agent", "service")
 NARROWING = ("agent", "service", "environment", "tool", "policy", "since", "until")
 SHOWN = 20
-Verb = TypeVar("Verb", bound=Callable[..., Any])
-
-
-def narrowed(*names: str) -> Callable[[Verb], Verb]:
-    """Options that leave out runs."""
-
-    def add(function: Verb) -> Verb:
-        for name in reversed(names):
-            function = click.option(f"--{name}", default=None, help=f"Only runs with this {name}.")(function)
-        return function
-
-    return add
 
 
 @click.command("compare")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from collector.cli.compare import narrowed, shown
+from collector.cli.compare import shown
 from collector.cli.console import (
     clear_errors,
     collector_option,
@@ -17,6 +17,7 @@ from collector.cli.console import (
     told_while,
     write_json,
 )
+from collector.cli.runs import narrowed
 from synth.client import Collector
 
 

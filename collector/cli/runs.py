@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import textwrap
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
@@ -31,6 +32,8 @@ from synth.client import Collector
 from synth.counted import counted
 from synth.errors import BadInput
 
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+
 
 @click.group("runs")
 def command() -> None:
@@ -38,18 +41,37 @@ def command() -> None:
 
 
 NO_BREAK = "\u00a0"
-FILTERS = (
-    "case", "policy", "outcome", "error_type", "agent", "service", "version", "prompt", "environment", "tool",
-    "since", "until",
-)  # fmt: skip
+TIME = "2026-11-20T10:00:00Z, 2026-11-20 or Unix seconds"
+FILTERS = {
+    "case": "Only runs bound to this case (its id).",
+    "policy": "Only runs that a policy with this id was judged on.",
+    "outcome": "Only this outcome: pass, fail, open, undecided, error or 'not judged'.",
+    "error_type": "Only runs with such an error: order_error, action_lost, ...",
+    "agent": "Only runs of this agent.",
+    "service": "Only runs of this service.",
+    "version": "Only runs of this version.",
+    "prompt": "Only runs with this digest of their system message.",
+    "environment": "Only runs of this environment.",
+    "tool": "Only runs that called this tool.",
+    "since": f"Only runs from then on: {TIME}.",
+    "until": "Only runs before then.",
+}
+"""Option, with a line between its words, and what it leaves."""
 
 
-def filters(function: Any) -> Any:
-    for name in reversed(FILTERS):
-        function = click.option(f"--{name.replace('_', '-')}", name, default=None, help=f"Only this {name}.")(
-            function
-        )
-    return function
+def narrowed(*names: str) -> Callable[[Verb], Verb]:
+    """Options that leave out runs."""
+
+    def add(function: Verb) -> Verb:
+        for name in reversed(names):
+            said = f"--{name.replace('_', '-')}"
+            function = click.option(said, name, default=None, help=FILTERS[name])(function)
+        return function
+
+    return add
+
+
+filters = narrowed(*FILTERS)
 
 
 @command.command("list")
@@ -59,7 +81,12 @@ def filters(function: Any) -> Any:
 @color_option
 @json_option
 def list_runs(url: str, limit: int, as_json: bool, **wanted: Any) -> None:
-    """List the newest runs. Exit code as for `pdoctor check`, by their outcomes."""
+    """List the newest runs. Exit code as for `pdoctor check`, by their outcomes.
+
+    \b
+    pdoctor runs list --outcome fail --agent support --since 2026-11-20
+    pdoctor runs list --tool refund --json
+    """
     with clear_errors(), Collector(url) as collector:
         items = collector.get("/runs", limit=limit, **wanted)["items"]
         if as_json:
@@ -111,6 +138,10 @@ def show(run_id: str, opens: bool, url: str, as_json: bool) -> None:
     """Show one run: its calls and what was found. Without RUN_ID: the newest.
 
     The first six characters of an id are enough where one run begins so.
+
+    \b
+    pdoctor runs show
+    pdoctor runs show 93ba9b --open
     """
     with clear_errors(), Collector(url) as collector:
         run = settled(collector, run_id, seconds=LOOKED_AT)
@@ -293,7 +324,12 @@ TAILED = 200
 @collector_option
 @filters
 def export(url: str, **wanted: Any) -> None:
-    """Write run records as JSON lines, as `pdoctor check` reads them."""
+    """Write run records as JSON lines, as `pdoctor check` reads them.
+
+    \b
+    pdoctor runs export --outcome fail > failed.jsonl
+    pdoctor runs export --agent support | pdoctor check - --policies support.yaml
+    """
     with clear_errors(), Collector(url) as collector:
         for item in told_of(collector.pages("/runs", limit=200, **wanted), "runs exported"):
             write_json(collector.record(item["id"]))

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from synth.agents.usage import total_of
+from synth.counted import counted
 from synth.experiments.campaign import digest_of, generator_of, unmentioned
 from synth.experiments.money import Prices, in_money
 from synth.experiments.trial import Result
@@ -90,7 +91,7 @@ def in_words(facts: Facts) -> list[tuple[str, str]]:
     cost = facts["cost"]
     paid = f"{facts['tokens']:,} tokens"
     if facts["tokens_not_told"]:
-        paid += f" (not told by {facts['tokens_not_told']} runs)"
+        paid += f" (not told by {counted(facts['tokens_not_told'], 'run')})"
     paid += ", price not known" if cost is None else f", {in_money(cost, facts['currency'])}"
     if facts["prices"]:
         paid += f" by prices {'that were given' if facts['prices'] == 'given' else 'of ' + facts['prices']}"
@@ -111,6 +112,8 @@ def in_words(facts: Facts) -> list[tuple[str, str]]:
         ),
         ("tokens, cost", paid),
     ]
+    if facts.get("spent_in_all"):
+        lines.append(("spent in all", f"{facts['spent_in_all']}, with all mutants and repeats"))
     lines += [(name, str(value)) for name, value in facts["options"].items()]
     return lines
 

@@ -33,7 +33,8 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto
 table { border-collapse: collapse; margin: .5rem 0 1.5rem; font-variant-numeric: tabular-nums; }
 th, td { border-bottom: 1px solid #d0d7de; padding: .3rem .5rem; text-align: left; vertical-align: top; }
 th { background: #f3f5f7; } caption { text-align: left; font-weight: 600; padding: .3rem 0; }
-caption span { display: inline-block; position: sticky; left: 0; max-width: calc(100vw - 3rem); }
+caption span, figcaption span { display: inline-block; position: sticky; left: 0;
+max-width: calc(100vw - 3rem); }
 .number { text-align: right; } details { margin: .5rem 0 1.5rem; } summary { cursor: pointer; }
 .note { color: #57606a; font-size: .9rem; } figure { margin: 1rem 0; } img { max-width: 100%; }
 .wide { overflow-x: auto; } a { color: #0a58ca; } dl { display: grid; grid-template-columns: max-content 1fr;
@@ -111,7 +112,7 @@ def report_of(
     prices = measured.purse.prices
     subjects = [(one.agent, one.model) for chapter in measured.chapters for one in chapter.curves]
     shown = [
-        tables.agents_table(),
+        tables.agents_table(agent for agent, _ in subjects),
         tables.overview_table(
             measured.rq1, "table2", "Table 2: queries, errors found, time and cost", prices, subjects
         ),
@@ -346,15 +347,21 @@ def body_html(
     return "".join(parts)
 
 
+_CURVE = (
+    "the share of cases that passed, with its 95 % interval; below the dashed line (20 %) "
+    "an agent's ability ends"
+)
+
+
 def _picture_html(one: Picture) -> str:
     title = escape(one.title)
     if one.png is None:
         return f'<p class="note">{title}: install the extra "report" to draw it; its data is below.</p>'
-    if one.svg is not None:
-        data = base64.b64encode(one.svg.encode()).decode()
-        return f'<figure><img class="own" alt="{title}" src="data:image/svg+xml;base64,{data}"></figure>'
-    data = base64.b64encode(one.png).decode()
-    return f'<figure><img alt="{title}" src="data:image/png;base64,{data}"></figure>'
+    kind, drawn = ("svg+xml", one.svg.encode()) if one.svg is not None else ("png", one.png)
+    own = ' class="own"' if one.svg is not None else ""
+    data = base64.b64encode(drawn).decode()
+    image = f'<img{own} alt="{title}" src="data:image/{kind};base64,{data}">'
+    return f'<figure>{image}<figcaption class="note"><span>{title}: {_CURVE}</span></figcaption></figure>'
 
 
 _LEGEND = "the environment writes dashed states, a run may end in double ones"
@@ -413,11 +420,10 @@ def _runs_html(subject: tables.Subject, place: str, runs: Iterable[Result], show
 def _table_html(
     table: Table, places: Places, shown: Container[str] = frozenset(), *, folded: bool = False
 ) -> str:
-    head = "".join(
-        _header_html(header, [row[column] for row in table.rows])
-        for column, header in enumerate(table.headers)
-    )
-    rows = "".join(f"<tr>{_row_html(table.headers, row, places, shown)}</tr>" for row in table.rows)
+    columns = [[row[column] for row in table.rows] for column in range(len(table.headers))]
+    numeric = [_is_numeric(cells) for cells in columns]
+    head = "".join(map(_header_html, table.headers, numeric))
+    rows = "".join(f"<tr>{_row_html(table.headers, row, numeric, places, shown)}</tr>" for row in table.rows)
     rows = rows or f'<tr><td class="note" colspan="{len(table.headers)}">none</td></tr>'
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     caption = f"<caption><span>{escape(table.title)}</span></caption>"
@@ -428,27 +434,32 @@ def _table_html(
     return f"<details><summary>{escape(table.title)}: {len(table.rows)} rows</summary>{whole}</details>"
 
 
-def _header_html(header: str, cells: Sequence[str]) -> str:
-    """Above numbers it stands where they stand."""
-    numbers = [_is_number(cell) for cell in cells if cell != "-"]
-    side = ' class="number"' if numbers and all(numbers) else ""
+def _is_numeric(cells: Sequence[str]) -> bool:
+    """Has a column numbers alone? `-` is none, and stands where they stand."""
+    known = [cell for cell in cells if cell != "-"]
+    return bool(known) and all(map(_is_number, known))
+
+
+def _header_html(header: str, numeric: bool) -> str:
+    side = ' class="number"' if numeric else ""
     return f'<th scope="col"{side}>{escape(header)}</th>'
 
 
-def _row_html(headers: Sequence[str], row: Sequence[str], places: Places, shown: Container[str]) -> str:
+def _row_html(
+    headers: Sequence[str], row: Sequence[str], numeric: Sequence[bool], places: Places, shown: Container[str]
+) -> str:
     """Numbers of an agent on a model lead to its runs, and runs to their pages."""
     if headers[0] == "run" and row[0] in shown:
         page = f'<td><a href="/runs/{quote(row[0], safe="")}">{escape(row[0])}</a></td>'
-        return page + "".join(_cell_html(cell) for cell in row[1:])
+        return page + "".join(map(_cell_html, row[1:], numeric[1:]))
     place = places.get((row[0], row[1])) if tuple(headers[:2]) == ("agent", "model") else None
-    return "".join(_cell_html(cell, place) for cell in row)
+    return "".join(_cell_html(cell, right, place) for cell, right in zip(row, numeric, strict=True))
 
 
-def _cell_html(cell: str, place: str | None = None) -> str:
-    if not _is_number(cell):
-        return f"<td>{escape(cell)}</td>"
-    said = cell if place is None else f'<a href="#{place}">{cell}</a>'
-    return f'<td class="number">{said}</td>'
+def _cell_html(cell: str, numeric: bool, place: str | None = None) -> str:
+    side = ' class="number"' if numeric or _is_number(cell) else ""
+    said = escape(cell) if place is None or not _is_number(cell) else f'<a href="#{place}">{cell}</a>'
+    return f"<td{side}>{said}</td>"
 
 
 def _is_number(cell: str) -> bool:

@@ -39,16 +39,19 @@ class Table:
         return {"name": self.name, "title": self.title, "rows": rows, "note": self.note}
 
 
-def agents_table() -> Table:
-    """Who talks how to model and tools (paper, Table 1)."""
-    rows = tuple(
-        (a.name, a.loop, a.model, a.tools, *map(_yes, (a.template, a.in_depth)), a.adjustable) for a in AGENTS
-    )
+def agents_table(tested: Iterable[str] = ()) -> Table:
+    """Who talks how to model and tools (paper, Table 1): the agents that were tested, else all of ours."""
+    ours = {
+        a.name: (a.loop, a.model, a.tools, *map(_yes, (a.template, a.in_depth)), a.adjustable) for a in AGENTS
+    }
     headers = (
         "agent", "who drives", "model by", "tools by", "prompt template", "in-depth customization",
         "adjustable",
     )  # fmt: skip
-    return Table("table1", "Table 1: agents under test", headers, rows)
+    unknown = ("-",) * (len(headers) - 1)
+    rows = tuple((name, *ours.get(name, unknown)) for name in dict.fromkeys(tested) or ours)
+    note = "" if all(row[0] in ours for row in rows) else "-: an agent that is none of ours."
+    return Table("table1", "Table 1: agents under test", headers, rows, note)
 
 
 def overview_table(
@@ -143,7 +146,11 @@ ORDER_TYPES = tuple(type for type in ERROR_TYPES if type != "parameter_error")
 
 PAPER_CAUSES = tuple(cause for cause in CAUSES if cause != "difficulty")
 """The paper knows no failure that chance explains but one that a repeat does not show."""
-BY_PAPER = "The paper's rule: the first mutant that passes names the cause, also where chance explains it."
+BY_PAPER = (
+    "The paper's rule: the first mutant that passes names the cause, also where chance explains it. "
+    "Probability: a repeat passes; terminal: other words; topic: another topic; structure: other sentences; "
+    "constraint: nothing of these."
+)
 BY_CONTRAST = (
     "A cause is named only where mutants of its layer pass more often than chance explains (Fisher's exact "
     "test); difficulty: size and luck explain the failure."
@@ -198,7 +205,13 @@ def layers_table(dissections: Iterable[Dissection], name: str, title: str) -> Ta
         (one.agent, one.model, one.case_id, one.cause, *(passes_and_tries(one, layer) for layer in LAYERS))
         for one in sorted(dissections, key=lambda one: one.key)
     )
-    return Table(name, title, ("agent", "model", "case", "cause", *LAYERS), rows, "Passes of tries.")
+    return Table(name, title, ("agent", "model", "case", "cause", *LAYERS), rows, PASSES)
+
+
+PASSES = (
+    "Of the mutants of each layer (terminal: other words; topic: another topic; structure: other sentences): "
+    "how many passed, and how many were tried."
+)
 
 
 def passes_and_tries(dissection: Dissection, layer: str) -> str:
@@ -254,11 +267,14 @@ def curve_table(curves: Iterable[Curve], name: str, title: str) -> Table:
     return Table(name, title, headers, tuple(rows), NOT_TESTED)
 
 
+LIMIT = f"Of the sizes in the table above: where it is the largest, longer plans were not tried. {NOT_TESTED}"
+
+
 def limit_table(curves: Iterable[Curve], name: str, title: str) -> Table:
     """Where planning ability ends."""
     rows = tuple((c.agent, c.model, str(c.limit) if c.measured else "-", str(c.errors)) for c in curves)
     headers = ("agent", "model", "largest plan with at least 20 % success", "error")
-    return Table(name, title, headers, rows)
+    return Table(name, title, headers, rows, LIMIT)
 
 
 def detection_table(results: Iterable[Result], name: str, title: str) -> Table:

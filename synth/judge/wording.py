@@ -48,8 +48,8 @@ def order_broken(
             f"{say.rule(constraint)}: {say.phrase(constraint.then)} (call {then}) {happened}{until(a.end)}."
         )
     return (
-        f"{say.rule(constraint)}: {say.phrase(constraint.then)} (call {then}{at(b.start)}) was called before "
-        f"{say.phrase(constraint.first)} (call {first}{at(a.start)})."
+        f"{say.rule(constraint)}: {say.phrase(constraint.then)} (call {then}) was called before "
+        f"{say.phrase(constraint.first)} (call {first})."
     )
 
 

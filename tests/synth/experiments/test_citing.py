@@ -65,7 +65,7 @@ def test_the_facts_are_words_too() -> None:
     assert said["runs"] == "3, of which 1 did not test the agent and are left out"
     assert (
         said["tokens, cost"]
-        == "1,500,000 tokens (not told by 1 runs), price not known by prices that were given"
+        == "1,500,000 tokens (not told by 1 run), price not known by prices that were given"
     )
     assert said["temperature"] == "None"
 

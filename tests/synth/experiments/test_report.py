@@ -214,6 +214,7 @@ def test_figures_are_png_files_beside_the_page(tmp_path: Path) -> None:
     assert [path.name for path in pictures] == ["report-figure8.png", "report-figure9.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
     assert page.read_text().count("data:image/svg+xml;base64,") == 2
+    assert page.read_text().count("with its 95 % interval; below the dashed line") == 2
 
 
 @draws
@@ -225,6 +226,8 @@ def test_the_report_says_in_short_where_ability_ends_and_why(tmp_path: Path) -> 
     assert "react on m, order and time: plans of up to 4 actions" in report.summary[3]
     assert report.summary[3].endswith("nothing longer was tried.")
     assert all(sentence in html(report) for sentence in report.summary)
+    assert "<dt>spent in all</dt>" in html(report)
+    assert [row[0] for row in report.tables[0].rows] == ["raw-loop", "react"]
     assert "`" not in html(report), "no page reads that as code"
 
 
@@ -242,6 +245,8 @@ def test_only_columns_of_nothing_but_numbers_have_their_title_to_the_right() -> 
     page = html(Report("t", (), (Table("short", "Short", ("case", "none", "seconds"), rows),)))
     titles = '<th scope="col">case</th><th scope="col">none</th><th scope="col" class="number">seconds</th>'
     assert titles in page
+    assert "<td>7</td>" not in page, "a number is no text"
+    assert '<td>-</td><td class="number">-</td></tr>' in page, "what is not known stands where numbers do"
 
 
 def test_agents_that_are_specifications_are_drawn_once() -> None:

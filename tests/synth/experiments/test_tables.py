@@ -30,6 +30,15 @@ def test_the_table_of_agents_has_a_full_row_for_each() -> None:
     table = agents_table()
     assert [row[0] for row in table.rows] == [agent.name for agent in AGENTS]
     assert all(cell for row in table.rows for cell in row)
+    assert table.note == ""
+
+
+def test_of_agents_that_were_not_tested_the_table_has_no_row() -> None:
+    table = agents_table(["raw-loop", "mine:agent", "raw-loop"])
+    assert [row[:2] for row in table.rows] == [
+        ("raw-loop", "a bare loop over the OpenAI SDK"), ("mine:agent", "-"),
+    ]  # fmt: skip
+    assert table.note == "-: an agent that is none of ours."
 
 
 def test_the_overview_sums_queries_times_and_errors() -> None:
