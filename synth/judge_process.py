@@ -37,6 +37,8 @@ LIMIT_SECONDS = 15.0
 """One question, or one policy of it: 5 s beyond what judging by all policies of a run may take."""
 START_SECONDS = 60.0
 """To load what the first question needs."""
+STALL = 4.0
+"""So many times its limit a child may take by the clock where the limit is one of CPU time."""
 STOPS = 3
 """So often a child is stopped at a policy of one run; what comes after the last of them is given up."""
 JOBS_PER_PROCESS = 20_000
@@ -75,13 +77,15 @@ class SolverProcess:
         jobs_per_process: int = JOBS_PER_PROCESS,
         first: Callable[[], None] | None = None,
         what: str = "judging",
+        cpu: bool = False,
     ) -> None:
         """`first` is asked of each new child, and may take the time that loading what it needs takes.
 
-        `what` it does, for messages.
+        `what` it does, for messages. `cpu`: the limit is one of CPU time, so that a machine with much else
+        to do refuses nothing that a quiet one takes; by the clock it is `STALL` times as long.
         """
         self.limit_seconds, self.jobs_per_process = limit_seconds, jobs_per_process
-        self._first, self._what = first, what
+        self._first, self._what, self._cpu = first, what, cpu
         self.kills = 0
         """Children that overran or died so far."""
         self._lock = threading.Lock()
@@ -165,7 +169,7 @@ class SolverProcess:
                 self._drop()
             try:
                 if self._child is None:
-                    self._child = _Child(self._what)
+                    self._child = _Child(self._what, self._cpu)
                     if self._first is not None:
                         self._child.ask((self._first, ()), START_SECONDS)
                         self._child.jobs = 0
@@ -196,8 +200,8 @@ class SolverProcess:
 class _Child:
     """One child process and its two pipes."""
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, what: str, cpu: bool = False) -> None:
+        self._what, self._cpu = what, cpu
         # -P: a module of the user's folder must not stand in for ours.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _CHILD],
@@ -218,28 +222,42 @@ class _Child:
             raise EOFError
         _send(sender, question)
         while True:
-            deadline = time.monotonic() + limit
-            (length,) = _LENGTH.unpack(self._read_by(receiver, _LENGTH.size, deadline, limit))
-            answer = pickle.loads(self._read_by(receiver, length, deadline, limit))
+            time_left = self._time(limit)
+            (length,) = _LENGTH.unpack(self._read(receiver, _LENGTH.size, time_left, limit))
+            answer = pickle.loads(self._read(receiver, length, time_left, limit))
             if isinstance(answer, _Answer):
                 return answer
             if not isinstance(answer, str):
                 raise EOFError
             self.at = answer
 
-    def _read_by(self, stream: IO[bytes], size: int, deadline: float, limit: float) -> bytearray:
-        """`size` bytes of a pipe before the deadline."""
+    def _time(self, limit: float) -> Callable[[], float]:
+        """Tells how many seconds are left, at most, of those that begin now."""
+        began, spent = time.monotonic(), _cpu_seconds(self._process.pid) if self._cpu else None
+
+        def left() -> float:
+            by_clock = began - time.monotonic()
+            now = None if spent is None else _cpu_seconds(self._process.pid)
+            if spent is None or now is None:
+                return by_clock + limit
+            return min(by_clock + STALL * limit, spent - now + limit)
+
+        return left
+
+    def _read(self, stream: IO[bytes], size: int, time_left: Callable[[], float], limit: float) -> bytearray:
+        """`size` bytes of a pipe before the time is over."""
         if size > MAX_FRAME:
             raise EOFError
         parts = bytearray()
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ)
             while len(parts) < size:
-                left = deadline - time.monotonic()
-                if left <= 0 or not selector.select(left):
+                if (left := time_left()) <= 0:
                     failed = JudgeFailed(f"{self._what} took longer than {limit:g} s and was stopped")
                     failed.overran = True
                     raise failed
+                if not selector.select(left):
+                    continue
                 part = os.read(stream.fileno(), min(size - len(parts), 1 << 20))
                 if not part:
                     raise EOFError
@@ -258,6 +276,14 @@ class _Child:
                 except BrokenPipeError:
                     continue
         self._process.wait()
+
+
+def _cpu_seconds(process: int) -> float | None:
+    """CPU time of a child that has not been waited for; None where the system does not tell."""
+    try:
+        return time.clock_gettime((~process << 3) | 2)  # CPUCLOCK_SCHED of Linux
+    except (AttributeError, OSError, OverflowError):
+        return None
 
 
 def _send(stream: IO[bytes], message: Any) -> None:

@@ -27,8 +27,8 @@ WAITING = 16
 """Bodies that wait, with the one that is decoded; for more the answer is 503."""
 SHARE = WAITING // 2
 """Of one sender."""
-SECONDS = 20.0
-"""Until a body is given up."""
+SECONDS = 15.0
+"""Of CPU time until a body is given up, and four times as many by the clock."""
 MEMORY_MIB = 256
 """Of the process; a body that takes more is answered with 413."""
 IDLE_SECONDS = 5.0
@@ -59,7 +59,7 @@ class Decoder:
     """The process and the line before it."""
 
     def __init__(self) -> None:
-        self._process = SolverProcess(limit_seconds=SECONDS, first=ready, what="decoding")
+        self._process = SolverProcess(limit_seconds=SECONDS, first=ready, what="decoding", cpu=True)
         self._thread = ThreadPoolExecutor(1, "pdoctor-decoder")
         self._line: Turns[tuple[Body, Future[Batch]]] = Turns()
         self._lock = threading.Lock()

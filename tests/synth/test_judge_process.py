@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,19 @@ def test_a_question_that_overruns_is_stopped_and_the_next_one_answered() -> None
             process.ask(time.sleep, 60)
         assert process.kills == 1
         assert process.ask(os.path.basename, "a/b") == "b"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the CPU time of another process")
+def test_a_limit_of_cpu_time_is_none_of_waiting() -> None:
+    with SolverProcess(limit_seconds=1, cpu=True, first=partial(time.sleep, 0)) as process:
+        process.ask(time.sleep, 1.5)  # as where the machine has much else to do
+        assert process.kills == 0
+        with pytest.raises(JudgeFailed, match=r"took longer than 1 s"):
+            process.ask(eval, "sum(range(10**12))")
+        began = time.monotonic()
+        with pytest.raises(JudgeFailed, match=r"took longer than 1 s"):
+            process.ask(time.sleep, 30)  # a child that is stopped uses none
+        assert time.monotonic() - began < 20
 
 
 def test_a_child_that_dies_is_replaced() -> None:
