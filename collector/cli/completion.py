@@ -11,7 +11,11 @@ import click
 
 from collector.cli.console import clear_errors
 
-OWN = {"run": ["--endpoint"], "status": ["--json"], "mcp-proxy": ["--policies", "--mode", "--max-message"]}
+OWN = {
+    "run": ["--endpoint"],
+    "status": ["--json"],
+    "mcp-proxy": ["--policies", "--mode", "--max-message", "--url", "--host", "--port"],
+}
 """Options of the verbs that need nothing but the tracer."""
 
 BASH = """\

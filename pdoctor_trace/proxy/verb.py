@@ -1,4 +1,4 @@
-"""`pdoctor mcp-proxy [--policies FILE] [--mode MODE] -- COMMAND...`: an MCP server, traced and guarded."""
+"""`pdoctor mcp-proxy [--policies FILE] [--mode MODE] -- COMMAND...` or `--url URL`: what it is told."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ def main(rest: Sequence[str]) -> int:
     """The exit code: that of the server, or 2 where the proxy cannot begin."""
     options = _parser().parse_args(rest)
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
-    if not command:
-        return _complain(
-            "no server given; for example `pdoctor mcp-proxy --policies shop.yaml -- python server.py`"
-        )
+    if bool(command) is bool(options.url):
+        example = "`pdoctor mcp-proxy --policies shop.yaml -- python server.py`"
+        return _complain(f"expected one server: --url, or a command; for example {example}")
     if options.max_message < 1:
         return _complain(f"--max-message: expected at least 1 MiB, got {options.max_message}")
     os.environ.setdefault("PDOCTOR_EXIT_TIMEOUT", "1")  # whoever started us waits for two seconds at most
-    from .stdio import Relay
-
     try:
         asks = _prepare(options.policies, options.mode)
     except Exception as error:
         return _complain(_what(error, options.policies))
+    if options.url:
+        return _over_http(options, asks)
+    from .stdio import Relay
+
     try:
         relay = Relay(command, options.max_message * 2**20, asks)
     except OSError as error:
@@ -36,13 +37,26 @@ def main(rest: Sequence[str]) -> int:
     return relay.run()
 
 
+def _over_http(options: argparse.Namespace, asks: bool) -> int:
+    from .http import serve
+
+    where = f"{options.host}:{options.port}"
+    try:
+        return serve(options.url, options.host, options.port, options.max_message * 2**20, asks)
+    except ImportError as error:
+        return _complain(f"--url needs the extra 'proxy' ({error}): pip install 'pdoctor-trace[proxy]'")
+    except OSError as error:
+        return _complain(f"cannot listen on {where}: {error.strerror or error}")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pdoctor mcp-proxy",
-        usage="pdoctor mcp-proxy [--policies FILE] [--mode MODE] -- COMMAND...",
-        description="Stand in front of the MCP server that COMMAND starts: every message passes as it is, "
-        "each tool call is recorded and asked about, and one that the rules refuse is answered as a failed "
-        "tool. Put it into a host's settings in place of the server.",
+        usage="pdoctor mcp-proxy [--policies FILE] [--mode MODE] -- COMMAND...\n"
+        "       pdoctor mcp-proxy [--policies FILE] [--mode MODE] --url URL [--port PORT]",
+        description="Stand in front of the MCP server that COMMAND starts, or of the one at URL: "
+        "every message passes as it is, each tool call is recorded and asked about, and one that the rules "
+        "refuse is answered as a failed tool. Put it into a host's settings in place of the server.",
     )
     parser.add_argument(
         "--policies",
@@ -64,6 +78,20 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=int(os.environ.get(f"{VARIABLE}MAX_MESSAGE", "64")),
         help="longest message that passes (default: 64)",
+    )
+    parser.add_argument(
+        "--url",
+        default=os.environ.get(f"{VARIABLE}URL"),
+        help="address of a server that speaks streamable HTTP, for example http://127.0.0.1:8000/mcp",
+    )
+    parser.add_argument(
+        "--host", default=os.environ.get(f"{VARIABLE}HOST", "127.0.0.1"), help="where to listen (loopback)"
+    )
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=int(os.environ.get(f"{VARIABLE}PORT", "4319")),
+        help="where to listen for clients of --url (default: 4319)",
     )
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     return parser

@@ -157,7 +157,12 @@ ENVIRONMENTS = (
         "1.25.0",
     ),
     Environment("anthropic", ("anthropic",), ("test_anthropic.py",), "2.10.0"),
-    Environment("mcp", ("mcp",), ("test_mcp.py",), "2.2.0"),
+    Environment(
+        "mcp",
+        ("mcp", "cel-expr-python", "httpcore[asyncio]", "httptools", "lark", "ruamel.yaml", "uvicorn"),
+        ("test_mcp.py", "test_mcp_proxy_clients.py"),
+        "2.2.0",
+    ),
 )
 
 THROUGH_THE_SDK = tuple(
@@ -267,6 +272,21 @@ def prepared(python: Path, requirements: Sequence[str]) -> tuple[int, str]:
     pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
     options = ["install", "-q", "--upgrade", "--no-compile"]
     return bounded([*pip, *options, *COMMON, *requirements], BUILD_SECONDS, dict(os.environ))
+
+
+TYPESCRIPT = "@modelcontextprotocol/sdk@^1.20"
+"""The official MCP client in TypeScript."""
+
+
+def node_packages(home: Path) -> Path:
+    """The folder with the packages of Node that tests use, brought there by npm."""
+    if not (home / "node_modules" / TYPESCRIPT.rpartition("@")[0]).exists():
+        home.mkdir(parents=True, exist_ok=True)
+        options = ["--prefix", str(home), "--no-audit", "--no-fund", "--ignore-scripts"]
+        code, output = bounded(["npm", "install", *options, TYPESCRIPT], BUILD_SECONDS, dict(os.environ))
+        if code:
+            raise RuntimeError(f"npm could not install {TYPESCRIPT}: {output[-2000:]}")
+    return home / "node_modules"
 
 
 def installed(python: Path, distribution: str) -> str:

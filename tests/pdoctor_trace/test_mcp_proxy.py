@@ -310,7 +310,7 @@ def test_calls_are_spans_of_one_run_for_each_client_and_each_trace(tmp_path: Pat
 @pytest.mark.parametrize(
     ("rest", "said"),
     [
-        ([], "no server given"),
+        ([], "expected one server"),
         (["--mode", "block", "--", "true"], "name their file with --policies"),
         (["--policies", "no-such-file.yaml", "--", "true"], "no-such-file.yaml"),
         (["--", "no-such-program"], "cannot start 'no-such-program': No such file or directory"),

@@ -1,0 +1,368 @@
+"""An MCP server over streamable HTTP: requests pass to the same path of its address, answers as they come.
+
+What a request says decides what is done with it; headers, status codes, sessions and streams are the
+server's. Answers are read along while they pass: a JSON body as a whole, a stream event by event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import ipaddress
+import socket
+import ssl
+import sys
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from .messages import INTERNAL_ERROR, INVALID_REQUEST, Malformed, error, read, version, written
+from .session import CANCEL, Session
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+MAX_SESSIONS = 1_024
+SESSION, JSON, STREAM = b"mcp-session-id", "application/json", "text/event-stream"
+OF_THE_HOP = {
+    b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade",
+}  # fmt: skip
+"""Headers that are not passed on."""
+CONNECT_SECONDS = 10.0
+
+
+class TooMuch(Exception):
+    """A body that is longer than was agreed."""
+
+
+class Proxy:
+    """The ASGI application."""
+
+    def __init__(self, url: str, most: int, asks: bool, loopback: bool = True) -> None:
+        import httpcore
+
+        self.most, self.asks, self.loopback = most, asks, loopback
+        self.server = httpcore.URL(url)
+        self.host = urlsplit(url).netloc.rpartition("@")[2]
+        self.client = httpcore.AsyncConnectionPool(
+            ssl_context=ssl.create_default_context(), max_connections=None, max_keepalive_connections=100
+        )
+        self.address = httpcore.URL
+        broken = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol)
+        self.failures = (*broken, httpcore.TimeoutException)
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        headers = dict(scope["headers"])
+        wrong = self._foreign(headers)
+        if wrong is not None:
+            await answer(send, 403, error(None, INVALID_REQUEST, wrong))
+        elif scope["method"] == "POST":
+            await self._post(scope, headers, receive, send)
+        else:
+            session = self._session(scope, headers)
+            await self._pass(scope, b"", [], session, receive, send)
+            if scope["method"] == "DELETE" and SESSION in headers:
+                self._sessions.pop(headers[SESSION].decode("latin-1"), session).close()
+
+    async def close(self) -> None:
+        for session in self._sessions.values():
+            session.close()
+        await self.client.aclose()
+
+    # ------------------------------------------------------------ who asks
+
+    def _foreign(self, headers: dict[bytes, bytes]) -> str | None:
+        """Why a request is not answered: a page of the web can send to this machine, too."""
+        host = headers.get(b"host", b"").decode("latin-1")
+        if self.loopback and not is_loopback(urlsplit(f"//{host}").hostname):
+            return f"Host {host!r} is not this machine; pdoctor mcp-proxy listens on loopback only"
+        origin = headers.get(b"origin")
+        if origin is None:
+            return None
+        from_ = urlsplit(origin.decode("latin-1"))
+        known = from_.netloc == host or (self.loopback and is_loopback(from_.hostname))
+        return None if known else f"Origin {origin.decode('latin-1')!r} may not use this server"
+
+    def _session(self, scope: dict[str, Any], headers: dict[bytes, bytes]) -> Session:
+        """By the server's name for it; clients without one are told apart by address, program and key."""
+        named = headers.get(SESSION)
+        if named is not None:
+            return self._kept(named.decode("latin-1"), named.decode("latin-1"))
+        peer = (scope.get("client") or ("",))[0]
+        parts = (peer.encode(), headers.get(b"user-agent", b""), headers.get(b"authorization", b""))
+        return self._kept(" " + hashlib.sha256(b"\0".join(parts)).hexdigest(), None)
+
+    def _kept(self, key: str, name: str | None) -> Session:
+        found = self._sessions.get(key)
+        if found is None:
+            found = self._sessions[key] = Session(name)
+            if len(self._sessions) > MAX_SESSIONS:
+                self._sessions.popitem(last=False)[1].close()
+        self._sessions.move_to_end(key)
+        return found
+
+    # ------------------------------------------------------------ requests
+
+    async def _post(
+        self, scope: dict[str, Any], headers: dict[bytes, bytes], receive: Receive, send: Send
+    ) -> None:
+        try:
+            body = await body_of(receive, self.most)
+            messages = read(body)
+        except TooMuch:
+            text = f"pdoctor mcp-proxy passes messages of at most {self.most:,} bytes (--max-message)"
+            await answer(send, 413, error(None, INVALID_REQUEST, text))
+            return
+        except Malformed as problem:
+            await answer(send, 400, error(problem.id, problem.code, f"pdoctor mcp-proxy: {problem}"))
+            return
+        begins = any(message.get("method") == "initialize" for message in messages)
+        session = Session() if begins and SESSION not in headers else self._session(scope, headers)
+        said = [await self._asked(session, message) for message in messages]
+        if all(one is None for one in said):
+            await self._pass(scope, body, messages, session, receive, send)
+        elif len(messages) == 1:
+            one = said[0]
+            await (
+                answer(send, 200, one) if one is not None and "id" in messages[0] else answer(send, 202, None)
+            )
+        else:
+            await answer(send, 200, self._batch(session, messages, said))
+
+    async def _asked(self, session: Session, message: dict[str, Any]) -> dict[str, Any] | None:
+        if self.asks:
+            return await asyncio.to_thread(session.from_client, message)
+        return session.from_client(message)
+
+    @staticmethod
+    def _batch(session: Session, messages: list[dict[str, Any]], said: list[Any]) -> list[dict[str, Any]]:
+        """Answers to a batch with a refused call: none of it reaches the server."""
+        why = "not sent: a call of the same batch was refused; send it by itself"
+        answers = [one for one in said if one is not None and "id" in one]
+        for message, one in zip(messages, said, strict=True):
+            if one is None and "id" in message and "method" in message:
+                answers += session.lost(why, INVALID_REQUEST, message["id"])
+        return answers
+
+    async def _pass(
+        self,
+        scope: dict[str, Any],
+        body: bytes,
+        messages: list[dict[str, Any]],
+        session: Session,
+        receive: Receive,
+        send: Send,
+    ) -> None:
+        """The request to the server, and its answer to the client, until either of them has enough."""
+        gone = asyncio.ensure_future(until_gone(receive))
+        work = asyncio.ensure_future(self._exchange(scope, body, messages, session, send))
+        try:
+            await asyncio.wait((gone, work), return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                for message in messages:  # from 2026-07-28 on this is how a request is cancelled
+                    if version(message) is not None:
+                        session.from_client({"method": CANCEL, "params": {"requestId": message.get("id")}})
+        finally:
+            gone.cancel()
+            work.cancel()
+            await asyncio.gather(gone, work, return_exceptions=True)
+
+    async def _exchange(
+        self,
+        scope: dict[str, Any],
+        body: bytes,
+        messages: list[dict[str, Any]],
+        session: Session,
+        send: Send,
+    ) -> None:
+        begun = False
+
+        async def sending(event: dict[str, Any]) -> None:
+            nonlocal begun
+            begun = True
+            await send(event)
+
+        try:
+            async with self.client.stream(
+                scope["method"],
+                self._address(scope),
+                headers=self._headers(scope),
+                content=body or None,
+                extensions={"timeout": {"connect": CONNECT_SECONDS}},
+            ) as response:
+                headers = [(name.lower(), value) for name, value in response.headers]
+                name = dict(headers).get(SESSION)
+                if name is not None and any(message.get("method") == "initialize" for message in messages):
+                    session.name = name.decode("latin-1")
+                    self._sessions[session.name] = session
+                await self._answer(response, headers, session, sending)
+        except self.failures as problem:
+            why = f"the MCP server at {self.host} does not answer ({type(problem).__name__}: {problem})"
+            await self._failed(why, messages, session, send, begun)
+        except TooMuch:
+            why = f"the MCP server's answer has more than {self.most:,} bytes (--max-message)"
+            await self._failed(why, messages, session, send, False)
+
+    def _address(self, scope: dict[str, Any]) -> Any:
+        query = scope["query_string"]
+        path = scope.get("raw_path") or scope["path"].encode()
+        target = path + (b"?" + query if query else b"")
+        return self.address(
+            scheme=self.server.scheme, host=self.server.host, port=self.server.port, target=target
+        )
+
+    def _headers(self, scope: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+        left_out = {*OF_THE_HOP, b"host", b"accept-encoding"}
+        kept = [(name, value) for name, value in scope["headers"] if name not in left_out]
+        return [(b"host", self.host.encode()), *kept, (b"accept-encoding", b"identity")]  # to read along
+
+    async def _answer(
+        self, response: Any, said: list[tuple[bytes, bytes]], session: Session, send: Send
+    ) -> None:
+        kind = dict(said).get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+        left_out = OF_THE_HOP if kind == STREAM else {*OF_THE_HOP, b"content-length"}
+        headers = [(name, value) for name, value in said if name not in left_out]
+        head = {"type": "http.response.start", "status": response.status, "headers": headers}
+        if kind != STREAM:
+            body = await whole(response, self.most)
+            if kind == JSON:
+                self._read(body, session)
+            headers.append((b"content-length", str(len(body)).encode()))
+            await send(head)
+            await send({"type": "http.response.body", "body": body})
+            return
+        await send(head)
+        events = Events(self.most)
+        async for chunk in response.aiter_stream():
+            for data in events.feed(chunk):
+                self._read(data, session)
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    @staticmethod
+    def _read(raw: bytes, session: Session) -> None:
+        with contextlib.suppress(Malformed):
+            for message in read(raw):
+                session.from_server(message)
+
+    async def _failed(
+        self, why: str, messages: list[dict[str, Any]], session: Session, send: Send, begun: bool
+    ) -> None:
+        """Tell the client of each request that waits; within the stream, where that has begun."""
+        sys.stderr.write(f"pdoctor mcp-proxy: {why}\n")
+        asked = [message["id"] for message in messages if "id" in message and "method" in message]
+        answers = [one for id_ in asked for one in session.lost(why, only=id_)]
+        if begun:
+            events = b"".join(b"event: message\ndata: " + written(one) + b"\n\n" for one in answers)
+            await send({"type": "http.response.body", "body": events})
+        elif answers:
+            await answer(send, 200, answers[0] if len(messages) == 1 else answers)
+        else:
+            await answer(send, 502, error(None, INTERNAL_ERROR, why))
+
+
+class Events:
+    """The data of server-sent events, as they come; of one longer than `most` nothing is kept."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._line = bytearray()
+        self._data: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        found: list[bytes] = []
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            self._keep(line)
+            whole_line = bytes(self._line).rstrip(b"\r")
+            self._line.clear()
+            if whole_line.startswith(b"data:"):
+                self._data.append(whole_line[5:].removeprefix(b" "))
+            elif not whole_line:
+                if self._data and self._size <= self.most:
+                    found.append(b"\n".join(self._data))
+                self._data, self._size = [], 0
+        self._keep(rest)
+        return found
+
+    def _keep(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size <= self.most:
+            self._line += part
+        else:
+            self._data = []
+
+
+def is_loopback(host: str | None) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+async def body_of(receive: Receive, most: int) -> bytes:
+    held = bytearray()
+    while True:
+        event = await receive()
+        held += event.get("body", b"")
+        if len(held) > most:
+            raise TooMuch
+        if not event.get("more_body"):
+            return bytes(held)
+
+
+async def whole(response: Any, most: int) -> bytes:
+    held = bytearray()
+    parts: AsyncIterator[bytes] = response.aiter_stream()
+    async for chunk in parts:
+        held += chunk
+        if len(held) > most:
+            raise TooMuch
+    return bytes(held)
+
+
+async def until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def answer(send: Send, status: int, message: Any) -> None:
+    body = b"" if message is None else written(message)
+    headers = [(b"content-type", JSON.encode()), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def serve(url: str, host: str, port: int, most: int, asks: bool) -> int:
+    """Until it is told to end. Raises OSError where it cannot listen, ImportError without libraries."""
+    import uvicorn
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, proto=socket.IPPROTO_TCP) as listening:  # asyncio asks for no delay then
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        address = listening.getsockname()
+        proxy = Proxy(url, most, asks, is_loopback(address[0]))
+        config = uvicorn.Config(
+            proxy, log_level="warning", lifespan="off", timeout_graceful_shutdown=1, access_log=False
+        )
+        shown = f"[{address[0]}]" if ":" in host else address[0]
+        path = urlsplit(url).path or "/"
+        sys.stderr.write(f"pdoctor mcp-proxy: http://{shown}:{address[1]}{path} stands in front of {url}\n")
+        sys.stderr.flush()
+
+        async def main() -> None:
+            await uvicorn.Server(config).serve(sockets=[listening])
+            await proxy.close()
+
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(main())
+    return 0
