@@ -135,7 +135,7 @@ def test_nor_one_that_fails_the_program_that_is_the_agent(
 ) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     provider.fails = lambda body: failure
-    found = run(collector, provider, f"exec:{sys.executable} {tmp_path / 'program.py'}", timeout=4.0)
+    found = run(collector, provider, f"exec:{sys.executable} {tmp_path / 'program.py'}", timeout=8.0)
     assert found.outcome == "error"
     assert found.trouble is not None
     assert found.trouble.kind == "endpoint"
