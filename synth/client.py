@@ -101,7 +101,7 @@ class Collector:
 
     def run(self, run_id: str) -> dict[str, Any] | None:
         """The run as it stands, None while nothing of it is known."""
-        response = self._send("GET", f"/runs/{quote(run_id, safe='')}")
+        response = self._send("GET", named("runs", run_id))
         return None if response.status_code == 404 else self.whole(dict(_answer(response)))
 
     def whole(self, run: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Collector:
 
     def record(self, run_id: str) -> dict[str, Any]:
         """The run as `pdoctor check` reads it."""
-        return dict(self.get(f"/runs/{quote(run_id, safe='')}/record"))
+        return dict(self.get(f"{named('runs', run_id)}/record"))
 
     def run_of(self, agent: str, session: str) -> dict[str, Any] | None:
         """The newest run of an agent with this conversation id, None while there is none."""
@@ -193,6 +193,13 @@ class Collector:
         except httpx.TransportError as error:
             hint = "start one with `pdoctor serve`"
             raise NoAnswer(f"no collector answers at {self.url} ({error}): {hint}") from error
+
+
+def named(kind: str, name: str) -> str:
+    """The address of one thing, whatever its name has in it."""
+    if name in ("", ".", ".."):
+        raise BadInput(f"{name!r} names none of the {kind}: `pdoctor {kind} list` has them")
+    return f"/{kind}/{quote(name, safe='')}"
 
 
 def _sums(text: str) -> dict[str, float]:

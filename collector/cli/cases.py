@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import click
 
@@ -25,7 +24,7 @@ from collector.cli.console import (
     write_json,
 )
 from collector.cli.runs import FILTERS, settled
-from synth.client import Collector
+from synth.client import Collector, named
 from synth.counted import counted
 from synth.errors import BadInput
 
@@ -182,7 +181,7 @@ class Made:
         known = dict.fromkeys((p.get("file"), p.get("version")) for p in run["policies"] if p.get("file"))
         for name, version in known:
             if name not in self._texts:
-                stored = self.collector.get(f"/policies/{quote(name, safe='')}")
+                stored = self.collector.get(named("policies", name))
                 self._texts[name] = {one["version"]: one["text"] for one in stored["versions"]}
             if version in self._texts[name]:
                 yield RuleFile(name, self._texts[name][version], version)
@@ -191,7 +190,7 @@ class Made:
         if case_id is None:
             return None
         try:
-            return self.collector.get(f"/cases/{quote(case_id, safe='')}")
+            return self.collector.get(named("cases", case_id))
         except BadInput:
             return None  # bound by name only
 

@@ -21,6 +21,7 @@ from collector.cli.console import (
 )
 from collector.cli.runs import narrowed
 from synth.client import Collector
+from synth.errors import BadInput
 
 FIELDS = ("version", "prompt", "environment", "agent", "service")
 NARROWING = ("agent", "service", "environment", "tool", "policy", "since", "until")
@@ -47,6 +48,8 @@ def command(a: str, b: str, by: str | None, url: str, as_json: bool, **wanted: A
     with clear_errors(), Collector(url) as collector:
         with told_while("comparing"):
             said = collector.get("/compare", a=a, b=b, by=by, **wanted)
+        if by is not None:
+            must_have_runs(said)
         if as_json:
             write_json(said)
         else:
@@ -55,6 +58,16 @@ def command(a: str, b: str, by: str | None, url: str, as_json: bool, **wanted: A
             asked = urlencode({name: value for name, value in chosen.items() if value})
             look_at(f"{collector.url}/compare?{asked}")
         raise SystemExit(0 if by is None else int(any(map(is_worse, said["differences"]))))
+
+
+def must_have_runs(said: Mapping[str, Any]) -> None:
+    """BadInput where there is nothing on a side to compare, which would look like no change."""
+    sides = dict(zip((said["a"], said["b"]), said["runs"], strict=True))
+    if len(sides) == 1:
+        raise BadInput(f"{said['by']} {said['a']!r} is on both sides: compare it with another")
+    if empty := [side for side, runs in sides.items() if not runs]:
+        none = " or ".join(map(repr, empty))
+        raise BadInput(f"no complete run of {said['by']} {none}: `pdoctor runs list` shows what there is")
 
 
 def is_worse(difference: Mapping[str, Any]) -> bool:

@@ -51,7 +51,7 @@ def has_risen(item: Mapping[str, Any]) -> bool:
 
 def drift_text(items: list[dict[str, Any]]) -> str:
     if not items:
-        return "No complete run was judged by a rule there."
+        return "No complete run was judged by a rule there; `pdoctor recheck` judges stored runs again."
     rows = [
         [i["rule"], i["version"] or "-", i["week"], shown(i["violations"]), shown(i["before"]),
          ("rose" if has_risen(i) else "fell") if i["changed"] else ""]

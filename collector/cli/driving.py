@@ -356,11 +356,11 @@ def drawn(cases: str, settings: dict[str, Any]) -> list[tuple[Case, float]]:
     from synth.cases.case import read_cases
     from synth.experiments.paper import timed
 
+    if cases.lstrip("-").isdigit() and int(cases) < 1:
+        raise BadInput("no cases to run: --cases takes a count from 1 upward, or a file")
     if not cases.isdigit():
         found = [(case, 0.0) for case in read_cases(cases)]
         if not found:
             raise BadInput("no case to run: the file is empty", file=cases)
         return found
-    if int(cases) == 0:
-        raise BadInput("no cases to run: --cases takes a count from 1 upward, or a file")
     return list(timed(cases_from(int(cases), settings)))

@@ -111,6 +111,8 @@ def load(collector: Collector, name: str) -> Summary:
 
 
 def _opened(name: str) -> IO[bytes]:
+    if not name:
+        raise BadInput("the name of the file is empty: give a file, an address, or - for standard input")
     if is_url(name):
         return downloaded(name)
     return copied(name) if name == "-" or is_pipe(name) else open(name, "rb")

@@ -15,6 +15,7 @@ import click
 
 from collector.cli.console import clear_errors, collector_option, plain, text_in
 from collector.cli.policies import MOST_RUNS, good_runs
+from synth.agents.model import is_reference
 from synth.client import Collector, NoAnswer
 from synth.counted import counted
 from synth.errors import BadInput
@@ -89,7 +90,7 @@ def command(into: str, agent: str | None, yes: bool, url: str) -> None:
         folder = Path(into)
         if not folder.is_dir():
             raise BadInput(f"{into} is no folder", field="--into")
-        if agent is not None and (":" not in agent or agent.startswith(("http", "exec:"))):
+        if agent is not None and not is_reference(agent):
             raise BadInput(f"expected module:function, got {agent!r}", field="--agent")
         seen = look_around(url)
         for line in seen.said():

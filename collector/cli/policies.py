@@ -96,7 +96,10 @@ def explain(file: str, as_json: bool) -> None:
         from synth.policies import load_policies
         from synth.policies.explain import explained
 
-        for number, one in enumerate(explained(load_policies(Path(file)))):
+        policies = load_policies(Path(file))
+        if not policies.policies:
+            raise BadInput("no policy stands in it", file=file)
+        for number, one in enumerate(explained(policies)):
             if as_json:
                 write_json(one.to_json())
                 continue

@@ -28,7 +28,7 @@ from collector.cli.console import (
 )
 from collector.cli.imports import command as import_command
 from collector.ui.words import waiting
-from synth.client import Collector
+from synth.client import Collector, named
 from synth.counted import counted
 from synth.errors import BadInput
 
@@ -161,7 +161,7 @@ def fetch(collector: Collector, run_id: str) -> dict[str, Any]:
         if not newest:
             raise BadInput(EMPTY)
         run_id = newest[0]["id"]
-    return collector.whole(collector.get(f"/runs/{run_id}"))
+    return collector.whole(collector.get(named("runs", run_id)))
 
 
 LOOKED_AT = 10.0

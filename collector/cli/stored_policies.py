@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import click
 
@@ -27,7 +26,7 @@ from collector.cli.console import (
     write_json,
 )
 from collector.cli.runs import filters, nothing
-from synth.client import Collector, NoAnswer
+from synth.client import Collector, NoAnswer, named
 from synth.counted import counted
 from synth.errors import BadInput
 
@@ -106,7 +105,7 @@ def show(name: str, version: int | None, url: str, as_json: bool) -> None:
 def file_of(collector: Collector, name: str) -> dict[str, Any]:
     """A policy file with all of its versions; BadInput where there never was one of that name."""
     try:
-        return dict(collector.get(f"/policies/{quote(name, safe='')}"))
+        return dict(collector.get(named("policies", name)))
     except NoAnswer:
         raise
     except BadInput as bad:
@@ -138,7 +137,7 @@ def remove(name: str, url: str, as_json: bool) -> None:
         stored = file_of(collector, name)
         if not stored["active"]:
             raise BadInput(f"{name} is switched off already: {NAMES}")
-        said = collector.delete(f"/policies/{quote(name, safe='')}")
+        said = collector.delete(named("policies", name))
         if as_json:
             write_json(said)
             return

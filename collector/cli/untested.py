@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from collector.cli.console import Exit, asked, at_a_terminal, plain
+from synth.counted import counted
 
 if TYPE_CHECKING:
     from synth.experiments.campaign import Stopped
@@ -60,7 +61,7 @@ class Errors:
         if self._stopped is not None:
             click.echo(f"pdoctor: {plain(str(self._stopped))}\n{self._how_to_go_on()}", err=True)
         elif left > self._most:
-            said = f"planning was not tested in {left} runs (--max-errors {self._most})"
+            said = f"planning was not tested in {counted(left, 'run')} (--max-errors {self._most})"
             click.echo(f"pdoctor: {said}\n{self._how_to_go_on()}", err=True)
         else:
             return code

@@ -43,7 +43,7 @@ def read_call(span: Span) -> SeenCall | None:
         span,
         id=None,
         tool=span.name,
-        arguments=json_value(attributes.get(INPUT)),
+        arguments=_arguments(json_value(attributes.get(INPUT))),
         result=plain_content(json_value(attributes.get(OUTPUT))),
     )
 
@@ -64,8 +64,22 @@ def read_agent(span: Span) -> SeenAgent | None:
     )
 
 
+def _arguments(given: Any) -> Any:
+    """Those of a function under `@observe`: by name where all were given so, else as the SDK has them."""
+    return given["kwargs"] if _is_decorated(given) and not given["args"] else given
+
+
+def _is_decorated(given: Any) -> bool:
+    if not isinstance(given, Mapping) or given.keys() != {"args", "kwargs"}:
+        return False
+    return isinstance(given["args"], list) and isinstance(given["kwargs"], Mapping)
+
+
 def _question(given: Any) -> str | None:
-    """The request in an input: text, messages, or the only text among arguments."""
+    """The request in an input: text, messages, or the only argument."""
+    if _is_decorated(given):
+        values = [*given["args"], *given["kwargs"].values()]
+        given = values[0] if len(values) == 1 else given["kwargs"]
     if isinstance(given, Mapping) and (asked := text(given.get("question")) or text(given.get("prompt"))):
         return asked
     return query_of(given)

@@ -26,6 +26,12 @@ SPEC = "spec:"
 """Prefix of agents that are behaviour specifications."""
 
 
+def is_reference(name: str) -> bool:
+    """`package.module:function`, as agents of one's own are named."""
+    module, colon, function = name.partition(":")
+    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *function.split(".")))
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How an agent reaches its model, and when it must stop."""

@@ -203,9 +203,14 @@ def _made(path: Path, number: int, from_json: Callable[[Mapping[str, Any]], R], 
 
 def _record(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
-        return dict(json.loads(line))
-    except (ValueError, TypeError) as error:
-        raise BadInput(f"not a JSON object: {error}", file=str(path), line=number) from error
+        said = json.loads(line)
+    except ValueError as error:
+        raise BadInput(f"not JSON: {error}", file=str(path), line=number) from error
+    if not isinstance(said, dict):
+        raise BadInput(
+            f"a result of a campaign is a JSON object, got {said!r:.40}", file=str(path), line=number
+        )
+    return said
 
 
 def results_journal(

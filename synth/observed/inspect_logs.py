@@ -151,9 +151,10 @@ def _run(sample: Any, header: Mapping[str, Any]) -> Run:
         "model": header.get("model"),
     }
     read_ = run_of_transcript(said, name=_name(sample, header)).to_json()
-    events = _tool_events(sample)
+    events, unread = _tool_events(sample), _unread(messages)
     for call in read_["calls"]:
         call |= _times(events.get((call["id"], call["name"]), []))
+        call |= {"executed": False} if call["id"] in unread else {}
     error, limit = sample.get("error"), sample.get("limit")
     status = "crash" if error else "timeout" if _limit(limit) in TIMED_OUT else "ok"
     metadata = sample.get("metadata")
@@ -209,6 +210,16 @@ def _tool_events(sample: Mapping[str, Any]) -> dict[tuple[Any, Any], list[Mappin
         if isinstance(event, Mapping) and event.get("event") == "tool":
             found.setdefault((event.get("id"), event.get("function")), []).append(event)
     return found
+
+
+def _unread(messages: list[Any]) -> set[Any]:
+    """Calls that Inspect did not run: there is no such tool, or the arguments are not its."""
+    errors = {one.get("tool_call_id"): one.get("error") for one in messages if isinstance(one, Mapping)}
+    return {
+        call
+        for call, error in errors.items()
+        if isinstance(call, str) and isinstance(error, Mapping) and error.get("type") == "parsing"
+    }
 
 
 def _offered(sample: Mapping[str, Any]) -> list[str] | None:

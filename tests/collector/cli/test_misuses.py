@@ -24,6 +24,8 @@ FILES = {
     "wide.yaml": "actions: {fly: [a, b], run: run}\npolicies: []\n",
     "names.yaml": "actions: {fly: fly_away, run: run_fast}\npolicies: []\n",
     "taken.py": "x = 1\n",
+    "number.jsonl": "17\n",
+    "none.yaml": "actions: {}\npolicies: []\n",
     "unknown.yaml": "actions: {}\npolicies:\n  - {id: a, rule: Fly must happen before run.}\n",
     "twice.yaml": "actions: {a: a, b: b}\npolicies:\n  - {id: a, rule: A must happen before b.}\n"
     "  - {id: a, rule: B must happen before a.}\n",
@@ -57,6 +59,9 @@ MISUSES = {
     "runs tail --outcome broken @": f"outcome is 'broken'; {OUTCOMES}",
     "runs show nothere @": f"there is no run 'nothere'{NO_RUN}",
     "runs show abc @": f"there is no run 'abc'{NO_RUN}",
+    "runs show '' @": "'' names none of the runs: `pdoctor runs list` has them",
+    "runs show .. @": "'..' names none of the runs: `pdoctor runs list` has them",
+    "runs import '' @": "the name of the file is empty: give a file, an address, or - for standard input",
     "runs show a b @": "Got unexpected extra argument (b)",
     "runs list --since yesterday @": TIME,
     "runs list --limit 0 @": "Invalid value for '--limit': 0 is not in the range 1<=x<=1000.",
@@ -76,6 +81,11 @@ MISUSES = {
     "cases from-run latest -o - --pytest t.py @": "--pytest needs a file of cases to read: give it with -o",
     "cases from-run latest --agent mine @": "field --agent: expected module:function, got 'mine'",
     "cases from-run latest --policies unknown.yaml @": "unknown.yaml:3, field policies[0].rule: unknown name",
+    "test raw-loop --cases -1": "no cases to run: --cases takes a count from 1 upward, or a file",
+    "report number.jsonl": "number.jsonl:1: a result of a campaign is a JSON object, got 17",
+    "monitor raect": "no specification is called 'raect', and there is no such file; did you mean react?",
+    "monitor react picture": "pdoctor: picture: not UTF-8 text: invalid start byte",
+    "parse picture": "pdoctor: picture: not UTF-8 text: invalid start byte",
     "test raw-loop --cases recorded.jsonl": "recorded.jsonl:1: a case of a recorded run, and no synthesized",
     "parse sentence.txt --names wide.yaml": "wide.yaml, field actions: expected one tool, 'fly' stands for",
     "parse sentence.txt --names nothere.yaml": "nothere.yaml: cannot be read: No such file",
@@ -90,14 +100,20 @@ MISUSES = {
     "compare abcdef fedcba @": f"there is no run 'abcdef'{NO_RUN}",
     "compare --by colour 1 2 @": "'colour' is not one of 'version', 'prompt', 'environment', 'agent',",
     "compare --by version 1 2 --since yesterday @": TIME,
+    "compare --by version 1 1 @": "version '1' is on both sides: compare it with another",
+    "compare --by version 7 8 @": "no complete run of version '7' or '8': `pdoctor runs list` shows what",
     "drift --since yesterday @": TIME,
     "drift now @": "Got unexpected extra argument (now)",
     "init --into nothere @": "pdoctor: field --into: nothere is no folder",
     "init --agent mine @": "pdoctor: field --agent: expected module:function, got 'mine'",
+    "init --agent 'a b:c' @": "pdoctor: field --agent: expected module:function, got 'a b:c'",
+    "init --agent http://a:b @": "pdoctor: field --agent: expected module:function, got 'http://a:b'",
     "open nothere": "pdoctor: no store 'nothere' is kept (`pdoctor open --list` names them)",
     "open --list nothere": "pdoctor: --list names all stores that are kept: leave 'nothere' out",
     "bench run": "Error: Missing argument",
     "policies show nothere @": "there is no policy file 'nothere': `pdoctor policies list` names those",
+    "policies rm '' @": "'' names none of the policies: `pdoctor policies list` has them",
+    "policies explain none.yaml": "pdoctor: none.yaml: no policy stands in it",
     "policies rm nothere @": "there is no policy file 'nothere': `pdoctor policies list` names those",
     "policies show a --version 0 @": "Invalid value for '--version': 0 is not in the range x>=1.",
     "policies try nothere.yaml @": "pdoctor: nothere.yaml: cannot be read: No such file or directory",
@@ -115,6 +131,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, shared: Client) -> Path:
     made = tmp_path_factory.mktemp("misuses")
     for name, text in FILES.items():
         (made / name).write_text(text)
+    (made / "picture").write_bytes(b"\xff\xd8")
     (made / "folder").mkdir()
     (made / "cache" / "stores").mkdir(parents=True)
     (made / "cache" / "stores" / "kept.db").touch()

@@ -169,6 +169,26 @@ def test_versions_sessions_agents_and_facts_come_along() -> None:
     assert [run.extra["session"] for run in told("langfuse")[0]] == ["talk-1", "talk-2"]
 
 
+def test_arguments_of_functions_under_observe_have_their_names_where_all_were_given_by_name() -> None:
+    def of(given: Any, kind: str = "TOOL") -> Run:
+        listed = rows("langfuse")
+        row = next(row for row in listed if row["type"] == kind)
+        row["input"] = given
+        found, _ = told("langfuse", text_of("langfuse", listed))
+        return next(run for run in found if run.id == trace_hex(row["traceId"]))
+
+    named = {"args": [], "kwargs": {"code": "A17"}}
+    for given, seen in (
+        (named, {"code": "A17"}),
+        ({"args": ["A17"], "kwargs": {}}, {"args": ["A17"], "kwargs": {}}),
+        ({"args": 1, "kwargs": {"a": 1}}, {"args": 1, "kwargs": {"a": 1}}),
+    ):
+        assert seen in [call.arguments for call in of(given).calls]
+    assert of({"args": ["Refund A17"], "kwargs": {}}, "AGENT").query == "Refund A17"
+    assert of({"args": [], "kwargs": {"asked": "Refund A17"}}, "AGENT").query == "Refund A17"
+    assert of({"args": [1], "kwargs": {"question": "Refund A17"}}, "AGENT").query == "Refund A17"
+
+
 def test_what_langfuses_sdk_sends_is_read_as_its_export_is() -> None:
     with (HERE / "langfuse_otlp.pb").open("rb") as stream:
         sent = list(runs_from_otlp(stream, file="x"))
@@ -392,6 +412,22 @@ def test_a_log_of_inspect_has_a_run_for_each_sample(ending: str) -> None:
     assert (refund.extra["tier"], refund.agent, refund.model) == ("gold", "refunds", "mockllm/model")
     assert (set(refund.tools or ()), refund.status) == ({"find_booking", "refund"}, "ok")
     assert refund.extra["messages"][0] == {"role": "user", "content": "Refund booking A17.", "before_call": 0}
+
+
+def test_a_call_that_inspect_could_not_read_did_not_run() -> None:
+    """As inspect-ai 0.3.170 writes it of a tool that there is not."""
+
+    def unread(log: dict[str, Any]) -> None:
+        said = [message for sample in log["samples"] for message in sample["messages"]]
+        answer = next(one for one in said if one["role"] == "tool" and one["function"] == "refund")
+        answer["error"] = {"type": "parsing", "message": "Tool refund not found"}
+
+    before, after = (
+        [call for run in inspected(text) for call in run.calls]
+        for text in ((HERE / "inspect.json").read_bytes(), changed(unread))
+    )
+    assert all(call.executed for call in before)
+    assert [(c.tool, c.error) for c in after if not c.executed] == [("refund", "Tool refund not found")]
 
 
 def test_the_calls_of_a_log_are_those_of_its_events() -> None:
