@@ -13,7 +13,7 @@ from . import semconv
 from .harmless import note
 from .reading import error_text
 from .settings import Redactor
-from .values import NOT_KEPT, Cut, Walk, clean, json_writer
+from .values import NOT_KEPT, Cut, Walk, clean, json_bytes, json_writer
 
 MAX_MESSAGE = 4_096
 """Longest error text kept, in characters."""
@@ -111,7 +111,7 @@ class Capture:
             return None
         if self.mode == "shape":
             plain = Walk(self.limit).plain(value)
-            return orjson.dumps(self._shape(plain, named=kind == "arguments"))
+            return json_bytes(self._shape(plain, named=kind == "arguments"))
         text = self.whole(value)
         redacted = self._redacted(kind, text.decode())
         return None if redacted is None else _as_json(redacted)
@@ -163,5 +163,5 @@ def _as_json(text: str) -> bytes:
     try:
         orjson.loads(encoded)
     except ValueError:
-        return orjson.dumps(clean(text))
+        return json_bytes(clean(text))
     return encoded

@@ -18,7 +18,7 @@ from .ids import new_span_id
 from .reading import class_names
 from .runs import Frame, OpenRun, current
 from .spoken import output_messages
-from .wire import Pairs, SpanRecord, as_dict
+from .wire import Pairs, SpanRecord, as_dict, kept
 
 _MEASURED = (
     semconv.OPERATION_NAME,
@@ -109,8 +109,9 @@ class Chat:
         message = None if error is None else runtime.ACTIVE.capture.message(error)
         pairs = self._attributes(run, reply, error)
         state, own, above = run.state, self.span_id, run.span_id
-        span = SpanRecord(state.encoded, own, above, self.name, self.start_ns, end, message, pairs, True)
-        runtime.emit(span, span.size)
+        whole, size = kept(pairs)
+        span = SpanRecord(state.encoded, own, above, self.name, self.start_ns, end, message, whole, True)
+        runtime.emit(span, size)
         if self.sdk is not None:
             sdkspans.finish(self.sdk, {**state.pairs(), **as_dict(pairs)}, message, end)
         if meters.wanted():

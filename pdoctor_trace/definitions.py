@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from . import runtime
+from .values import clean, json_bytes
 
 Offer = tuple[str, str | None] | tuple[str, str | None, Any]
 """Name and description of a tool, and, where the framework has it, the JSON schema of its parameters."""
@@ -28,13 +29,13 @@ def definitions(tools: Mapping[str, str | None], schemas: Mapping[str, bytes]) -
         return None
     if sum(map(len, schemas.values())) > runtime.ACTIVE.capture.limit:
         schemas = {}
-    return orjson.dumps([_definition(name, tools[name], schemas.get(name)) for name in tools])
+    return json_bytes([_definition(name, tools[name], schemas.get(name)) for name in tools])
 
 
 def _definition(name: str, description: str | None, schema: bytes | None) -> dict[str, Any]:
     found: dict[str, Any] = {"type": "function", "name": name}
     if description:
-        found["description"] = description.encode("utf-8", "replace").decode()
+        found["description"] = clean(description)
     if schema is not None:
         found["parameters"] = orjson.Fragment(schema)
     return found

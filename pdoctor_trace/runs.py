@@ -30,7 +30,7 @@ from .run_state import RunState
 from .same_call import Request, asked_for
 from .spoken import input_messages
 from .usage import Usage
-from .wire import Pairs, SpanName, SpanRecord, as_dict, span_bytes
+from .wire import Pairs, SpanName, SpanRecord, as_dict, kept, span_bytes
 
 if TYPE_CHECKING:
     from .workflows import Workflow
@@ -385,8 +385,8 @@ class OpenRun(Frame):
         """A span of this run on both paths; `ids`: its own, its parent's, and itself in the provider."""
         own, parent, sdk = ids
         common, start = self.state.encoded, self.start_ns
-        span = SpanRecord(common, own, parent, name, start, end_ns, message, pairs, False, link)
-        runtime.emit(span, span.size)
+        whole, size = kept(pairs)
+        runtime.emit(SpanRecord(common, own, parent, name, start, end_ns, message, whole, False, link), size)
         if sdk is not None:
             sdkspans.finish(sdk, {**self.state.pairs(), **as_dict(pairs)}, message, end_ns)
 

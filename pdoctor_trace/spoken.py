@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from . import runtime
+from .values import clean, json_bytes
 
 
 def input_messages(query: str | None) -> bytes | None:
@@ -15,8 +16,7 @@ def input_messages(query: str | None) -> bytes | None:
     kept = runtime.ACTIVE.capture.query(query)
     if kept is None:
         return None
-    clean = kept.encode("utf-8", "replace").decode()
-    return orjson.dumps([{"role": "user", "parts": [{"type": "text", "content": clean}]}])
+    return json_bytes([{"role": "user", "parts": [{"type": "text", "content": clean(kept)}]}])
 
 
 def output_messages(text: str, calls: Iterable[tuple[str | None, str, Any]]) -> bytes | None:
@@ -25,11 +25,11 @@ def output_messages(text: str, calls: Iterable[tuple[str | None, str, Any]]) -> 
     said = capture.said(text) if text else None
     parts: list[dict[str, Any]] = [] if said is None else [{"type": "text", "content": said}]
     for call_id, tool, given in calls:
-        part: dict[str, Any] = {"type": "tool_call", "name": tool.encode("utf-8", "replace").decode()}
+        part: dict[str, Any] = {"type": "tool_call", "name": clean(tool)}
         if call_id is not None:
-            part["id"] = call_id.encode("utf-8", "replace").decode()
+            part["id"] = clean(call_id)
         arguments, _ = capture.argument_text(given)
         if arguments is not None:
             part["arguments"] = orjson.Fragment(bytes(arguments))
         parts.append(part)
-    return orjson.dumps([{"role": "assistant", "parts": parts}]) if parts else None
+    return json_bytes([{"role": "assistant", "parts": parts}]) if parts else None

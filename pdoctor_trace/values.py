@@ -110,8 +110,7 @@ def json_writer(limit: int) -> Callable[[Any], bytes]:
             return look_and_write(value)
         if odd and _U in text and text.rfind(b"null") >= 0 and _has_no_number(value):
             return _walked(value, limit)
-        # The copy: orjson's own object keeps its whole buffer of at least a kilobyte alive.
-        return _joined((text, b""))
+        return _joined((text, b""))  # a copy, as in `json_bytes`
 
     def look_and_write(value: Any) -> bytes:
         nonlocal doubt
@@ -131,6 +130,11 @@ def json_writer(limit: int) -> Callable[[Any], bytes]:
 def json_text(value: Any, limit: int = 65_536) -> bytes:
     """Valid JSON text of any value whatever it does, at most about `limit` bytes long."""
     return json_writer(limit)(value)
+
+
+def json_bytes(plain: Any) -> bytes:
+    """JSON text of a plain value, to be kept: a copy, for orjson's own object holds a buffer of kilobytes."""
+    return _joined((_dumps(plain), b""))
 
 
 def clean(text: str) -> str:
@@ -204,7 +208,7 @@ def _walked(value: Any, limit: int) -> bytes:
         return Truncated(NOT_KEPT)
     if len(text) > 2 * limit:
         return Truncated(_dumps(clean(text[:limit].decode("utf-8", "ignore")) + "…"))
-    return Truncated(text) if walk.truncated else text
+    return Truncated(text) if walk.truncated else _joined((text, b""))
 
 
 class Walk:

@@ -85,6 +85,18 @@ def as_dict(pairs: Pairs) -> dict[str, AttributeValue | None]:
     return dict(zip(pairs[::2], pairs[1::2], strict=True))  # type: ignore[arg-type]
 
 
+def kept(pairs: Pairs) -> tuple[Pairs, int]:
+    """The pairs that say something, which may wait long, and about how many bytes they have."""
+    found: list[AttributeValue | None] = []
+    size = 0
+    for key, value in zip(pairs[::2], pairs[1::2], strict=True):
+        if value is not None:
+            found += (key, value)
+            if type(value) in _TEXTS:
+                size += len(value)  # type: ignore[arg-type]
+    return tuple(found), size
+
+
 def attribute_bytes(pairs: Pairs) -> bytes:
     """Attributes of a span, ready for `span_bytes`."""
     return _attributes(pairs, b"\x4a")
@@ -147,11 +159,6 @@ class SpanRecord(NamedTuple):
     """Whether it is of a request to a service."""
     link: SpanName | None = None
     """The span of another trace that it goes on from."""
-
-    @property
-    def size(self) -> int:
-        """About how many bytes it has."""
-        return sum(len(value) for value in self.pairs[1::2] if type(value) in _TEXTS)  # type: ignore[misc, arg-type]
 
 
 Span = bytes | CallRecord | SpanRecord

@@ -8,7 +8,7 @@ inside a `try` that could swallow something of its own: exceptions leave by a ba
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from . import sdkspans
 from .asking import DOOR, Refuse, asked_first, asked_first_async
@@ -18,7 +18,7 @@ from .machine import finish
 from .runs import CURRENT, CallFrame, Frame, OpenRun
 from .runtime import recording
 
-_set_current = CURRENT.set
+_set_current, _put_back = CURRENT.set, CURRENT.reset
 
 Enter = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Visit | Call | CallVisit | None"]
 """Reads (instance, args, kwargs) of a host function about to run; None = nothing to record."""
@@ -165,7 +165,10 @@ def around(enter: Enter, refuse: Refuse | None = None) -> Around:
                 leave(token)
                 guarded(visit.raised, error)
                 raise
-            leave(token)
+            try:
+                _put_back(token)
+            except (TypeError, ValueError):
+                leave(token)
             try:
                 visit.returned(result)
             except Exception as error:
@@ -201,12 +204,49 @@ def around_async(enter: Enter, refuse: Refuse | None = None) -> Around:
                 leave(token)
                 guarded(visit.raised, error)
                 raise
-            leave(token)
+            try:
+                _put_back(token)
+            except (TypeError, ValueError):
+                leave(token)
             try:
                 visit.returned(result)
             except Exception as error:
                 note(visit.returned, error)
             return result
+
+        return awaited
+
+    return Around(direct)
+
+
+class Body(Protocol):
+    """A call that is open around its tool, before that begins."""
+
+    in_body: bool
+    attempts: int
+
+    def breaks(self, error: BaseException) -> None:
+        """The tool raised."""
+
+
+def body_async(kind: type[Body]) -> Around:
+    """Tell the open call around a coroutine function that its tool begins, for half of what a visit costs.
+
+    The frame stays what it is; what the framework does after the tool counts as that call's own business.
+    """
+
+    def direct(function: Any, instance: Any = None, *, of_class: bool = False) -> Any:
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            frame: Any = CURRENT.get()
+            if type(frame) is not kind or frame.in_body:
+                return await function(*args, **kwargs)
+            frame.attempts += 1
+            frame.in_body = True
+            try:
+                return await function(*args, **kwargs)
+            except BaseException as error:
+                guarded(frame.breaks, error)
+                raise
 
         return awaited
 

@@ -35,6 +35,7 @@ from pdoctor_trace.adapter import (
     argument_text,
     around,
     around_async,
+    body_async,
     current,
     decided,
     field,
@@ -59,37 +60,30 @@ class _Run(OpenRun):
 
 
 class _ToolCall(Call):
-    """One requested call, and what to do around its tool, whose own handler may make a text of an error."""
+    """One requested call with all that surrounds its tool, whose own handler may make a text of an error."""
 
-    __slots__ = ()
+    __slots__ = ("in_body",)
 
-    def returned(self, result: Any) -> None:
-        """The visit around it closes the call."""
+    in_body: bool
+    """Whether the tool itself has begun."""
 
-    def raised(self, error: BaseException) -> None:
+    def breaks(self, error: BaseException) -> None:
+        self.in_body = False
         self.fail(error, _kind(error))
 
-
-class _ToolVisit(CallVisit):
-    """One requested call with all that surrounds the tool."""
-
-    __slots__ = ()
-
     def returned(self, result: Any) -> None:
-        call = self.call
         instead = type(result) is not str and _is_a(result, "FunctionToolResult")  # if it was not approved
-        if (instead and _waits(result)) or call.span_id in call.state.waiting:
-            call.withdraw()
+        if (instead and _waits(result)) or self.span_id in self.state.waiting:
+            self.withdraw()
             return
         if instead:
             result = field(result, "output", result)
-        call.close(None if call.error is not None else outcome(result))
+        self.close(None if self.error is not None else outcome(result))
 
     def raised(self, error: BaseException) -> None:
-        call = self.call
-        if call.error is None:
-            call.fail(error)
-        call.close()
+        if self.error is None:
+            self.fail(error)
+        self.close()
 
 
 class _RunVisit(RunVisit):
@@ -163,7 +157,7 @@ class _HandoffVisit(CallVisit):
             call.close()
 
 
-def _enter_tool(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallVisit:
+def _enter_tool(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _ToolCall:
     asked, tool = kwargs["tool_call"], kwargs["func_tool"]
     name, call_id = asked.name, asked.call_id
     frame = current()
@@ -175,27 +169,18 @@ def _enter_tool(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         arguments, well_formed = request.arguments, request.well_formed
     call: _ToolCall = new_call(_ToolCall)
     call.begin(SOURCE, name, arguments, call_id, getattr(tool, "description", None), None, frame)
-    call.attempts = 0
+    call.attempts, call.in_body = 0, False
     if not well_formed:
         call.kind = BAD_ARGUMENTS
     if request is not None:
         call.turn, call.has_text = request.turn, request.has_text
-    return _ToolVisit(call)
-
-
-def _refuse_tool(visit: Any, text: str, executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """What the SDK's own handler makes of a tool's failure: a text for the model."""
-    visit.call.error = text
-    return text
-
-
-def _enter_body(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
-    frame = current()
-    if frame is None or frame.call is None or frame.in_body:
-        return None
-    call: Call = frame.call
-    call.attempts += 1
     return call
+
+
+def _refuse_tool(call: Any, text: str, executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """What the SDK's own handler makes of a tool's failure: a text for the model."""
+    call.error = text
+    return text
 
 
 def _on_handled_error(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -358,7 +343,7 @@ def _kind(error: BaseException) -> str | None:
 
 
 _EXECUTION, _TURN = "agents.run_internal.tool_execution", "agents.run_internal.turn_resolution"
-_BODY, _HANDLED = around_async(_enter_body), observe(_on_handled_error)
+_BODY, _HANDLED = body_async(_ToolCall), observe(_on_handled_error)
 _REPLY, _RESOLVE = observe(_on_reply), around_async(_enter_resolve)
 
 OPENAI_AGENTS = Framework(
