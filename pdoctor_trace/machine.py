@@ -118,10 +118,12 @@ def _report_withdrawn(state: RunState, *, goes_on: bool) -> None:
     """Calls that a pause broke off: the newest are as if they had not begun, numbers have no holes."""
     state.withdrawn, withdrawn = [], sorted(state.withdrawn, key=lambda call: -call.step)
     for call in withdrawn:
-        if goes_on and state.give_back(call.step):
-            if call.turn is not None:
-                state.left.append(call.as_request())
-        else:
+        given_back = goes_on and state.give_back(call.step)
+        if goes_on and call.turn is not None:
+            request = call.as_request()
+            request.told = not given_back
+            state.left.append(request)
+        if not given_back:
             call.unheard()
             call.close()
 
@@ -155,7 +157,7 @@ def answered(run: OpenRun, answer: HistoryAnswer) -> None:
     if request is None:
         return
     call = asked_call(request, run.source, run)
-    if answer.tool in run.started_here:  # middleware or a person may have answered in the tool's place
+    if run.starts_here(answer.tool):  # middleware or a person may have answered in the tool's place
         call.unheard()
     elif answer.arguments is not None and request.well_formed:
         call.ran_with(answer.arguments)

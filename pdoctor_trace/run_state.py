@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from operator import length_hint
 from typing import Any
 
@@ -10,6 +11,7 @@ from .same_call import Request
 from .wire import as_dict, run_bytes
 
 _NUMBERS = range(1 << 62)
+MAX_STARTED = 64
 
 
 class RunState:
@@ -23,6 +25,8 @@ class RunState:
         "ended",
         "left",
         "run_id",
+        "seen_starting",
+        "started",
         "steps",
         "trace_id",
         "waiting",
@@ -43,6 +47,10 @@ class RunState:
         """What models asked for before the run was paused; whatever part of it goes on may take it up."""
         self.waiting: tuple[int, ...] = ()
         """Span ids of calls in which an agent is paused."""
+        self.started: deque[tuple[str | None, str, bytes | None]] = deque(maxlen=MAX_STARTED)
+        """(id, tool, arguments) of the newest calls that were asked for and have begun."""
+        self.seen_starting: set[str] = set()
+        """Tools that were seen when they started."""
         self.withdrawn: list[Any] = []
         """Calls that a pause broke off: they begin anew when the run goes on."""
 
@@ -50,6 +58,7 @@ class RunState:
         """That of the part which goes on with this run, maybe in another trace: numbers go on."""
         part = RunState(trace_id, self.run_id, self.case_id)
         part.steps, part._turns, part.left = self.steps, self._turns, self.left
+        part.started, part.seen_starting = self.started, self.seen_starting
         return part
 
     def give_back(self, step: int) -> bool:

@@ -27,7 +27,7 @@ from .harmless import guarded
 from .ids import new_span_id, new_trace_id
 from .reading import class_names
 from .run_state import RunState
-from .same_call import Request, asked_for
+from .same_call import Request, asked_for, same_json
 from .spoken import input_messages
 from .usage import Usage
 from .wire import Pairs, SpanName, SpanRecord, as_dict, kept, span_bytes
@@ -276,6 +276,10 @@ class OpenRun(Frame):
         """Whether such a call ran here although no model was seen asking for it."""
         return (call_id, tool) in self._taken_early
 
+    def starts_here(self, tool: str) -> bool:
+        """Whether that tool is seen when it starts, so that an answer alone does not say that it ran."""
+        return tool in self.started_here or tool in self.state.seen_starting
+
     @property
     def has_requests(self) -> bool:
         """Whether anything that a model asked for has not been taken up."""
@@ -288,13 +292,27 @@ class OpenRun(Frame):
 
         `early`: where there is none, it may yet come.
         """
+        if early:
+            self.state.seen_starting.add(tool)
+        elif (call_id, tool, arguments) in self.state.started:
+            return None  # of another call in the same words, which has run
         for requests in (self._requests, self.state.left):
-            for place, one in enumerate(requests if call_id is not None else ()):
+            found = None
+            for one in requests if call_id is not None else ():
                 if one.call_id == call_id and one.tool == tool:
-                    return requests.pop(place)
-            found = asked_for((one for one in requests if one.tool == tool), call_id, arguments)
+                    found = found or one
+                    if arguments is None or same_json(one.arguments, arguments):  # ids repeat
+                        found = one
+                        break
+            if found is None:
+                of_the_name = [one for one in requests if one.tool == tool]
+                found = asked_for(of_the_name, call_id, arguments)
+                if found is None and early and call_id is None and of_the_name:
+                    found = of_the_name[0]  # somebody has changed the arguments
             if found is not None:
                 requests.remove(found)
+                if early:
+                    self.state.started.append((found.call_id, tool, found.arguments))
                 return found
         if early and call_id is not None:
             self._taken_early.append((call_id, tool))
@@ -305,7 +323,8 @@ class OpenRun(Frame):
         left = [request for request in self._requests if request.tool not in self.pseudo_tools]
         self._requests = []
         if self.root:
-            left, self.state.left = [*self.state.left, *left], []
+            waited = (request for request in self.state.left if not request.told)
+            left, self.state.left = [*waited, *left], []
         return left
 
     def wait_for(self, reason: str, token: str | None = None, here: str | None = None) -> None:

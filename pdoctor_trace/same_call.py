@@ -35,7 +35,7 @@ class Sighting(Protocol):
 class Request:
     """One tool call in a model's message."""
 
-    __slots__ = ("arguments", "call_id", "has_text", "time_ns", "tool", "turn", "well_formed")
+    __slots__ = ("arguments", "call_id", "has_text", "time_ns", "told", "tool", "turn", "well_formed")
 
     def __init__(
         self,
@@ -47,7 +47,8 @@ class Request:
         time_ns: int,
         well_formed: bool = True,
     ) -> None:
-        self.well_formed = well_formed
+        self.well_formed, self.told = well_formed, False
+        """Whether it was told of already, when it was not known how it would go on."""
         self.call_id, self.tool, self.arguments = call_id, tool, arguments
         self.turn, self.has_text, self.time_ns = turn, has_text, time_ns
 
@@ -59,12 +60,15 @@ def asked_for(
     open_calls: Iterable[AnySighting], call_id: str | None, arguments: bytes | None
 ) -> AnySighting | None:
     """The oldest of the open calls of one tool that a start with this id and these arguments is."""
-    nameless = []
+    named, nameless = [], []
     for one in open_calls:
         if one.call_id == call_id is not None:
-            return one
-        if one.call_id is None or call_id is None:
+            named.append(one)
+        elif one.call_id is None or call_id is None:
             nameless.append(one)
+    if named:  # ids repeat
+        equal = (one for one in named if same_json(one.arguments, arguments))
+        return named[0] if len(named) == 1 else next(equal, named[0])
     if not nameless or arguments is None:
         return nameless[0] if nameless else None
     by_arguments = (one for one in nameless if same_json(one.arguments, arguments))

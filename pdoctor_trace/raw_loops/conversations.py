@@ -19,7 +19,7 @@ from pdoctor_trace.runs import OpenRun, current
 from pdoctor_trace.runtime import ACTIVE
 from pdoctor_trace.same_call import same_json
 
-from .messages import Asked, Outgoing, as_kept
+from .messages import Asked, Outgoing, as_kept, number_of
 
 MAX_CONVERSATIONS = 2_000
 MAX_KEYS = 10_000
@@ -251,6 +251,25 @@ class Conversations:
                 _mark_ambiguous(equal, {answer.call_id for answer in out.answers})
             return equal[0]
         return self._find_by_history(out, here, belongs)
+
+    def count_on(self, out: Outgoing) -> None:
+        """Have the numbers of calls without an id go on where the host has left older ones out."""
+        belongs = belongs_here()
+        for answer in out.answers:
+            asked, number = out.asked.get(answer.call_id), number_of(answer.call_id)
+            if not answer.last or asked is None or number is None:
+                continue
+            numbers = [
+                found
+                for waiting in self.waiting.values()
+                for call in waiting
+                if (found := number_of(call.call_id)) is not None
+                and belongs(call.conversation)
+                and call.is_asked(call.call_id or "", asked) == 2
+            ]
+            if numbers and min(numbers) > number:
+                out.count_on(min(numbers) - number)
+                return
 
     def _votes(self, out: Outgoing, belongs: Belongs) -> dict[int, list[int]]:
         """Of each conversation, how surely the request answers each of its open calls that it answers."""

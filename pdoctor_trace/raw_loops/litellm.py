@@ -116,8 +116,9 @@ def _enter(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visi
     body = {**dict(zip(("model", "messages"), args, strict=False)), **kwargs}
     sink = None
     if frame is None or not frame.sdk_is_silent:
-        conversation = TRACKER.request(outgoing_chat(body, SOURCE))
-        sink = None if conversation is None else ChatSink(conversation, body)
+        out = outgoing_chat(body, SOURCE)
+        conversation = TRACKER.request(out)
+        sink = None if conversation is None else ChatSink(conversation, body, out.unnamed)
     own = None if sink is None else sink.conversation.run
     watched, chat = asking(own), guarded(_chat, body, own or asking_run(), frame)
     return None if sink is None and watched is None and chat is None else _RequestVisit(sink, watched, chat)

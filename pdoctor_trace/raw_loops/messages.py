@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pdoctor_trace.calls import Reading
@@ -41,6 +41,20 @@ class Asked:
     """The model's text, or an object where the wire format has one."""
 
 
+_NO_ID = "function_call:"
+
+
+def made_id(number: int) -> str:
+    """What stands for the id that a call has not; its place tells it from the others."""
+    return f"{_NO_ID}{number}"
+
+
+def number_of(call_id: str | None) -> int | None:
+    """The place of a call without an id; None where it has one."""
+    number = (call_id or "").removeprefix(_NO_ID)
+    return int(number) if number != call_id and number.isdecimal() else None
+
+
 def as_kept(asked: Asked) -> bytes | None:
     """Its arguments as JSON text, by content mode."""
     return argument_text(asked.arguments)[0]
@@ -70,8 +84,21 @@ class Outgoing:
     """Id of the conversation, where the user gave one."""
     model: str | None = None
     has_model_items: bool = False
+    unnamed: int = 0
+    """Calls without an id so far."""
     held: bool = False
     """Whether the server may hold the history, so that a request need not show it."""
+
+    def count_on(self, left_out: int) -> None:
+        """Older calls without an id were left out of the history: the others have later places."""
+
+        def moved(call_id: str) -> str:
+            number = number_of(call_id)
+            return call_id if number is None else made_id(number + left_out)
+
+        self.unnamed += left_out
+        self.answers = [replace(answer, call_id=moved(answer.call_id)) for answer in self.answers]
+        self.asked = {moved(key): replace(one, call_id=moved(key)) for key, one in self.asked.items()}
 
     @property
     def answers_last(self) -> bool:

@@ -8,7 +8,7 @@ from pdoctor_trace.adapter import Framework, Limit
 from pdoctor_trace.reading import field
 
 from .conversations import Conversation
-from .messages import Answer, Asked, Outgoing
+from .messages import Answer, Asked, Outgoing, made_id
 from .openai_assistants import open_run
 from .openai_responses import open_responses
 from .reading import answer_of, chain, counts_follow, free_text, items, name, offered_tools, text_of
@@ -21,11 +21,11 @@ SOURCE = "openai"
 class ChatSink:
     """One Chat Completions request."""
 
-    def __init__(self, conversation: Conversation, body: dict[str, Any]) -> None:
+    def __init__(self, conversation: Conversation, body: dict[str, Any], unnamed: int) -> None:
         self.conversation = conversation
         self.counts_follow = counts_follow(body)
         """After all choices of a stream there is one more chunk, with the tokens."""
-        self.unnamed = sum(_asks_without_id(message) for message in items(body.get("messages")))
+        self.unnamed = unnamed
         """Calls without an id so far."""
         self.parts: dict[tuple[Any, Any], _Parts] = {}
         self.has_text = self.finished = self.sent = False
@@ -46,7 +46,7 @@ class ChatSink:
                 self.parts.setdefault(key, _Parts()).add(fragment)
             if _asks_without_id(delta):
                 parts = self.parts.setdefault((field(choice, "index"), None), _Parts())
-                parts.add({"id": _made_id(self.unnamed + 1), "function": field(delta, "function_call")})
+                parts.add({"id": made_id(self.unnamed + 1), "function": field(delta, "function_call")})
             if field(choice, "finish_reason"):
                 self.finished = True
         if field(chunk, "usage") is not None:
@@ -106,10 +106,9 @@ def open_sink(method: str, url: str, body: dict[str, Any]) -> Sink | None:
 
 
 def _chat(body: dict[str, Any]) -> Sink | None:
-    conversation = TRACKER.request(outgoing_chat(body, SOURCE))
-    if conversation is None:
-        return None
-    return ChatSink(conversation, body)
+    out = outgoing_chat(body, SOURCE)
+    conversation = TRACKER.request(out)
+    return None if conversation is None else ChatSink(conversation, body, out.unnamed)
 
 
 def outgoing_chat(body: dict[str, Any], source: str) -> Outgoing:
@@ -140,7 +139,8 @@ def outgoing_chat(body: dict[str, Any], source: str) -> Outgoing:
         elif role == "tool" and name(field(message, "tool_call_id")):
             answers.append((position, field(message, "tool_call_id"), _content(content)))
         elif role == "function":
-            answers.append((position, _made_id(unnamed), _content(content)))
+            answers.append((position, made_id(unnamed), _content(content)))
+    out.unnamed = unnamed
     out.answers = [
         Answer(call_id, content, asked_in=asked_in.get(call_id, -1), last=position > last_of_model)
         for position, call_id, content in answers
@@ -159,18 +159,13 @@ def _asks_without_id(message: Any) -> bool:
     return field(message, "function_call") is not None
 
 
-def _made_id(unnamed: int) -> str:
-    """What stands for the id that such a call has not; its place tells it from the others."""
-    return f"function_call:{unnamed}"
-
-
 def _asked(message: Any, unnamed: int) -> list[Asked]:
     """Calls in an assistant message, functions and custom tools alike; `unnamed` is the place of a call
     without an id among such calls."""
     found = []
     single = field(message, "function_call")
     if (tool := name(field(single, "name"))) is not None:
-        found.append(Asked(_made_id(unnamed), tool, field(single, "arguments")))
+        found.append(Asked(made_id(unnamed), tool, field(single, "arguments")))
     for call in items(field(message, "tool_calls")):
         custom = field(call, "custom")
         function = field(call, "function") or custom

@@ -66,6 +66,8 @@ class Tracker:
         """Take in a request: close the calls that it answers. None = no agent loop, nothing to follow."""
         now = time.time_ns()
         with self._lock:
+            if out.unnamed:
+                self._known.count_on(out)
             conversation = self._known.find(out)
             if conversation is None and not out.tools:
                 return None
@@ -304,6 +306,7 @@ class Tracker:
                 found.guessed = found.guessed or (call_id is None and _has_twin(found, fresh))
                 found.executions += 1
                 found.call.ran_with(given)
+                found.call.state.seen_starting.add(tool)
             return found
 
     def waits_for(self, call_id: str, tool: str) -> bool:
@@ -342,11 +345,14 @@ class Tracker:
             call.start_ns = opened.started_ns
             call.close(opened.result, end_ns=opened.ended_ns or now)
             return
-        offered = () if conversation.run is None else conversation.run.tools
+        run = conversation.run
+        offered = () if run is None else run.tools
         if answer is None:
             close_unheard(call, offered, now, well_formed=opened.well_formed)
-        else:
-            close_answered(call, offered, answer.reading, now, well_formed=opened.well_formed)
+            return
+        if run is not None and run.starts_here(call.tool):
+            call.unheard()
+        close_answered(call, offered, answer.reading, now, well_formed=opened.well_formed)
 
     def _drop(self, opened: OpenCall) -> None:
         opened.conversation.open.remove(opened)

@@ -18,7 +18,7 @@ from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedState, ToolNode
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 from pydantic import BaseModel
 
@@ -529,3 +529,57 @@ def test_a_graph_that_goes_over_to_another_agent(models: FakeModels, sink: OtlpS
     told = [(call.tool, call["gen_ai.agent.name"], call.failed) for call in sink.calls]
     assert told == [("add", "first", False), ("add", "second", False)]
     assert root["pdoctor.run.calls"] == len(told)
+
+
+def asking_node(models: FakeModels, *words: Any) -> ToolLog:
+    """A node of one's own asks a person what to do with each call; gives what the tools saw."""
+    log = ToolLog()
+    tools = {tool.name: tool for tool in as_tools(log.functions())}
+
+    def act(state: MessagesState) -> dict[str, Any]:
+        asked: Any = state["messages"][-1]
+        made = []
+        for one in asked.tool_calls:
+            given = interrupt(one["args"])
+            text = "The user said no." if given == "no" else str(tools[one["name"]].invoke(given))
+            made.append(ToolMessage(text, tool_call_id=one["id"]))
+        return {"messages": made}
+
+    with DefaultHttpxClient() as client:
+        chat = ChatOpenAI(model="fake.one.one", base_url=models.openai, http_client=client, **QUIET)
+        bound = chat.bind_tools(list(tools.values()))
+        graph: Any = StateGraph(MessagesState)
+        graph.add_node("think", lambda state: {"messages": [bound.invoke(state["messages"])]})
+        graph.add_node("act", act)
+        graph.add_edge(START, "think")
+        graph.add_conditional_edges("think", lambda s: "act" if s["messages"][-1].tool_calls else END)
+        graph.add_edge("act", "think")
+        compiled = graph.compile(checkpointer=InMemorySaver())
+        thread: Any = {"configurable": {"thread_id": "asking"}}
+        compiled.invoke({"messages": [HumanMessage(QUERY)]}, thread)
+        for word in words:
+            compiled.invoke(Command(resume=word), thread)
+    pdoctor_trace.flush()
+    return log
+
+
+def test_arguments_that_a_person_edits_in_a_node_of_ones_own(models: FakeModels, sink: OtlpSink) -> None:
+    log = asking_node(models, {"a": 1, "b": 1}, {"a": 40, "b": 2})
+    assert [entry.arguments for entry in log.entries] == [{"a": 1, "b": 1}, {"a": 40, "b": 2}]
+    edited, asked = sorted(sink.calls, key=lambda call: call.start)
+    assert (edited.call_id, edited.arguments, edited.result) == ("call_0_0", {"a": 1, "b": 1}, 2)
+    assert edited["pdoctor.tool.asked_arguments"] == '{"a":40,"b":2}'
+    assert (asked.call_id, asked["pdoctor.tool.asked_arguments"]) == ("call_1_0", None)
+
+
+def test_a_call_that_a_person_refuses_in_a_node_of_ones_own(models: FakeModels, sink: OtlpSink) -> None:
+    """The first call showed that the tool is seen when it starts."""
+    log = asking_node(models, {"a": 40, "b": 2}, "no")
+    assert len(log.entries) == 1
+    ran, refused = sorted(sink.calls, key=lambda call: call.start)
+    assert (ran.call_id, ran.executed) == ("call_0_0", True)
+    assert (refused.call_id, refused.executed, refused["pdoctor.tool.execution"]) == (
+        "call_1_0",
+        False,
+        "unknown",
+    )

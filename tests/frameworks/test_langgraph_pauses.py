@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
-from langchain_core.messages import AIMessage
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
@@ -516,3 +518,48 @@ def test_parts_in_two_runs_of_the_host_are_named_as_parts(models: FakeModels, si
     first, last = roots(sink)
     assert (paused(first)[0], first["pdoctor.run.token"]) == ("paused", last["pdoctor.run.resumed"])
     assert last["pdoctor.run.calls"] == len(sink.calls) == 2
+
+
+class Paying(BaseChatModel):
+    """Asks for `pay` under one and the same id, with another amount for each agent."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "paying"
+
+    def bind_tools(self, tools: Any, **_: Any) -> Any:
+        return self
+
+    def _generate(self, messages: Any, *_: Any, **__: Any) -> ChatResult:
+        done = messages[-1].type == "tool"
+        asked = {"id": "call_1", "name": "pay", "args": {"amount": int(messages[0].content)}}
+        said = AIMessage("done" if done else "", tool_calls=[] if done else [asked])
+        return ChatResult(generations=[ChatGeneration(message=said)])
+
+
+def test_agents_that_wait_side_by_side_with_the_same_call_ids(sink: OtlpSink) -> None:
+    """One decision for both: each call is one, with its own arguments and result."""
+
+    @tool
+    def pay(amount: int) -> str:
+        """Pay."""
+        return f"paid {amount}"
+
+    gate: Any = HumanInTheLoopMiddleware(interrupt_on={"pay": True})
+    payer = create_agent(Paying(), [pay], middleware=[gate], name="payer")
+
+    def each(state: Any) -> Any:
+        return [Send("payer", {"messages": [HumanMessage(str(amount))]}) for amount in (1, 2)]
+
+    graph: Any = StateGraph(MessagesState).add_node("payer", payer)
+    graph.add_conditional_edges(START, each, ["payer"])
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    compiled.invoke(ASK, THREAD)
+    waiting = compiled.get_state(THREAD).interrupts
+    compiled.invoke(Command(resume={one.id: {"decisions": [APPROVE]} for one in waiting}), THREAD)
+    pdoctor_trace.flush()
+    told = sorted((call.arguments["amount"], call.result, call.executed) for call in sink.calls)
+    assert told == [(1, "paid 1", True), (2, "paid 2", True)]
+    assert {call.call_id for call in sink.calls} == {"call_1"}
+    assert {call["pdoctor.turn.index"] for call in sink.calls} == {0, 1}
+    assert len({span.run_id for span in sink.spans}) == 1

@@ -561,3 +561,34 @@ def test_calls_without_ids_are_told_by_their_place(models: FakeModels, sink: Otl
     assert written[0] == {"type": "tool_call", "name": "add", "arguments": {"a": 40, "b": 2}}
     assert len({(call.run_id, call.result[0]) for call in sink.calls}) == 2
     assert {run["pdoctor.run.calls"] for run in sink.runs} == {3}
+
+
+def test_calls_without_ids_keep_their_number_where_the_history_is_trimmed(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    """The host sends its question and the newest call alone; two of the calls are the same."""
+    functions = [tool["function"] for tool in TOOLS]
+    question = {"role": "user", "content": QUERY}
+    newest: list[Any] = []
+    with client(models) as sdk:
+        for at, script in enumerate(("fake.one", "fake.one.one", "fake.one.boom", "fake.one")):
+            request: Any = {"model": script, "messages": [question, *newest], "functions": functions}
+            asked = function_call(sdk, request)
+            assert (asked is None) == (at == 3)
+            if asked is not None:
+                newest = [
+                    {
+                        "role": "assistant",
+                        "content": None,
+                        "function_call": {"name": asked[0], "arguments": asked[1]},
+                    },
+                    {"role": "function", "name": asked[0], "content": f"result {at}"},
+                ]
+    pdoctor_trace.flush()
+    (run,) = sink.runs
+    assert run["pdoctor.run.calls"] == 3
+    assert [(call.call_id, call.tool, call.result) for call in sink.calls] == [
+        ("function_call:1", "add", "result 0"),
+        ("function_call:2", "add", "result 1"),
+        ("function_call:3", "boom", "result 2"),
+    ]

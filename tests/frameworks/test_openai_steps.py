@@ -432,3 +432,27 @@ def test_a_tool_that_runs_under_the_servers_own_name(
     asked = call["pdoctor.tool.asked_arguments"]
     assert (call.tool, call.arguments) == ("mcp_math__add", arguments if found else {"a": 40, "b": 2})
     assert (asked is not None) == (found and arguments["a"] == 1)
+
+
+def test_an_answer_to_a_call_whose_tool_is_seen_when_it_starts_and_was_not(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    """A person says no to the second call, or a cache answers: whether it ran is not known."""
+
+    @pdoctor_trace.tool
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        for said in (lambda given: str(add(**given)), lambda given: "The user said no."):
+            reply = ask(sdk, "fake.one.one", messages)
+            (call,) = reply.tool_calls
+            text = said(json.loads(call.function.arguments))
+            messages += [reply, {"role": "tool", "tool_call_id": call.id, "content": text}]
+        ask(sdk, "fake.one.one", messages)
+    _, calls = in_order(sink)
+    assert [(told(call)[2:], call.result) for call in calls] == [
+        ((True, None), 42),
+        ((False, "unknown"), "The user said no."),
+    ]
