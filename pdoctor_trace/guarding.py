@@ -22,9 +22,6 @@ from .runtime import ACTIVE
 from .settings import LOG
 from .values import Truncated
 
-MODES = ("observe", "warn", "feedback", "ask", "block")
-"""From the mildest on."""
-STOPS = MODES.index("feedback")
 MAX_TEXT = 399
 MAX_RUNS = 1_024
 
@@ -54,6 +51,9 @@ class Guard:
         self._runs: OrderedDict[str, Any] = OrderedDict()
         self._lock = threading.Lock()
         self._reads_values = any(map(_reads_values, policies.policies))
+        from synth.policies import online  # loaded by the first guard
+
+        self._online: Any = online
 
     def __enter__(self) -> Guard:
         return self
@@ -68,7 +68,8 @@ class Guard:
     @property
     def may_ask(self) -> bool:
         """Whether a person may be waited for."""
-        return any(self._of(policy) == "ask" for policy in self.policies.policies)
+        modes = (self._online.mode_of(policy, self.mode) for policy in self.policies.policies)
+        return "ask" in modes
 
     # ------------------------------------------------------------ one call
 
@@ -87,46 +88,37 @@ class Guard:
         return self._answer(call, prefix, made, decision, place)
 
     def _answer(self, call: Any, prefix: Any, made: Any, decision: Any, place: int | None) -> _Asked | None:
-        mode, rules = self._mode_of(decision), tuple(breach.policy.id for breach in decision.breaches)
-        self.counts[f"would {mode}" if place is not None and mode in MODES[STOPS:] else mode] += 1
-        closed = not decision.breaches and self._fails_closed(decision)
-        if not decision.breaches and not closed:
+        found = sorted((*decision.breaches, *self._closed(decision)), key=self._severity, reverse=True)
+        if not found:
+            self.counts["doubt"] += 1
             guarded(self._tell, call, "doubt", decision.doubts, [doubt.why for doubt in decision.doubts])
             return _Asked(prefix, place, self._reads_values)
-        found = decision.breaches or decision.doubts
-        text = _text(found, prefix, self._kept(), closed)
+        mode, rules = self._mode_of(found[0]), tuple(one.policy.id for one in found)
+        self.counts[mode] += 1
+        text = _text(found[0], prefix, self._kept())
         guarded(self._tell, call, "refused" if place is None else mode, found, [text])
         if place is not None:
             if mode == "warn":
                 self._warn(text)
             return _Asked(prefix, place, self._reads_values)
-        if mode == "ask" and not closed and guarded(self._approved, text):
+        if mode == "ask" and decision.breaches and guarded(self._approved, text):
             _, place = prefix.propose(made, heeds=lambda decision: True)
             return _Asked(prefix, place, self._reads_values)
         return _Asked(prefix, None, False, text, Refused(text, rules) if mode == "block" else None)
 
     def _lets(self, decision: Any) -> bool:
-        if decision.breaches:
-            return MODES.index(self._mode_of(decision)) < STOPS
-        return not self._fails_closed(decision)
+        found = (*decision.breaches, *self._closed(decision))
+        return not any(self._online.stops(self._mode_of(one)) for one in found)
 
-    def _fails_closed(self, decision: Any) -> bool:
-        return any(
-            doubt.policy.on_error == "closed" and MODES.index(self._of(doubt.policy)) >= STOPS
-            for doubt in decision.doubts
-        )
+    def _closed(self, decision: Any) -> list[Any]:
+        """The doubts that are as good as breaches."""
+        return [one for one in decision.doubts if one.policy.on_error == "closed"]
 
-    def _mode_of(self, decision: Any) -> str:
-        """The strictest of the rules that have something to say."""
-        found = decision.breaches or decision.doubts
-        return max((self._of(one.policy) for one in found), key=MODES.index)
+    def _mode_of(self, one: Any) -> str:
+        return str(self._online.mode_of(one.policy, self.mode))
 
-    def _of(self, policy: Any) -> str:
-        """What is done where a rule is about to be broken: what it says, but never more than is asked for."""
-        said: str | None = policy.on_break
-        if said is None:
-            return self.mode or "observe"
-        return min(said, self.mode or "feedback", key=MODES.index)
+    def _severity(self, one: Any) -> int:
+        return int(self._online.MODES.index(self._mode_of(one)))
 
     def _approved(self, text: str) -> bool:
         return self.on_ask is not None and self.on_ask(text) is True
@@ -305,10 +297,11 @@ def guard(
     without the extra `guard`, and what reading the file raises. Tools that only the traffic of a raw loop
     shows cannot be refused: wrap them with `tool` or `wrap_tools`.
     """
+    from synth.policies import load_policies
+    from synth.policies.names import MODES
+
     if mode is not None and mode not in MODES:
         raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
-    from synth.policies import load_policies
-
     made = Guard(load_policies(rules), mode, on_warn=on_warn, on_ask=on_ask)
     DOOR.ask = _ask
     DOOR.guards = (*DOOR.guards, made)
@@ -338,17 +331,16 @@ def _values(text: bytes | None) -> Any:
     return orjson.loads(text)
 
 
-def _text(found: Any, prefix: Any, kept: bool, closed: bool) -> str:
+def _text(one: Any, prefix: Any, kept: bool) -> str:
     """What the model is told; values of arguments only where the content mode keeps them."""
-    first = found[0]
-    parts = [f"Not run: {first.policy.text.rstrip('.')}."]
-    if closed:
+    parts = [f"Not run: {one.policy.text.rstrip('.')}."]
+    if hasattr(one, "why"):
         parts.append("It cannot be told whether the call keeps that.")
     else:
-        if kept or first.policy.rule.kind not in _VALUES:
-            parts.append(first.explanation)
-        if first.waits:
-            parts.append(f"Wait for {', '.join(first.waits)}, which still runs.")
+        if kept or one.policy.rule.kind not in _VALUES:
+            parts.append(one.explanation)
+        if one.waits:
+            parts.append(f"Wait for {', '.join(one.waits)}, which still runs.")
     offered = prefix.fields.get("tools")
     allowed = guarded(prefix.allowed, offered) if offered else None
     if allowed:

@@ -21,6 +21,7 @@ from collector.api.shapes import (
     ref,
     several,
 )
+from synth.policies import MODES
 
 STATE = one_of("new", "known", "waived", "fixed", "wrong")
 KIND = one_of("webhook", "slack", "teams", "email")
@@ -53,7 +54,8 @@ SCHEMAS: dict[str, Schema] = {
     "Tried": described("What a policy file says about stored runs; nothing is stored.", record(
         {"runs": COUNT, "flagged": COUNT, "new": COUNT, "policies": OPEN, "warnings": several(OPEN),
          "items": several(record({"run_id": TEXT, "new": FLAG, "policies": several(
-             record({"policy": TEXT, "explanation": TEXT}))}, agent=maybe(TEXT), title=maybe(TEXT)))},
+             record({"policy": TEXT, "explanation": TEXT}))}, agent=maybe(TEXT), title=maybe(TEXT))),
+         "guard": maybe(OPEN)},
     )),
 }  # fmt: skip
 AT = "2026-11-20T10:00:00.000+00:00"
@@ -106,8 +108,8 @@ ROUTES: dict[str, Route] = {
     "POST /api/v1/policies/try": Route(
         ref("Tried"),
         {"runs": 500, "flagged": 12, "new": 10, "policies": {"once": {"ok": 488, "violated": 12}},
-         "warnings": [], "items": []},
-        json_of(record({"text": TEXT}, runs=COUNT, q=TEXT)),
+         "warnings": [], "items": [], "guard": None},
+        json_of(record({"text": TEXT}, runs=COUNT, q=TEXT, mode=one_of(*MODES))),
         {"text": RULES, "runs": 500, "q": "agent:refunds last:7d"},
     ),
     "GET /api/v1/alerts": Route(

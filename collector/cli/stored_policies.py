@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +37,10 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Runs whose findings are told one by one."""
-TRIED = 100
+TRIED, MOST_TRIED = 100, 5000
+SEARCHED = {"error_type": "error"}
+"""Filters that a search line calls something else."""
+CUT = "{} could not be asked about to the end: too many calls."
 NAMES = "`pdoctor policies list` names those that are in use"
 
 
@@ -150,38 +154,126 @@ def remove(name: str, url: str, as_json: bool) -> None:
 @click.command("try")
 @click.argument("file")
 @click.option(
-    "--runs", "count", type=click.IntRange(1, 5000), default=TRIED, show_default=True, metavar="N",
-    help="Try on the newest N runs that match.",
-)  # fmt: skip
+    "--runs",
+    "source",
+    default=str(TRIED),
+    show_default=True,
+    metavar="N|last:7d|RUNS",
+    help="Try on the newest N runs that match, on those of the last days, or on the runs of a file.",
+)
+@click.option(
+    "--mode",
+    default=None,
+    metavar="MODE",
+    help="Say which calls a guard in this mode (observe, warn, feedback, ask, block) would have refused.",
+)
 @collector_option
 @filters
 @color_option
 @json_option
-def try_file(file: str, count: int, url: str, as_json: bool, **wanted: Any) -> None:
+def try_file(file: str, source: str, mode: str | None, url: str, as_json: bool, **wanted: Any) -> None:
     """Say which stored runs the policies of FILE would flag; nothing is stored.
 
     The collector judges each run by itself in a checker process, so rules that look over a whole
     conversation see one run of it. New is what no policy of the same id that is in use has found.
+    With --mode each recorded call is proposed to a guard in turn, and what it refuses counts as not run.
 
-    Exit code 0: none would be flagged, 1: some would, 3: none, but not all could be decided.
+    Exit code 0: none would be flagged (or refused), 1: some would, 3: none, but not all could be decided.
 
     \b
     pdoctor policies try stricter.yaml --agent support --runs 500
+    pdoctor policies try stricter.yaml --mode block --runs last:7d
     """
-    with clear_errors(), Collector(url) as collector:
-        from synth.policies import load_policies
+    with clear_errors():
+        from synth.policies import MODES, load_policies
 
         policies = load_policies(Path(file))
-        tried = Tried(Path(file).stem, policies)
-        found = list(islice(collector.pages("/runs", limit=min(count, 200), **wanted), count))
-        with progress(found, label="trying", length=len(found)) as items:
-            for item in items:
-                tried.add(collector, item["id"], policies.source)
+        if mode is not None and mode not in MODES:
+            raise BadInput(f"{mode!r} is not one of {', '.join(MODES)}", field="--mode")
+        count, last = runs_asked(source)
+        if mode is not None:
+            told = shadow_of(policies, mode, source, url, wanted)
+            write_json(told) if as_json else click.echo(in_words(told))
+            raise SystemExit(Exit.FAILED if told["refused"] else Exit.PASSED)
+        if count is None and last is None:
+            raise BadInput(
+                f"{source!r} is neither a number of runs nor such as last:7d; runs of a file are tried with "
+                f"--mode, and judged by `pdoctor check {source} --policies {file}`", field="--runs",
+            )  # fmt: skip
+        with Collector(url) as collector:
+            wanted = wanted if last is None else {**wanted, "since": last}
+            found = list(islice(collector.pages("/runs", limit=min(count or 200, 200), **wanted), count))
+            tried = Tried(Path(file).stem, policies)
+            with progress(found, label="trying", length=len(found)) as items:
+                for item in items:
+                    tried.add(collector, item["id"], policies.source)
         if as_json:
             write_json(tried.to_json())
         else:
             click.echo(tried.text() if found else nothing(wanted))
         raise SystemExit(tried.exit_code())
+
+
+def runs_asked(source: str) -> tuple[int | None, str | None]:
+    """(number of runs, Unix seconds of the first one) as far as `--runs` says them; a file has neither."""
+    if source.startswith("last:"):
+        from collector.api.search import lasting
+        from collector.errors import BadRequest
+
+        try:
+            return None, str(time.time() - lasting(source.removeprefix("last:")))
+        except BadRequest as bad:
+            raise BadInput(str(bad), field="--runs") from None
+    if not source.isascii() or not source.lstrip("-").isdigit():
+        return None, None
+    if not 1 <= int(source) <= MOST_TRIED:
+        raise BadInput(f"{source} is not in the range 1<=x<={MOST_TRIED}", field="--runs")
+    return int(source), None
+
+
+def shadow_of(
+    policies: PolicySet, mode: str, source: str, url: str, wanted: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What a guard would have refused: as the collector says it of its runs, or here of those of a file."""
+    count, last = runs_asked(source)
+    if count is None and last is None:
+        from collector.cli.runfiles import RunFile, all_runs
+        from synth.policies import Rules, Shadow, judge_policies
+
+        found = Shadow(policies, mode)
+        rules = Rules(z3="off", repair=False)
+        with RunFile(source) as file, progress(all_runs([file]), label="trying") as runs:
+            for run in runs:
+                found.add(run, judge_policies(policies, run, rules=rules))
+        return found.to_json()
+    line = [source] if last is not None else []
+    line += [f'{SEARCHED.get(name, name)}:"{value}"' for name, value in wanted.items() if value]
+    asked = {"text": policies.source, "q": " ".join(line), "mode": mode}
+    with Collector(url) as collector:
+        told = collector.post("/policies/try", asked if count is None else {**asked, "runs": count})
+    return dict(told["guard"])
+
+
+def in_words(told: Mapping[str, Any]) -> str:
+    """What a guard would have refused, for people."""
+    if not told["refused"]:
+        said = f"It would have refused none of {counted(told['calls'], 'call')}."
+        return said + (f" {CUT.format(counted(told['cut'], 'run'))}" if told["cut"] else "")
+    parts = [
+        f"It would have refused {told['refused']} of {counted(told['calls'], 'call')}, in "
+        f"{counted(told['runs'], 'run')}.", "",
+    ]  # fmt: skip
+    heads = ["policy", "mode", "runs", "calls", "blamed", "after another", "not blamed"]
+    names = ("mode", "runs", "calls", "right", "follows", "wrong")
+    rows = [[id_, *(one[name] for name in names)] for id_, one in told["policies"].items()]
+    parts += [table(heads, rows, whole=["policy"]), ""]
+    for id_, one in told["policies"].items():
+        if (example := one["example"]) is not None:
+            where = f"run {plain(example['run_id'])}, call {example['call']} ({plain(example['tool'])})"
+            parts.append(f"[{id_}] {where}: {plain(example['explanation'])}")
+    if told["cut"]:
+        parts.append(CUT.format(counted(told["cut"], "run")))
+    return "\n".join(parts)
 
 
 @dataclass

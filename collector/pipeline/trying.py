@@ -25,7 +25,7 @@ from synth.drafting import drafted
 from synth.errors import SynthError
 from synth.judge_process import STOPS, JudgeFailed, telling
 from synth.observed import Run, run_from_json
-from synth.policies import PolicySet, RunBudget, judge_policies
+from synth.policies import PolicySet, RunBudget, Shadow, judge_policies
 
 MOST_RUNS = 500
 SECONDS = 20.0
@@ -48,6 +48,8 @@ class FileToTry:
     stopped: tuple[str, ...] = ()
     """Policies at which a process had to be stopped."""
     z3: bool = True
+    mode: str | None = None
+    """Of a guard, to be told what it would have refused."""
 
     @property
     def size(self) -> int:
@@ -128,6 +130,7 @@ def tried(question: FileToTry) -> dict[str, Any]:
     _, rules = rules_of(question, skew)
     counts: dict[str, dict[str, int]] = {policy.id: {} for policy in policies.policies}
     flagged: list[dict[str, Any]] = []
+    shadow = None if question.mode is None else Shadow(policies, question.mode)
     runs, total, new, end = 0, 0, 0, time.monotonic() + SECONDS
     for row, run in stored_runs(question.project, settings, question.wanted, question.runs):
         if time.monotonic() > end:
@@ -139,6 +142,8 @@ def tried(question: FileToTry) -> dict[str, Any]:
         for result in results:
             of = counts[result.policy]
             of[result.verdict] = of.get(result.verdict, 0) + 1
+        if shadow is not None:
+            shadow.add(run, results, row["outcome"])
         broken = [result for result in results if result.verdict == "violated"]
         if broken:
             is_new = any(result.policy not in row["known"] for result in broken)
@@ -147,7 +152,7 @@ def tried(question: FileToTry) -> dict[str, Any]:
                 flagged.append(told(row, broken, is_new))
     return {
         "runs": runs, "flagged": total, "new": new, "policies": counts, "items": flagged,
-        "warnings": warnings(policies, names),
+        "warnings": warnings(policies, names), "guard": None if shadow is None else shadow.to_json(),
     }  # fmt: skip
 
 

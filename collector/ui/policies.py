@@ -183,7 +183,7 @@ async def change(request: Request, access: Reader, name: str) -> Response:
     line = one(form, "q")
     try:
         if one(form, "do") == "try":
-            said = orjson.loads(bytes((await tried(access, request, text, line)).body))
+            said = orjson.loads(bytes((await tried(access, request, text, line, mode="block")).body))
             return await shown(request, access, called, text, rows, tried=said, runs_line=line)
         may = await writer(request)
         if one(form, "do") == "drop":

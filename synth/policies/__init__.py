@@ -30,7 +30,7 @@ from synth.policies.model import (
     Repair,
     policy_result_from_json,
 )
-from synth.policies.names import PolicyVerdict, Tools
+from synth.policies.names import MODES, PolicyVerdict, Tools
 from synth.policies.needs import Needs, needs_of, reduced, size_of_values, telling, without_values
 from synth.policies.plugins import judged
 from synth.policies.repair import repairs
@@ -44,14 +44,15 @@ from synth.policies.seen_names import (
     tools_in,
 )
 from synth.policies.session import join_runs, judge_turn
+from synth.policies.shadow import Shadow
 from synth.policies.source import Node
 from synth.policies.stated import stated_policies, suggested_rules
 from synth.policies.told import Step, steps_of
 
 __all__ = [
-    "RULE_FIELDS", "Applies", "ByChance", "Needs", "Node", "Part", "Policy", "PolicyResult", "PolicySet",
-    "PolicyVerdict", "Problem", "Rules", "RunBudget", "SeenNames", "Step", "Tools", "all_tools_in",
-    "are_lasting", "diagram_of", "doubtful", "doubts", "join_runs", "judge_policies",
+    "MODES", "RULE_FIELDS", "Applies", "ByChance", "Needs", "Node", "Part", "Policy", "PolicyResult",
+    "PolicySet", "PolicyVerdict", "Problem", "Rules", "RunBudget", "SeenNames", "Shadow", "Step", "Tools",
+    "all_tools_in", "are_lasting", "diagram_of", "doubtful", "doubts", "join_runs", "judge_policies",
     "judge_session", "judge_turn", "lint", "load_policies", "names_of_runs", "needs_of",
     "policy_result_from_json", "read_yaml", "reduced", "size_of_values", "stated_policies", "steps_of",
     "suggested_rules", "telling", "text_of", "tools_in", "without_values",

@@ -15,7 +15,7 @@ from synth.errors import BadInput, MissingExtra
 from synth.policies.kinds.kind import Field, PolicyKind
 from synth.policies.kinds.times import zone_of
 from synth.policies.model import Applies, Policy, PolicySet
-from synth.policies.names import SCOPES, SEVERITIES, Names, Scope, Tools, some_of
+from synth.policies.names import MODES, SCOPES, SEVERITIES, Names, Scope, Tools, some_of
 from synth.policies.plugins import all_forms
 from synth.policies.refused import read_rule
 from synth.policies.sentences import whole
@@ -29,7 +29,7 @@ MAX_DEPTH = 200
 
 FILE_FIELDS = ("version", "timezone", "scope", "aliases", "known_tools", "actions", "applies", "policies")
 POLICY_FIELDS = ("id", "text", "severity", "applies", "on_break", "on_error")
-BREAKS, ERRORS = ("observe", "warn", "feedback", "ask", "block"), ("open", "closed")
+ERRORS = ("open", "closed")
 
 Reader = Callable[[Node, Names], PolicyKind]
 
@@ -208,7 +208,7 @@ def _policy(node: Node, names: Names, default: Applies) -> Policy:
         line=node.line,
         sentence=sentence,
         clause=whole(sentence) if sentence and stated[0] == "rule" else None,
-        on_break=None if on_break is None else on_break.one_of(BREAKS),
+        on_break=None if on_break is None else on_break.one_of(MODES),
         on_error="open" if on_error is None else on_error.one_of(ERRORS),
     )
 

@@ -24,6 +24,8 @@ Span = tuple[int, int]
 VERDICTS: tuple[PolicyVerdict, ...] = get_args(PolicyVerdict)
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
+MODES = ("observe", "warn", "feedback", "ask", "block")
+"""What a guard does about a call that is about to break a rule; from the mildest on."""
 
 
 class TwoReadings(BadInput):

@@ -10,7 +10,7 @@ that a look says that the call cannot break it. Z3 is never asked.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import thread_time, time_ns
 from typing import Any, Literal
@@ -34,7 +34,7 @@ from synth.policies.kinds.response import Response
 from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.model import Policy, PolicySet
-from synth.policies.names import Tools
+from synth.policies.names import MODES, Tools
 
 Standing = Literal["kept for good", "kept so far", "open", "broken for good", "not known"]
 """About a prefix. `open`: broken if the run ended now. `not known`: the evidence does not decide."""
@@ -79,6 +79,18 @@ class Decision:
 
 
 ALLOWED = Decision()
+
+
+def mode_of(policy: Policy, mode: str | None) -> str:
+    """What is done where a rule is about to be broken: what it says, but never more than is asked for."""
+    if policy.on_break is None:
+        return mode or "observe"
+    return min(policy.on_break, mode or "feedback", key=MODES.index)
+
+
+def stops(mode: str) -> bool:
+    """Does the tool not run in this mode?"""
+    return MODES.index(mode) >= MODES.index("feedback")
 
 
 class Prefix:
@@ -136,11 +148,15 @@ class Prefix:
 
     def said(self, role: str, text: str) -> None:
         """The user, or the assistant, said something after the calls that have begun so far."""
+        self.heard({"role": role, "content": text})
+
+    def heard(self, message: Mapping[str, Any]) -> None:
+        """The same with all fields of a message but its place."""
         with self.lock:
             name = self.policies.aliases.get("messages", "messages")
             extra = dict(self.fields.get("extra") or {})
-            message = {"role": role, "content": text, "before_call": len(self.calls)}
-            self.fields["extra"] = {**extra, name: [*extra.get(name, ()), message]}
+            placed = {**message, "before_call": len(self.calls)}
+            self.fields["extra"] = {**extra, name: [*extra.get(name, ()), placed]}
 
     def standings(self, at: int | None = None) -> dict[str, Standing]:
         """Policy -> what the calls so far say of it."""

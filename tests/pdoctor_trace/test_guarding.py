@@ -273,3 +273,14 @@ def test_a_rule_reads_what_the_host_said_of_the_run(tier: str, ran: list[str]) -
         with pdoctor_trace.guard(text, mode="feedback"), pdoctor_trace.run(facts=facts):
             shop.refund()
         assert shop.ran == ran
+
+
+def test_the_strictest_rule_is_the_one_that_is_told() -> None:
+    text = FIRST + "  - {id: MILD, rule: Refund must never happen., on_break: observe}\n"
+    text = text.replace("before refund.", "before refund., on_break: feedback")
+    text = (
+        HEAD + text.removeprefix(HEAD).splitlines()[1] + "\n" + text.removeprefix(HEAD).splitlines()[0] + "\n"
+    )
+    shop = Shop()
+    with pdoctor_trace.guard(text), pdoctor_trace.run():
+        assert shop.refund().startswith("Not run: Verify must happen before refund.")

@@ -149,11 +149,21 @@ def test_a_policy_is_tried_on_stored_runs_and_nothing_is_stored(shared: Client) 
     assert (said["runs"], said["flagged"], said["new"]) == (2, 2, 2)
     assert said["policies"] == {name: {"violated": 1, "ok": 1}, "never": {"violated": 2}}
     assert {one["run_id"] for one in said["items"]} == {known, kept}
+    assert said["guard"] is None
+    said = shared.post("/policies/try", {"text": text, "q": f"agent:{mark}", "mode": "block"}).json()
+    guard = {id_: (one["calls"], one["right"]) for id_, one in said["guard"]["policies"].items()}
+    assert (said["guard"]["refused"], guard) == (3, {name: (0, 0), "never": (3, 3)})
     old = text[: text.index("  - {id: never")]
     said = shared.post("/policies/try", {"text": old, "q": f"agent:{mark}"}).json()
     assert (said["flagged"], said["new"], [one["new"] for one in said["items"]]) == (1, 0, [False])
     assert shared.get("/policies")["items"] == before
-    for wrong in ({"text": "policies: ["}, {"text": 1}, {"text": old, "runs": 0}, {"text": old, "q": "a:b"}):
+    for wrong in (
+        {"text": "policies: ["},
+        {"text": 1},
+        {"text": old, "runs": 0},
+        {"text": old, "q": "a:b"},
+        {"text": old, "mode": "blok"},
+    ):
         assert shared.post("/policies/try", wrong).status_code == 400
     shared.http.delete(f"/api/v1/policies/p{mark}")
 

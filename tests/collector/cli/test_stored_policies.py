@@ -183,3 +183,30 @@ IN_USE = "`pdoctor policies list` names those that are in use"
 def test_what_is_not_there_is_told_with_what_is(client: Client, words: str, said: str) -> None:
     done = policies(client, *words.split())
     assert (done.exit_code, said in done.output) == (2, True), done.output
+
+
+def test_a_guard_is_tried_on_stored_runs_and_on_those_of_a_file(client: Client, tmp_path: Path) -> None:
+    file, runs = tmp_path / "stricter.yaml", tmp_path / "runs.jsonl"
+    file.write_text(STRICTER.replace("1 time.}", "1 time., on_break: observe}"))
+    runs.write_bytes(b"\n".join(RUNS.values()))
+    for source in ("last:1d", "100", str(runs)):
+        said = policies(client, "try", str(file), "--mode", "block", "--runs", source, "--json")
+        told = json.loads(said.stdout)
+        assert (said.exit_code, told["calls"], told["refused"], told["runs"], told["cut"]) == (1, 6, 1, 1, 0)
+        example = told["policies"]["order"].pop("example")
+        assert told["policies"]["order"] == {
+            "mode": "block", "calls": 1, "runs": 1, "right": 1, "follows": 0, "wrong": 0,
+        }  # fmt: skip
+        assert (example["call"], example["tool"]) == (0, "book")
+        assert told["policies"]["once"]["calls"] == 0
+    said = policies(client, "try", str(file), "--mode", "block", "--runs", str(runs))
+    assert said.stdout.startswith("It would have refused 1 of 6 calls, in 1 run.\n")
+    assert "[order] run known, call 0 (book): " in said.stdout
+    said = policies(client, "try", str(file), "--mode", "observe", "--agent", "nobody")
+    assert (said.exit_code, said.stdout) == (0, "It would have refused none of 0 calls.\n")
+
+
+def test_the_page_of_a_file_tells_what_a_guard_would_have_refused(client: Client) -> None:
+    said = client.http.post("/policies/shop", data={"do": "try", "text": RULES, "q": ""}).text
+    assert "It would have refused 1 of 6 calls, in 1 run." in said
+    assert "<td>order</td>" in said[said.index("As a guard that blocks") :]
