@@ -24,6 +24,7 @@ from collector.api import (
     description,
     errors,
     findings,
+    guard,
     health,
     inbox,
     keys,
@@ -55,7 +56,7 @@ GRPC_SECONDS = 1.0
 """For calls over gRPC that are not done when the collector ends."""
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
-API = (alerts, findings, runs, compare, campaigns, trying, catalog, inbox, keys, projects, health)
+API = (alerts, findings, runs, compare, campaigns, trying, guard, catalog, inbox, keys, projects, health)
 """Modules with the routes of the HTTP API."""
 PAGES = (
     alerts_page,

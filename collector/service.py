@@ -24,6 +24,7 @@ from collector.doors import Doors
 from collector.errors import Overloaded
 from collector.fronts import Fronts, InClear, Sender, peer
 from collector.grpc_doors import GrpcDoors
+from collector.guarded import Guarded
 from collector.judging.bind import case_texts
 from collector.judging.names import names_of, warnings
 from collector.judging.policies import read_policies
@@ -114,6 +115,7 @@ class Service:
                 elsewhere=lambda: self.crew.key_changes,
             )  # fmt: skip
             self.asked = Asked(settings, self.crew.checks, share=size)
+            self.guarded = Guarded(settings, self.asked, alone=size == 1)
             self.writer = Writer(
                 self.store,
                 queue_bytes=settings.limits.queue_bytes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collector.api.shapes import (
+    ANY,
     COUNT,
     FLAG,
     OPEN,
@@ -51,6 +52,13 @@ SCHEMAS: dict[str, Schema] = {
     "Label": record(
         {"run_id": TEXT, "rule": TEXT, "label": LABEL, "note": maybe(TEXT), "actor": TEXT, "at": maybe(TIME)}
     ),
+    "GuardAnswer": described("`call` is the number of a call that has begun in a run that is kept.", record(
+        {"allowed": FLAG, "decision": one_of("allowed", "refused", "doubt"), "call": maybe(COUNT),
+         "rules": several(record({"policy": TEXT, "text": TEXT, "on_break": maybe(TEXT), "explanation": TEXT,
+                                  "calls": several(COUNT), "waits": several(TEXT)})),
+         "doubts": several(record({"policy": TEXT, "text": TEXT, "on_break": maybe(TEXT), "why": TEXT})),
+         "feedback": maybe(TEXT), "allowed_tools": maybe(several(TEXT))},
+    )),
     "Tried": described("What a policy file says about stored runs; nothing is stored.", record(
         {"runs": COUNT, "flagged": COUNT, "new": COUNT, "policies": OPEN, "warnings": several(OPEN),
          "items": several(record({"run_id": TEXT, "new": FLAG, "policies": several(
@@ -111,6 +119,20 @@ ROUTES: dict[str, Route] = {
          "warnings": [], "items": [], "guard": None},
         json_of(record({"text": TEXT}, runs=COUNT, q=TEXT, mode=one_of(*MODES))),
         {"text": RULES, "runs": 500, "q": "agent:refunds last:7d"},
+    ),
+    "POST /api/v1/guard": Route(
+        ref("GuardAnswer"),
+        {"allowed": False, "decision": "refused", "call": None, "doubts": [], "allowed_tools": ["search"],
+         "rules": [{"policy": "once", "text": "Pay must happen at most 1 time.", "on_break": None,
+                    "calls": [0], "waits": [], "explanation": "pay was called 2 times, not once."}],
+         "feedback": "Not run: Pay must happen at most 1 time. Allowed now: search."},
+        json_of(record(
+            {}, run=OPEN, run_id=TEXT, call=OPEN, policies=TEXT, tools=several(TEXT), agent=TEXT, query=TEXT,
+            ended=several(record({"call": COUNT}, result=ANY, error=TEXT)),
+        )),
+        {"run": {"tools": ["search", "pay"], "calls": [{"name": "pay", "arguments": {"order": "A-17"}}]},
+         "call": {"name": "pay", "arguments": {"order": "A-17"}}, "policies": RULES},
+        failures=(400, 401, 403, 409, 413, 503),
     ),
     "GET /api/v1/alerts": Route(
         listing(ref("Alert"), deliveries=several(ref("AlertDelivery"))),

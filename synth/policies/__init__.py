@@ -33,6 +33,7 @@ from synth.policies.model import (
 from synth.policies.names import MODES, PolicyVerdict, Tools
 from synth.policies.needs import Needs, needs_of, reduced, size_of_values, telling, without_values
 from synth.policies.plugins import judged
+from synth.policies.proposed import Proposal, proposed
 from synth.policies.repair import repairs
 from synth.policies.seen_names import (
     Doubt,
@@ -51,11 +52,12 @@ from synth.policies.told import Step, steps_of
 
 __all__ = [
     "MODES", "RULE_FIELDS", "Applies", "ByChance", "Needs", "Node", "Part", "Policy", "PolicyResult",
-    "PolicySet", "PolicyVerdict", "Problem", "Rules", "RunBudget", "SeenNames", "Shadow", "Step", "Tools",
+    "PolicySet", "PolicyVerdict", "Problem", "Proposal", "Rules", "RunBudget", "SeenNames", "Shadow", "Step",
+    "Tools",
     "all_tools_in", "are_lasting", "diagram_of", "doubtful", "doubts", "join_runs", "judge_policies",
     "judge_session", "judge_turn", "lint", "load_policies", "names_of_runs", "needs_of",
-    "policy_result_from_json", "read_yaml", "reduced", "size_of_values", "stated_policies", "steps_of",
-    "suggested_rules", "telling", "text_of", "tools_in", "without_values",
+    "policy_result_from_json", "proposed", "read_yaml", "reduced", "size_of_values", "stated_policies",
+    "steps_of", "suggested_rules", "telling", "text_of", "tools_in", "without_values",
 ]  # fmt: skip
 
 

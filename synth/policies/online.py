@@ -42,6 +42,8 @@ Standing = Literal["kept for good", "kept so far", "open", "broken for good", "n
 MINUTE = 60 * 10**9
 OVERRUN = 0.005
 """Seconds of CPU that one rule may take for one call."""
+LOOKED_BACK = 100
+"""Calls of which it is told whether they are in the way."""
 OFF = Rules(z3="off", repair=False)
 _OURS = frozenset(KINDS)
 
@@ -128,6 +130,22 @@ class Prefix:
         """The decision about a call that does not begin."""
         with self.lock:
             return self._decide(_begun(call, self._now(at)))
+
+    def began(self, call: ToolCall, at: int | None = None) -> int:
+        """The position of a call that has begun, whatever the rules say of it."""
+        with self.lock:
+            return self._note(_begun(call, self._now(at)))
+
+    def in_the_way(self, policy: Policy, call: ToolCall, at: int | None = None) -> tuple[int, ...]:
+        """Positions of the earlier calls without one of which this call would not break the rule."""
+        with self.lock:
+            now = self._now(at)
+            made = _begun(call, now)
+            kept = next(one.kept for one in self._watched if one.policy is policy)
+            without = ((i, [one for one in kept if one != i]) for i in kept[-LOOKED_BACK:])
+            return tuple(
+                i for i, others in without if self._judged(policy, others, now, made).verdict != "violated"
+            )
 
     def ended(
         self, position: int, result: Any = None, error: str | None = None, at: int | None = None

@@ -117,6 +117,7 @@ def test_answers_are_as_described(client: Client, described: Description) -> Non
         "PUT /api/v1/findings/groups": {"rule": "policy:once", "state": "known"},
         "PUT /api/v1/runs/{run_id}/labels": {"rule": "policy:once", "label": "verdict_wrong"},
         "POST /api/v1/policies/try": {"text": POLICY_TEXT},
+        "POST /api/v1/guard": {"run_id": "r", "call": {"name": "pay"}, "policies": POLICY_TEXT},
         "POST /api/v1/alerts": ALERT,
         "POST /api/v1/alerts/{alert}/test": {},
         "PUT /api/v1/alerts/{alert}/silence": {"for": "1h"},

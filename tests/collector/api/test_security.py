@@ -131,7 +131,7 @@ def needed_scope(method: str, path: str) -> str:
         return "admin"
     if (method, path) == ("POST", "/api/v1/runs"):
         return "ingest"
-    only_reads = path in ("/api/v1/check", "/api/v1/policies/try")
+    only_reads = path in ("/api/v1/check", "/api/v1/policies/try", "/api/v1/guard")
     return "read" if method == "GET" or only_reads else "write"
 
 
