@@ -467,7 +467,7 @@ def test_the_space_of_expired_runs_is_given_back_in_small_steps(
     assert retention.prune(store, now=86_400 + 30) == 30
     given = retention.shrink(store)
     assert given > 150
-    assert pages() == full - given
+    assert 0 <= full - given - pages() <= 1  # a page of the map of pages may go, too
     assert retention.shrink(store) == 0
     with store.read() as connection:
         assert connection.scalar(text("SELECT count(*) FROM runs")) == 10

@@ -65,6 +65,20 @@ def stored(store: Store, segments: Any) -> int:
         return put(connection, arrivals, KnownKeys(), without, now=0, open_check=0)
 
 
+def test_little_of_the_file_is_empty(tmp_path: Path) -> None:
+    """Payloads of runs have thousands of bytes: what is left of a page holds no other one."""
+    file, dice = tmp_path / "store.db", random.Random(1)
+    open_store(f"sqlite:///{file}").close()
+    before, store = file.stat().st_size, open_store(f"sqlite:///{file}")
+    texts = [dice.randbytes(dice.randint(500, 3_000)).hex() for _ in range(300)]
+    bodies = [agent_request(new_id(), ["a"], query=said) for said in texts]
+    assert stored(store, [one for body in bodies for one in from_protobuf(body, Limits()).segments]) == 600
+    with store.read() as connection:
+        held = connection.scalar(text("SELECT sum(length(payload)) FROM segments"))
+    store.close()
+    assert (file.stat().st_size - before) / held < 1.25
+
+
 @pytest.mark.parametrize("size", [1, USUAL_BYTES, USUAL_BYTES + 1, 3 * USUAL_BYTES])
 def test_payloads_of_every_size_come_back(size: int) -> None:
     payload = random.Random(size).randbytes(size // 2) * 2 + b"x" * (size % 2)
