@@ -252,53 +252,30 @@ def sparkline(title: str, counts: Sequence[int]) -> str:
 
 # ---------------------------------------------------------------- spans on one time axis
 
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Something that took time; outlined where only bounds of its times are known."""
-
-    label: str
-    start: float
-    end: float
-    kind: str = "call"
-    depth: int = 0
-    inferred: bool = False
-    bad: bool = False
-    link: str | None = None
+LANE = 1000.0
+"""Length of a time axis in its own units; the page stretches it."""
 
 
-def gantt(title: str, rows: Sequence[Stretch], *, unit: str = " s") -> Picture:
-    """One row each on one axis of time (seconds); what lies inside something else stands further right."""
-    first = min((one.start for one in rows), default=0.0)
-    long = max((one.end for one in rows), default=1.0) - first or 1.0
-    tall, left = 22.0, 300.0
-    wide, height = WIDTH - left - 10, tall * len(rows) + 22
-    parts = [f'<path class="grid" d="M{_n(left + wide * f)} 0V{_n(height - 20)}"/>' for f in (0, 0.5, 1.0)]
-    for at, one in enumerate(rows):
-        y = tall * at
-        x, width = left + wide * (one.start - first) / long, max(wide * (one.end - one.start) / long, 2.5)
-        x = min(x, WIDTH - 12.5)
-        classes = f"stretch {one.kind}{' inferred' * one.inferred}{' bad' * one.bad}"
-        deep = min(one.depth, 8)
-        drawn = (
-            f"{_text(8 + 14 * deep, y + 15, short(one.label, 34 - 2 * deep))}"
-            f'<rect class="{escape(classes)}" x="{_n(x)}" y="{_n(y + 5)}" width="{_n(width)}" '
-            f'height="12" rx="2"/>'
-        )
-        told = f"{one.label}: {one.start - first:.3g} to {one.end - first:.3g}{unit}"
-        parts.append(_linked(drawn, one.link, told))
-    for f in (0, 0.5, 1.0):
-        parts.append(
-            _text(left + wide * f, height - 5, f"{long * f:.3g}{unit}", anchor="end" if f else "start")
-        )
-    table = tuple(
-        (
-            "· " * one.depth + one.label, f"{one.start - first:.4g}{unit}",
-            f"{'≤ ' if one.inferred else ''}{one.end - one.start:.4g}{unit}",
-        )
-        for one in rows
-    )  # fmt: skip
-    return Picture(_svg(title, WIDTH, height, parts, "gantt"), ("What", "After", "Took"), table)
+def lane(
+    bar: tuple[float, float] | None, kind: str, *, inferred: bool = False, bad: bool = False,
+    mark: float | None = None,
+) -> str:  # fmt: skip
+    """One line of a Gantt chart whose other columns, and table, are the row that it stands in.
+
+    `bar`: (x, width) on an axis of `LANE`; outlined where only bounds are known (`inferred`). At `mark` all
+    lines have a stroke.
+    """
+    parts = [f'<path class="grid" d="{"".join(f"M{_n(LANE * f)} 0V20" for f in (0.25, 0.5, 0.75))}"/>']
+    if bar is not None:
+        classes = f"stretch {kind}{' inferred' * inferred}{' bad' * bad}"
+        x, width = map(_n, bar)
+        parts.append(f'<rect class="{escape(classes)}" x="{x}" y="4" width="{width}" height="12" rx="2"/>')
+    if mark is not None:
+        parts.append(f'<path class="dead" d="M{_n(mark)} 0V20"/>')
+    return (
+        f'<svg viewBox="0 0 {_n(LANE)} 20" preserveAspectRatio="none" width="100%" height="20" '
+        f'aria-hidden="true">{"".join(parts)}</svg>'
+    )
 
 
 # ---------------------------------------------------------------- what must come before what

@@ -21,7 +21,7 @@ from collector.errors import BadRequest, NotFound, Overloaded
 from collector.judging.policies import as_concluded
 from collector.judging.words import Words
 from collector.memory import bounded, give_back
-from collector.model import Rebuilt
+from collector.model import Rebuilt, Span
 from collector.otlp.errors import ExportError
 from collector.otlp.spans import spans_of
 from collector.pipeline import asked
@@ -303,13 +303,18 @@ def alone(access: Access, run_id: str) -> Iterator[None]:
 
 def load_run(access: Access, run_id: str) -> tuple[Any, Rebuilt, list[views.Entry]]:
     """Row, rebuilt run and history of one run; raises NotFound."""
+    row, spans, history = load_spans(access, run_id)
+    return row, rebuild(row["key"], spans), history
+
+
+def load_spans(access: Access, run_id: str) -> tuple[Any, list[Span], list[views.Entry]]:
+    """Row, spans and history of one run; raises NotFound."""
     with access.service.store.read() as connection:
         row = find_run(connection, access, run_id)
         own, guests = reads.spans_with_guests(connection, row["id"])
         history = [entry_of(connection, access.project, one) for one in reads.history(connection, row["id"])]
     spans = list(bounded(spans_of(own.payloads, own.shared)))
-    spans += inside(spans, list(bounded(spans_of(guests.payloads, guests.shared))))
-    return row, rebuild(row["key"], spans), history
+    return row, spans + inside(spans, list(bounded(spans_of(guests.payloads, guests.shared)))), history
 
 
 def load_case(access: Access, case_id: str | None) -> Case | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from collector.dialects import SeenAgent, SeenCall, SeenModel, readers
 from collector.dialects.names import (
@@ -33,7 +33,20 @@ from collector.rebuild.versions import environment_of, versions_of, with_agents
 from synth.observed import CLOCKS_DIFFER, SESSION_FIELDS
 
 
+class Told(NamedTuple):
+    """A run, and the spans of it that tell of no call of a tool."""
+
+    run: Rebuilt
+    agents: Sequence[SeenAgent] = ()
+    models: Sequence[SeenModel] = ()
+
+
 def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebuilt:
+    """The run that `spans` tell of, see `told`."""
+    return told(run_id, spans, details=details).run
+
+
+def told(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Told:
     """The run that `spans` tell of; its status is `running`, since spans alone cannot say it has ended.
 
     A run record that was handed in says so itself; it counts where there are no other spans of the run.
@@ -42,7 +55,7 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
     """
     records, spans = told_apart(spans)
     if records and not spans:
-        return recorded(run_id, records[-1])
+        return Told(recorded(run_id, records[-1]))
     calls, agents, others = read(spans)
     whole = survey(spans)
     announced = announced_calls(agents)
@@ -50,13 +63,15 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
     ours = any(seen.span.scope == SCOPE_NAME for seen in calls)
     bare = not agents and not ours and _is_bare(spans, calls)
     calls = first_copies(calls) if ours else calls
-    told = ours or (expected is not None and len(calls) >= expected)
-    models = read_models(others) if details or bare or not told else []
+    all_told = ours or (expected is not None and len(calls) >= expected)
+    models = read_models(others) if details or bare or not all_told else []
     piece = piece_of(run_id, spans, calls, models) if bare else piece_of_part(run_id, spans, agents)
     parts = Parts.of(agents, calls)
     calls = with_own_turns(with_agents(calls, agents, spans), parts.ids)
     foreign = [model for model in models if model.span.scope != SCOPE_NAME]  # our calls have their own spans
-    once = one_call_each(once_each(calls) if told else with_requests(once_each(calls), foreign), parts.ids)
+    once = one_call_each(
+        once_each(calls) if all_told else with_requests(once_each(calls), foreign), parts.ids
+    )
     calls = list(with_limit(with_clocks(in_order(once.calls), whole)))
     numbers = once.numbers(calls)
     arrived = arrived_calls(calls, agents) + len(once.absorbed)
@@ -67,7 +82,7 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         *parts.unheard(calls),
         *gaps(calls, spans, numbers, whole, everything_came=everything_came),
     )
-    if not told:
+    if not all_told:
         missing += tuple(cut_messages(foreign))
     session = _session(agents, calls, models)
     run = Run(
@@ -87,7 +102,7 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         unseen=missing,
         extra=facts_of(spans, agents) | dict(_extra(talk, session, proven_difference(spans, whole))),
     )
-    return Rebuilt(
+    rebuilt = Rebuilt(
         run=run,
         span_ids=tuple([seen.span.span_id for seen in calls]),
         has_root=parts.all_ended if announced else whole.has_root,
@@ -112,6 +127,7 @@ def rebuild(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Rebu
         error_kinds=dict(_error_kinds(calls)),
         model_wait=max((agent.model_wait for agent in agents if agent.model_wait is not None), default=None),
     )
+    return Told(rebuilt, agents, models)
 
 
 def _session(

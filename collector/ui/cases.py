@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Depends
@@ -16,8 +16,8 @@ from collector.store import catalog, reads
 from collector.store.reads import Filter
 from collector.ui.overview import shown
 from collector.ui.pages import page
+from collector.ui.run_page import graph_of
 from synth.experiments import Rate
-from synth.pictures import Edge, Picture, graph
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
@@ -54,22 +54,3 @@ def case_page(access: Reader, case_id: str) -> HTMLResponse:
         "case.html", case=case, graph=graph_of(case, ()), now=access.now,
         runs=[shown(row, first.get(row["id"])) for row in rows],
     )  # fmt: skip
-
-
-def graph_of(case: Any, findings: Any) -> Picture | None:
-    """What must come before what, with the orders that the findings of a run break."""
-    names = {action["id"]: action.get("phrase") or action["id"] for action in case.get("actions") or ()}
-    broken = {
-        key: number
-        for number, found in enumerate(findings, 1)
-        if (key := orjson.dumps(found.get("constraint"), option=orjson.OPT_SORT_KEYS)) != b"null"
-    }
-    edges = []
-    for said in case.get("constraints") or ():
-        if {"first", "then"} <= said.keys() and said["first"] in names and said["then"] in names:
-            plain = {name: value for name, value in said.items() if name not in ("sentence", "span")}
-            number = broken.get(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)) or broken.get(
-                orjson.dumps(plain, option=orjson.OPT_SORT_KEYS)
-            )
-            edges.append(Edge(said["first"], said["then"], number is not None, number))
-    return graph("What must come before what", names, edges) if edges else None

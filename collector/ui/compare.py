@@ -14,7 +14,6 @@ from collector.errors import CollectorError
 from collector.model import ToolCall
 from collector.store import reads
 from collector.ui.pages import page
-from collector.ui.run_page import SHOWN
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
@@ -69,7 +68,7 @@ def side_by_side(access: Access, a: str, b: str) -> dict[str, Any]:
 
 def links(run_id: str) -> Any:
     """The place of a call on the page of its run."""
-    return lambda at: f"/runs/{run_id}?calls={at // SHOWN * SHOWN}#call-{at}"
+    return lambda at: f"/runs/{run_id}?calls={at}#call-{at}"
 
 
 def call_rows(

@@ -17,15 +17,17 @@ from collector.api import views
 from collector.api.access import COOKIE, Access, anybody, reader, visitor
 from collector.api.bodies import raw_body
 from collector.api.errors import sentence
-from collector.api.runs import alone, find_run, load_case, load_run
+from collector.api.runs import alone, find_run, load_case, load_spans
 from collector.errors import CollectorError, NotFound
 from collector.judging.policies import PolicyFile, diagram_in
 from collector.otlp.spans import spans_of
+from collector.rebuild import told
 from collector.service import Service
 from collector.store import catalog, groups, reads
 from collector.store.work import HISTORY
 from collector.ui import words
-from collector.ui.run_page import SHOWN, Window, run_page
+from collector.ui.call_rows import LONGEST, SHOWN
+from collector.ui.run_page import run_page
 
 HERE = Path(__file__).parent
 FILTERS = (
@@ -57,27 +59,30 @@ def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
     return HTMLResponse(templates.get_template(name).render(visitor=visitor.get(), **values), status)
 
 
+Place = Annotated[int, Query(ge=0, lt=1 << 31)]
+
+
 @router.get("/runs/{run_id}")
-def run(access: Reader, run_id: str, calls: Annotated[int, Query(ge=0)] = 0) -> HTMLResponse:
+def run(access: Reader, run_id: str, calls: Place | None = None, part: Place | None = None) -> HTMLResponse:
     """One run: what was called when, what was wrong with it, and what would have been right."""
     try:
         with alone(access, run_id):
-            return _run(access, run_id, calls)
+            return _run(access, run_id, calls, part)
     except NotFound as failure:
         return page("message.html", 404, title="No such run", text=failure.message)
 
 
-def _run(access: Access, run_id: str, calls: int) -> HTMLResponse:
-    row, rebuilt, history = load_run(access, run_id)
-    window = Window.of(rebuilt, calls)
+def _run(access: Access, run_id: str, calls: int | None, part: int | None) -> HTMLResponse:
+    row, spans, history = load_spans(access, run_id)
+    run = told(row["key"], spans)
     case = load_case(access, row["case_id"])
-    detail = views.run_detail(row, rebuilt, history, case, first=window.first, limit=SHOWN)
-    shown = run_page(detail, rebuilt, case.to_json() if case else None, window)
-    state = state_of(row)
+    detail = views.run_detail(row, run.run, history, case, limit=0)
+    shown = run_page(detail, run, spans, case.to_json() if case else None, call=calls, part=part)
     return page(
-        "run.html", run=detail, page=shown, shown=SHOWN, state=state, now=access.now, seen=row["first_seen"],
-        kept=HISTORY, labels=labels_of(access, row["key"]), may_write=access.may("write"),
-        diagrams=dict(_diagrams(access, detail["policies"])),
+        "run.html", run=detail, page=shown, shown=SHOWN, state=state_of(row), now=access.now,
+        seen=row["first_seen"], kept=HISTORY, labels=labels_of(access, row["key"]),
+        may_write=access.may("write"), diagrams=dict(_diagrams(access, detail["policies"])), longest=LONGEST,
+        opened=calls,
     )  # fmt: skip
 
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from collector.api.views import tells_no_time
-from collector.model import Rebuilt, ToolCall
+import orjson
+
+from collector.model import Rebuilt, Span
+from collector.rebuild import Told
+from collector.rebuild.nesting import nested
+from collector.ui.call_rows import SHOWN, Axis, Row, Window, folded, rows_of, times
 from collector.ui.words import lasting, short
+from synth.pictures import LANE, Edge, Picture, graph
 from synth.policies import Step, steps_of
 
-AXIS = 1000.0
-"""Width of the time axis in its own units; the page stretches it."""
 LONG_PLAN = 40
 """Calls of the two sides together: more are shown when they are asked for."""
-SHOWN = 200
-"""Calls on one page, and steps of one plan; links to calls of one finding are a quarter of it."""
-MOST_TOOLS = 12
-"""That the rest is summed up by."""
-NARROWEST = 4.0
-"""A bar is never narrower, so that instant calls stay visible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +30,6 @@ class Piece:
     """Numbers of the findings whose words these are."""
     ending: tuple[int, ...] = ()
     """Those whose words end here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One call."""
-
-    index: int
-    call: Mapping[str, Any]
-    state: str
-    """`ok`, `error`, `missing` (requested, never run) or `unknown` (requested, maybe run)."""
-    findings: tuple[int, ...]
-    bar: tuple[float, float] | None
-    """(x, width) on the axis."""
-    inferred: bool
-    start: str
-    """After the start of the run."""
-    duration: str
-    is_dead_end: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +98,7 @@ class Rates:
             (
                 name,
                 " ".join(
-                    f"{x * AXIS / (calls - 1):.1f},{100 - 100 * rate:.1f}" for x, rate in enumerate(rates)
+                    f"{x * LANE / (calls - 1):.1f},{100 - 100 * rate:.1f}" for x, rate in enumerate(rates)
                 ),
                 rates[-1],
             )
@@ -132,110 +110,78 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """Which calls of a run are shown, and what the others are."""
-
-    first: int
-    end: int
-    total: int
-    rest: tuple[tuple[str, int, int], ...]
-    """(tool, calls, failed ones) of those that are not shown, the most frequent first."""
-    more: int
-    """Tools that are not among them."""
-
-    @classmethod
-    def of(cls, rebuilt: Rebuilt, first: int) -> Window:
-        calls = rebuilt.run.calls
-        first = min(first, max(len(calls) - 1, 0)) // SHOWN * SHOWN
-        end = min(first + SHOWN, len(calls))
-        rest = (*calls[:first], *calls[end:])
-        counts = Counter(call.tool for call in rest)
-        failed = Counter(call.tool for call in rest if call.error is not None)
-        most = tuple((name, count, failed[name]) for name, count in counts.most_common(MOST_TOOLS))
-        return cls(first, end, len(calls), most, len(counts) - len(most))
-
-    @property
-    def before(self) -> int | None:
-        return self.first - SHOWN if self.first else None
-
-    @property
-    def after(self) -> int | None:
-        return self.end if self.end < self.total else None
-
-    def link(self, call: int) -> str:
-        """Where a call is shown."""
-        inside = self.first <= call < self.end
-        return f"#call-{call}" if inside else f"?calls={call // SHOWN * SHOWN}#call-{call}"
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     query: tuple[Piece, ...]
     rows: tuple[Row, ...]
-    """Of the calls that are shown."""
     calls: Window
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     plans: tuple[Plan, ...]
-    dead_x: float | None
-    """Where on the axis the plan became hopeless."""
+    graph: Picture | None
+    """What the case says must come before what, with the orders that were broken."""
     span_of_axis: str
     """Empty where nobody knows when calls were made."""
-    ticks: tuple[tuple[float, str], ...]
     rates: Rates | None
+    talk: tuple[Mapping[str, Any], ...]
+    """What was said, where no line of a model call says it."""
 
 
 def run_page(
-    detail: Mapping[str, Any], rebuilt: Rebuilt, case: Mapping[str, Any] | None, calls: Window
-) -> Page:
+    detail: Mapping[str, Any], told: Told, spans: Sequence[Span], case: Mapping[str, Any] | None = None, *,
+    call: int | None = None, part: int | None = None,
+) -> Page:  # fmt: skip
     """Everything the template needs; `case` is the stored case, if the run is bound to one.
 
-    `detail` has the calls of the window.
+    Of a long run the part is shown that is asked for, else the one with the `call`.
     """
-    problems = tuple(_problems(detail))
-    verdict = detail["verdict"] or {}
+    rebuilt, problems = told.run, tuple(_problems(detail))
+    calls, verdict = rebuilt.run.calls, detail["verdict"] or {}
+    wrong: dict[int, list[int]] = {}
+    for problem in problems:
+        for index in problem.calls:
+            wrong.setdefault(index, []).append(problem.number)
     dead_at = verdict.get("dead_at")
-    axis = Axis.of(rebuilt)
-    rows = tuple(_rows(detail, rebuilt, problems, axis, dead_at, calls.first))
+    nodes, axis = nested(told, spans), Axis.of(rebuilt)
+    window = Window.of(folded(nodes, calls, {*wrong, dead_at}, call), calls, call, part)
+    findings = verdict.get("findings", ())
     return Page(
         query=tuple(_query(detail, case, problems)),
-        rows=rows,
-        calls=calls,
+        rows=tuple(rows_of(window, nodes, rebuilt, axis, wrong, dead_at)),
+        calls=window,
         problems=problems,
-        notes=tuple(f["explanation"] for f in verdict.get("findings", ()) if f["type"] == "note"),
+        notes=tuple(f["explanation"] for f in findings if f["type"] == "note"),
         plans=(*_plan(rebuilt, verdict.get("repair"), case), *_policy_plans(detail, rebuilt)),
-        dead_x=_end_of(rebuilt, axis, dead_at),
-        span_of_axis=lasting(axis.length / 1e6) if any(call.start for call in rebuilt.run.calls) else "",
+        graph=graph_of(case, [f for f in findings if f["type"] != "note"]) if case else None,
+        span_of_axis=lasting(axis.length / 1e6) if any(map(times, calls)) else "",
         rates=Rates.of(detail["progress"]),
-        ticks=tuple((x, lasting(x / AXIS * axis.length / 1e6)) for x in (0.0, 250.0, 500.0, 750.0, AXIS)),
+        talk=() if any(model.given or model.said for model in told.models) else _talk(rebuilt),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """Wall-clock nanoseconds to a position on the page."""
+def _talk(rebuilt: Rebuilt) -> tuple[Mapping[str, Any], ...]:
+    """The messages of a run; none where that is its request alone."""
+    messages = [said for said in rebuilt.run.extra.get("messages") or () if said.get("content")]
+    only = len(messages) == 1 and messages[0]["content"] == rebuilt.run.query
+    return () if only else tuple(messages[:SHOWN])
 
-    start: int
-    length: int
 
-    @classmethod
-    def of(cls, rebuilt: Rebuilt) -> Axis:
-        """From the first to the last instant of the calls (a run's own span may wait long before them)."""
-        starts = [call.start[0] for call in rebuilt.run.calls if call.start and not tells_no_time(call.start)]
-        ends = [call.end[1] for call in rebuilt.run.calls if call.end and not tells_no_time(call.end)]
-        start = min(starts, default=0)
-        return cls(start, max(max(ends, default=start) - start, 1))
-
-    def place(self, at: int) -> float:
-        return (at - self.start) / self.length * AXIS
-
-    def bar(self, call: ToolCall) -> tuple[float, float] | None:
-        """(x, width) of a call; None where no clock tells."""
-        if not call.start or not call.end or tells_no_time(call.start) or tells_no_time(call.end):
-            return None
-        left = self.place(call.start[0])
-        width = max(self.place(call.end[1]) - left, NARROWEST)
-        return min(left, AXIS - NARROWEST), min(width, AXIS - min(left, AXIS - NARROWEST))
+def graph_of(case: Any, findings: Any) -> Picture | None:
+    """What must come before what, with the orders that the findings of a run break."""
+    names = {action["id"]: action.get("phrase") or action["id"] for action in case.get("actions") or ()}
+    broken = {
+        key: number
+        for number, found in enumerate(findings, 1)
+        if (key := orjson.dumps(found.get("constraint"), option=orjson.OPT_SORT_KEYS)) != b"null"
+    }
+    edges = []
+    for said in case.get("constraints") or ():
+        if {"first", "then"} <= said.keys() and said["first"] in names and said["then"] in names:
+            plain = {name: value for name, value in said.items() if name not in ("sentence", "span")}
+            number = broken.get(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)) or broken.get(
+                orjson.dumps(plain, option=orjson.OPT_SORT_KEYS)
+            )
+            edges.append(Edge(said["first"], said["then"], number is not None, number))
+    return graph("What must come before what", names, edges) if edges else None
 
 
 def _problems(detail: Mapping[str, Any]) -> Iterable[Problem]:
@@ -268,52 +214,6 @@ def _words(result: Mapping[str, Any]) -> tuple[tuple[str, bool], ...]:
 def _file(result: Mapping[str, Any]) -> str | None:
     version = result["version"]
     return result["file"] if version is None else f"{result['file']}, version {version}"
-
-
-def _rows(
-    detail: Mapping[str, Any],
-    rebuilt: Rebuilt,
-    problems: Sequence[Problem],
-    axis: Axis,
-    dead_at: int | None,
-    first: int,
-) -> Iterable[Row]:
-    wrong: dict[int, list[int]] = {}
-    for problem in problems:
-        for index in problem.calls:
-            wrong.setdefault(index, []).append(problem.number)
-    for index, shown in enumerate(detail["calls"], first):
-        call = rebuilt.run.calls[index]
-        bar = axis.bar(call)
-        duration = start = "-"
-        if bar and call.start and call.end:
-            start = f"+{lasting((call.start[0] - axis.start) / 1e6)}"
-            duration = lasting((call.end[1] - call.start[0]) / 1e6)
-        inferred = bool(bar and call.start and call.start[0] != call.start[1])
-        yield Row(
-            index=index,
-            call=shown,
-            state=_state(call),
-            findings=tuple(wrong.get(index, ())),
-            bar=bar,
-            inferred=inferred,
-            start=start,
-            duration=f"≤ {duration}" if inferred else duration,
-            is_dead_end=index == dead_at,
-        )
-
-
-def _state(call: ToolCall) -> str:
-    if call.executed is None:
-        return "unknown"
-    return "missing" if not call.executed else "error" if call.error is not None else "ok"
-
-
-def _end_of(rebuilt: Rebuilt, axis: Axis, index: int | None) -> float | None:
-    if index is None or index >= len(rebuilt.run.calls):
-        return None
-    bar = axis.bar(rebuilt.run.calls[index])
-    return None if bar is None else bar[0] + bar[1]
 
 
 def _query(

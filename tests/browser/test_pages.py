@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.support.chromium import Page
-from tests.support.traces import Client, agent_request, agent_spans, case_json, new_id, request
+from tests.support.traces import MS, T0, Client, agent_request, agent_spans, case_json, new_id, request
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
@@ -137,7 +137,7 @@ def test_a_run_shows_its_findings_words_calls_and_repair(page: Page, collector: 
     assert page.evaluate("document.querySelector('mark').firstChild.data") == "b must precede c."
     assert page.texts(".calls tr.bad td:first-child") == ["1", "3"]
     assert page.texts(".calls .tool .name") == ["do_a", "do_c", "do_b", "do_b"]
-    assert page.evaluate("document.querySelectorAll('.calls svg .bar').length") == 4
+    assert page.evaluate("document.querySelectorAll('.calls svg .stretch').length") == 4
     assert "Point of no return" in page.text(".calls")
     assert [line.split(" moved")[0].strip() for line in page.texts(".plans div:last-child li")] == [
         "a",
@@ -269,18 +269,127 @@ def test_a_run_of_very_many_calls_opens_with_a_part_of_them(page: Page, collecto
     """The rest is summed up; links lead from part to part, and from a finding to its call."""
     run = new_id()
     collector.http.put("/api/v1/policies/rules", content=NEVER)
-    collector.send(agent_request(run, ["pay" if at == 720 else "search" for at in range(1000)]))
+    collector.send(
+        agent_request(run, ["pay" if at == 720 else ("look", "search")[at % 2] for at in range(1000)])
+    )
     collector.judged(run)
     page.open(f"{collector.url}/runs/{run}")
     assert len(page.texts("tr[id^=call-]")) == 200
-    assert page.text(".rest") == "The 800 others: search 799, pay 1."
+    assert page.text(".rest") == "The 800 others: search 400, look 399, pay 1."
     page.click(".findings .where a")
-    page.wait_for("location.search === '?calls=600' && document.readyState === 'complete'")
+    page.wait_for("location.search === '?calls=720' && document.readyState === 'complete'")
     assert page.evaluate("document.querySelector('#call-720').getBoundingClientRect().top < innerHeight")
     assert page.texts(".window a") == ["Earlier calls", "Later calls"]
     page.click(".window a:last-child")
-    page.wait_for("location.search === '?calls=800' && document.readyState === 'complete'")
+    page.wait_for("location.search === '?calls=720&part=4' && document.readyState === 'complete'")
     assert page.problems == []
+
+
+def test_like_neighbours_of_a_long_run_are_one_line_until_they_are_asked_for(
+    page: Page, collector: Client
+) -> None:
+    run = new_id()
+    collector.http.put("/api/v1/policies/rules", content=NEVER)
+    calls = [{"name": "search", "error": "no" if at in (5, 6) else None} for at in range(120)]
+    collector.send(agent_request(run, [*calls, "pay", *(["look"] * 90)]))
+    collector.judged(run)
+    page.open(f"{collector.url}/runs/{run}")
+    assert page.texts(".calls tbody .num:first-child") == ["0-4", "5", "6", "7-119", "120", "121-210"]
+    assert page.texts(".fold .tag") == ["5 calls", "113 calls", "90 calls"]
+    page.click(".fold a")
+    page.wait_for("location.search === '?calls=0' && document.readyState === 'complete'")
+    assert page.texts(".calls tbody .num:first-child")[:6] == ["0", "1", "2", "3", "4", "5"]
+    assert page.texts(".fold .tag") == ["113 calls", "90 calls"]
+    assert page.problems == []
+
+
+def nested_run(collector: Client) -> str:
+    """A desk asks a model and delegates to a booker, who asks one too; all say hostile things."""
+
+    def told(role: str, text: str) -> dict[str, object]:
+        return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+    def span(
+        number: int, parent: int | None, first: int, last: int, kind: str, **at: object
+    ) -> dict[str, object]:
+        own = {
+            "gen_ai.operation.name": kind,
+            **{f"gen_ai.{name.replace('_', '.')}": said for name, said in at.items()},
+        }
+        return {
+            "trace": run, "id": number, "parent": parent, "name": kind,
+            "start": T0 + first * MS, "end": T0 + last * MS, "at": own,
+        }  # fmt: skip
+
+    def asked(*said: dict[str, object]) -> str:
+        return json.dumps(said)
+
+    run = new_id()
+    request_text, answer = told("user", f"Book a seat {HOSTILE}"), told("assistant", f"Let me see {HOSTILE}")
+    spans = [
+        span(1, None, 0, 100, "invoke_agent", agent_name="desk"),
+        span(
+            2,
+            1,
+            1,
+            9,
+            "chat",
+            request_model="m-1",
+            input_messages=asked(request_text),
+            output_messages=asked(answer),
+        ),
+        span(3, 1, 10, 80, "execute_tool", tool_name="delegate", tool_call_id="c1"),
+        span(4, 3, 11, 79, "invoke_agent", agent_name="booker"),
+        span(5, 4, 12, 20, "chat", request_model="m-2", input_messages=asked(told("user", "Seat 4?"))),
+        span(6, 4, 30, 40, "execute_tool", tool_name="reserve", tool_call_id="c2"),
+        span(
+            7,
+            1,
+            81,
+            90,
+            "chat",
+            request_model="m-1",
+            input_messages=asked(request_text, answer, told("user", "And now?")),
+        ),
+    ]
+    spans[1]["at"]["gen_ai.usage.input_tokens"] = 120  # type: ignore[index]
+    collector.send(request(*spans, scope="opentelemetry.instrumentation.any").SerializeToString())
+    collector.judged(run)
+    return run
+
+
+def test_agents_inside_agents_and_what_models_were_told_are_shown_where_they_stood(
+    page: Page, collector: Client
+) -> None:
+    run = nested_run(collector)
+    page.open(f"{collector.url}/runs/{run}")
+    names = (
+        "[...document.querySelectorAll('.calls .tool')].map("
+        "cell => cell.className.at(-1) + ' ' + cell.querySelector('.name').innerText)"
+    )
+    assert page.evaluate(names) == ["0 m-1", "0 delegate", "1 booker", "2 m-2", "2 reserve", "0 m-1"]
+    assert page.texts(".calls .agent .tag") == ["agent"]
+    assert "120 → ? tokens" in page.text(".calls .model summary")
+    page.evaluate("[...document.querySelectorAll('details')].forEach(d => d.open = true)")
+    given = page.texts(".calls .model dt")
+    assert given == ["User", "Said", "Span", "User", "Span", "User", "Span"]
+    assert f"Book a seat {HOSTILE}" in page.text(".calls .model pre")
+    assert page.texts(".calls .model:last-child pre") == ["And now?"]
+    assert page.evaluate("document.title") != "owned"
+    wide = "document.querySelector('.calls .model .values').getBoundingClientRect().width"
+    assert page.evaluate(wide) > 0.9 * page.evaluate(
+        "document.querySelector('.calls').getBoundingClientRect().width"
+    )
+    assert page.problems == []
+
+
+def test_what_must_come_first_is_drawn_with_the_broken_order(page: Page, collector: Client) -> None:
+    page.open(f"{collector.url}/runs/{failed_run(collector)}")
+    drawn = "[...document.querySelectorAll('.picture.graph .edge')].map(e => e.getAttribute('class'))"
+    assert page.evaluate(drawn) == ["edge", "edge broken"]
+    assert page.evaluate("document.querySelector('.picture.graph .number').textContent") == "1"
+    page.click("section[aria-labelledby=orders] summary")
+    assert page.texts("section[aria-labelledby=orders] td:last-child") == ["kept", "broken"]
 
 
 def test_an_open_page_of_a_live_run_asks_for_little_until_there_is_news(

@@ -12,10 +12,9 @@ from synth.pictures import (
     Edge,
     Point,
     Share,
-    Stretch,
     curve,
-    gantt,
     graph,
+    lane,
     shares,
     sparkline,
     stacked_bars,
@@ -75,16 +74,12 @@ def test_a_sparkline_has_a_bar_for_each_that_is_not_nothing(counts: list[int]) -
     assert len(kinds(sparkline("t", counts), "rect")) == sum(map(bool, counts))
 
 
-def test_stretches_lie_on_one_axis() -> None:
-    rows = [Stretch("agent", 10, 20, "agent"), Stretch(HOSTILE, 12, 14, "call", 1, inferred=True, bad=True)]
-    drawn = gantt("t", rows)
-    assert kinds(drawn.svg, "rect") == ["stretch agent", "stretch call inferred bad"]
-    assert drawn.rows[1] == (f"· {HOSTILE}", "2 s", "≤ 2 s")
-    outer, inner = (
-        (float(r.get("x", "")), float(r.get("width", ""))) for r in parsed(drawn.svg).iter("rect")
-    )
-    assert outer[0] < inner[0]
-    assert inner[0] + inner[1] < outer[0] + outer[1]
+def test_a_stretch_is_outlined_where_only_bounds_are_known() -> None:
+    drawn = lane((250.0, 500.0), "call", inferred=True, bad=True, mark=750.0)
+    assert kinds(drawn, "rect") == ["stretch call inferred bad"]
+    assert kinds(drawn, "path") == ["grid", "dead"]
+    assert [(r.get("x"), r.get("width")) for r in parsed(drawn).iter("rect")] == [("250", "500")]
+    assert kinds(lane(None, "call"), "rect") == []
 
 
 def test_what_must_come_first_stands_further_left_and_broken_edges_are_marked() -> None:

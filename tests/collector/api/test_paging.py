@@ -13,7 +13,7 @@ from collector.api import runs as api
 from collector.api import views
 from collector.cli.runs import export, show
 from collector.server import running
-from collector.ui import run_page
+from collector.ui import call_rows, run_page
 from synth.client import Collector
 from tests.support.traces import Client, agent_request, agent_spans, new_id, request, settings
 
@@ -27,8 +27,8 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, str
     run = new_id()
     patch = pytest.MonkeyPatch()
     patch.setattr(views, "MOST_CALLS", 10)
-    patch.setattr(run_page, "SHOWN", 10)
-    patch.setattr("collector.ui.pages.SHOWN", 10)
+    for module in (call_rows, run_page):
+        patch.setattr(module, "SHOWN", 10)
     folder = tmp_path_factory.mktemp("long")
     with running(settings(folder)) as url, Client(url) as client:
         rule = "actions: {look: look, pay: pay}\npolicies:\n  - {id: never, rule: Pay must never happen.}\n"
@@ -102,17 +102,19 @@ def test_the_page_shows_a_part_and_sums_up_the_rest(long: tuple[Client, str]) ->
     client, run = long
     first = client.http.get(f"/runs/{run}").text
     assert rows(first) == [*range(10)]
-    assert "Calls 0 to 9 of 45" in first
+    assert "Part 1 of 5" in first
     assert re.search(r"The 35 others:.*look</span> 33, .*pay</span> 2 \(2 failed\)\.", first)
-    assert 'href="?calls=10#calls">Later calls' in first
+    assert 'href="?part=1#calls">Later calls' in first
     assert "Earlier" not in first
-    assert '<a href="#call-3">3</a> <a href="?calls=10#call-17">17</a>' in first
+    assert '<a href="#call-3">3</a> <a href="?calls=17#call-17">17</a>' in first
     last = client.http.get(f"/runs/{run}?calls=44").text
     assert (rows(last), "Later" in last) == ([*range(40, 45)], False)
-    assert 'href="?calls=30#calls">Earlier calls' in last
-    assert '<a href="?calls=0#call-3">3</a>' in last
-    assert rows(client.http.get(f"/runs/{run}?calls=99999").text) == [*range(40, 45)]
-    assert client.http.get(f"/runs/{run}?calls=-1").status_code in (400, 422)
+    assert 'href="?calls=44&amp;part=3#calls">Earlier calls' in last
+    assert '<a href="?calls=3#call-3">3</a>' in last
+    assert rows(client.http.get(f"/runs/{run}?part=99999").text) == [*range(40, 45)]
+    assert rows(client.http.get(f"/runs/{run}?calls=99999").text) == [*range(10)]
+    for wrong in ("calls=-1", "part=-1", "part=99999999999"):
+        assert client.http.get(f"/runs/{run}?{wrong}").status_code in (400, 422)
 
 
 def test_links_of_a_finding_are_few(long: tuple[Client, str]) -> None:

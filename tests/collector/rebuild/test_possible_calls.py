@@ -8,7 +8,8 @@ from collector.dialects import names
 from collector.metrics import METRICS, observed
 from collector.model import Run, Span
 from collector.rebuild import rebuild
-from collector.ui.run_page import Window, run_page
+from collector.rebuild import told as read_run
+from collector.ui.run_page import run_page
 from synth.observed import run_from_json
 from synth.policies import judge_policies, load_policies
 from tests.collector.rebuild.test_gaps import TRACE, root, settled, span
@@ -106,11 +107,11 @@ def test_results_that_may_belong_to_other_calls_are_partly_known() -> None:
 
 def test_the_page_of_a_run_shows_them() -> None:
     asked = told(0, "verify", **{names.ASKED_ARGUMENTS: '{"amount": 9}'})
-    rebuilt = rebuild(TRACE, [asked, unanswered(1, "pay"), root(2)])
-    calls = [call.to_json() for call in rebuilt.run.calls]
-    detail = {"verdict": None, "policies": [], "calls": calls, "query": None, "progress": {}}
-    page = run_page(detail, rebuilt, None, Window.of(rebuilt, 0))
+    spans = [asked, unanswered(1, "pay"), root(2)]
+    detail = {"verdict": None, "policies": [], "query": None, "progress": {}}
+    page = run_page(detail, read_run(TRACE, spans), spans)
     assert [row.state for row in page.rows] == ["ok", "unknown"]
+    assert page.rows[0].call is not None
     assert page.rows[0].call["asked_arguments"] == {"amount": 9}
 
 
