@@ -28,6 +28,7 @@ from collector.api import (
     health,
     inbox,
     keys,
+    making,
     projects,
     runs,
     trying,
@@ -56,7 +57,9 @@ GRPC_SECONDS = 1.0
 """For calls over gRPC that are not done when the collector ends."""
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
-API = (alerts, findings, runs, compare, campaigns, trying, guard, catalog, inbox, keys, projects, health)
+API = (
+    alerts, findings, runs, compare, campaigns, making, trying, guard, catalog, inbox, keys, projects, health,
+)  # fmt: skip
 """Modules with the routes of the HTTP API."""
 PAGES = (
     alerts_page,

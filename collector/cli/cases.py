@@ -196,24 +196,17 @@ class Made:
 
     def _definitions(self, run_id: str) -> list[Any]:
         """What the model calls of a run were told of its tools."""
+        from synth.cases.recorded import definitions_in
+
         cursor, found = None, []
         for _ in range(SPAN_PAGES):
             page = self.collector.get(f"/runs/{run_id}/spans", cursor=cursor)
             for span in page["items"]:
-                found += parsed(span["attributes"].get(DEFINITIONS))
+                found += definitions_in(span["attributes"].get(DEFINITIONS))
             cursor = page["cursor"]
             if not cursor:
                 break
         return found
-
-
-def parsed(text: Any) -> list[Any]:
-    """A list of definitions, as attributes of spans have it."""
-    try:
-        value = json.loads(text) if isinstance(text, str) else text
-    except ValueError:
-        return []
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def chosen(collector: Collector, wanted: str, limit: int) -> list[str]:
@@ -290,26 +283,10 @@ def merged(path: Path, cases: Sequence[RecordedCase]) -> list[str]:
     return [json.dumps(case.to_json(), ensure_ascii=False) for case in by_id.values()]
 
 
-TESTS = '''"""Recorded runs as tests: an agent against what its tools answered then."""
-
-from pathlib import Path
-
-import pytest
-
-from synth import read_recorded
-
-AGENT = "{agent}"  # "module:function"; "recorded" does again what the recorded agent did
-CASES = read_recorded(Path(__file__).parent / "{cases}")
-
-
-@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
-def test_recorded_run(pdoctor, case):
-    pdoctor.replay(case, AGENT)
-'''
-
-
 def write_tests(path: Path, cases: Path, agent: str) -> None:
     """The tests of a file of cases; BadInput for a file that is there and says something else."""
+    from synth.experiments.recording import TESTS
+
     text = TESTS.format(agent=agent, cases=os.path.relpath(cases, path.parent))
     if path.exists() and text_in(str(path))[0] != text:
         raise BadInput("it is there and says something else: remove it, or give another name", file=str(path))

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Annotated
 
 import orjson
-from fastapi import APIRouter, Depends
-from fastapi.responses import HTMLResponse
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
 
-from collector.api import views
+from collector.api import making, views
 from collector.api.access import Access, reader
 from collector.api.catalog import show_case
-from collector.errors import NotFound
+from collector.errors import CollectorError, NotFound
 from collector.store import catalog, reads
 from collector.store.reads import Filter
 from collector.ui.overview import shown
 from collector.ui.pages import page
 from collector.ui.run_page import graph_of
+from synth.errors import SynthError
 from synth.experiments import Rate
+from synth.experiments.recording import TESTS
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
@@ -38,6 +40,24 @@ def case_list(access: Reader, cursor: str | None = None) -> HTMLResponse:
         rows.append({"id": key, "case": case, "counts": of, "rate": rate.value, "interval": rate.interval})
     older = views.encode_cursor(found[-1][0]) if len(found) == ROWS else None
     return page("cases.html", rows=rows, older=older, first=cursor is None)
+
+
+@router.get("/runs/{run_id}/case")
+async def case_of_run(access: Reader, run_id: str, request: Request) -> Response:
+    """A run as a test case: what is in it, the file, and the test that replays it."""
+    try:
+        made = orjson.loads(bytes((await making.case_of_run(access, run_id, request)).body))
+    except (CollectorError, SynthError) as failure:
+        status = failure.status if isinstance(failure, CollectorError) else 400
+        text = f"No case can be made of this run: {failure}"
+        return page("message.html", status, title="No case", text=text, back=f"/runs/{run_id}")
+    case = made["case"]
+    name = f"case-{case['id'][:12]}.jsonl"
+    if request.query_params.get("file"):
+        about = {"content-disposition": f'attachment; filename="{name}"'}
+        return Response(views.encoded(case) + b"\n", media_type="application/x-ndjson", headers=about)
+    tests = TESTS.format(agent="recorded", cases=name)
+    return page("made_case.html", case=case, left_out=made["left_out"], file=name, tests=tests)
 
 
 @router.get("/cases/{case_id:path}")

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from starlette.concurrency import run_in_threadpool
 
 from collector.api import catalog as catalog_api
-from collector.api.access import Access, reader, writer
+from collector.api.access import Access, anybody, reader, writer
 from collector.api.runs import run_filter
 from collector.api.search import searched
 from collector.api.trying import tried
@@ -174,9 +174,13 @@ def diff(rows: Sequence[Any], version: int) -> list[tuple[str, str]] | None:
 
 
 @router.post("/policies/{name}")
-async def change(request: Request, access: Reader, name: str) -> Response:
-    """Try a text on stored runs, or save it as a new version; what cannot be read comes back as it was."""
+async def change(request: Request, _anybody: Annotated[Access, Depends(anybody)], name: str) -> Response:
+    """Try a text on stored runs, or save it as a new version; what cannot be read comes back as it was.
+
+    A key needs what it needs for the same over the API.
+    """
     form = await form_of(request, FORM_BYTES)
+    access = await (reader if one(form, "do") == "try" else writer)(request)
     text = next(iter(form.get("text", [])), "").replace("\r\n", "\n")
     called = one(form, "name") or name
     rows = await run_in_threadpool(versions, access, called)
@@ -185,14 +189,11 @@ async def change(request: Request, access: Reader, name: str) -> Response:
         if one(form, "do") == "try":
             said = orjson.loads(bytes((await tried(access, request, text, line, mode="block")).body))
             return await shown(request, access, called, text, rows, tried=said, runs_line=line)
-        may = await writer(request)
         if one(form, "do") == "drop":
-            await run_in_threadpool(catalog_api.drop_policy, may, called)
+            await run_in_threadpool(catalog_api.drop_policy, access, called)
             return RedirectResponse(f"/policies?{urlencode({'done': f'{called} is switched off'})}", 303)
-        version = (await catalog_api.store_policy(may, request, called, text))["version"]
+        version = (await catalog_api.store_policy(access, request, called, text))["version"]
     except (CollectorError, SynthError) as flaw:
-        if isinstance(flaw, CollectorError) and flaw.status in (401, 403):
-            raise
         return await shown(
             request, access, called, text, rows, 400, problem=getattr(flaw, "message", str(flaw)),
             line=getattr(flaw, "line", None), runs_line=line,

@@ -5,6 +5,7 @@ The JSON spelling is public: see "Recorded case" in `docs/formats.md`.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -187,6 +188,15 @@ def _read(stream: IO[bytes], file: str) -> Iterator[RecordedCase]:
             )
         lines[case.id] = line
         yield case
+
+
+def definitions_in(value: Any) -> list[dict[str, Any]]:
+    """The definitions of tools in an attribute of a span, which has them as JSON text."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return []
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list | tuple) else []
 
 
 def tools_of(run: Run, definitions: Iterable[Mapping[str, Any]] = ()) -> tuple[Tool, ...]:

@@ -4,25 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
-from typing import Any
+from typing import Any, Protocol
 
 from synth.cases.case import Case
 from synth.cases.recorded import Found, RecordedCase, RuleFile, tools_of
 from synth.errors import BadInput
+from synth.formal import Verdict
 from synth.judge.rules import Rules
-from synth.judge_process import SolverProcess
 from synth.observed.run import Run
 from synth.policies import PolicyResult, PolicySet
 from synth.policies.evidence import Evidence
 from synth.policies.load import policies_from_text
 
 BY_RUN = Rules(repair=False)
+TESTS = '''"""Recorded runs as tests: an agent against what its tools answered then."""
+
+from pathlib import Path
+
+import pytest
+
+from synth import read_recorded
+
+AGENT = "{agent}"  # "module:function"; "recorded" does again what the recorded agent did
+CASES = read_recorded(Path(__file__).parent / "{cases}")
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+def test_recorded_run(pdoctor, case):
+    pdoctor.replay(case, AGENT)
+'''
+"""The tests of a file of cases."""
+
+
+class Judges(Protocol):
+    """Who judges a run: a process of its own (`SolverProcess`), or this one."""
+
+    def judge(self, case: Case, run: Run, rules: Rules | None = None, /) -> Verdict: ...
+
+    def judge_policies(
+        self, policies: PolicySet, run: Run, rules: Rules | None = None, /
+    ) -> tuple[PolicyResult, ...]: ...
 
 
 def recorded_case(
     run: Run,
     rules: Sequence[RuleFile],
-    solver: SolverProcess,
+    solver: Judges,
     *,
     case: Case | None = None,
     definitions: Iterable[Mapping[str, Any]] = (),
@@ -60,7 +87,7 @@ def recorded_case(
 
 
 def by_policy(
-    files: Iterable[RuleFile], run: Run, solver: SolverProcess, rules: Rules
+    files: Iterable[RuleFile], run: Run, solver: Judges, rules: Rules
 ) -> Iterator[tuple[str, PolicyResult]]:
     """`FILE/POLICY` and what it says of the run."""
     for file in files:
@@ -76,7 +103,7 @@ def read_rules(file: RuleFile) -> PolicySet:
 
 def _outcome(
     run: Run, case: Case | None, found: Mapping[str, PolicyResult], left_out: Mapping[str, str],
-    solver: SolverProcess,
+    solver: Judges,
 ) -> tuple[str, str | None]:  # fmt: skip
     verdict = None if case is None else solver.judge(case, run, BY_RUN)
     results = [result.verdict for key, result in found.items() if key not in left_out]

@@ -33,7 +33,7 @@ OPEN_TO_ALL_KEYS = {"/openapi.json", "/docs"}
 PAGES = [
     "/", "/runs/{run_id}", "/runs/{run_id}/spans/{span_id}", "/campaigns", "/campaigns/{campaign_id}",
     "/campaigns/{campaign_id}/state", "/compare", "/runs", "/findings", "/policies", "/policies/{name}",
-    "/cases", "/cases/{case_id}", "/alerts", "/settings", *OPEN_TO_ALL_KEYS,
+    "/cases", "/cases/{case_id}", "/runs/{run_id}/case", "/alerts", "/settings", *OPEN_TO_ALL_KEYS,
 ]  # fmt: skip
 BODIES = {
     "/api/v1/alerts/{alert}/silence": b'{"for": "1h"}',
@@ -158,6 +158,19 @@ def test_every_route_needs_a_key_with_its_scope_and_takes_no_other(fleet: Fleet)
             if scope not in allowed:
                 assert status == 403, (method, path, scope)
     assert refused == {}
+
+
+def test_a_page_that_saves_policies_wants_the_scope_that_the_api_wants(fleet: Fleet) -> None:
+    rules = POLICY.replace(SECRET, "")
+    for scope, token in fleet.theirs.items():
+        form = {"text": rules, "do": "save", "name": f"by-{scope}"}
+        page = fleet.http.post("/policies/new", data=form, headers=bearer(token))
+        api = fleet.http.put(f"/api/v1/policies/{scope}", content=rules, headers=bearer(token))
+        assert (page.status_code == 403, page.status_code in (200, 303)) == (
+            api.status_code == 403, api.status_code == 200,
+        ), scope  # fmt: skip
+        tried = fleet.http.post("/policies/new", data={**form, "do": "try"}, headers=bearer(token))
+        assert (tried.status_code == 403) is (scope not in ("read", "admin")), scope
 
 
 def test_nothing_of_another_project_is_shown_changed_or_hinted_at(fleet: Fleet) -> None:
