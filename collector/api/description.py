@@ -330,14 +330,6 @@ ROUTES: dict[str, Route] = {
     ),
     "GET /api/v1/runs/{run_id}/calls": Route(listing(ref("Call")), page_of(CALL), failures=MISSING),
     "GET /api/v1/runs/{run_id}/record": Route(OPEN, RECORD, failures=MISSING),
-    "GET /api/v1/runs/{run_id}/case": Route(
-        record({"case": OPEN, "left_out": OPEN}),
-        {"case": {"id": RUN, "query": "Refund A-17", "tools": [], "run": RECORD, "rules": [],
-                  "found": {"outcome": "fail", "error_type": None, "policies": {"support/A2": "violated"}},
-                  "case": None, "from": {"run_id": RUN}},
-         "left_out": {}},
-        failures=MISSING,
-    ),
     "GET /api/v1/runs/{run_id}/spans": Route(
         listing(ref("Span")),
         page_of({"trace_id": RUN, "span_id": "00f067aa0ba902b7", "parent_id": None,

@@ -113,6 +113,14 @@ ROUTES: dict[str, Route] = {
     ),
     "GET /api/v1/labels": Route(listing(ref("Label")), page_of(LABELLED)),
     "GET /api/v1/labels/corpus": Route(TEXT, '{"run_id": "r1"}\n', media="application/x-ndjson"),
+    "GET /api/v1/runs/{run_id}/case": Route(
+        record({"case": OPEN, "left_out": OPEN}),
+        {"case": {"id": "r1", "query": "Refund A-17", "tools": [], "run": {"run_id": "r1", "calls": []},
+                  "rules": [], "case": None, "from": {"run_id": "r1"}, "found":
+                  {"outcome": "fail", "error_type": None, "policies": {"support/once": "violated"}}},
+         "left_out": {}},
+        failures=MISSING,
+    ),
     "POST /api/v1/policies/try": Route(
         ref("Tried"),
         {"runs": 500, "flagged": 12, "new": 10, "policies": {"once": {"ok": 488, "violated": 12}},

@@ -19,7 +19,7 @@ from collector.errors import BadRequest
 from collector.pipeline.making import CaseToMake
 from collector.rebuild import rebuild
 from collector.store import catalog
-from synth.cases.recorded import RuleFile, definitions_in
+from synth.cases import RuleFile, definitions_in
 
 router = APIRouter(prefix="/api/v1", tags=["runs"], route_class=JsonRoute)
 Reader = Annotated[Access, Depends(reader)]

@@ -285,9 +285,9 @@ def merged(path: Path, cases: Sequence[RecordedCase]) -> list[str]:
 
 def write_tests(path: Path, cases: Path, agent: str) -> None:
     """The tests of a file of cases; BadInput for a file that is there and says something else."""
-    from synth.experiments.recording import TESTS
+    from synth.cases import tests_of
 
-    text = TESTS.format(agent=agent, cases=os.path.relpath(cases, path.parent))
+    text = tests_of(os.path.relpath(cases, path.parent), agent)
     if path.exists() and text_in(str(path))[0] != text:
         raise BadInput("it is there and says something else: remove it, or give another name", file=str(path))
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,9 +9,8 @@ import orjson
 
 from collector.api.bodies import TooLarge
 from collector.api.views import encoded
-from synth.cases import Case, case_from_json
-from synth.cases.recorded import RuleFile
-from synth.experiments.recording import recorded_case
+from synth.cases import Case, RuleFile, case_from_json
+from synth.experiments import recorded_case
 from synth.formal import Verdict
 from synth.judge import Rules, judge
 from synth.judge_process import JudgeFailed

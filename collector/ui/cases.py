@@ -17,9 +17,9 @@ from collector.store.reads import Filter
 from collector.ui.overview import shown
 from collector.ui.pages import page
 from collector.ui.run_page import graph_of
+from synth.cases import tests_of
 from synth.errors import SynthError
 from synth.experiments import Rate
-from synth.experiments.recording import TESTS
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
@@ -56,7 +56,7 @@ async def case_of_run(access: Reader, run_id: str, request: Request) -> Response
     if request.query_params.get("file"):
         about = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(views.encoded(case) + b"\n", media_type="application/x-ndjson", headers=about)
-    tests = TESTS.format(agent="recorded", cases=name)
+    tests = tests_of(name, "recorded")
     return page("made_case.html", case=case, left_out=made["left_out"], file=name, tests=tests)
 
 

@@ -190,6 +190,29 @@ def _read(stream: IO[bytes], file: str) -> Iterator[RecordedCase]:
         yield case
 
 
+_TESTS = '''"""Recorded runs as tests: an agent against what its tools answered then."""
+
+from pathlib import Path
+
+import pytest
+
+from synth import read_recorded
+
+AGENT = "{agent}"  # "module:function"; "recorded" does again what the recorded agent did
+CASES = read_recorded(Path(__file__).parent / "{cases}")
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+def test_recorded_run(pdoctor, case):
+    pdoctor.replay(case, AGENT)
+'''
+
+
+def tests_of(cases: str, agent: str) -> str:
+    """The tests of a file of recorded cases, which lies at this place beside them."""
+    return _TESTS.format(agent=agent, cases=cases)
+
+
 def definitions_in(value: Any) -> list[dict[str, Any]]:
     """The definitions of tools in an attribute of a span, which has them as JSON text."""
     try:

@@ -10,8 +10,9 @@ from typing import Any
 
 from synth.experiments.populations import Member, compare, drifts
 from synth.experiments.rates import Rate
+from synth.experiments.recording import recorded_case
 
-__all__ = ["Member", "Rate", "campaign_body", "compare", "drifts"]
+__all__ = ["Member", "Rate", "campaign_body", "compare", "drifts", "recorded_case"]
 
 
 def campaign_body(

@@ -17,23 +17,6 @@ from synth.policies.evidence import Evidence
 from synth.policies.load import policies_from_text
 
 BY_RUN = Rules(repair=False)
-TESTS = '''"""Recorded runs as tests: an agent against what its tools answered then."""
-
-from pathlib import Path
-
-import pytest
-
-from synth import read_recorded
-
-AGENT = "{agent}"  # "module:function"; "recorded" does again what the recorded agent did
-CASES = read_recorded(Path(__file__).parent / "{cases}")
-
-
-@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
-def test_recorded_run(pdoctor, case):
-    pdoctor.replay(case, AGENT)
-'''
-"""The tests of a file of cases."""
 
 
 class Judges(Protocol):
