@@ -123,6 +123,7 @@ def _report_withdrawn(state: RunState, *, goes_on: bool) -> None:
             request = call.as_request()
             request.told = not given_back
             state.left.append(request)
+            state.not_started(request)
         if not given_back:
             call.unheard()
             call.close()
@@ -153,6 +154,8 @@ def _report_left(run: OpenRun, source: str, unseen: bool, ended: bool) -> None:
 
 def answered(run: OpenRun, answer: HistoryAnswer) -> None:
     """A request to a model carries the answer to a call, if that is one which is still open."""
+    if answer[:3] in run.state.started:  # by another call of this id, which has run
+        return
     request = run.take_request(answer.call_id, answer.tool, answer.arguments, early=False)
     if request is None:
         return

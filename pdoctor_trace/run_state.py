@@ -61,6 +61,12 @@ class RunState:
         part.started, part.seen_starting = self.started, self.seen_starting
         return part
 
+    def not_started(self, request: Request) -> None:
+        """A call that had begun waits again."""
+        begun = request.call_id, request.tool, request.arguments
+        if begun in self.started:
+            self.started.remove(begun)
+
     def give_back(self, step: int) -> bool:
         """Hand the number out again, if no later one was; whether that was so."""
         if step != self.calls - 1:

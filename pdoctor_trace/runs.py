@@ -294,8 +294,6 @@ class OpenRun(Frame):
         """
         if early:
             self.state.seen_starting.add(tool)
-        elif (call_id, tool, arguments) in self.state.started:
-            return None  # of another call in the same words, which has run
         for requests in (self._requests, self.state.left):
             found = None
             for one in requests if call_id is not None else ():
