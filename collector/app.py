@@ -18,6 +18,7 @@ from fastapi import FastAPI
 
 from collector.api import (
     alerts,
+    approvals,
     campaigns,
     catalog,
     compare,
@@ -40,6 +41,7 @@ from collector.otlp.http import PATHS, receiver
 from collector.service import Service
 from collector.telemetry import Telemetry
 from collector.ui import alerts as alerts_page
+from collector.ui import approvals as approvals_page
 from collector.ui import campaigns as campaign_pages
 from collector.ui import cases as case_pages
 from collector.ui import compare as compare_page
@@ -58,11 +60,13 @@ GRPC_SECONDS = 1.0
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 API = (
-    alerts, findings, runs, compare, campaigns, making, trying, guard, catalog, inbox, keys, projects, health,
+    alerts, findings, runs, compare, campaigns, making, trying, guard, approvals, catalog, inbox, keys,
+    projects, health,
 )  # fmt: skip
 """Modules with the routes of the HTTP API."""
 PAGES = (
     alerts_page,
+    approvals_page,
     case_pages,
     settings_page,
     overview,

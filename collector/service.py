@@ -18,6 +18,7 @@ from pathlib import Path
 import orjson
 
 from collector.access import DEFAULT_PROJECT, Gate, Grant, bearer, check_bind, is_loopback
+from collector.approvals import Approvals
 from collector.budget import Budget
 from collector.clock import Clock, passed
 from collector.doors import Doors
@@ -116,6 +117,7 @@ class Service:
             )  # fmt: skip
             self.asked = Asked(settings, self.crew.checks, share=size)
             self.guarded = Guarded(settings, self.asked, alone=size == 1)
+            self.approvals = Approvals(alone=size == 1)
             self.writer = Writer(
                 self.store,
                 queue_bytes=settings.limits.queue_bytes,

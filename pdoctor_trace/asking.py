@@ -89,7 +89,7 @@ def asked_first_async(function: Any, visit: Any, refuse: Refuse, instance: Any) 
 
     async def run(*args: Any, **kwargs: Any) -> Any:
         call = call_of(visit)
-        asked = guarded(DOOR.ask, call) if call is not None else None
+        asked = await _asked_beside(call) if call is not None else None
         if asked is None:
             return await function(*args, **kwargs)
         if asked.text is not None:
@@ -106,6 +106,19 @@ def asked_first_async(function: Any, visit: Any, refuse: Refuse, instance: Any) 
         return result
 
     return run
+
+
+async def _asked_beside(call: Any) -> Asked | None:
+    """What the guards say; a person is waited for in a thread, so that the host's other tasks go on."""
+    if not any(getattr(one, "may_ask", False) for one in DOOR.guards):
+        return guarded(DOOR.ask, call)
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # the loop of another library
+        return guarded(DOOR.ask, call)
+    return await asyncio.to_thread(guarded, DOOR.ask, call)
 
 
 def _over(asked: Asked, result: Any) -> None:

@@ -101,7 +101,7 @@ class Guard:
             if mode == "warn":
                 self._warn(text)
             return _Asked(prefix, place, self._reads_values)
-        if mode == "ask" and decision.breaches and guarded(self._approved, text):
+        if mode == "ask" and decision.breaches and guarded(self._approved, text, call, rules):
             _, place = prefix.propose(made, heeds=lambda decision: True)
             return _Asked(prefix, place, self._reads_values)
         return _Asked(prefix, None, False, text, Refused(text, rules) if mode == "block" else None)
@@ -120,8 +120,12 @@ class Guard:
     def _severity(self, one: Any) -> int:
         return int(self._online.MODES.index(self._mode_of(one)))
 
-    def _approved(self, text: str) -> bool:
-        return self.on_ask is not None and self.on_ask(text) is True
+    def _approved(self, text: str, call: Any, rules: tuple[str, ...]) -> bool:
+        if self.on_ask is not None:
+            return self.on_ask(text) is True
+        from .approvals import approved
+
+        return approved(text, call, rules)
 
     def _warn(self, text: str) -> None:
         LOG.warning("guard: %s", text)

@@ -46,6 +46,11 @@ async def reader(request: Request) -> Access:
     return await _access(request, "read")
 
 
+async def sender(request: Request) -> Access:
+    """May send the project's spans."""
+    return await _access(request, "ingest")
+
+
 async def metrics_reader(request: Request) -> Access:
     """May read the project's metrics."""
     return await _access(request, "metrics")

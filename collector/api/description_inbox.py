@@ -6,6 +6,7 @@ from collector.api.shapes import (
     ANY,
     COUNT,
     FLAG,
+    NUMBER,
     OPEN,
     RATE,
     TEXT,
@@ -52,6 +53,11 @@ SCHEMAS: dict[str, Schema] = {
     "Label": record(
         {"run_id": TEXT, "rule": TEXT, "label": LABEL, "note": maybe(TEXT), "actor": TEXT, "at": maybe(TIME)}
     ),
+    "Approval": described("A call that waits for a person, or did.", record(
+        {"id": TEXT, "state": one_of("open", "approved", "refused", "expired"), "asked_at": TIME,
+         "expires_at": TIME, "tool": TEXT, "text": TEXT, "rules": several(TEXT), "arguments": ANY},
+        decided_by=maybe(TEXT), decided_at=maybe(TIME), run_id=maybe(TEXT), agent=maybe(TEXT),
+    )),
     "GuardAnswer": described("`call` is the number of a call that has begun in a run that is kept.", record(
         {"allowed": FLAG, "decision": one_of("allowed", "refused", "doubt"), "call": maybe(COUNT),
          "rules": several(record({"policy": TEXT, "text": TEXT, "on_break": maybe(TEXT), "explanation": TEXT,
@@ -86,6 +92,11 @@ ALERT = {
     "id": 1, "name": "refunds", "policy": "A2", "agent": None, "version": None, "severity": None,
     "window": "1h", "above": 0.02, "at_least": 20, "kind": "webhook", "to": "https://hooks.example/pdoctor",
     "firing_since": None, "silenced_until": None, "broken": 0, "of": 40, "rate": 0.0, "looked_at": AT,
+}  # fmt: skip
+APPROVAL = {
+    "id": "0af7651916cd43dd8448eb211c80319c", "state": "open", "asked_at": AT, "expires_at": AT,
+    "decided_by": None, "decided_at": None, "tool": "refund", "text": "Not run: Refunds need a person.",
+    "rules": ["A2"], "arguments": {"order": "A-17"}, "run_id": None, "agent": None,
 }  # fmt: skip
 RULES = "actions: {pay: pay}\npolicies:\n  - {id: once, rule: Pay must happen at most 1 time.}\n"
 VIEW = {"name": "failing refunds", "query": "outcome:fail agent:refunds last:24h", "at": AT}
@@ -127,6 +138,20 @@ ROUTES: dict[str, Route] = {
          "warnings": [], "items": [], "guard": None},
         json_of(record({"text": TEXT}, runs=COUNT, q=TEXT, mode=one_of(*MODES))),
         {"text": RULES, "runs": 500, "q": "agent:refunds last:7d"},
+    ),
+    "POST /api/v1/approvals": Route(
+        ref("Approval"), APPROVAL,
+        json_of(record({}, id=TEXT, tool=TEXT, text=TEXT, rules=several(TEXT), arguments=ANY, run_id=TEXT,
+                       agent=TEXT, seconds=NUMBER, wait=NUMBER)),
+        {"tool": "refund", "text": "Not run: Refunds need a person.", "rules": ["A2"],
+         "arguments": {"order": "A-17"}, "seconds": 60},
+        failures=(400, 401, 403, 404, 409, 503),
+    ),
+    "GET /api/v1/approvals": Route(listing(ref("Approval")), page_of(APPROVAL)),
+    "PUT /api/v1/approvals/{approval}": Route(
+        ref("Approval"), {**APPROVAL, "state": "approved", "decided_by": "A1b2C3d4E5f6", "decided_at": AT},
+        json_of(record({"decision": one_of("approve", "refuse")})), {"decision": "approve"},
+        failures=(400, 401, 403, 404, 409, 503),
     ),
     "POST /api/v1/guard": Route(
         ref("GuardAnswer"),

@@ -86,6 +86,10 @@ def test_every_body_and_every_answer_has_a_schema_and_an_example_that_fits(descr
 def test_examples_work_as_they_are(client: Client, described: Description) -> None:
     """Every example of a body is taken by a running collector."""
     run = client.get("/runs")["items"][0]["id"]
+
+    def asked() -> str:
+        return str(client.post("/approvals", {"tool": "pay", "text": "Pay?"}).json()["id"])
+
     for name, operation in operations(described):
         method, path = name.split(" ")
         if "requestBody" not in operation or path in ("/api/v1/keys", "/api/v1/webhooks", "/api/v1/alerts"):
@@ -93,9 +97,8 @@ def test_examples_work_as_they_are(client: Client, described: Description) -> No
         media, said = next((m, s) for m, s in operation["requestBody"]["content"].items() if "example" in s)
         body = {"content": said["example"]} if media == "application/yaml" else {"json": said["example"]}
         headers = {"content-type": media}
-        answer = client.http.request(
-            method, path.format(name="payments", run_id=run, alert=1), headers=headers, **body
-        )
+        place = path.format(name="payments", run_id=run, alert=1, approval=asked())
+        answer = client.http.request(method, place, headers=headers, **body)
         assert answer.status_code in (200, 201), (name, answer.text)
 
 
@@ -117,6 +120,8 @@ def test_answers_are_as_described(client: Client, described: Description) -> Non
         "PUT /api/v1/findings/groups": {"rule": "policy:once", "state": "known"},
         "PUT /api/v1/runs/{run_id}/labels": {"rule": "policy:once", "label": "verdict_wrong"},
         "POST /api/v1/policies/try": {"text": POLICY_TEXT},
+        "POST /api/v1/approvals": {"tool": "pay", "text": "Pay?"},
+        "PUT /api/v1/approvals/{approval}": {"decision": "approve"},
         "POST /api/v1/guard": {"run_id": "r", "call": {"name": "pay"}, "policies": POLICY_TEXT},
         "POST /api/v1/alerts": ALERT,
         "POST /api/v1/alerts/{alert}/test": {},
@@ -133,6 +138,7 @@ def test_answers_are_as_described(client: Client, described: Description) -> Non
         values = {
             "run_id": run, "case_id": "case-1", "name": "once", "campaign_id": CAMPAIGN["id"],
             "webhook": str(made.get("webhook", 0)), "alert": "1", "key_id": made.get("key_id", ""),
+            "approval": made.get("approval", ""),
         }  # fmt: skip
         more = {"json": bodies[name]} if name in bodies else {}
         if name.startswith("PUT /api/v1/policies"):
@@ -148,6 +154,8 @@ def test_answers_are_as_described(client: Client, described: Description) -> Non
         code = str(answer.status_code)
         assert code.startswith("2"), (name, answer.text)
         assert code in operation["responses"], name
+        if name == "POST /api/v1/approvals":
+            made["approval"] = answer.json()["id"]
         if name == "POST /api/v1/webhooks":
             made["webhook"] = answer.json()["id"]
         if name == "POST /api/v1/keys":

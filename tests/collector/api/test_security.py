@@ -33,10 +33,12 @@ OPEN_TO_ALL_KEYS = {"/openapi.json", "/docs"}
 PAGES = [
     "/", "/runs/{run_id}", "/runs/{run_id}/spans/{span_id}", "/campaigns", "/campaigns/{campaign_id}",
     "/campaigns/{campaign_id}/state", "/compare", "/runs", "/findings", "/policies", "/policies/{name}",
-    "/cases", "/cases/{case_id}", "/runs/{run_id}/case", "/alerts", "/settings", *OPEN_TO_ALL_KEYS,
+    "/cases", "/cases/{case_id}", "/runs/{run_id}/case", "/alerts", "/approvals", "/settings",
+    *OPEN_TO_ALL_KEYS,
 ]  # fmt: skip
 BODIES = {
     "/api/v1/alerts/{alert}/silence": b'{"for": "1h"}',
+    "/api/v1/approvals/{approval}": b'{"decision": "refuse"}',
     "/api/v1/runs/{run_id}/labels": b'{"rule": "case:x", "label": "verdict_wrong"}',
 }
 """What would be done, were it one's own; everywhere else `{}` is sent."""
@@ -70,6 +72,9 @@ class Fleet:
         alert = client.post("/alerts", rule)
         assert alert.status_code == 201, alert.text
         self.alert = alert.json()["id"]
+        question = client.post("/approvals", {"tool": f"{SECRET}tool", "text": f"{SECRET}text"})
+        assert question.status_code == 200, question.text
+        self.approval = question.json()["id"]
         headers = bearer(self.root)
         for path, said in self.said().items():
             answer = self.http.put(f"/api/v1{path}", json=said, headers=headers)
@@ -80,7 +85,7 @@ class Fleet:
         self.values = {
             "run_id": self.run, "case_id": self.case, "name": "secret-policy", "span_id": f"{2:016x}",
             "key_id": self.root.split("_")[1], "webhook": str(self.hook),
-            "campaign_id": self.campaign, "alert": str(self.alert),
+            "campaign_id": self.campaign, "alert": str(self.alert), "approval": self.approval,
         }  # fmt: skip
         del client.http.headers["authorization"]
 
@@ -129,7 +134,7 @@ def needed_scope(method: str, path: str) -> str:
     """What docs/production.md promises; written down here once more, by hand."""
     if any(word in path for word in ("/keys", "/audit", "/settings", "/webhooks", "/projects", "/alerts")):
         return "admin"
-    if (method, path) == ("POST", "/api/v1/runs"):
+    if method == "POST" and path in ("/api/v1/runs", "/api/v1/approvals"):
         return "ingest"
     only_reads = path in ("/api/v1/check", "/api/v1/policies/try", "/api/v1/guard")
     return "read" if method == "GET" or only_reads else "write"

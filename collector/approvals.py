@@ -1,0 +1,137 @@
+"""Calls that a guard asks a person about: open until somebody decides, or their time is over.
+
+In memory, on one event loop: who asks waits on a connection, and after a restart asks anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from collector.api.views import encoded, iso
+from collector.errors import BadRequest, Conflict, NotFound, Overloaded
+
+MAX_OPEN, MAX_KEPT = 1_000, 2_000
+MAX_NAME, MAX_TEXT, MAX_ARGUMENTS, MAX_RULES = 200, 1_000, 16_384, 50
+SECONDS, MAX_SECONDS, MAX_WAIT = 60.0, 3_600.0, 25.0
+OPEN, APPROVED, REFUSED, EXPIRED = "open", "approved", "refused", "expired"
+DECISIONS = {"approve": APPROVED, "refuse": REFUSED}
+FIELDS = {"id", "tool", "text", "rules", "arguments", "run_id", "agent", "seconds", "wait"}
+
+
+@dataclass(slots=True, eq=False)
+class Approval:
+    """One question about one call."""
+
+    id: str
+    project: int
+    about: Mapping[str, Any]
+    asked_at: float
+    expires_at: float
+    state: str = OPEN
+    by: str | None = None
+    decided_at: float | None = None
+    decided: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def look(self, now: float) -> Approval:
+        """As it is now: the time to decide may be over."""
+        if self.state == OPEN and now >= self.expires_at:
+            self.state, self.decided_at = EXPIRED, self.expires_at
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id, "state": self.state, "asked_at": iso(self.asked_at),
+            "expires_at": iso(self.expires_at), "decided_by": self.by,
+            "decided_at": None if self.decided_at is None else iso(self.decided_at), **self.about,
+        }  # fmt: skip
+
+
+class Approvals:
+    """Everything that is asked, and lately was."""
+
+    def __init__(self, alone: bool) -> None:
+        """`alone`: does this process answer all requests?"""
+        self.alone = alone
+        self._all: OrderedDict[str, Approval] = OrderedDict()
+
+    def ask(self, project: int, said: Mapping[str, Any], now: float) -> Approval:
+        """A new question; raises BadRequest, and Overloaded where too many are open."""
+        if not self.alone:
+            raise Conflict("this collector has several workers, which share no questions", "ask one with one")
+        about = {
+            "tool": _text(said, "tool", MAX_NAME, needed=True),
+            "text": _text(said, "text", MAX_TEXT, needed=True),
+            "rules": _rules(said.get("rules", [])),
+            "arguments": _arguments(said.get("arguments")),
+            "run_id": _text(said, "run_id", MAX_NAME),
+            "agent": _text(said, "agent", MAX_NAME),
+        }
+        seconds = number(said, "seconds", SECONDS, MAX_SECONDS)
+        if sum(one.look(now).state == OPEN for one in self._all.values()) >= MAX_OPEN:
+            raise Overloaded("too many calls wait for a decision", "decide some of them", retry_after=5)
+        made = Approval(secrets.token_hex(16), project, about, now, now + seconds)
+        self._all[made.id] = made
+        while len(self._all) > MAX_KEPT:
+            del self._all[next(key for key, one in self._all.items() if one.state != OPEN)]
+        return made
+
+    def of(self, project: int, id_: str, now: float) -> Approval:
+        found = self._all.get(id_)
+        if found is None or found.project != project:
+            raise NotFound("there is no such question (any more)", "GET /api/v1/approvals lists them")
+        return found.look(now)
+
+    async def wait(self, asked: Approval, seconds: float, now: float) -> None:
+        """Until it is decided, so many seconds at most."""
+        seconds = min(seconds, asked.expires_at - now)
+        if asked.state == OPEN and seconds > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asked.decided.wait(), seconds)
+
+    def decide(self, project: int, id_: str, decision: Any, actor: str, now: float) -> Approval:
+        if decision not in DECISIONS:
+            raise BadRequest("`decision` must be `approve` or `refuse`", 'send {"decision": "approve"}')
+        found = self.of(project, id_, now)
+        if found.state != OPEN:
+            raise Conflict(f"the question is {found.state} already", "nothing waits for it")
+        found.state, found.by, found.decided_at = DECISIONS[decision], actor, now
+        found.decided.set()
+        return found
+
+    def all(self, project: int, now: float) -> list[Approval]:
+        """The open ones first, each part with the newest first."""
+        mine = [one.look(now) for one in reversed(self._all.values()) if one.project == project]
+        return sorted(mine, key=lambda one: one.state != OPEN)
+
+
+def number(said: Mapping[str, Any], name: str, default: float, most: float) -> float:
+    value = said.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise BadRequest(f"`{name}` must be a number of seconds", f"send 0 to {most:g}")
+    return float(value)
+
+
+def _text(said: Mapping[str, Any], name: str, most: int, *, needed: bool = False) -> str | None:
+    value = said.get(name)
+    if value is None and not needed:
+        return None
+    if not isinstance(value, str) or not value:
+        raise BadRequest(f"`{name}` must be text", f"say the {name}")
+    return value[:most]
+
+
+def _rules(said: Any) -> list[str]:
+    if not isinstance(said, list) or len(said) > MAX_RULES or not all(isinstance(one, str) for one in said):
+        raise BadRequest("`rules` must be a list of ids", f"send at most {MAX_RULES} texts")
+    return [one[:MAX_NAME] for one in said]
+
+
+def _arguments(said: Any) -> Any:
+    """As far as the host sends them; of what is too long, that it was there."""
+    return said if len(encoded(said)) <= MAX_ARGUMENTS else "(too long to be shown)"

@@ -1,0 +1,179 @@
+"""Calls that wait for a person: over the API, on the page, and in a host whose guard asks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import pdoctor_trace
+from collector import approvals
+from pdoctor_trace.asking import DOOR
+from tests.support.traces import Client
+
+RULE = """
+actions: {verify: verify, refund: refund}
+policies: [{id: ASK, rule: Verify must happen before refund., on_break: ask}]
+"""
+QUESTION = {"tool": "refund", "text": "Not run: <b>no</b>.", "rules": ["ASK"], "arguments": {"order": "A-17"}}
+
+
+def ask(client: Client, **said: Any) -> Any:
+    answer = client.post("/approvals", said)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def decide(client: Client, id_: str, decision: str) -> Any:
+    return client.http.put(f"/api/v1/approvals/{id_}", json={"decision": decision})
+
+
+@pytest.mark.parametrize(("decision", "state"), [("approve", "approved"), ("refuse", "refused")])
+def test_who_waits_is_told_at_once(fresh: Client, decision: str, state: str) -> None:
+    asked = ask(fresh, **QUESTION)
+    assert (asked["state"], asked["arguments"]) == ("open", {"order": "A-17"})
+    began = time.monotonic()
+    later = threading.Timer(0.3, decide, (fresh, asked["id"], decision))
+    later.start()
+    told = ask(fresh, id=asked["id"], wait=20)
+    assert (told["state"], told["decided_by"]) == (state, "anonymous")
+    assert time.monotonic() - began < 10
+    later.join()
+    assert decide(fresh, asked["id"], "approve").status_code == 409
+    assert any(one["action"] == "approval.decide" for one in fresh.get("/audit")["items"])
+
+
+def test_after_its_time_nobody_decides(fresh: Client) -> None:
+    asked = ask(fresh, **QUESTION, seconds=0.2)
+    assert ask(fresh, id=asked["id"], wait=5)["state"] == "expired"
+    assert decide(fresh, asked["id"], "approve").status_code == 409
+
+
+def test_what_is_open_has_an_end(fresh: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(approvals, "MAX_OPEN", 2)
+    monkeypatch.setattr(approvals, "MAX_KEPT", 3)
+    first = ask(fresh, **QUESTION)
+    ask(fresh, **QUESTION)
+    assert fresh.post("/approvals", QUESTION).status_code == 503
+    decide(fresh, first["id"], "refuse")
+    for _ in range(3):
+        decide(fresh, ask(fresh, **QUESTION)["id"], "refuse")
+    assert len(fresh.get("/approvals")["items"]) == 3
+    assert fresh.post("/approvals", {"id": first["id"]}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {},
+        {"tool": "a"},
+        {"tool": "", "text": "t"},
+        {"tool": "a", "text": "t", "rules": [1]},
+        {"tool": "a", "text": "t", "seconds": 1e9},
+        {"tool": "a", "text": "t", "wait": 26},
+        {"tool": "a", "text": "t", "wait": "x"},
+        {"id": 3},
+        {"tool": "a", "text": "t", "other": 1},
+    ],
+)
+def test_what_cannot_be_asked_says_why(fresh: Client, said: dict[str, Any]) -> None:
+    assert fresh.post("/approvals", said).status_code == 400
+
+
+def test_the_page_shows_open_calls_and_decides(fresh: Client) -> None:
+    asked = ask(fresh, **QUESTION)
+    page = fresh.http.get("/approvals").text
+    assert "&lt;b&gt;no&lt;/b&gt;" in page
+    assert "A-17" in page
+    place, form = f"/approvals/{asked['id']}", {"decision": "approve"}
+    elsewhere = fresh.http.post(place, data=form, headers={"origin": "https://evil.example"})
+    assert elsewhere.status_code == 403
+    assert ask(fresh, id=asked["id"])["state"] == "open"
+    assert fresh.http.post(place, data=form).status_code == 303
+    assert ask(fresh, id=asked["id"])["state"] == "approved"
+    assert "Too late" in fresh.http.post(place, data=form, follow_redirects=True).text
+
+
+@pytest.fixture
+def host(fresh: Client) -> Iterator[Client]:
+    """A host in this process whose guard asks this collector."""
+    pdoctor_trace.install(endpoint=str(fresh.http.base_url), approval_timeout=20.0)
+    try:
+        yield fresh
+    finally:
+        pdoctor_trace.flush()
+        pdoctor_trace.uninstall()
+        DOOR.guards = ()
+
+
+def deciding(client: Client, decision: str) -> threading.Thread:
+    """Somebody who decides the first question that comes."""
+
+    def look() -> None:
+        until = time.monotonic() + 15
+        while time.monotonic() < until:
+            for one in client.get("/approvals")["items"]:
+                if one["state"] == "open":
+                    decide(client, one["id"], decision)
+                    return
+            time.sleep(0.05)
+
+    made = threading.Thread(target=look)
+    made.start()
+    return made
+
+
+@pytest.mark.parametrize("decision", ["approve", "refuse"])
+def test_a_host_waits_for_the_decision(host: Client, decision: str) -> None:
+    ran: list[str] = []
+
+    @pdoctor_trace.tool
+    def refund(order: str) -> str:
+        ran.append(order)
+        return "done"
+
+    with pdoctor_trace.guard(RULE, mode="ask"), pdoctor_trace.run():
+        person = deciding(host, decision)
+        said = refund("A-17")
+        person.join()
+    assert (ran, said == "done") == ((["A-17"], True) if decision == "approve" else ([], False))
+    (asked,) = host.get("/approvals")["items"]
+    assert (asked["tool"], asked["rules"], asked["arguments"]) == ("refund", ["ASK"], {"order": "A-17"})
+
+
+def test_other_tasks_of_a_host_go_on_meanwhile(host: Client) -> None:
+    ticks = 0
+
+    @pdoctor_trace.tool
+    async def refund() -> str:
+        return "done"
+
+    async def main() -> str:
+        nonlocal ticks
+        waiting = asyncio.ensure_future(refund())
+        while not waiting.done():
+            ticks += 1
+            await asyncio.sleep(0.01)
+        return await waiting
+
+    with pdoctor_trace.guard(RULE, mode="ask"), pdoctor_trace.run():
+        person = deciding(host, "approve")
+        assert asyncio.run(main()) == "done"
+        person.join()
+    assert ticks > 3
+
+
+def test_where_nobody_can_be_asked_the_call_is_refused(host: Client) -> None:
+    pdoctor_trace.install(endpoint="http://127.0.0.1:9", approval_timeout=5.0, records=False)
+
+    @pdoctor_trace.tool
+    def refund() -> str:
+        return "done"
+
+    with pdoctor_trace.guard(RULE, mode="ask"), pdoctor_trace.run():
+        assert refund().startswith("Not run: Verify must happen before refund.")
+    pdoctor_trace.install(endpoint=str(host.http.base_url), records=True)
