@@ -72,11 +72,14 @@ PERSON_KEYS = (
     "langsmith.metadata.user_id", "ai.telemetry.metadata.userId", "mlflow.trace.user",
 )  # fmt: skip
 """Where instrumentations, and programs themselves, put whom they work for; the first counts."""
+_PERSON_KEYS = frozenset(PERSON_KEYS)
 
 
 def person_of(span: Span) -> str | None:
     """Whom a span says it was for."""
     attributes = loaded(span)
+    if _PERSON_KEYS.isdisjoint(attributes):
+        return None
     for key in PERSON_KEYS:
         value = json_value(attributes.get(key)) if key == "mlflow.trace.user" else attributes.get(key)
         if found := text(value):
