@@ -37,6 +37,7 @@ from overhead_loads import (
     OPENLLMETRY,
     OURS,
     PLAIN,
+    RUN,
     TRACED,
     WITHOUT_CHAT,
 )
@@ -166,7 +167,7 @@ def tight_loop(processes: int) -> list[Figure]:
     cpus = [one["cpu"] for one in found]
     beside = [measured("with sdk spans", OURS)["cpu"] for _ in range(processes)]
     through = [measured("through the sdk", OURS)["cpu"] for _ in range(processes)]
-    kept = [one["kept"][TRACED] / one["kept"][ANCHOR] for one in found]
+    kept, of_runs = ([one["kept"][what] / one["kept"][ANCHOR] for one in found] for what in (TRACED, RUN))
     return [
         over_processes("tight loop", (ratio(cpu, TRACED) for cpu in cpus), SPAN, 0.25),
         over_processes("installed but disabled", (ratio(cpu, DISABLED, PLAIN) for cpu in cpus), SPAN, 0.012),
@@ -177,6 +178,7 @@ def tight_loop(processes: int) -> list[Figure]:
         ),
         over_processes("tight loop, PDOCTOR_EXPORT=otel", (ratio(cpu, TRACED) for cpu in through), SPAN),
         over_processes("memory kept per pending span", kept, SPAN, 0.25),
+        over_processes("memory kept per pending span of a run", of_runs, SPAN, 0.25),
         over_processes("one SDK span itself", (statistics.median(cpu[ANCHOR]) for cpu in cpus), "CPU us"),
         over_processes("one call with ours", (statistics.median(cpu[TRACED]) for cpu in cpus), "CPU us"),
     ]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import collections
 import contextlib
+import contextvars
 import gc
 import itertools
 import json
@@ -33,7 +34,7 @@ TOOLS_PER_AGENT_RUN = 50
 ARGUMENTS = {"query": "flights from Oslo to Lisbon on 2026-03-14", "limit": 5, "currency": "EUR"}
 RESULT = {"items": [{"id": i, "price": 100.5 + i, "carrier": f"XX{i:03}", "stops": i % 3} for i in range(5)]}
 OURS, OPENINFERENCE, OPENLLMETRY = "ours", "openinference", "openllmetry"
-ANCHOR, PLAIN, TRACED, DISABLED = "otel span", "plain", "traced", "disabled"
+ANCHOR, PLAIN, TRACED, DISABLED, RUN = "otel span", "plain", "traced", "disabled", "run"
 WITHOUT_CHAT = "traced without chat spans"
 
 Action = Callable[[], Any]
@@ -521,7 +522,21 @@ def kept_bytes(load: Load) -> dict[str, float]:
         queue_without_a_thread()
         drain = lambda: None  # noqa: E731
     found[TRACED] = bytes_per_call(load.variants[TRACED], drain)
+    if "pdoctor_trace" in sys.modules:
+        run = Variant(a_run_of_its_own(), 1)
+        found[RUN] = contextvars.Context().run(bytes_per_call, run, drain)
     return found
+
+
+def a_run_of_its_own() -> Action:
+    """A run without calls: one span, with the question."""
+    ours = sys.modules["pdoctor_trace"]
+
+    def run() -> None:
+        with ours.run(query="Is there a flight from Oslo to Lisbon?"):
+            pass
+
+    return run
 
 
 def queue_without_a_thread() -> None:
