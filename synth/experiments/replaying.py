@@ -169,7 +169,9 @@ def _whenever(
         if any(call.start for call in run.calls)
     ]
     for key, result in found.items():
-        if {other[key].verdict for other in others if key in other} <= {result.verdict, "undecided"}:
+        said = {other[key].verdict for other in others if key in other}
+        by_itself = result.verdict == "undecided"  # such as where the judge gave up
+        if by_itself or said <= {result.verdict, "undecided"}:
             yield key, result
         else:
             yield key, replace(result, verdict="undecided", violations=(), explanation=HASTE)

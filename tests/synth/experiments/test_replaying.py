@@ -15,10 +15,12 @@ from synth.agents.recorded_tools import User, play, recorded_tools
 from synth.cases.recorded import RecordedCase, RuleFile, read_recorded, recorded_case_from_json
 from synth.errors import BadInput
 from synth.experiments.recording import recorded_case
-from synth.experiments.replaying import HASTE, judged, trial_of
+from synth.experiments.replaying import HASTE, _whenever, judged, trial_of
 from synth.experiments.trial import Result, result_from_json
+from synth.judge.rules import Rules
 from synth.judge_process import SolverProcess
 from synth.observed.run import read_runs, run_from_json
+from synth.policies import PolicyResult
 from tests.support.real_runs import HERE
 
 RULES = """
@@ -121,6 +123,13 @@ def test_how_long_a_replay_took_decides_nothing(solver: SolverProcess) -> None:
     assert now.policies["shop/quick"].explanation == HASTE
     assert list(now.unproven) == ["shop/quick"]
     assert now.policies["shop/first"].verdict == "violated"
+
+
+def test_what_the_judge_gave_up_on_is_not_put_down_to_haste(solver: SolverProcess) -> None:
+    run = run_from_json({**RUN, "calls": [call("look_up", 1e9), call("pay", 1e9 + 1)]})
+    given_up = PolicyResult(run.id, "first", "undecided", explanation="Gave up after 10 s.")
+    found = dict(_whenever({"shop/first": given_up}, run, [SHOP], solver, Rules()))
+    assert found["shop/first"].explanation == "Gave up after 10 s."
 
 
 def test_an_agent_that_does_nothing_or_crashes_passes_nothing(solver: SolverProcess) -> None:
