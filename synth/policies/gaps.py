@@ -103,7 +103,7 @@ class Gaps:
         """May one have been the last to begin before this call, `others` being those that are seen to be?"""
         latest = self._began(call)[1]
         least = max((self._began(k)[0] for k in others if k != call), default=-math.inf)
-        return any(lo <= latest and hi > least for lo, hi in self._spans)
+        return any(lo <= latest and hi > least for lo, hi in self.spans)
 
     @cached_property
     def places(self) -> list[tuple[float, float]]:
@@ -118,7 +118,7 @@ class Gaps:
         ]
 
     @cached_property
-    def _spans(self) -> list[tuple[float, float]]:
+    def spans(self) -> list[tuple[float, float]]:
         """The earliest and the latest instant at which the calls of each gap may have begun."""
         return [
             (
@@ -130,11 +130,11 @@ class Gaps:
 
     @cached_property
     def _first(self) -> float:
-        return min((lo for lo, _ in self._spans), default=math.inf)
+        return min((lo for lo, _ in self.spans), default=math.inf)
 
     @cached_property
     def _last(self) -> float:
-        return max((hi for _, hi in self._spans), default=-math.inf)
+        return max((hi for _, hi in self.spans), default=-math.inf)
 
     def _began(self, call: int) -> tuple[int, int]:
         return edges_of(self._times.start(call))

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
+from math import inf
+from operator import itemgetter
 from typing import ClassVar
 
 from synth.errors import BadInput
 from synth.formal.constraints import Fixed, Times, Truth, edges_of
 from synth.formal.solver import PlanRule, Slots
 from synth.judge.rules import Rules
+from synth.observed.run import Unseen
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.arguments import Alike, Compared, judge_compared, values_of, with_the_same
-from synth.policies.kinds.candidates import Ended, besides, owned, without_arguments
+from synth.policies.kinds.candidates import Ended, besides, owned, unseen_besides, without_arguments
 from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, despite_gaps
 from synth.policies.kinds.edits import Drop, Edit, Move, call_of, first_broken
 from synth.policies.kinds.kind import FAILS, HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
@@ -113,24 +116,74 @@ class Between:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
 
     def _opens(self, seen: Evidence) -> bool:
-        gaps = seen.gaps
-        none_opened = not any(seen.ended_so(opens, self.failed) for opens, _, _ in self.triples)
-        for opens, what, closes in self.triples:
-            opened, called, closed = gaps.of(opens), gaps.of(what), gaps.of(closes)
-            if opened and (none_opened or called or any(map(opened.can_precede, seen.attempts(what)))):
+        return any(self._may_open(*triple, seen) for triple in self.triples)
+
+    def _may_open(self, opens: Tools, what: Tools, closes: Tools, seen: Evidence) -> bool:
+        """May calls that nobody saw, as many as there were, bring one of `what` between the others?"""
+        opened, called = seen.gaps.of(opens), unseen_besides(what, opens, seen)
+        if opened and not any(seen.ended_so(triple[0], self.failed) for triple in self.triples):
+            return True  # it would be ok instead of not applicable
+        attempts, closing = seen.attempts(what), set(seen.attempts(closes))
+        forbidden = [a for a in besides(attempts, what, opens, seen) if a not in closing and seen.owns(a)]
+        closers = _Closers(None if self.until else closes, seen)
+        first = sorted(zip(opened.spans, opened.known, strict=True), key=lambda place: place[0])[:3]
+        for (lo, _), gap in first:
+            first_start = min(
+                (start_of(a, seen)[0] for a in forbidden if lo <= start_of(a, seen)[1]), default=inf
+            )
+            if first_start < inf and closers.may_follow(first_start + 1, gap):
                 return True
-            if called and any(map(called.can_follow, seen.ended_so(opens, self.failed))):
+        stretches = self._stretches(opens, closes, seen)
+        for (lo, hi), gap in zip(called.spans, called.known, strict=True):
+            start = _start_within(stretches, lo)
+            if start is not None and start <= hi and closers.may_follow(start, gap):
                 return True
-            if closed and not self.until and seen.ended_so(opens, self.failed) and seen.attempts(what):
-                return True
-        return False
+            for (begun, _), other in first:
+                able = other is not gap or _holds(gap, 2)
+                if able and max(lo, begun) <= hi and closers.may_follow(max(lo, begun), gap, other):
+                    return True
+        return not self.until and self._closed_later(closes, forbidden, seen)
+
+    def _stretches(self, opens: Tools, closes: Tools, seen: Evidence) -> list[tuple[float, float]]:
+        """From when to when it may be forbidden after calls that were seen to open, one after the other."""
+        over = sorted((start_of(c, seen)[0], end_of(c, seen)[1]) for c in seen.successes(closes))
+        starts = [] if self.same else [start for start, _ in over]
+        first = [*accumulate((end for _, end in reversed(over)), min)][::-1]
+        found: list[tuple[float, float]] = []
+        for lo, hi in sorted(end_of(b, seen) for b in seen.ended_so(opens, self.failed)):
+            place = bisect_left(starts, hi)
+            until = first[place] if place < len(starts) else inf
+            if found and lo <= found[-1][1]:
+                found[-1] = found[-1][0], max(found[-1][1], until)
+            else:
+                found.append((lo, until))
+        return found
+
+    def _closed_later(self, closes: Tools, forbidden: Sequence[int], seen: Evidence) -> bool:
+        """May an unseen one of `closes` have made one that was called come between?"""
+        latest = max((hi for _, hi in seen.gaps.of(closes).spans), default=-inf)
+        if not any(start_of(a, seen)[0] <= latest for a in forbidden):
+            return False
+        left_open = replace(self, until=True).judge(seen, Rules(z3="off"))
+        if left_open.verdict != "violated":
+            return left_open.verdict not in ("ok", "not_applicable")
+        return any(start_of(a, seen)[0] <= latest for a in left_open.violations)
 
     def _mends(self, seen: Evidence, call: int) -> bool:
         return any(
-            seen.gaps.of(closes).can_precede(call)
-            for _, what, closes in self.triples
+            self._may_close(opens, closes, call, seen)
+            for opens, what, closes in self.triples
             if seen.calls[call].tool in what
         )
+
+    def _may_close(self, opens: Tools, closes: Tools, call: int, seen: Evidence) -> bool:
+        """May an unseen one of `closes` have ended before this call, and begun after what opened?"""
+        begun = seen.ended_so(opens, self.failed)
+        if self.same:
+            begun = Alike(begun, 0, self.same, seen).surely(values_of(call, 0, self.same, seen))
+        lo, hi = start_of(call, seen)
+        opened = max((end_of(b, seen)[0] for b in begun if end_of(b, seen)[1] <= lo), default=-inf)
+        return any(first <= hi and opened <= last for first, last in seen.gaps.of(closes).spans)
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
         """It comes before what opens, or after what closes; or that is done first; or it is left out."""
@@ -210,6 +263,39 @@ class Between:
 
 
 _NONE: tuple[int, ...] = ()
+
+
+class _Closers:
+    """Those that close, seen to succeed or unseen: is there one after what was called?"""
+
+    def __init__(self, closes: Tools | None, seen: Evidence) -> None:
+        """None: there needs to be none."""
+        self._latest: float | None = inf
+        self._unseen: list[tuple[float, Unseen]] = []
+        if closes is not None:
+            self._latest = max((start_of(c, seen)[1] for c in seen.successes(closes)), default=None)
+            gaps = seen.gaps.of(closes)
+            self._unseen = [(hi, gap) for (_, hi), gap in zip(gaps.spans, gaps.known, strict=True)]
+            self._unseen.sort(key=itemgetter(0), reverse=True)
+
+    def may_follow(self, start: float, *used: Unseen) -> bool:
+        """Where one call of each of `used` is something else."""
+        seen = self._latest is not None and start <= self._latest
+        free = (hi for hi, gap in self._unseen if _holds(gap, 1 + sum(gap is one for one in used)))
+        latest = next(free, None)
+        return seen or (latest is not None and start <= latest)
+
+
+def _holds(gap: Unseen, calls: int) -> bool:
+    return gap.calls is None or gap.calls >= calls
+
+
+def _start_within(stretches: Sequence[tuple[float, float]], lo: float) -> float | None:
+    """The first instant of one of these, not before `lo`."""
+    place = bisect_right(stretches, (lo, inf))
+    if place and stretches[place - 1][1] >= lo:
+        return lo
+    return stretches[place][0] if place < len(stretches) else None
 
 
 def _both(surely: Sequence[int], perhaps: Sequence[int], seen: Evidence) -> Sequence[int]:
