@@ -95,7 +95,7 @@ class Approvals:
                 await asyncio.wait_for(asked.decided.wait(), seconds)
 
     def decide(self, project: int, id_: str, decision: Any, actor: str, now: float) -> Approval:
-        if decision not in DECISIONS:
+        if not isinstance(decision, str) or decision not in DECISIONS:
             raise BadRequest("`decision` must be `approve` or `refuse`", 'send {"decision": "approve"}')
         found = self.of(project, id_, now)
         if found.state != OPEN:

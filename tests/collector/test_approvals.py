@@ -84,6 +84,14 @@ def test_what_cannot_be_asked_says_why(fresh: Client, said: dict[str, Any]) -> N
     assert fresh.post("/approvals", said).status_code == 400
 
 
+def test_a_decision_that_is_none_says_why(fresh: Client) -> None:
+    asked = ask(fresh, **QUESTION)
+    for said in ({}, [], 3, None, "yes"):
+        answer = fresh.http.put(f"/api/v1/approvals/{asked['id']}", json={"decision": said})
+        assert answer.status_code == 400
+    assert ask(fresh, id=asked["id"])["state"] == "open"
+
+
 def test_the_page_shows_open_calls_and_decides(fresh: Client) -> None:
     asked = ask(fresh, **QUESTION)
     page = fresh.http.get("/approvals").text
