@@ -18,7 +18,7 @@ SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.p
   tests/synth/language/test_drawn_words.py tests/synth/language/test_readings.py \
   tests/synth/policies/test_policy_sums.py tests/end_to_end/test_crash.py tests/collector/store/test_postgresql.py
 
-.PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs picture release clean
+.PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs picture screenshots release clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.installed
@@ -92,6 +92,10 @@ docs: $(VENV)/.installed-dev
 # The picture in the README, of the page that the browser tests open.
 picture: system $(VENV)/.installed-dev
 	PDOCTOR_PICTURE=1 $(BIN)/python -m pytest -q tests/browser/test_picture.py
+
+# Pictures of every page, wide, on a phone and dark, in build/screenshots: to be looked at.
+screenshots: system $(VENV)/.installed-dev
+	$(BIN)/python -m tests.browser.screenshots
 
 # Those that take many minutes, or install other products, are run by name.
 LONG_BENCHES := $(wildcard tests/benchmarks/bench_attacks.py tests/benchmarks/bench_peers.py tests/benchmarks/bench_soak.py tests/benchmarks/bench_million.py)

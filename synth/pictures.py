@@ -27,8 +27,9 @@ class Picture:
 
 
 def _svg(title: str, width: float, height: float, parts: Sequence[str], kind: str, more: str = "") -> str:
+    role = "group" if any("<a " in part for part in parts) else "img"  # an image has no links inside
     return (
-        f'<svg class="picture {kind}" viewBox="0 0 {_n(width)} {_n(height)}" role="img" '
+        f'<svg class="picture {kind}" viewBox="0 0 {_n(width)} {_n(height)}" role="{role}" '
         f'aria-label="{escape(title)}"{more}>{"".join(parts)}</svg>'
     )
 
@@ -50,7 +51,8 @@ def _linked(part: str, link: str | None, title: str) -> str:
     told = f"<title>{escape(title)}</title>"
     if link is None:
         return f"<g>{told}{part}</g>"
-    return f'<a href="{escape(link)}" aria-label="{escape(title)}">{told}{part}</a>'
+    name = "" if "<text" in part else f' aria-label="{escape(title)}"'
+    return f'<a href="{escape(link)}"{name}>{told}{part}</a>'
 
 
 # ---------------------------------------------------------------- stacked bars over time
@@ -156,7 +158,7 @@ def shares(title: str, rows: Sequence[Share], what: tuple[str, str, str] = ("", 
     for at, one in enumerate(rows):
         y = tall * at + tall / 2
         drawn = (
-            f"{_text(left - 10, y + 4, short(one.label), anchor='end')}"
+            f"{_text(left - 10, y + 4, short(one.label, 22), anchor='end')}"
             f'<path class="interval" d="M{_n(left + wide * one.low)} {_n(y)}H{_n(left + wide * one.high)}"/>'
             f'<circle class="rate" cx="{_n(left + wide * one.rate)}" cy="{_n(y)}" r="5"/>'
             f"{_text(right + 12, y + 4, f'{one.rate:.0%} of {one.trials}')}"

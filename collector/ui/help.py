@@ -34,7 +34,7 @@ MARK = re.compile(r"^<!-- .* -->\n", re.M)
 """What only `make docs` reads."""
 
 AROUND = {
-    "<table>": '<div class="scroll" tabindex="0" role="region" aria-label="Table"><table>',
+    "<table>": '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>',
     "</table>": "</table></div>",
 }
 """Wide tables scroll, also by the keyboard; in a text the tags of a table stand escaped."""

@@ -92,7 +92,7 @@ def test_markup_in_a_page_stays_text() -> None:
         assert text in doc.html
     seen = Seen(doc.html)
     assert seen.links == ["/help/formats#runs"]
-    assert 'tabindex="0" role="region" aria-label="Table"><table>' in doc.html
+    assert 'tabindex="0" role="group" aria-label="Table"><table>' in doc.html
 
 
 def test_a_picture_of_a_page_is_served(shared: Client) -> None:

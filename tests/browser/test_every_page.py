@@ -1,0 +1,80 @@
+"""Every page: axe finds nothing wrong with it, and what it loads is small."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.every_page import filled
+from tests.support.chromium import Page
+from tests.support.traces import Client
+
+AXE = "axe-core@4.14.1"
+WINDOWS = [(1400, False), (1400, True), (390, False), (390, True)]
+STATIC = Path(__file__).parents[2] / "collector" / "ui" / "static"
+RUN_AXE = """
+axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.flatMap(one =>
+  one.nodes.map(node => one.id + ': ' + node.target.join(' ') + ' ' + node.html.slice(0, 160))))
+"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, dict[str, str]]]:
+    with filled(tmp_path_factory.mktemp("filled")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The text of axe-core, as npm has it; it is fetched for the tests and is no part of the product."""
+    npm = shutil.which("npm")
+    assert npm, f"this test checks pages with {AXE}: install the Debian package `npm` (apt-get install npm)"
+    folder = tmp_path_factory.mktemp("axe")
+    done = subprocess.run(
+        [npm, "pack", "--silent", AXE], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, f"npm pack {AXE} failed; this test needs npm's registry:\n{done.stderr}"
+    with tarfile.open(next(folder.glob("*.tgz"))) as packed:
+        script = packed.extractfile("package/axe.min.js")
+        assert script is not None
+        return script.read().decode()
+
+
+def violations(page: Page, axe: str) -> list[str]:
+    page.evaluate(f"(0, eval)({json.dumps(axe)}), true")
+    return list(page.evaluate(RUN_AXE))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("width", "dark"), WINDOWS)
+def test_axe_finds_nothing_on_any_page(
+    page: Page, pages: tuple[Client, dict[str, str]], axe: str, width: int, dark: bool
+) -> None:
+    client, addresses = pages
+    page.width(width, dark=dark)
+    wrong = {}
+    for name, address in addresses.items():
+        page.open(client.url + address)
+        if found := violations(page, axe):
+            wrong[name] = found
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            wrong[f"{name} is wider than the window"] = []
+    assert wrong == {}
+
+
+@pytest.mark.heavy
+def test_axe_finds_what_is_planted(page: Page, pages: tuple[Client, dict[str, str]], axe: str) -> None:
+    page.width(1400)
+    page.open(pages[0].url + "/runs")
+    page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', '<input><img src=x>')")
+    assert {one.partition(":")[0] for one in violations(page, axe)} >= {"label", "image-alt"}
+
+
+def test_what_a_page_loads_is_small() -> None:
+    assert sum(file.stat().st_size for file in STATIC.iterdir()) <= 60_000
