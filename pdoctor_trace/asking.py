@@ -70,9 +70,7 @@ def asked_first(function: Any, visit: Any, refuse: Refuse, instance: Any) -> Cal
             return function(*args, **kwargs)
         if asked.text is not None:
             guarded(refused, visit, call)
-            if asked.error is not None:
-                raise asked.error
-            return refuse(visit, asked.text, instance, args, kwargs)
+            return _answer(asked, refuse, visit, instance, args, kwargs)
         try:
             result = function(*args, **kwargs)
         except BaseException as error:
@@ -94,9 +92,7 @@ def asked_first_async(function: Any, visit: Any, refuse: Refuse, instance: Any) 
             return await function(*args, **kwargs)
         if asked.text is not None:
             guarded(refused, visit, call)
-            if asked.error is not None:
-                raise asked.error
-            return refuse(visit, asked.text, instance, args, kwargs)
+            return _answer(asked, refuse, visit, instance, args, kwargs)
         try:
             result = await function(*args, **kwargs)
         except BaseException as error:
@@ -119,6 +115,22 @@ async def _asked_beside(call: Any) -> Asked | None:
     except RuntimeError:  # the loop of another library
         return guarded(DOOR.ask, call)
     return await asyncio.to_thread(guarded, DOOR.ask, call)
+
+
+def _answer(
+    asked: Asked, refuse: Refuse, visit: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """What the host is given in place of a result; where our form of it fails, the tool fails, unrun."""
+    text = asked.text or ""
+    if asked.error is not None:
+        raise asked.error
+    try:
+        return refuse(visit, text, instance, args, kwargs)
+    except (AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
+        from .guarding import Refused
+
+        note(refuse, error)
+        raise Refused(text) from None
 
 
 def _over(asked: Asked, result: Any) -> None:

@@ -216,10 +216,10 @@ def _pipe_closed() -> int:
 
 
 def _run(rest: list[str]) -> int:
-    """`pdoctor run [--endpoint URL] -- COMMAND...`: replace this process by the command, instrumented."""
+    """`pdoctor run [OPTIONS] -- COMMAND...`: replace this process by the command, instrumented."""
     parser = argparse.ArgumentParser(
         prog="pdoctor run",
-        usage="pdoctor run [--endpoint URL] -- COMMAND...",
+        usage="pdoctor run [--endpoint URL] [--guard FILE [--guard-mode MODE]] -- COMMAND...",
         description="Run any Python program instrumented, its child processes included: `python x.py`, "
         "`x.py`, `-m module` or a console script. `python` means the interpreter pdoctor is installed in. "
         "Programs started with -I, -E or -S ignore the start-up hook.",
@@ -229,10 +229,21 @@ def _run(rest: list[str]) -> int:
         default=os.environ.get("PDOCTOR_RUN_ENDPOINT"),
         help="where the spans go (default: PDOCTOR_ENDPOINT, else http://127.0.0.1:4318)",
     )
+    parser.add_argument(
+        "--guard", metavar="FILE", help="ask the rules of this policy file before a tool runs (PDOCTOR_GUARD)"
+    )
+    parser.add_argument(
+        "--guard-mode",
+        choices=("observe", "warn", "feedback", "ask", "block"),
+        help="what is done about a call that would break one (PDOCTOR_GUARD_MODE)",
+    )
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     options = _parsed(parser, rest)
     if isinstance(options, int):
         return options
+    if options.guard and not os.path.isfile(options.guard):
+        _complain(f"pdoctor run: --guard: there is no file {options.guard!r}")
+        return USAGE_ERROR
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
         _complain("pdoctor run: no command given; for example `pdoctor run -- python agent.py`")
@@ -243,7 +254,9 @@ def _run(rest: list[str]) -> int:
             f"pdoctor run: Python started with {flag} ignores the start-up hook, this program is not traced; "
             f"leave {flag} out, or `import pdoctor_trace` in the program"
         )
-    return _replace_process(resolved, _instrumented_environment(options.endpoint))
+    guard = os.path.abspath(options.guard) if options.guard else None
+    named = {"ENDPOINT": options.endpoint, "GUARD": guard, "GUARD_MODE": options.guard_mode}
+    return _replace_process(resolved, _instrumented_environment(named))
 
 
 def _parsed(parser: argparse.ArgumentParser, rest: list[str]) -> argparse.Namespace | int:
@@ -283,13 +296,11 @@ def _flags_against_the_hook(command: list[str]) -> list[str]:
     return found
 
 
-def _instrumented_environment(endpoint: str | None) -> dict[str, str]:
+def _instrumented_environment(named: dict[str, str | None]) -> dict[str, str]:
     environment = dict(os.environ)
     inherited = environment.get("PYTHONPATH")
     environment["PYTHONPATH"] = _STARTUP + (os.pathsep + inherited if inherited else "")
-    if endpoint:
-        environment["PDOCTOR_ENDPOINT"] = endpoint
-    return environment
+    return environment | {f"PDOCTOR_{name}": value for name, value in named.items() if value}
 
 
 def _replace_process(command: list[str], environment: dict[str, str]) -> int:

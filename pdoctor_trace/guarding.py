@@ -24,6 +24,7 @@ from .values import Truncated
 
 MAX_TEXT = 399
 MAX_RUNS = 1_024
+UNTOLD = "It cannot be told whether the call keeps that."
 
 
 class Refused(Exception):
@@ -86,6 +87,19 @@ class Guard:
         if not decision.breaches and not decision.doubts:
             return _Asked(prefix, place, self._reads_values)
         return self._answer(call, prefix, made, decision, place)
+
+    def failed(self, call: Any) -> _Asked | None:
+        """What is done where the guard itself cannot be asked: only rules that fail closed refuse."""
+        for policy in self.policies.policies:
+            mode = self._online.mode_of(policy, self.mode)
+            about = policy.rule.tools
+            concerned = not about or any(call.tool in tools for tools in about)
+            if policy.on_error == "closed" and concerned and self._online.stops(mode):
+                self.counts[mode] += 1
+                text = f"Not run: {policy.text.rstrip('.')}. {UNTOLD}"[:MAX_TEXT]
+                error = Refused(text, (policy.id,)) if mode == "block" else None
+                return _Asked(None, None, False, text, error)
+        return None
 
     def _answer(self, call: Any, prefix: Any, made: Any, decision: Any, place: int | None) -> _Asked | None:
         found = sorted((*decision.breaches, *self._closed(decision)), key=self._severity, reverse=True)
@@ -281,8 +295,16 @@ def _ask(call: Any) -> Any:
     call.rare = {**(rare or {}), semconv.GUARD_DECISION: "allowed"}
     guards = DOOR.guards
     if len(guards) == 1:
-        return guards[0].ask(call)
-    return _All([said for one in guards if (said := one.ask(call)) is not None])
+        return _said_by(guards[0], call)
+    return _All([said for one in guards if (said := _said_by(one, call)) is not None])
+
+
+def _said_by(guard: Guard, call: Any) -> _Asked | None:
+    try:
+        return guard.ask(call)
+    except Exception as error:
+        note(_ask, error)
+        return guard.failed(call)
 
 
 def guard(
@@ -339,7 +361,7 @@ def _text(one: Any, prefix: Any, kept: bool) -> str:
     """What the model is told; values of arguments only where the content mode keeps them."""
     parts = [f"Not run: {one.policy.text.rstrip('.')}."]
     if hasattr(one, "why"):
-        parts.append("It cannot be told whether the call keeps that.")
+        parts.append(UNTOLD)
     else:
         if kept or one.policy.rule.kind not in _VALUES:
             parts.append(one.explanation)

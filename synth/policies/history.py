@@ -17,6 +17,7 @@ from synth.formal.constraints import Fixed, edges_of
 from synth.formal.partly import REST, WHYS, Unknown, equal
 from synth.observed.clocks import ANY_TIME
 from synth.observed.marks import known
+from synth.observed.run import ToolCall
 from synth.policies.evidence import MISSING, Evidence, key_of, made_by
 
 TEXT_PER_STEP = 40
@@ -27,6 +28,10 @@ MAX_EARLIER = 2_000
 """Most calls that `earlier` gives to one condition."""
 MAX_GIVEN = 100_000
 """Most calls that `earlier` gives to all evaluations of one guard on one run."""
+
+
+Read = tuple[dict[int, Any], dict[int, Any], dict[int, float]]
+"""What was read of calls: results, arguments, and what it takes to hand them to a condition."""
 
 
 class History:
@@ -64,6 +69,15 @@ class History:
         history: History = seen.cache["history"]
         return history
 
+    @classmethod
+    def going_on(cls, seen: Evidence, read: Read) -> History:
+        """The history of a run whose calls but the last one have been read before, as far as they have."""
+        history = seen.cache["history"] = cls(seen)
+        history._results, history._arguments, history._handed = read
+        for part in read:
+            part.pop(len(seen.calls) - 1, None)
+        return history
+
     def arguments(self, call: int) -> Any:
         if call not in self._arguments:
             self._arguments[call] = normal(self._seen.arguments(call))
@@ -80,11 +94,7 @@ class History:
 
     def read(self, call: int) -> Any:
         """The result as it is, with numbers of any size."""
-        made = self._seen.calls[call]
-        if not made.partly:
-            return _parsed(made.result)
-        where = f"the result of {made_by(call, self._seen)}"
-        return _parsed(known(made.result, made.partly.get("result"), made.hash_key, where))
+        return read_result(self._seen.calls[call], f"the result of {made_by(call, self._seen)}")
 
     def lookup(self, before: int, name: str, tools: Any, *key: Any) -> Any:
         """Answer `last`, `last_call` or `earlier` as of a call; the key may be known in part."""
@@ -237,6 +247,13 @@ class History:
             if isinstance(place, int) and place <= before:
                 said = _said(message)
         return said
+
+
+def read_result(call: ToolCall, where: str) -> Any:
+    """The result; `where` it stands, in words, is said of what is not known of it."""
+    if not call.partly:
+        return _parsed(call.result)
+    return _parsed(known(call.result, call.partly.get("result"), call.hash_key, where))
 
 
 def weight(value: Any) -> float:

@@ -10,15 +10,17 @@ that a look says that the call cannot break it. Z3 is never asked.
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from time import thread_time, time_ns
+from time import perf_counter, thread_time, time_ns
 from typing import Any, Literal
 
 from synth.formal.budget import Budget, GaveUp
 from synth.judge.rules import Rules
 from synth.observed.run import Run, ToolCall
-from synth.policies.evidence import Evidence
+from synth.policies.evidence import MISSING, Evidence, Part, key_of, value_at
+from synth.policies.history import History, Read, read_result
 from synth.policies.kinds import KINDS
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
@@ -29,8 +31,10 @@ from synth.policies.kinds.guard import Guard
 from synth.policies.kinds.kind import answer
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.precedence import Precedence
+from synth.policies.kinds.provenance import Provenance
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
+from synth.policies.kinds.sources import Sources
 from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.model import Policy, PolicySet
@@ -106,6 +110,8 @@ class Prefix:
         self.lock = threading.Lock()
         self._latest = 0
         self._watched = [_Watched(policy) for policy in policies.policies]
+        self._about: dict[str, list[_Watched]] = {}
+        self._concerned: dict[str, list[_Watched]] = {}
 
     def propose(
         self,
@@ -154,9 +160,9 @@ class Prefix:
         with self.lock:
             call = self.calls[position]
             self._latest = end = self._now(at)
-            over = _with(call, end=(end, end), finished=True, result=result, error=error)
+            over = _ended(call, result, error, end)
             self.calls[position] = over
-            for watched in self._watched:
+            for watched in self._concerned[over.tool]:
                 watched.ended(position, over, end)
 
     def told(self, **fields: Any) -> None:
@@ -181,7 +187,7 @@ class Prefix:
         with self.lock:
             now = self._now(at)
             return {
-                one.policy.id: _standing(one.policy, self._judged(one.policy, range(len(self.calls)), now))
+                one.policy.id: _standing(one.policy, self._judged(one, range(len(self.calls)), now))
                 for one in self._watched
             }
 
@@ -189,9 +195,7 @@ class Prefix:
         """The rules that would be broken if the run ended now, with the reason."""
         with self.lock:
             now = self._now(at)
-            found = [
-                (one.policy, self._judged(one.policy, range(len(self.calls)), now)) for one in self._watched
-            ]
+            found = [(one.policy, self._judged(one, range(len(self.calls)), now)) for one in self._watched]
             return [(policy, judged.explanation) for policy, judged in found if _is_open(judged)]
 
     def allowed(self, tools: Iterable[str], at: int | None = None) -> list[str]:
@@ -208,8 +212,11 @@ class Prefix:
         breaches: list[Breach] = []
         doubts: list[Doubt] = []
         at = made.start[0] if made.start else 0
-        for watched in self._watched:
-            if not watched.asked_about(made.tool) or watched.surely_allows(made, at):
+        asked = self._about.get(made.tool)
+        if asked is None:
+            asked = self._about[made.tool] = [one for one in self._watched if one.asked_about(made.tool)]
+        for watched in asked:
+            if watched.surely_allows(made, at):
                 continue
             found = self._asked(watched, made, at)
             if isinstance(found, Breach):
@@ -220,18 +227,18 @@ class Prefix:
 
     def _asked(self, watched: _Watched, made: ToolCall, at: int) -> Breach | Doubt | None:
         policy, kept = watched.policy, watched.kept
-        began = thread_time()
+        began = perf_counter()
         try:
-            judged = self._judged(policy, kept, at, made)
+            judged = self._judged(watched, kept, at, made)
         except Exception as problem:  # our own part: the host goes on
             return Doubt(policy, f"its evaluator failed ({type(problem).__name__})", failed=True)
         if (
             judged.verdict == "violated"
             and self._is_its_own(watched, judged, len(kept), at)
-            and self._whatever_comes_of_it(policy, kept, made, at)
+            and self._whatever_comes_of_it(watched, kept, made, at)
         ):
-            return Breach(policy, judged.explanation, self._waits(policy, kept, made, at))
-        if thread_time() - began > OVERRUN:
+            return Breach(policy, judged.explanation, self._waits(watched, kept, made, at))
+        if perf_counter() - began > OVERRUN and self._is_slow(watched, kept, made, at):
             return Doubt(policy, f"took longer than {OVERRUN * 1e3:g} ms", failed=True)
         if judged.verdict == "unsupported" or (judged.verdict == "undecided" and not judged.awaits):
             return Doubt(policy, judged.explanation)
@@ -239,23 +246,40 @@ class Prefix:
             watched.minutes[made.tool] = at // MINUTE
         return None
 
+    def _is_slow(self, watched: _Watched, kept: Sequence[int], made: ToolCall, at: int) -> bool:
+        """Does it take long also now that all is loaded, and without what neighbours took?
+
+        Asking a thread for its CPU time may cost more than the answer: it is asked only where that was late.
+        """
+        began = thread_time()
+        self._judged(watched, kept, at, made)
+        return thread_time() - began > OVERRUN
+
     def _is_its_own(self, watched: _Watched, judged: Judged, place: int, at: int) -> bool:
         """Is it the proposed call that breaks the rule, and not what came before it?"""
         if place in judged.violations:
             return True
-        before = self._judged(watched.policy, watched.kept, at)
+        before = self._judged(watched, watched.kept, at)
         return before.verdict != "violated" or not set(judged.violations) <= set(before.violations)
 
-    def _whatever_comes_of_it(self, policy: Policy, kept: Sequence[int], made: ToolCall, at: int) -> bool:
+    def _whatever_comes_of_it(self, watched: _Watched, kept: Sequence[int], made: ToolCall, at: int) -> bool:
         """Is it broken also where the call ends at once, well or not? A call that runs counts as endless."""
-        ends = (_with(made, end=(at, at), finished=True, error=error) for error in (None, "failed"))
-        return all(self._judged(policy, kept, at, over).verdict == "violated" for over in ends)
+        ends = (_ended(made, None, error, at) for error in (None, "failed"))
+        return all(self._judged(watched, kept, at, over).verdict == "violated" for over in ends)
 
-    def _judged(self, policy: Policy, kept: Sequence[int], at: int, made: ToolCall | None = None) -> Judged:
+    def _judged(
+        self, watched: _Watched, kept: Sequence[int], at: int, made: ToolCall | None = None
+    ) -> Judged:
+        """What the rule says of these calls, and of one that is proposed after them; None = of none."""
+        policy = watched.policy
         calls = [self.calls[i] for i in kept]
         run = self._run(calls if made is None else [*calls, made])
         # another call may still begin in this nanosecond
         seen = Evidence(run, self.policies.timezone, self.policies.aliases, until=at - 1)
+        if made is not None and watched.by_call:
+            seen.part = Part(range(len(calls), len(calls) + 1))
+        if made is not None and kept is watched.seen:
+            watched.remind(seen)
         seen.budget = Budget(OFF.policy_seconds, least_steps=40 * len(run.calls))
         try:
             if not policy.applies.to(seen):
@@ -270,17 +294,17 @@ class Prefix:
     def _run(self, calls: Sequence[ToolCall]) -> Run:
         return Run("run", tuple(calls), status="running", **self.fields)
 
-    def _waits(self, policy: Policy, kept: Sequence[int], made: ToolCall, at: int) -> tuple[str, ...]:
+    def _waits(self, watched: _Watched, kept: Sequence[int], made: ToolCall, at: int) -> tuple[str, ...]:
         """The tools whose end would make the call right."""
         running = [i for i in kept if not self.calls[i].finished]
         if not running:
             return ()
-        over = {i: _with(self.calls[i], end=(at, at), finished=True) for i in running}
+        over = {i: _ended(self.calls[i], None, None, at) for i in running}
         whole = [over.get(i, self.calls[i]) for i in kept]
-        later = _with(made, start=(at + 1, at + 1))
+        later = _begun(made, at + 1)
         trial = Prefix(self.policies, **self.fields)
         trial.calls = whole
-        found = trial._judged(policy, range(len(whole)), at + 1, later)
+        found = trial._judged(watched, range(len(whole)), at + 1, later)
         if found.verdict == "violated" and len(whole) in (*found.violations, len(whole)):
             return ()
         return tuple(dict.fromkeys(self.calls[i].tool for i in running))
@@ -289,7 +313,11 @@ class Prefix:
         position = len(self.calls)
         self.calls.append(made)
         self._latest = made.start[0] if made.start else self._latest
-        for watched in self._watched:
+        concerned = self._concerned.get(made.tool)
+        if concerned is None:
+            concerned = [one for one in self._watched if one.concerns(made.tool)]
+            self._concerned[made.tool] = concerned
+        for watched in concerned:
             watched.began(position, made)
         return position
 
@@ -299,12 +327,15 @@ class _Watched:
 
     __slots__ = (
         "_alone",
-        "_asked",
-        "_concerned",
         "_every",
         "_quick",
+        "_read",
+        "_same",
+        "_sources",
         "_subjects",
         "_tools",
+        "_unread",
+        "by_call",
         "calls",
         "ends",
         "failed",
@@ -329,9 +360,17 @@ class _Watched:
         self._quick: Callable[[_Watched, ToolCall, int], bool] | None = (
             QUICK.get(type(rule)) if plain else None
         )
-        self._subjects = rule.what if isinstance(rule, Guard) else None
-        self._concerned: dict[str, bool] = {}
-        self._asked: dict[str, bool] = {}
+        self.by_call = isinstance(rule, Guard | Provenance)
+        """Is each call judged by itself, so that of those before nothing is asked again?"""
+        self._subjects = rule.what if isinstance(rule, Guard | Provenance) else None
+        self._read: Read = ({}, {}, {})
+        self._sources: Sources | None = None
+        if isinstance(rule, Provenance) and all(tools.agent is None for tools in rule.sources):
+            self._sources = Sources()
+        self._unread: list[tuple[int, ToolCall]] = []
+        """Successes whose results are not in the sources yet."""
+        self._same: list[set[Any]] = [set() for _ in rule.pairs] if isinstance(rule, Precedence) else []
+        """For each pair, the values that successes of its first action had."""
         self.seen: list[int] = []
         """Positions of the calls that the rule looks at."""
         self.calls: dict[str, int] = {}
@@ -346,20 +385,13 @@ class _Watched:
 
     def asked_about(self, tool: str) -> bool:
         """May a call of the tool break the rule by its start?"""
-        found = self._asked.get(tool)
-        if found is None:
-            found = self.concerns(tool)
-            if found and self._subjects is not None:
-                found = any(tool in tools for tools in self._subjects)
-            self._asked[tool] = found
-        return found
+        if self._subjects is not None:
+            return any(tool in tools for tools in self._subjects)
+        return self.concerns(tool)
 
     def concerns(self, tool: str) -> bool:
         """Does the rule look at calls of the tool?"""
-        found = self._concerned.get(tool)
-        if found is None:
-            found = self._concerned[tool] = self._every or any(tool in tools for tools in self._tools)
-        return found
+        return self._every or any(tool in tools for tools in self._tools)
 
     def surely_allows(self, made: ToolCall, at: int) -> bool:
         return self._quick is not None and self._quick(self, made, at)
@@ -370,18 +402,55 @@ class _Watched:
         return () if self._alone else self.seen
 
     def began(self, position: int, call: ToolCall) -> None:
-        if self.concerns(call.tool):
-            self.seen.append(position)
-            self.calls[call.tool] = self.calls.get(call.tool, 0) + 1
-            self.running.add(position)
+        """A call that the rule looks at has begun."""
+        self.seen.append(position)
+        self.calls[call.tool] = self.calls.get(call.tool, 0) + 1
+        self.running.add(position)
+
+    def remind(self, seen: Evidence) -> None:
+        """Give the judge what was read of the earlier calls before."""
+        if self.by_call:
+            History.going_on(seen, self._read)
+        if self._sources is not None:
+            rule: Any = self.policy.rule
+            for position, call in self._unread:
+                if any(call.tool in tools for tools in rule.sources):
+                    place = bisect_left(self.seen, position)
+                    result = read_result(call, f"the result of {call.tool} (call {place})")
+                    rule.take(place, result, self._sources)
+            self._unread.clear()
+            seen.cache[rule.place] = self._sources
+
+    def has_same(self, pair: int, made: ToolCall) -> bool:
+        """Has a success of the pair's first action had the values that the call has?"""
+        values = self._values_of(made, 1)
+        return values is not None and values in self._same[pair]
+
+    def _values_of(self, call: ToolCall, side: int) -> Any:
+        """None where not all of them are there and known."""
+        rule: Any = self.policy.rule
+        said = () if call.partly else tuple(value_at(call.arguments, pair[side]) for pair in rule.same)
+        if len(said) < len(rule.same) or MISSING in said:
+            return None
+        return tuple(map(key_of, said))
+
+    def _take(self, call: ToolCall) -> None:
+        rule: Any = self.policy.rule
+        for pair, (first, _) in enumerate(rule.pairs if rule.same else ()):
+            if call.tool in first and (values := self._values_of(call, 0)) is not None:
+                self._same[pair].add(values)
 
     def ended(self, position: int, call: ToolCall, end: int) -> None:
-        if position in self.running:
-            self.running.discard(position)
-            if not call.succeeded:
-                self.failed.add(call.tool)
-            elif end < self.ends.get(call.tool, end + 1):
-                self.ends[call.tool] = end
+        """One of those is over."""
+        self.running.discard(position)
+        if not call.succeeded:
+            self.failed.add(call.tool)
+            return
+        self.ends.setdefault(call.tool, end)
+        if self._same:
+            self._take(call)
+        elif self._sources is not None:
+            self._unread.append((position, call))
 
     def succeeded_before(self, tools: Tools, at: int) -> bool:
         return any(end <= at and tool in tools for tool, end in self.ends.items())
@@ -395,8 +464,10 @@ class _Watched:
 
 def _precedence(watched: _Watched, made: ToolCall, at: int) -> bool:
     rule: Any = watched.policy.rule
-    return not rule.same and all(
-        made.tool not in then or watched.succeeded_before(first, at) for first, then in rule.pairs
+    return all(
+        made.tool not in then
+        or (watched.has_same(pair, made) if rule.same else watched.succeeded_before(first, at))
+        for pair, (first, then) in enumerate(rule.pairs)
     )
 
 
@@ -469,16 +540,18 @@ def _standing(policy: Policy, judged: Judged) -> Standing:
 
 
 def _begun(call: ToolCall, at: int) -> ToolCall:
-    return _with(call, start=(at, at), end=None, finished=False, result=None, error=None)
+    """The call as one that runs. All fields are given in their order, which is by far the fastest."""
+    c, start = call, (at, at)
+    return ToolCall(
+        c.id, c.tool, c.arguments, None, None, start, None, False, c.step, c.with_text, c.executed,
+        c.attempts, c.asked_arguments, c.partly, c.agent, c.hash_key, c.extra,
+    )  # fmt: skip
 
 
-def _with(call: ToolCall, **changes: Any) -> ToolCall:
-    """The call with other fields, in a fraction of the time that `replace` takes."""
-    made = object.__new__(ToolCall)
-    for name in _FIELDS:
-        _set(made, name, changes[name] if name in changes else getattr(call, name))
-    return made
-
-
-_set = object.__setattr__
-_FIELDS = tuple(ToolCall.__dataclass_fields__)
+def _ended(call: ToolCall, result: Any, error: str | None, at: int) -> ToolCall:
+    """The call as one that is over, made in the same way."""
+    c, end = call, (at, at)
+    return ToolCall(
+        c.id, c.tool, c.arguments, result, error, c.start, end, True, c.step, c.with_text, c.executed,
+        c.attempts, c.asked_arguments, c.partly, c.agent, c.hash_key, c.extra,
+    )  # fmt: skip

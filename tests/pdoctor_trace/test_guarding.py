@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pdoctor_trace
-from pdoctor_trace import asking, guarding
+from pdoctor_trace import asking, command, guarding
 from pdoctor_trace.asking import DOOR
 from pdoctor_trace.harmless import FAILURES
 from tests.support.sink import OtlpSink
@@ -189,14 +194,11 @@ def race(number: int) -> int:
         both.wait()
         shop.refund()
 
-    with pdoctor_trace.guard(ONCE, mode="feedback"):
+    with pdoctor_trace.guard(ONCE, mode="feedback"), ThreadPoolExecutor(2) as pool:
         for _ in range(number):
             with pdoctor_trace.run():
-                threads = [threading.Thread(target=refund) for _ in range(2)]
-                for thread in threads:
-                    thread.start()
-                for thread in threads:
-                    thread.join()
+                for waited in [pool.submit(refund), pool.submit(refund)]:
+                    waited.result()
     return len(shop.ran)
 
 
@@ -209,7 +211,8 @@ def test_two_threads_race_for_one_refund_10_000_times() -> None:
     assert race(10_000) == 10_000
 
 
-def test_two_tasks_race_for_one_refund() -> None:
+def race_of_tasks(number: int) -> int:
+    """The same of two tasks of one event loop."""
     ran: list[int] = []
 
     @pdoctor_trace.tool
@@ -218,14 +221,115 @@ def test_two_tasks_race_for_one_refund() -> None:
         ran.append(1)
         return "done"
 
-    async def both() -> None:
-        with pdoctor_trace.run():
-            await asyncio.gather(refund(), refund())
+    async def all_races() -> None:
+        for _ in range(number):
+            with pdoctor_trace.run():
+                await asyncio.gather(refund(), refund())
 
     with pdoctor_trace.guard(ONCE, mode="feedback"):
-        for _ in range(200):
-            asyncio.run(both())
-    assert len(ran) == 200
+        asyncio.run(all_races())
+    return len(ran)
+
+
+def test_two_tasks_race_for_one_refund() -> None:
+    assert race_of_tasks(200) == 200
+
+
+@pytest.mark.heavy
+def test_two_tasks_race_for_one_refund_10_000_times() -> None:
+    assert race_of_tasks(10_000) == 10_000
+
+
+def test_two_calls_of_one_message_race_for_one_refund() -> None:
+    shop = Shop()
+    with pdoctor_trace.guard(ONCE, mode="feedback"), ThreadPoolExecutor(2) as pool:
+        for _ in range(50):
+            with pdoctor_trace.run():
+                list(pool.map(lambda order: shop.refund(order), ("7", "8")))
+    assert len(shop.ran) == 50
+
+
+@pytest.mark.parametrize(("on_error", "ran"), [("open", ["refund"]), ("closed", [])])
+@pytest.mark.parametrize("mode", ["feedback", "block"])
+def test_a_guard_that_fails_as_a_whole_fails_as_its_rules_say(
+    monkeypatch: pytest.MonkeyPatch, on_error: str, ran: list[str], mode: str
+) -> None:
+    def broken(*given: Any) -> Any:
+        raise RuntimeError("ours")
+
+    shop = Shop()
+    text = rule("Verify must happen before refund.", on_error=on_error)
+    with pdoctor_trace.guard(text, mode=mode), pdoctor_trace.run():
+        monkeypatch.setattr(guarding.Guard, "ask", broken)
+        if ran or mode == "feedback":
+            shop.refund()
+        else:
+            with pytest.raises(pdoctor_trace.Refused):
+                shop.refund()
+    assert shop.ran == ran
+    FAILURES.clear()
+
+
+@pytest.mark.parametrize(("on_error", "ran"), [("open", ["refund"]), ("closed", [])])
+def test_a_rule_that_takes_too_long_fails_as_it_says(
+    monkeypatch: pytest.MonkeyPatch, on_error: str, ran: list[str]
+) -> None:
+    from synth.policies import online
+
+    shop = Shop()
+    text = HEAD + f"  - {{id: R, guard: {{calls: refund, check: 'true'}}, on_error: {on_error}}}\n"
+    with pdoctor_trace.guard(text, mode="feedback") as guard, pdoctor_trace.run():
+        monkeypatch.setattr(online, "OVERRUN", -1.0)
+        shop.refund()
+    assert shop.ran == ran
+    assert guard.counts == {"feedback" if on_error == "closed" else "doubt": 1}
+
+
+def test_where_a_refusal_cannot_be_told_the_tool_fails_and_does_not_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*given: Any) -> Any:
+        raise TypeError("ours")
+
+    monkeypatch.setattr("pdoctor_trace.tools._refuse", broken)
+    shop = Shop()
+    told = pytest.raises(pdoctor_trace.Refused, match="Not run: Verify must happen before refund")
+    with pdoctor_trace.guard(FIRST, mode="feedback"), pdoctor_trace.run(), told:
+        shop.refund()
+    assert shop.ran == []
+    assert sum(FAILURES.values()) == 1
+    FAILURES.clear()
+
+
+PROGRAM = """
+import pdoctor_trace
+
+@pdoctor_trace.tool
+def refund():
+    return "refunded"
+
+with pdoctor_trace.run():
+    print(refund())
+"""
+
+
+def test_a_program_is_run_under_a_guard(tmp_path: Path) -> None:
+    file, program = tmp_path / "rules.yaml", tmp_path / "program.py"
+    file.write_text(FIRST)
+    program.write_text(PROGRAM)
+
+    env = {**os.environ, "PDOCTOR_EXIT_TIMEOUT": "0.1"}
+
+    def said(*options: str) -> tuple[int, str, str]:
+        words = [sys.executable, "-m", "pdoctor_trace", "run", *options, "--", "python", "program.py"]
+        done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, err = said("--guard", "rules.yaml", "--guard-mode", "feedback")
+    assert (code, out.startswith("Not run: Verify must happen before refund.")) == (0, True), err
+    file.write_text("policies: [")
+    code, out, err = said("--guard", "rules.yaml", "--guard-mode", "block")
+    assert (code, out, err.count("is not in force")) == (0, "refunded\n", 1)
 
 
 def test_a_predecessor_that_runs_is_waited_for() -> None:
@@ -284,3 +388,8 @@ def test_the_strictest_rule_is_the_one_that_is_told() -> None:
     shop = Shop()
     with pdoctor_trace.guard(text), pdoctor_trace.run():
         assert shop.refund().startswith("Not run: Verify must happen before refund.")
+
+
+def test_a_guard_file_that_is_missing_is_told_before_the_program_starts(capsys: Any) -> None:
+    assert command.main(["run", "--guard", "none.yaml", "--", "python", "program.py"]) == 2
+    assert capsys.readouterr().err == "pdoctor run: --guard: there is no file 'none.yaml'\n"

@@ -166,9 +166,14 @@ class Provenance:
     def _pool(self, seen: Evidence) -> list[int]:
         return sorted({i for tools in self.sources for i in seen.successes(tools)}, key=seen.rank.__getitem__)
 
+    @property
+    def place(self) -> str:
+        """Equal for rules that look into the same place of the same results: the key of what is read."""
+        return f"sources {self.inside} {[tools.names for tools in self.sources]}"
+
     def _sources(self, seen: Evidence) -> Sources:
         """What the results hold, read once for all rules that look into the same place."""
-        key = f"sources {self.inside} {[tools.names for tools in self.sources]}"
+        key = self.place
         if key not in seen.cache:
             seen.cache[key] = None
             found = Sources()
@@ -176,12 +181,16 @@ class Provenance:
             for i in self._pool(seen):
                 result = history.read(i)
                 seen.budget.spend(weight(result))
-                found.add(i, Unknown("absent", rest=True) if result is None else result, self.inside)
+                self.take(i, result, found)
             seen.cache[key] = found
         sources: Sources | None = seen.cache[key]
         if sources is None:  # reading them was too much for an earlier rule
             seen.budget.exhaust()
         return sources
+
+    def take(self, call: int, result: Any, into: Sources) -> None:
+        """Add what the result of a call holds."""
+        into.add(call, Unknown("absent", rest=True) if result is None else result, self.inside)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
