@@ -147,10 +147,11 @@ class Prefix:
         with self.lock:
             now = self._now(at)
             made = _begun(call, now)
-            kept = next(one.kept for one in self._watched if one.policy is policy)
+            watched = next(one for one in self._watched if one.policy is policy)
+            kept = watched.kept
             without = ((i, [one for one in kept if one != i]) for i in kept[-LOOKED_BACK:])
             return tuple(
-                i for i, others in without if self._judged(policy, others, now, made).verdict != "violated"
+                i for i, others in without if self._judged(watched, others, now, made).verdict != "violated"
             )
 
     def ended(
