@@ -17,6 +17,14 @@ Refuse = Callable[[Any, str, Any, tuple[Any, ...], dict[str, Any]], Any]
 what the host takes for the failure of a tool."""
 
 
+class Refused(Exception):
+    """A guard in mode `block` did not let a tool run; `rules` are the ids of those that it would break."""
+
+    def __init__(self, text: str, rules: tuple[str, ...] = ()) -> None:
+        super().__init__(text)
+        self.rules = rules
+
+
 class Asked(Protocol):
     """What a guard said about one call."""
 
@@ -127,8 +135,6 @@ def _answer(
     try:
         return refuse(visit, text, instance, args, kwargs)
     except (AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
-        from .guarding import Refused
-
         note(refuse, error)
         raise Refused(text) from None
 

@@ -16,6 +16,7 @@ import orjson
 
 from . import semconv
 from .asking import DOOR
+from .asking import Refused as Refused
 from .harmless import guarded, note
 from .runs import USER
 from .runtime import ACTIVE
@@ -25,14 +26,6 @@ from .values import Truncated
 MAX_TEXT = 399
 MAX_RUNS = 1_024
 UNTOLD = "It cannot be told whether the call keeps that."
-
-
-class Refused(Exception):
-    """A guard in mode `block` did not let a tool run; `rules` are the ids of those that it would break."""
-
-    def __init__(self, text: str, rules: tuple[str, ...] = ()) -> None:
-        super().__init__(text)
-        self.rules = rules
 
 
 class Guard:

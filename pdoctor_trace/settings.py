@@ -67,8 +67,8 @@ class Settings:
     )
     timeout: float = _setting(10.0, "seconds one request to the collector may take")
     approval_timeout: float = _setting(
-        60.0, "seconds that a call in mode `ask` waits for a decision on the collector's page; then it is"
-        " refused"
+        60.0,
+        "seconds that a call in mode `ask` waits for a decision on the collector's page; then it is refused",
     )
     announce_after: float = _setting(
         2.0, "seconds after which a run that has not ended is announced to the collector; 0 = never"
