@@ -14,10 +14,7 @@ import argparse
 import json
 import statistics
 import sys
-from pathlib import Path
 from time import perf_counter_ns
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from synth.observed.run import ToolCall
 from synth.policies import PolicySet, load_policies
