@@ -64,6 +64,9 @@ system:
 # Drills of deploy/ start its services as they are: Debian's nginx, and Prometheus for the alert rules.
 test-heavy: DRILLS := nginx prometheus
 
+# Half of their time they wait for what they started.
+test-heavy: WORKERS := 3
+
 # Long property tests, kills and outages; the frameworks' own are run by `test-frameworks`.
 test-heavy: system $(VENV)/.installed-dev
 	$(BIN)/python -m tests.again -q -n $(WORKERS) -m heavy --durations 15 --ignore tests/frameworks
