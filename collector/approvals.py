@@ -6,7 +6,6 @@ In memory, on one event loop: who asks waits on a connection, and after a restar
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -89,10 +88,14 @@ class Approvals:
 
     async def wait(self, asked: Approval, seconds: float, now: float) -> None:
         """Until it is decided, so many seconds at most."""
-        seconds = min(seconds, asked.expires_at - now)
-        if asked.state == OPEN and seconds > 0:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(asked.decided.wait(), seconds)
+        left = asked.expires_at - now
+        if asked.state != OPEN or min(seconds, left) <= 0:
+            return
+        try:
+            await asyncio.wait_for(asked.decided.wait(), min(seconds, left))
+        except TimeoutError:
+            if left <= seconds:
+                asked.look(asked.expires_at)  # over by the timer, if not yet by the clock
 
     def decide(self, project: int, id_: str, decision: Any, actor: str, now: float) -> Approval:
         if not isinstance(decision, str) or decision not in DECISIONS:

@@ -49,7 +49,7 @@ def test_two_runs_stand_beside_each_other_call_by_call(told: tuple[Client, dict[
     a, b = ids["old1"], ids["new1"]
     said = page(client, a=a[:8], b=b)
     assert f'<a class="id" href="/runs/{a}">' in said
-    assert f'href="/runs/{b}?calls=0#call-2"' in said
+    assert f'href="/runs/{b}?calls=2#call-2"' in said
     assert re.findall(r'<span class="">([a-zA-Z ]+)</span>', said) in (
         ["moved", "only in B"], ["moved", "only in B", "only in A"],
     )  # fmt: skip

@@ -178,7 +178,7 @@ def test_tokens_that_are_promised_and_never_come(sink: OtlpSink) -> None:
     """The run ends with the stream."""
     conversation = TRACKER.request(Outgoing("openai", tools=[("add", None)], user_last=True, key="held"))
     assert conversation is not None
-    reading = ChatSink(conversation, COUNTED)
+    reading = ChatSink(conversation, COUNTED, 0)
     reading.item({"choices": [{"index": 0, "delta": {"content": "Yes."}, "finish_reason": "stop"}]})
     HERE.flush(None)
     assert sink.runs == []

@@ -276,4 +276,4 @@ def test_the_time_axis_has_no_place_for_a_call_of_which_no_clock_tells(fresh: Cl
     page = fresh.http.get(f"/runs/{run}").text
     assert "<span>25 ms</span>" in page
     assert " min" not in page
-    assert page.count('class="bar') == 2
+    assert page.count('<rect class="stretch call') == 2

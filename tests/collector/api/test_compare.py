@@ -84,7 +84,8 @@ def test_the_verb_shows_it_and_fails_where_more_is_broken(told: tuple[Client, di
     both = json.loads(invoked(compare_verb, client, "--by", "version", "1.4", "1.5", "--json").output)
     assert both["runs"] == [30, 30]
     narrow = invoked(compare_verb, client, "--by", "version", "1.4", "1.5", "--agent", "nobody", "--json")
-    assert json.loads(narrow.output)["runs"] == [0, 0]
+    assert (narrow.exit_code, narrow.stdout) == (2, "")
+    assert "no complete run of version '1.4' or '1.5'" in narrow.output
 
 
 def test_two_runs_are_aligned_call_by_call(told: tuple[Client, dict[str, str]]) -> None:
@@ -226,7 +227,7 @@ def test_every_verb_asks_the_collector_of_the_endpoint(
     monkeypatch.setenv("PDOCTOR_ENDPOINT", client.url)
     for verb, arguments in (
         (runs_verb, ["list", "--limit", "1"]),
-        (compare_verb, ["--by", "version", "1.4", "1.4"]),
+        (compare_verb, ["--by", "version", "1.5", "1.4"]),
         (recheck_verb, ["--version", "nothing"]),
     ):
         assert CliRunner().invoke(verb, arguments).exit_code == 0, arguments
