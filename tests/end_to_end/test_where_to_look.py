@@ -33,7 +33,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, str
     folder = tmp_path_factory.mktemp("told")
     (folder / "runs.jsonl").write_text(json.dumps(RECORD) + "\n")
     with running(settings(folder)) as url, Client(url) as client:
-        others = [{**RECORD, "run_id": version, "versions": {"service": version}} for version in ("1 & 2", "b")]
+        others = [{**RECORD, "run_id": v, "versions": {"service": v}} for v in ("1 & 2", "b")]
         run, *_ = client.post("/runs", [RECORD, *others]).json()["ids"]
         eventually(lambda: client.get("/stats")["unchecked"] == 0)
         yield client, run, folder
