@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -285,7 +286,8 @@ class Report:
         from synth.experiments.tally import untested
 
         headers = ["agent", "model", "runs", "pass", "fail", "error", "unsettled", "rate", "types"]
-        overview = table(headers, [counts(row) for row in self.rows])
+        names = () if sys.stdout.isatty() else ("agent", "model")  # in a pipe nothing is narrow
+        overview = table(headers, [counts(row) for row in self.rows], whole=names)
         said = "\n".join(plain(line) for line in untested(self.results))
         beside = "\n".join(gate.text for gate in self.gates)
         shown = [overview, "\n".join(self.paid()), said, "\n".join(self.repeated()), beside]

@@ -9,7 +9,17 @@ from urllib.parse import quote
 import pytest
 
 from tests.support.chromium import Page
-from tests.support.traces import MS, T0, Client, agent_request, agent_spans, case_json, new_id, request
+from tests.support.traces import (
+    MS,
+    T0,
+    Client,
+    agent_request,
+    agent_spans,
+    case_json,
+    eventually,
+    new_id,
+    request,
+)
 
 HOSTILE = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 
@@ -406,6 +416,19 @@ def test_an_open_page_of_a_live_run_asks_for_little_until_there_is_news(
     assert address not in page.requests
     collector.send(request(second, end).SerializeToString())
     page.wait_for("document.querySelectorAll('tr[id^=call-]').length === 2", seconds=15)
+    assert page.problems == []
+
+
+def test_a_page_that_waits_for_its_reader_says_so(page: Page, collector: Client) -> None:
+    first, *_ = agent_spans(new_id(), ["search", "pay"])
+    collector.send(request(first).SerializeToString())
+    eventually(lambda: collector.get("/runs")["items"])
+    page.open(f"{collector.url}/runs")
+    page.evaluate("document.querySelector('#live a').focus()")
+    page.wait_for("(document.getElementById('waits') || {}).textContent", seconds=15)
+    assert page.text("#waits").startswith("Updates wait while something here is open, selected or has the")
+    page.evaluate("document.activeElement.blur()")
+    page.wait_for("!document.getElementById('waits').textContent", seconds=15)
     assert page.problems == []
 
 

@@ -10,9 +10,23 @@
       || (selection && !selection.isCollapsed);
   }
 
+  function tell(part) {
+    // A page that waits says so, outside of the part that will be replaced.
+    let note = document.getElementById("waits");
+    if (!note) {
+      note = Object.assign(document.createElement("p"), { id: "waits", className: "hint" });
+      note.setAttribute("role", "status");
+      part.before(note);
+    }
+    const waits = !document.hidden && busy(part);
+    const said = waits ? "Updates wait while something here is open, selected or has the focus." : "";
+    if (note.textContent !== said) note.textContent = said;
+  }
+
   async function refresh() {
     const part = document.getElementById("live");
     if (!part || !part.hasAttribute("data-live")) return;
+    tell(part);
     if (!busy(part)) {
       try {
         if (part.dataset.state) {  // a page may be big: it is asked for again only when it has changed

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from collector.cli.check import command as check
 from collector.cli.runs import command as runs
-from collector.cli.test import failure_text, junit_case
+from collector.cli.test import Report, failure_text, junit_case
 from synth.experiments.trial import Result
 from synth.pytest_plugin import explain_one
 from tests.support.bench_results import result
@@ -103,3 +103,13 @@ def test_the_text_of_a_failed_test_tells_broken_policies() -> None:
     for text in (failure_text(tried("fail")), explain_one(tried("fail"))):
         assert all(line in text for line in BROKEN)
     assert "> 0. do_b" in explain_one(tried("fail"))
+
+
+def test_names_of_agents_are_whole_in_a_pipe_and_fit_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = "exec:python an_agent_whose_name_is_long.py"
+    report = Report(agent, "simulated-swaps", [result(agent=agent, model="simulated-swaps")])
+    assert agent in report.text().split("\n\n")[0]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    shown = report.text().split("\n\n")[0]
+    assert agent not in shown
+    assert max(map(len, shown.splitlines())) <= 80
