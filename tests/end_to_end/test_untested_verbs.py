@@ -70,7 +70,7 @@ def test_what_was_refused_is_told_and_made_again_by_the_same_command(
     page = tmp_path / "report.html"
     reported = pdoctor("report", journal, "-o", page)
     assert reported.returncode == 2, reported.stderr
-    assert "planning was not tested in 1 runs (--max-errors 0)" in reported.stderr
+    assert "planning was not tested in 1 run (--max-errors 0)" in reported.stderr
     assert "to go on: the command that wrote the journal makes these runs again" in reported.stderr
     assert pdoctor("report", journal, "-o", page, "--max-errors", 1).returncode == 0
     assert f"{WORDS}: planning was not tested in 1 run" in reported.stdout
