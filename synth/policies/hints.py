@@ -43,6 +43,15 @@ _SOME_COUNT = (
     "!a count is over a whole run or conversation, or over any stretch of time ('at most 3 times within "
     "1 hour'); one over another part of it is not in the language"
 )
+_SCOPE = (
+    "!what a count is over is the file's `scope`: leave these words out, and write 'scope: session' at the "
+    "head of the file for a conversation, 'scope: run' for a run"
+)
+_A_FAILURE = (
+    "!a failure is said as 'If ACTION fails, ACTION must never happen afterwards' or 'If ACTION fails, "
+    "ACTION must follow'"
+)
+_A_STRETCH = "!it is said as 'ACTION must never happen between ACTION and ACTION'"
 _BOTH = (
     "{<b> must happen before <a>} where <b> is needed first, or "
     "{<b> must never happen after <a>} where it is forbidden afterwards"
@@ -127,6 +136,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"(?P<said>there {_NOT} be more than {_N}) {_A}", "={<a> must happen at most <n>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} at least (?:once|one time|1 time) before) {_B}",
      "{<a> must happen before <b>}"),
+    (r".+ (?P<said>per (?:conversation|session|run))", _SCOPE),
     (rf".*?(?P<said>(?:more than )?\b{_TIMES}(?: \w+)? (?:within|in|per|an?|every) (?!a row|total).+)",
      _SOME_COUNT),
     (rf".+ (?P<said>{_N} (?:after|before|while|in a row|between)\b.*)", _SOME_COUNT),
@@ -230,15 +240,13 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "{<b> must happen before <a>} where a success of <b> is needed first; what follows a failed call is "
      "not in "
      "the language"),
-    (rf"(?:.+ )?(?P<said>{_IF} .+? {_FAILS}\b.*)", "!what follows a failed call is not in the language"),
+    (rf"(?:.+ )?(?P<said>{_IF} .+? {_FAILS}\b.*)", _A_FAILURE),
     (rf".+ (?P<said>{MUST} (?:(?:never|not) )?fail\b.*)", "!how a call must end is not in the language"),
     # --- between two others
     (rf".+ (?P<said>{_NOT} {_DO} after .+ (?:until|unless|and before) .+)",
      "!what is forbidden between two calls is not in the language"),
-    (rf"(?P<said>between .+ and .+), .+ {_NOT} .+",
-     "!what is forbidden between two calls is not in the language"),
-    (rf".+ (?P<said>{_NOT} {_DO} between .+ and .+)",
-     "!what is forbidden between two calls is not in the language"),
+    (rf"(?P<said>between .+ and .+), .+ {_NOT} .+", _A_STRETCH),
+    (rf".+ (?P<said>{_NOT} {_DO} between .+ and .+)", _A_STRETCH),
     (rf"{_A}, {_B},? and {_C} (?P<said>{MUST} {_DO} in (?:this|that) order)",
      "={<a> must happen before <b>, and <b> must happen before <c>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} between) {_B} and {_C}",
@@ -329,7 +337,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (rf".+ (?P<said>{_NOT} {_DO} (?:not|never)) .+",
      "!two negations leave open which is meant; write the sentence with one or none"),
     (r".+ (?P<said>its own) .+", "!one call for each other call is not in the language"),
-    (r".*?(?P<said>\b(?:failed|unsuccessful) .+)", "!what follows a failed call is not in the language"),
+    (r".*?(?P<said>\b(?:failed|unsuccessful) .+)", _A_FAILURE),
     (rf".* (?<!before )(?<!after )(?P<said>{_D}).*",
      "!a time lies between two actions, as in 'ACTION must happen within <d> after ACTION' or 'ACTION "
      "must happen "

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from synth.policies.names import Names
+from synth.policies.names import Names, TwoReadings
 
 PARTICLES = ("up", "down", "out", "off", "back", "over", "in", "on", "away")
 _SMALL = ("to", "of", "for", "from", "in", "on", "at", "with", "by", "into", "a", "an", "the", "and", "or")
@@ -40,6 +40,10 @@ _MUST = (
 )
 _ADVERB = r"(?: (?:not|never|only|always|also|both|first|ever|then|later|immediately|have))*"
 _IS = r"(?:is|are|was|were|gets|is being|are being|has been|have been|had been)"
+_FIELD_OF_TWO_WORDS = re.compile(
+    r"\b(?P<same>with the same|for the same|for each|for every|per) (?P<a>[a-z]+) (?P<b>id|number|code)\b",
+    re.I,
+)
 _COUNT = (
     r"(?P<how>at most|a maximum of|no more than|not more than|more than|at least|exactly|up to) "
     r"(?P<n>\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
@@ -85,9 +89,13 @@ def inflected(body: str, names: Names) -> str:
     text = _passives(text, forms)
     for one in forms:
         text = _mentions(text, one)
+    text = _pronouns(text, forms)
     for mark, phrase in [(_mark(one.phrase), one.phrase) for one in forms]:
         text = text.replace(mark, phrase)
     return text
+
+
+_PLAIN = str.maketrans({"\x01": None, "\x02": " "})
 
 
 def _mark(phrase: str) -> str:
@@ -96,7 +104,10 @@ def _mark(phrase: str) -> str:
 
 
 def _plain_agents(body: str) -> str:
-    return " ".join(body.split())
+    text = re.sub(
+        rf"\b(?P<must>{_MUST}) no longer be\b", r"\g<must> not be", " ".join(body.split()), flags=re.I
+    )
+    return _FIELD_OF_TWO_WORDS.sub(r"\g<same> \g<a>_\g<b>", text)
 
 
 @lru_cache(maxsize=64)
@@ -193,6 +204,17 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
         def modal(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
             return f"{said(m['done'])} {m['must']} happen"
 
+        def one_or_any(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            rule = f"{said(m['done'])} must happen at most 1 time".translate(_PLAIN)
+            rule = f"{rule[0].upper()}{rule[1:]}"
+            raise TwoReadings(
+                f"cannot read 'no {m['it']} ... {m['again']}'; write '{rule}' where there may be one in all, "
+                f"or '{rule} with the same FIELD' where there may be one of each"
+            )
+
+        def to_be(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            return f"{said(m['done'])} must {'never ' if m['no'] else ''}happen"
+
         def finite(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
             return f"{said(m['done'])} {'has not happened' if m['no'] else 'happens'}"
 
@@ -206,6 +228,15 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
             never, text, flags=re.I,
         )  # fmt: skip
         text = re.sub(
+            rf"(?<=if )no (?:{rest}) (?:was|were|is|are|has been|have been) {which}",
+            lambda m, said=said: f"{said(m['done'])} has not happened", text, flags=re.I,  # type: ignore[misc]
+        )  # fmt: skip
+        text = re.sub(
+            rf"{begin}no (?P<it>{rest}) (?:may|can|must|shall|should) be {which} "
+            r"(?P<again>twice|a second time|more than once)$",
+            one_or_any, text, flags=re.I,
+        )  # fmt: skip
+        text = re.sub(
             rf"{begin}no (?:more |further |other )?(?:{rest}) (?:may|can|must|shall|should|will)(?: ever"
             rf")? be "
             rf"{which}",
@@ -214,6 +245,10 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
         text = re.sub(
             rf"{begin}{_THE}(?:{rest}) (?P<must>{_MUST}{_ADVERB}) be(?: first| ever)? {which}",
             modal, text, flags=re.I,
+        )  # fmt: skip
+        text = re.sub(
+            rf"{begin}{_THE}(?:{rest}) (?:is|are) (?P<no>never |not )?to be {which}",
+            to_be, text, flags=re.I,
         )  # fmt: skip
         text = re.sub(
             rf"{begin}{_THE}(?:{rest}) (?:{_IS}|(?:has|have|is|are|was|were)(?P<no> not)(?: yet)?(?: been)?) "
@@ -229,6 +264,26 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
                     text,
                     flags=re.I,
                 )
+    return text
+
+
+def _pronouns(text: str, forms: tuple[_Forms, ...]) -> str:
+    """`looked it up`, `cancelling it`: what one action alone has the verb of, its object being spoken of."""
+    spoken_of = {one.rest for one in forms if _mark(one.phrase) in text}
+    for one in forms:
+        alike = [other for other in forms if (other.verb, other.particle) == (one.verb, one.particle)]
+        if len(alike) > 1 or len(spoken_of) != 1 or one.rest not in spoken_of or one.prepositional:
+            continue
+        up = f" {one.particle}" if one.particle else ""
+        begin, end = r"(?<![\w\x01\x02-])", r"(?![\w\x01\x02-])"
+        past, gerund = _past(one.verb), _gerund(one.verb)
+        text = re.sub(
+            rf"{begin}(?:{_AGENT}) (?:has|have|had) (?:already )?{past} (?:it|them){up}{end}",
+            f"{_mark(one.phrase)} happens",
+            text,
+            flags=re.I,
+        )
+        text = re.sub(rf"{begin}{gerund} (?:it|them){up}{end}", _mark(one.phrase), text, flags=re.I)
     return text
 
 

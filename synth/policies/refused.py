@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from synth.errors import BadInput
+from synth.policies.composed import composed
 from synth.policies.hints import hints, is_known, reasons, synonym
 from synth.policies.inflected import inflected
 from synth.policies.kinds.adjacency import Adjacency
@@ -90,6 +91,9 @@ def _phrased(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | Non
     if len(body) > MAX_HINTED:
         return None
     plain = inflected(body, names)
+    clauses = composed(plain, names)
+    if clauses is not None:
+        return _without_clauses(read_sentence(clauses, names.with_alternatives(clauses) or names, forms))
     text = in_our_words(plain, names)
     for said in dict.fromkeys((plain, text)):
         wider = names.with_alternatives(said) or names
