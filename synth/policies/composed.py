@@ -76,7 +76,9 @@ def _clauses(phrases: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], _Meaning]
         (rf"{_WISH}{a} (?P<said>after) {b}{_HAS}{same}", _order_or_answer),
         (rf"{_WISH}(?:first )?{b}(?: first)?(?:,| and|, and)? (?P<said>then) {a}", _order_or_answer),
         (rf"{_WISH}(?:first )?{b}, (?:and )?then {a},? (?:and )?then (?P<c>{some})", _three),
-        (rf"{_WISH}{a} must happen (?P<d>within {_D}) of {b}(?: happens)?", _around_or_after),
+        (rf"{_WISH}{a}(?: must happen)? (?P<d>within {_D}) of {b}(?: happens)?", _around_or_after),
+        (rf"{_WISH}{ban} (?P<d>within {_D}) of {b}(?: happens)?", _not_around_or_after),
+        (rf"{_WISH}{ban} (?P<said>before) {b}{_HAS}{same}", _needed_or_over),
     ]  # fmt: skip
     return tuple((re.compile(pattern, re.IGNORECASE), meaning) for pattern, meaning in clauses)
 
@@ -118,6 +120,23 @@ def _three(m: re.Match[str]) -> str:
         f"cannot read 'then'; write {_sentence(order)} where only the order counts, or two policies: "
         f"{_sentence(f'{a} must be followed by {b}')} and {_sentence(f'{b} must be followed by {c}')} "
         "where all of them have to come"
+    )
+
+
+def _needed_or_over(m: re.Match[str]) -> str:
+    a, b, same = _banned(m), m["b"], _same(m)
+    raise TwoReadings(
+        f"cannot read 'before'; write {_sentence(f'{b} must happen before {a}{same}')} where {b} is needed "
+        f"first, or {_sentence(f'{b} must never happen after {a}{same}')} where it is forbidden afterwards"
+    )
+
+
+def _not_around_or_after(m: re.Match[str]) -> str:
+    a, b, d = _banned(m), m["b"], m["d"]
+    after = _sentence(f"{a} must never happen {d} after {b}")
+    raise TwoReadings(
+        f"cannot read '{d} of'; write {after} where only what comes later is meant, or two policies: "
+        f"{after} and {_sentence(f'{b} must never happen {d} after {a}')}"
     )
 
 

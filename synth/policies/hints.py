@@ -16,6 +16,7 @@ from synth.policies.kinds.kind import HAPPEN, MUST
 from synth.policies.kinds.times import TIME
 from synth.policies.loosely import named
 from synth.policies.names import Names
+from synth.policies.patterns import compiled
 
 _NOT = rf"{MUST} (?:never|not)"
 _DO = rf"(?:{HAPPEN}|start|begin|run|come)"
@@ -51,7 +52,13 @@ _A_FAILURE = (
     "!a failure is said as 'If ACTION fails, ACTION must never happen afterwards' or 'If ACTION fails, "
     "ACTION must follow'"
 )
+_NEEDED_OR_FAILED = (
+    "{<b> must happen before <a>} where a success of <b> is needed first, or "
+    "{if <b> fails, <a> must never happen afterwards} where only its failure forbids <a>"
+)
+_A_BAN_THAT_ENDS = "!what ends such a ban is said as 'ACTION must never happen after ACTION until ACTION'"
 _A_STRETCH = "!it is said as 'ACTION must never happen between ACTION and ACTION'"
+_ALLOWED = "!what is allowed demands nothing; a rule says what must or what must not happen"
 _BOTH = (
     "{<b> must happen before <a>} where <b> is needed first, or "
     "{<b> must never happen after <a>} where it is forbidden afterwards"
@@ -128,6 +135,11 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "!the time needs the action that it counts from, as in '<a> must happen within <d> after ACTION'"),
     (rf".+ (?P<said>{MUST} (?:not |never )?(?:take|last|finish within|be finished within) .*{_SPAN})",
      "!how long a call takes is not in the language"),
+    # --- what is allowed
+    (r".+ (?P<said>(?:is|are) (?:not|never) (?:forbidden|prohibited|banned|disallowed)\b.*)", _ALLOWED),
+    (r".+ (?P<said>(?:need not|needn['\u2019]t|(?:do|does) not (?:need|have) to|(?:is|are) not required) .+)",
+     _ALLOWED),
+    (r"(?!no |neither |only |nothing ).+ (?P<said>(?:may|can) (?:happen|be \w+) without .+)", _ALLOWED),
     # --- counts
     (rf"(?P<said>(?:there {MUST} be|(?:each|every) run {MUST} have) "
      rf"(?P<how>at most|at least|exactly) {_N}) {_A}", "={<a> must happen <how> <n>}"),
@@ -137,7 +149,8 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>{MUST} {_DO} at least (?:once|one time|1 time) before) {_B}",
      "{<a> must happen before <b>}"),
     (r".+ (?P<said>per (?:conversation|session|run))", _SCOPE),
-    (rf".*?(?P<said>(?:more than )?\b{_TIMES}(?: \w+)? (?:within|in|per|an?|every) (?!a row|total).+)",
+    (rf"(?!once (?:an?|every) (?:\w+ )+?(?:is|are|was|were|has|have|happens)\b)"
+     rf".*?(?P<said>(?:more than )?\b{_TIMES}(?: \w+)? (?:within|in|per|an?|every) (?!a row|total).+)",
      _SOME_COUNT),
     (rf".+ (?P<said>{_N} (?:after|before|while|in a row|between)\b.*)", _SOME_COUNT),
     (rf"{_A} (?P<said>{_NOT} {HAPPEN} (?:fewer|less) than {_N})", "={<a> must happen at least <n>}"),
@@ -231,20 +244,18 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "!which call must not be the next one is not in the language"),
     # --- what failed
     (rf".+ (?P<said>{_NOT} {_DO} (?:unless|until|without) .+ {_FAILS})",
-     "!what follows a failed call is not in the language"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} {_IF}) {_B} {_FAILS}",
-     "{<b> must happen before <a>} where a success of <b> is needed first; what follows a failed call is "
-     "not in "
-     "the language"),
-    (rf"(?P<said>{_IF}) {_B} {_FAILS}, {_A} {_NOT} {_DO}.*",
-     "{<b> must happen before <a>} where a success of <b> is needed first; what follows a failed call is "
-     "not in "
-     "the language"),
+     "!that a call needs an earlier failure is not in the language"),
+    (rf"{_A} (?P<said>{_NOT} {_DO} {_IF}) {_B} {_FAILS}", _NEEDED_OR_FAILED),
+    (rf"(?P<said>{_IF}) {_B} {_FAILS}, {_A} {_NOT} {_DO}.*", _NEEDED_OR_FAILED),
     (rf"(?:.+ )?(?P<said>{_IF} .+? {_FAILS}\b.*)", _A_FAILURE),
     (rf".+ (?P<said>{MUST} (?:(?:never|not) )?fail\b.*)", "!how a call must end is not in the language"),
     # --- between two others
     (rf".+ (?P<said>{_NOT} {_DO} after .+ (?:until|unless|and before) .+)",
-     "!what is forbidden between two calls is not in the language"),
+     _A_BAN_THAT_ENDS),
+    (rf".+ (?P<said>{_NOT} be \w+ after .+ (?:until|unless) .+)", _A_BAN_THAT_ENDS),
+    (rf".+ (?P<said>{_NOT} be \w+ between (?!\d).+ and .+)", _A_STRETCH),
+    (rf".+ (?P<said>{_NOT} be both \w+ and \w+)",
+     "!two policies say it: 'ACTION must never happen after ACTION', and the same the other way round"),
     (rf"(?P<said>between .+ and .+), .+ {_NOT} .+", _A_STRETCH),
     (rf".+ (?P<said>{_NOT} {_DO} between .+ and .+)", _A_STRETCH),
     (rf"{_A}, {_B},? and {_C} (?P<said>{MUST} {_DO} in (?:this|that) order)",
@@ -378,7 +389,7 @@ def reasons(body: str, names: Names) -> Iterator[tuple[str, str]]:
 
 def _found(table: Iterable[tuple[str, str]], body: str, names: Names) -> Iterator[tuple[str, str]]:
     for pattern, hint in table:
-        match = re.fullmatch(pattern, body, re.IGNORECASE)
+        match = compiled(pattern).fullmatch(body)
         if match and (filled := _filled(hint, match, names)) is not None:
             yield match["said"], filled
 

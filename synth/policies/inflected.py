@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from synth.policies.names import Names, TwoReadings
+from synth.policies.patterns import compiled
 
 PARTICLES = ("up", "down", "out", "off", "back", "over", "in", "on", "away")
 _SMALL = ("to", "of", "for", "from", "in", "on", "at", "with", "by", "into", "a", "an", "the", "and", "or")
@@ -67,6 +68,8 @@ class _Forms:
     """Of what comes after the verb, as a regular expression; empty where there is nothing."""
     prepositional: bool
     """Does what comes after the verb begin with a preposition?"""
+    stems: tuple[str, ...]
+    """How the words of the objects begin: without all of them, no sentence names the action."""
 
     def spelled(self, form: str) -> str:
         """The verb in a form, with what comes after it."""
@@ -76,6 +79,10 @@ class _Forms:
         if particle:
             return f"{form}(?:{particle} {_THE}{self.rest}| {_THE}{self.rest}{particle})"
         return f"{form} {'' if self.prepositional else _THE}{self.rest}"
+
+    def can_stand_in(self, text: str) -> bool:
+        low = text.casefold()
+        return all(stem in low for stem in self.stems)
 
     @property
     def done(self) -> str:
@@ -88,7 +95,8 @@ def inflected(body: str, names: Names) -> str:
     forms = _forms(tuple(names.actions))
     text = _passives(text, forms)
     for one in forms:
-        text = _mentions(text, one)
+        if one.can_stand_in(text):
+            text = _mentions(text, one)
     text = _pronouns(text, forms)
     for mark, phrase in [(_mark(one.phrase), one.phrase) for one in forms]:
         text = text.replace(mark, phrase)
@@ -104,9 +112,7 @@ def _mark(phrase: str) -> str:
 
 
 def _plain_agents(body: str) -> str:
-    text = re.sub(
-        rf"\b(?P<must>{_MUST}) no longer be\b", r"\g<must> not be", " ".join(body.split()), flags=re.I
-    )
+    text = compiled(rf"\b(?P<must>{_MUST}) no longer be\b").sub(r"\g<must> not be", " ".join(body.split()))
     return _FIELD_OF_TWO_WORDS.sub(r"\g<same> \g<a>_\g<b>", text)
 
 
@@ -124,7 +130,7 @@ def _form(phrase: str) -> _Forms | None:
     rest = words[2:] if particle else words[1:]
     return _Forms(
         phrase, words[0], particle, " ".join(map(_noun, rest)).replace(" ", f" {_THE}"),
-        bool(rest) and rest[0] in _SMALL,
+        bool(rest) and rest[0] in _SMALL, tuple(_stem(word) for word in rest if word not in _SMALL),
     )  # fmt: skip
 
 
@@ -137,6 +143,11 @@ def _noun(word: str) -> str:
     if word.endswith("ies"):
         return f"{word[:-3]}(?:y|ies)"
     return f"{word[:-1]}s?" if word.endswith("s") and not word.endswith("ss") else f"{word}(?:e?s)?"
+
+
+def _stem(word: str) -> str:
+    """What a word, its plural and its singular begin with."""
+    return word.removesuffix("ies") if word.endswith("ies") else re.sub("[ys]$", "", word)
 
 
 def _past(verb: str) -> str:
@@ -187,6 +198,8 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
         if one.rest and not one.prepositional:
             by_object.setdefault(one.rest, []).append(one)
     for rest, several in sorted(by_object.items(), key=lambda item: -len(item[0])):
+        if not several[0].can_stand_in(text):
+            continue
         done = "|".join(sorted({one.done for one in several}, key=len, reverse=True))
         which = rf"(?P<done>(?:{done})(?:(?:,| and| or|, and|, or) (?:{done}))*)\b"
         begin = r"(?<![\w\x01\x02])(?<!\w-)"
@@ -215,54 +228,48 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
         def to_be(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
             return f"{said(m['done'])} must {'never ' if m['no'] else ''}happen"
 
+        def has_not(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            return f"{said(m['done'])} has not happened"
+
         def finite(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
             return f"{said(m['done'])} {'has not happened' if m['no'] else 'happens'}"
 
-        text = re.sub(
-            rf"{begin}{_COUNT} (?:{rest}) {_MUST}(?: ever)? be {which}", with_count, text, flags=re.I
-        )
-        text = re.sub(
+        text = compiled(rf"{begin}{_COUNT} (?:{rest}) {_MUST}(?: ever)? be {which}").sub(with_count, text)
+        text = compiled(
             rf"{begin}(?:under no circumstances|in no case|at no (?:time|point)) (?:may|must|should|can|"
             rf"shall) "
-            rf"{_THE}(?:{rest}) (?:ever )?be {which}",
-            never, text, flags=re.I,
-        )  # fmt: skip
-        text = re.sub(
-            rf"(?<=if )no (?:{rest}) (?:was|were|is|are|has been|have been) {which}",
-            lambda m, said=said: f"{said(m['done'])} has not happened", text, flags=re.I,  # type: ignore[misc]
-        )  # fmt: skip
-        text = re.sub(
+            rf"{_THE}(?:{rest}) (?:ever )?be {which}"
+        ).sub(never, text)
+        text = compiled(rf"(?<=if )no (?:{rest}) (?:was|were|is|are|has been|have been) {which}").sub(
+            has_not, text
+        )
+        text = compiled(
             rf"{begin}no (?P<it>{rest}) (?:may|can|must|shall|should) be {which} "
-            r"(?P<again>twice|a second time|more than once)$",
-            one_or_any, text, flags=re.I,
-        )  # fmt: skip
-        text = re.sub(
+            r"(?P<again>twice|a second time|more than once)$"
+        ).sub(one_or_any, text)
+        text = compiled(
             rf"{begin}no (?:more |further |other )?(?:{rest}) (?:may|can|must|shall|should|will)(?: ever"
             rf")? be "
-            rf"{which}",
-            never, text, flags=re.I,
-        )  # fmt: skip
-        text = re.sub(
-            rf"{begin}{_THE}(?:{rest}) (?P<must>{_MUST}{_ADVERB}) be(?: first| ever)? {which}",
-            modal, text, flags=re.I,
-        )  # fmt: skip
-        text = re.sub(
-            rf"{begin}{_THE}(?:{rest}) (?:is|are) (?P<no>never |not )?to be {which}",
-            to_be, text, flags=re.I,
-        )  # fmt: skip
-        text = re.sub(
+            rf"{which}"
+        ).sub(never, text)
+        text = compiled(
+            rf"{begin}{_THE}(?:{rest}) (?P<must>{_MUST}{_ADVERB}) be(?: first| ever)? {which}"
+        ).sub(modal, text)
+        text = compiled(rf"{begin}{_THE}(?:{rest}) (?:is|are) (?P<no>never |not )?to be {which}").sub(
+            to_be, text
+        )
+        text = compiled(
             rf"{begin}{_THE}(?:{rest}) (?:{_IS}|(?:has|have|is|are|was|were)(?P<no> not)(?: yet)?(?: been)?) "
-            rf"(?:successfully )?{which}",
-            finite, text, flags=re.I,
-        )  # fmt: skip
+            rf"(?:successfully )?{which}"
+        ).sub(finite, text)
         for one in several:
             same = [other for other in forms if other.done == one.done]
             if len(same) == 1 and re.search(_mark(one.phrase) + "|" + rest, text, re.I):
-                text = re.sub(
-                    rf"\b(?:it|they) {_IS} (?:successfully )?{one.done}\b",
-                    f"{_mark(one.phrase)} happens",
-                    text,
-                    flags=re.I,
+                text = compiled(rf"\b(?:it|they) {_IS} (?:successfully )?{one.done}\b").sub(
+                    f"{_mark(one.phrase)} happens", text
+                )
+                text = compiled(rf"\b(?:it|they) (?P<must>{_MUST}{_ADVERB}) be(?: ever)? {one.done}\b").sub(
+                    rf"{_mark(one.phrase)} \g<must> happen", text
                 )
     return text
 
@@ -277,13 +284,10 @@ def _pronouns(text: str, forms: tuple[_Forms, ...]) -> str:
         up = f" {one.particle}" if one.particle else ""
         begin, end = r"(?<![\w\x01\x02-])", r"(?![\w\x01\x02-])"
         past, gerund = _past(one.verb), _gerund(one.verb)
-        text = re.sub(
-            rf"{begin}(?:{_AGENT}) (?:has|have|had) (?:already )?{past} (?:it|them){up}{end}",
-            f"{_mark(one.phrase)} happens",
-            text,
-            flags=re.I,
-        )
-        text = re.sub(rf"{begin}{gerund} (?:it|them){up}{end}", _mark(one.phrase), text, flags=re.I)
+        text = compiled(
+            rf"{begin}(?:{_AGENT}) (?:has|have|had) (?:already )?{past} (?:it|them){up}{end}"
+        ).sub(f"{_mark(one.phrase)} happens", text)
+        text = compiled(rf"{begin}{gerund} (?:it|them){up}{end}").sub(_mark(one.phrase), text)
     return text
 
 
@@ -322,5 +326,5 @@ def _mentions(text: str, one: _Forms) -> str:
     if one.verb in _LIGHT and one.rest and not one.prepositional and not one.particle:
         rules.append((rf"{begin}(?<!\x02){_THE}(?:{one.rest}){end}(?! (?:must|may|can) be)", mark))
     for pattern, said in rules:
-        text = re.sub(pattern, said, text, flags=re.IGNORECASE)
+        text = compiled(pattern).sub(said, text)
     return text

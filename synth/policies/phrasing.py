@@ -13,6 +13,7 @@ from collections.abc import Callable
 from synth.policies.kinds.count import NUMBERS, number_of
 from synth.policies.kinds.kind import HAPPEN
 from synth.policies.names import Names, TwoReadings
+from synth.policies.patterns import compiled
 
 Reword = str | Callable[[re.Match[str]], str]
 
@@ -317,7 +318,7 @@ def in_our_words(text: str, names: Names) -> str:
 
 def _applied(table: tuple[tuple[str, Reword], ...], text: str) -> str:
     for pattern, said in table:
-        text = re.sub(pattern, said, text, flags=re.IGNORECASE).strip()
+        text = compiled(pattern).sub(said, text).strip()
     return re.sub(" +", " ", text)
 
 
@@ -360,9 +361,9 @@ def _no_calendar(text: str) -> None:
 
 def _same_at_the_end(text: str, names: Names) -> tuple[str, str]:
     """The sentence without what must be the same, and that."""
-    if ahead := re.match(_SAME_AHEAD, text, re.IGNORECASE):
+    if ahead := compiled(_SAME_AHEAD).match(text):
         return ahead["rest"], f" with the same {ahead['f']}"
-    found = [m for m in re.finditer(_SAME, text, re.IGNORECASE) if not _names_action(m["f"], names)]
+    found = [m for m in compiled(_SAME).finditer(text) if not _names_action(m["f"], names)]
     if len(found) != 1:
         return text, ""
     one = found[0]
@@ -396,7 +397,7 @@ _MORE = ("exceed", "above", "over", "beyond", "more than", "greater", "higher", 
 
 def _sum(text: str) -> str:
     """A sum in the words of the language."""
-    m = re.match(_SUM, text, re.IGNORECASE)
+    m = compiled(_SUM).match(text)
     if m is None:
         return text
     how = m["how"].lower()

@@ -13,6 +13,7 @@ from synth.policies.kinds.count import NUMBERS
 from synth.policies.kinds.kind import HAPPEN, MUST
 from synth.policies.loosely import named
 from synth.policies.names import Names
+from synth.policies.patterns import compiled
 
 _UNITS = r"(?:milliseconds?|seconds?|minutes?|hours?|days?)"
 _DOES = (
@@ -105,9 +106,9 @@ def _reworded(body: str, names: Names) -> tuple[str, str | None]:
     """(the sentence in the words of the language, the first words of it that are others)."""
     text, first = body, None
     for pattern, said in (*_REWORDINGS, *_lists(names)):
-        if (match := re.search(pattern, text, re.IGNORECASE)) is None:
+        if (match := compiled(pattern).search(text)) is None:
             continue
-        text = re.sub(pattern, said, text, flags=re.IGNORECASE).strip()
+        text = compiled(pattern).sub(said, text).strip()
         if first is None and match[0].strip() in body:
             first = match[0].strip()
     return text, first
