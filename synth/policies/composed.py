@@ -78,7 +78,7 @@ def _clauses(phrases: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], _Meaning]
         (rf"{_WISH}(?:first )?{b}, (?:and )?then {a},? (?:and )?then (?P<c>{some})", _three),
         (rf"{_WISH}{a}(?: must happen)? (?P<d>within {_D}) of {b}(?: happens)?", _around_or_after),
         (rf"{_WISH}{ban} (?P<d>within {_D}) of {b}(?: happens)?", _not_around_or_after),
-        (rf"{_WISH}{ban} (?P<said>before) {b}{_HAS}{same}", _needed_or_over),
+        (rf"{_WISH}{ban} before {b} (?:happens|has happened|succeeds|has succeeded){same}", _needed_or_over),
     ]  # fmt: skip
     return tuple((re.compile(pattern, re.IGNORECASE), meaning) for pattern, meaning in clauses)
 
