@@ -13,6 +13,7 @@ from typing import Any
 from collector.dialects.names import (
     AGENT_NAME,
     CONVERSATION_ID,
+    EXECUTED,
     INPUT_MESSAGES,
     INPUT_TOKENS,
     OPERATION_NAME,
@@ -30,6 +31,8 @@ from synth.errors import BadInput
 from synth.observed import kind_of
 
 SCOPE = "openai.agents.export"
+UNREAD = "Invalid JSON input for tool"
+"""So the SDK's error begins where it could not read a call's arguments: the tool was not started."""
 
 
 def knows(row: Row) -> bool:
@@ -69,6 +72,10 @@ def _span(row: Row) -> ToldSpan:
     if not isinstance(data, Mapping):
         raise BadInput(f"expected an object, got {kind_of(data)}", field="span_data")
     kind = needed(data, "type")
+    error = _error(row.get("error"))
+    said = _said(kind, data)
+    if kind == "function" and error is not None and UNREAD in error:
+        said[EXECUTED] = False
     return ToldSpan(
         trace=needed(row, "trace_id"),
         id=needed(row, "id"),
@@ -76,8 +83,8 @@ def _span(row: Row) -> ToldSpan:
         name=optional(data, "name") or kind,
         start_ns=instant(row, "started_at"),
         end_ns=instant(row, "ended_at"),
-        attributes={name: value for name, value in _said(kind, data).items() if value is not None},
-        error=_error(row.get("error")),
+        attributes={name: value for name, value in said.items() if value is not None},
+        error=error,
         scope=SCOPE,
     )
 

@@ -189,6 +189,22 @@ def test_arguments_of_functions_under_observe_have_their_names_where_all_were_gi
     assert of({"args": [1], "kwargs": {"question": "Refund A17"}}, "AGENT").query == "Refund A17"
 
 
+def test_a_call_whose_arguments_the_agents_sdk_could_not_read_did_not_run() -> None:
+    def calls(reason: str) -> list[tuple[str, bool | None]]:
+        listed = rows("agents")
+        spans = (row for row in listed if row.get("span_data", {}).get("type") == "function")
+        span = next(spans)
+        span["span_data"]["input"] = "{not json"
+        span["error"] = {"message": "Error running tool (non-fatal)", "data": {"error": reason}}
+        found, _ = told("agents", text_of("agents", listed))
+        every = [call for run in found for call in run.calls]
+        return [(call.tool, call.executed) for call in every if reason in (call.error or "")]
+
+    ((tool, executed),) = calls("Invalid JSON input for tool refund: {not json")
+    assert executed is False
+    assert calls("it failed by itself") == [(tool, True)]
+
+
 def test_what_langfuses_sdk_sends_is_read_as_its_export_is() -> None:
     with (HERE / "langfuse_otlp.pb").open("rb") as stream:
         sent = list(runs_from_otlp(stream, file="x"))
