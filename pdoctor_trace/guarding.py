@@ -336,11 +336,10 @@ CANNOT = (
 
 
 def _reads_values(policy: Any) -> bool:
+    from synth.policies.proposed import VALUES
+
     reads = policy.rule.traits.reads
-    return reads is None or bool(reads.arguments or reads.results) or policy.rule.kind in _VALUES
-
-
-_VALUES = ("guard", "provenance", "contract", "total")
+    return reads is None or bool(reads.arguments or reads.results) or policy.rule.kind in VALUES
 
 
 def _values(text: bytes | None) -> Any:
@@ -352,20 +351,15 @@ def _values(text: bytes | None) -> Any:
 
 def _text(one: Any, prefix: Any, kept: bool) -> str:
     """What the model is told; values of arguments only where the content mode keeps them."""
-    parts = [f"Not run: {one.policy.text.rstrip('.')}."]
-    if hasattr(one, "why"):
-        parts.append(UNTOLD)
-    else:
-        if kept or one.policy.rule.kind not in _VALUES:
-            parts.append(one.explanation)
-        if one.waits:
-            parts.append(f"Wait for {', '.join(one.waits)}, which still runs.")
+    from synth.policies.proposed import VALUES, refusal
+
     offered = prefix.fields.get("tools")
     allowed = guarded(prefix.allowed, offered) if offered else None
-    if allowed:
-        parts.append(f"Allowed now: {', '.join(allowed)}.")
-    text = " ".join(parts)
-    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+    if hasattr(one, "why"):
+        return refusal(one.policy, UNTOLD, (), allowed)
+    told = kept or one.policy.rule.kind not in VALUES
+    return refusal(one.policy, one.explanation if told else None, one.waits, allowed)
+
 
 
 def from_environment(environ: Any) -> None:

@@ -7,7 +7,7 @@ what the two do not agree on is in doubt.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -20,6 +20,19 @@ YEAR = 365 * 24 * 3600 * 10**9
 MAX_TEXT = 399
 VALUES = ("guard", "provenance", "contract", "total")
 """Kinds of rules whose explanations show values of arguments."""
+
+
+def refusal(policy: Policy, why: str | None, waits: Iterable[str], allowed: Iterable[str] | None) -> str:
+    """What a model is told of a call that did not run, in at most `MAX_TEXT` characters."""
+    parts = [f"Not run: {policy.text.rstrip('.')}."]
+    if why is not None:
+        parts.append(why)
+    if running := ", ".join(waits):
+        parts.append(f"Wait for {running}, which still runs.")
+    if offered := ", ".join(allowed or ()):
+        parts.append(f"Allowed now: {offered}.")
+    text = " ".join(parts)
+    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +58,8 @@ class Proposal:
         if not self.refused:
             return None
         first = self.refused[0].breach
-        parts = [f"Not run: {first.policy.text.rstrip('.')}."]
-        if first.policy.rule.kind not in VALUES:
-            parts.append(first.explanation)
-        if first.waits:
-            parts.append(f"Wait for {', '.join(first.waits)}, which still runs.")
-        if self.allowed:
-            parts.append(f"Allowed now: {', '.join(self.allowed)}.")
-        text = " ".join(parts)
-        return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+        why = first.explanation if first.policy.rule.kind not in VALUES else None
+        return refusal(first.policy, why, first.waits, self.allowed)
 
     def to_json(self) -> dict[str, Any]:
         return {
