@@ -112,7 +112,7 @@ class Proxy:
         self, scope: dict[str, Any], headers: dict[bytes, bytes], receive: Receive, send: Send
     ) -> None:
         try:
-            body = await body_of(receive, self.most)
+            body = await whole(parts_of(receive), self.most)
             messages = read(body)
         except TooMuch:
             text = f"pdoctor mcp-proxy passes messages of at most {self.most:,} bytes (--max-message)"
@@ -229,7 +229,7 @@ class Proxy:
         headers = [(name, value) for name, value in said if name not in left_out]
         head = {"type": "http.response.start", "status": response.status, "headers": headers}
         if kind != STREAM:
-            body = await whole(response, self.most)
+            body = await whole(response.aiter_stream(), self.most)
             if kind == JSON:
                 self._read(body, session)
             headers.append((b"content-length", str(len(body)).encode()))
@@ -308,22 +308,19 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
-async def body_of(receive: Receive, most: int) -> bytes:
-    held = bytearray()
+async def parts_of(receive: Receive) -> AsyncIterator[bytes]:
+    """The body of a request, as it comes."""
     while True:
         event = await receive()
-        held += event.get("body", b"")
-        if len(held) > most:
-            raise TooMuch
+        yield event.get("body", b"")
         if not event.get("more_body"):
-            return bytes(held)
+            return
 
 
-async def whole(response: Any, most: int) -> bytes:
+async def whole(parts: AsyncIterator[bytes], most: int) -> bytes:
     held = bytearray()
-    parts: AsyncIterator[bytes] = response.aiter_stream()
-    async for chunk in parts:
-        held += chunk
+    async for part in parts:
+        held += part
         if len(held) > most:
             raise TooMuch
     return bytes(held)
