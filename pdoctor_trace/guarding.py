@@ -361,7 +361,6 @@ def _text(one: Any, prefix: Any, kept: bool) -> str:
     return refusal(one.policy, one.explanation if told else None, one.waits, allowed)
 
 
-
 def from_environment(environ: Any) -> None:
     """Set the guard that `PDOCTOR_GUARD` names, if it does; what is wrong with it is told once."""
     file = environ.get("PDOCTOR_GUARD")

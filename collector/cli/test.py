@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -286,8 +286,7 @@ class Report:
         from synth.experiments.tally import untested
 
         headers = ["agent", "model", "runs", "pass", "fail", "error", "unsettled", "rate", "types"]
-        names = () if sys.stdout.isatty() else ("agent", "model")  # in a pipe nothing is narrow
-        overview = table(headers, [counts(row) for row in self.rows], whole=names)
+        overview = tabled(headers, [counts(row) for row in self.rows])
         said = "\n".join(plain(line) for line in untested(self.results))
         beside = "\n".join(gate.text for gate in self.gates)
         shown = [overview, "\n".join(self.paid()), said, "\n".join(self.repeated()), beside]
@@ -298,7 +297,7 @@ class Report:
         currency = "USD" if self.prices is None else self.prices.currency
         if any(row.cost != 0 and row.tokens for row in self.rows):
             headers = ["agent", "model", "tokens", "a run", currency]
-            yield table(headers, [[row.agent, row.model, *spent(row)] for row in self.rows])
+            yield tabled(headers, [[row.agent, row.model, *spent(row)] for row in self.rows])
 
     def repeated(self) -> Iterator[str]:
         """How the agent does in several runs of a case."""
@@ -309,7 +308,7 @@ class Report:
             for one in at_k(self.results)
         ]
         if rows:
-            yield table(["agent", "model", "k", "cases", "pass^k (95 %)", "pass@k (95 %)"], rows)
+            yield tabled(["agent", "model", "k", "cases", "pass^k (95 %)", "pass@k (95 %)"], rows)
 
     def detected(self) -> Iterator[str]:
         """How the faults that the simulated model planted were judged."""
@@ -317,7 +316,7 @@ class Report:
 
         found = detection_table(self.results, "detection", "Planted faults, and what was found")
         if found.rows:
-            yield f"{found.title}\n{table(found.headers, found.rows)}"
+            yield f"{found.title}\n{tabled(found.headers, found.rows)}"
 
     def failures(self) -> Iterator[str]:
         """Of what is no pass; what kept an agent from being tested is told once for all its runs."""
@@ -351,6 +350,11 @@ def spent(row: Row) -> list[object]:
         row.tokens // row.runs,
         "-" if row.cost is None else f"{row.cost:.4f}".rstrip("0").rstrip("."),
     ]
+
+
+def tabled(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table of agents and models for this terminal; in a pipe names are whole."""
+    return table(headers, rows, whole=() if sys.stdout.isatty() else ("agent", "model"))
 
 
 def counts(row: Row) -> list[object]:

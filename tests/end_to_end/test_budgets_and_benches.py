@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import termios
+import tty
 from pathlib import Path
 
 import pytest
-from test_command_line import json_lines, pdoctor
+from test_command_line import PDOCTOR, json_lines, pdoctor
 
 from synth.simulated_model import PROFILES
 
@@ -48,19 +53,55 @@ def test_a_cost_needs_a_price() -> None:
     assert (refused.returncode, "--max-cost needs the price of own" in refused.stderr) == (2, True)
 
 
+BENCH = ("test", "raw-loop,react", "--model", "simulated-*", "--cases", "1", "--min-pass-rate", "0")
+
+
 @pytest.mark.heavy
 def test_the_bench_of_planners_prints_what_was_planted_and_what_was_found() -> None:
-    tested = pdoctor(
-        "test", "raw-loop,react", "--model", "simulated-*", "--cases", "1", "--min-pass-rate", "0"
-    )
+    tested = pdoctor(*BENCH)
     assert tested.returncode == 0, tested.stderr
     lines = [line.split() for line in tested.stdout.splitlines() if line.startswith("simulated-")]
     found = {name: tuple(map(int, numbers)) for name, *numbers in lines}
-    assert len(found) == len(PROFILES) - 1, "all but the endlessly slow one"
+    assert found.keys() == {f"simulated-{profile.name}" for profile in PROFILES if profile.name != "slow"}
     assert found["simulated-swaps"] == (2, 2, 2, 0, 0, 0, 0)
     assert found["simulated-perfect"] == (2, 0, 0, 0, 0, 0, 0)
     assert {numbers[3:] for numbers in found.values()} == {(0, 0, 0, 0)}
-    assert max(map(len, tested.stdout.split("\n\n")[0].splitlines())) <= 80
+    in_overview = {line.split()[1] for line in overview(tested.stdout)[2:]}
+    assert in_overview == set(found), "in a pipe names are whole"
+
+
+@pytest.mark.heavy
+def test_the_table_of_the_bench_fits_a_terminal_of_80_columns() -> None:
+    ends, said = in_terminal(*BENCH, columns=80)
+    assert ends == 0, said
+    assert len(overview(said)) == 2 * len(PROFILES)
+    assert max(map(len, overview(said))) <= 80
+    assert "simulated-perfect" in said
+
+
+def overview(said: str) -> list[str]:
+    """The lines of the table of agents and models, heads and rule first."""
+    return said.split("\n\n")[0].splitlines()
+
+
+def in_terminal(*arguments: str, columns: int) -> tuple[int, str]:
+    """How a verb ends whose output is a terminal this wide, and what it writes there."""
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    termios.tcsetwinsize(theirs, (50, columns))
+    with subprocess.Popen([*PDOCTOR, *arguments], stdout=theirs, stderr=subprocess.DEVNULL) as started:
+        os.close(theirs)
+        said = b"".join(iter(lambda: written(ours), b""))
+    os.close(ours)
+    return started.returncode, said.decode()
+
+
+def written(terminal: int) -> bytes:
+    """What a program writes next; nothing when it has ended."""
+    try:
+        return os.read(terminal, 4096)
+    except OSError:
+        return b""
 
 
 @pytest.mark.parametrize(
