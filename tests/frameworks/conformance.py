@@ -546,18 +546,22 @@ class Conformance:
         below = [call for call in sink.calls if call.parent_id == asked.span_id]
         assert {call["pdoctor.turn.index"] for call in below} <= {None}
 
+    @pytest.mark.filterwarnings("ignore")  # LangChain silences some in each thread, for all threads
     def test_concurrent_runs_stay_apart(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog, mode: str
     ) -> None:
         logs, script = [ToolLog() for _ in range(4)], "fake.par.one.same"
-        threads = [
-            threading.Thread(target=self.driver.run, args=(models, script, own.functions(), mode))
-            for own in logs
-        ]
+        outcomes: list[Outcome] = []
+
+        def run(own: ToolLog) -> None:
+            outcomes.append(self.driver.run(models, script, own.functions(), mode))
+
+        threads = [threading.Thread(target=run, args=(own,)) for own in logs]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
+        assert outcomes == [Outcome(FINAL)] * 4
         assert pdoctor_trace.flush(30)
         assert len({run.run_id for run in sink.runs}) == 4
         for run in sink.runs:
