@@ -146,7 +146,7 @@ class History:
                 return
             i = pool[k]
             self._seen.budget.spend(COMPARED if vague else 0.5)
-            if key and not _named(self._seen.calls[i].tool, tools):
+            if key and not called_so(self._seen.calls[i].tool, tools):
                 continue
             carries = self._carries(i, key) if key else True
             ended = ended_before(self._seen, i, before)
@@ -185,7 +185,7 @@ class History:
         """Successes of these tools in observed order."""
         name = tuple(map(str, tools))
         if name not in self._pools:
-            found = [i for tool, calls in self._by_tool.items() if _named(tool, tools) for i in calls]
+            found = [i for tool, calls in self._by_tool.items() if called_so(tool, tools) for i in calls]
             self._pools[name] = sorted(found, key=self._seen.rank.__getitem__)
         return self._pools[name]
 
@@ -222,9 +222,11 @@ class History:
                 if not (_fields_known(result) and _fields_known(arguments)):
                     vague[i] = None
                     continue
-                fields = {**_fields(arguments), **_fields(result)}
+                fields = {**fields_of(arguments), **fields_of(result)}
                 keys: set[Any] = {(name, key_of(value)) for name, value in fields.items()}
-                keys |= {(key_of(value),) for part in (arguments, result) for value in _fields(part).values()}
+                keys |= {
+                    (key_of(value),) for part in (arguments, result) for value in fields_of(part).values()
+                }
                 for key in keys:
                     by_value.setdefault(key, []).append(i)
             self._by_value, self._vague = by_value, vague
@@ -275,7 +277,8 @@ def ended_before(seen: Evidence, call: int, before: int) -> bool | None:
     return call != before and (times.end(call) <= times.start(before))
 
 
-def _named(tool: str, patterns: Sequence[Any]) -> bool:
+def called_so(tool: str, patterns: Sequence[Any]) -> bool:
+    """Is the tool one of those that a condition asks for?"""
     return any(isinstance(p, str) and (p == tool or ("*" in p and fnmatchcase(tool, p))) for p in patterns)
 
 
@@ -292,7 +295,7 @@ def _carried(part: Any, value: Any) -> bool | None:
         return None if part.begins is None else False
     return _any(
         None if isinstance(child, Unknown) and child.rest else equal(child, value)
-        for child in _fields(part).values()
+        for child in fields_of(part).values()
     )
 
 
@@ -305,13 +308,14 @@ def _field(part: Any, name: str) -> Any:
     """A value on the first level, MISSING, or an `Unknown` of any number of values."""
     if isinstance(part, Unknown):
         return MISSING if part.begins is not None else replace(part, rest=True)
-    fields = _fields(part)
+    fields = fields_of(part)
     return fields.get(
         name, MISSING if isinstance(part, Mapping) and name in part else fields.get(REST, MISSING)
     )
 
 
-def _fields(value: Any) -> Mapping[str, Any]:
+def fields_of(value: Any) -> Mapping[str, Any]:
+    """The plain values on the first level."""
     if not isinstance(value, Mapping):
         return {}
     return {name: child for name, child in value.items() if not isinstance(child, list | Mapping)}

@@ -20,11 +20,12 @@ from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.provenance import Provenance
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
-from synth.policies.kinds.sources import Sources
+from synth.policies.kinds.sources import Sources, values_at
 from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.model import Policy
 from synth.policies.names import Tools
+from synth.policies.recalled import Recalled, keeps
 
 MINUTE = 60 * 10**9
 _OURS = frozenset(KINDS)
@@ -49,6 +50,7 @@ class Watched:
         "failed",
         "minutes",
         "policy",
+        "recalled",
         "running",
         "seen",
     )
@@ -75,6 +77,9 @@ class Watched:
         self._sources: Sources | None = None
         if isinstance(rule, Provenance) and all(tools.agent is None for tools in rule.sources):
             self._sources = Sources()
+        self.recalled: Recalled | None = None
+        if isinstance(rule, Guard) and rule.of_calls_alone:
+            self.recalled = Recalled()
         self._unread: list[tuple[int, ToolCall]] = []
         """Successes whose results are not in the sources yet."""
         self._same: list[set[Any]] = [set() for _ in rule.pairs] if isinstance(rule, Precedence) else []
@@ -119,6 +124,12 @@ class Watched:
         """Give the judge what was read of the earlier calls before."""
         if self.by_call:
             History.going_on(seen, self._read)
+        if (sources := self.sources()) is not None:
+            rule: Any = self.policy.rule
+            seen.cache[rule.place] = sources
+
+    def sources(self) -> Sources | None:
+        """What the results hold so far in which a value must be found."""
         if self._sources is not None:
             rule: Any = self.policy.rule
             for position, call in self._unread:
@@ -127,7 +138,7 @@ class Watched:
                     result = read_result(call, f"the result of {call.tool} (call {place})")
                     rule.take(place, result, self._sources)
             self._unread.clear()
-            seen.cache[rule.place] = self._sources
+        return self._sources
 
     def has_same(self, pair: int, made: ToolCall) -> bool:
         """Has a success of the pair's first action had the values that the call has?"""
@@ -159,6 +170,8 @@ class Watched:
             self._take(call)
         elif self._sources is not None:
             self._unread.append((position, call))
+        elif self.recalled is not None:
+            self.recalled.take(position, call)
 
     def succeeded_before(self, tools: Tools, at: int) -> bool:
         return any(end <= at and tool in tools for tool, end in self.ends.items())
@@ -216,6 +229,21 @@ def _response(watched: Watched, made: ToolCall, at: int) -> bool:
     return True
 
 
+def _guard(watched: Watched, made: ToolCall, at: int) -> bool:
+    rule: Any = watched.policy.rule
+    return watched.recalled is not None and keeps(rule, made, watched.recalled)
+
+
+def _provenance(watched: Watched, made: ToolCall, at: int) -> bool:
+    """A value that an earlier result certainly holds came from there."""
+    rule: Any = watched.policy.rule
+    sources = None if made.partly or made.arguments is None else watched.sources()
+    return sources is not None and all(
+        next(iter(sources.with_value(value)), None) is not None
+        for value in values_at(made.arguments, rule.argument)
+    )
+
+
 QUICK: dict[type[Any], Callable[[Watched, ToolCall, int], bool]] = {
     Precedence: _precedence,
     AbsenceAfter: _absence,
@@ -225,6 +253,8 @@ QUICK: dict[type[Any], Callable[[Watched, ToolCall, int], bool]] = {
     Adjacency: _subjects,
     Gap: _subjects,
     NoOverlap: _overlap,
+    Guard: _guard,
+    Provenance: _provenance,
     Window: _by_the_clock,
     Weekdays: _by_the_clock,
 }

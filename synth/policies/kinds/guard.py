@@ -133,6 +133,11 @@ class Guard:
         return Traits(self.what, loose=loose, messages=asks_user, words=self.check.text, reads=self._reads)
 
     @property
+    def of_calls_alone(self) -> bool:
+        """Does it ask for nothing but arguments and what earlier calls had?"""
+        return not self._names & {"run", "user"} and not self._by_place
+
+    @property
     def _reads(self) -> Reads:
         by_place = any(".index" in part.text for part in self._parts)
         if not self.history:
