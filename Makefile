@@ -11,6 +11,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 INPUTS := pyproject.toml deploy/constraints.txt
 WORKERS ?= 2
 
+# The tests start hundreds of programs: without compiled files each would compile our packages again.
+export PYTHONDONTWRITEBYTECODE :=
+
 SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.py \
   tests/properties/test_rules_by_worlds.py \
   tests/collector/store/test_drills_under_load.py tests/synth/experiments/test_causes.py \

@@ -25,12 +25,10 @@ from collector.clock import Clock
 from collector.doors import Doors
 from collector.pipeline.garbage import calm_garbage_collection
 from collector.service import Service
-from collector.settings import Settings
+from collector.settings import READY, Settings
 from collector.tls import Greeting, accept
 from collector.workers import Crew, Order
 
-READY = "pdoctor collector ready at "
-"""Start of the line that `serve` prints once it takes spans; the address follows."""
 HEAD_BYTES = 64 * 1024
 """Request line and headers together; more is answered with 431."""
 HEAD_SECONDS = 20.0

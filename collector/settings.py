@@ -15,6 +15,8 @@ from collector.logs import LogFormat, LogLevel
 QueryRules = Literal["suggest", "judge"]
 
 MIB = 1024 * 1024
+READY = "pdoctor collector ready at "
+"""Start of the line that `serve` prints once it takes spans; the address follows."""
 PORTS = (0, 65535)
 
 

@@ -47,9 +47,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(quick.Quick())
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        quick.mark(item)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("quick") or "processes" in config.getoption("markexpr"):  # to find out takes seconds
+        for item in items:
+            quick.mark(item)
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from collector.settings import READY
 from synth.errors import SynthError
 
 STOP_LIMIT = 15.0
@@ -42,8 +43,6 @@ def collector_process(store: Path, *options: str) -> Iterator[str]:
 
 def address(process: subprocess.Popen[bytes], complaints: IO[bytes]) -> str:
     """The URL in the line that `serve` prints once it takes spans."""
-    from collector.server import READY
-
     assert process.stdout is not None
     for line in process.stdout:
         _, mark, url = line.decode().partition(READY)

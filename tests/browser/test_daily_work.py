@@ -111,6 +111,7 @@ def test_an_alert_is_made_tested_and_received(page: Page, shop: Client) -> None:
         fill(page, "input[name=name]", f"pay {HOSTILE}")
         fill(page, "input[name=at_least]", "1")
         fill(page, "input[name=to]", address)
+        page.evaluate("document.querySelector('select[name=window]').value = '5m'")  # looked at every 5 s
         press(page, ".filters button")
         assert "whsec_" in page.text(".done")
         press(page, ".inbox button")

@@ -15,7 +15,7 @@ import pytest
 
 from collector import logs
 from collector.logs import LogFormat
-from collector.server import READY
+from collector.settings import READY
 from tests.support.traces import PROTOBUF, Client, agent_request, new_id
 
 

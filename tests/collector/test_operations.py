@@ -22,7 +22,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceS
 from sqlalchemy import text
 
 from collector.errors import BadStore
-from collector.server import READY, running
+from collector.server import running
+from collector.settings import READY
 from collector.store import open_store, projects, retention, schema
 from tests.support.traces import (
     Client,

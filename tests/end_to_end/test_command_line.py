@@ -269,6 +269,19 @@ def test_an_agent_that_is_not_traced_is_undecided_not_failed() -> None:
     assert "no span of this run ever arrived" in tested.stdout
 
 
+def test_a_collector_beside_a_command_takes_none_of_its_libraries_into_it(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from collector.cli.embedded import collector_process\n"
+        f"with collector_process(Path({str(tmp_path / 'store.db')!r})) as url: print(url)\n"
+        "print(sorted({'collector.app', 'fastapi', 'sqlalchemy'} & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    url, imported = done.stdout.splitlines()
+    assert (url.startswith("http://127.0.0.1:"), imported) == (True, "[]"), done.stderr
+
+
 @pytest.mark.heavy
 def test_the_demo_finds_every_planted_fault_and_nothing_else(tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}

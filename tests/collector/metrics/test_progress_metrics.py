@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from collector.metrics import Observed, measured
 from collector.metrics.progress import progress_rates, repetition_rates
 from collector.model import Run, ToolCall
+from collector.server import running
 from synth.cases import case_from_json
-from tests.support.traces import Client, agent_request, case_json, new_id
+from tests.support.traces import Client, agent_request, case_json, new_id, settings
 
 CASE = case_json("case-progress", "a < b")
 FIRST, THEN = (action["tool"] for action in CASE["actions"])
@@ -89,18 +91,18 @@ def test_a_run_without_a_case_has_repetition_alone_and_one_call_no_curve(fresh: 
     assert 'id="rates"' not in fresh.http.get(f"/runs/{one}").text
 
 
-def test_rates_that_unseen_calls_may_change_are_not_said(fresh: Client) -> None:
-    fresh.post("/cases", CASE)
+def test_rates_that_unseen_calls_may_change_are_not_said(tmp_path: Path) -> None:
     some, all_of_it = new_id(), new_id()
-    fresh.send(agent_request(some, [FIRST], case="case-progress", root=False))
-    fresh.send(agent_request(all_of_it, [FIRST, THEN], case="case-progress", root=False))
-    found = fresh.judged(some)
+    with running(settings(tmp_path, idle_seconds=1.0)) as url, Client(url) as fresh:
+        fresh.post("/cases", CASE)
+        fresh.send(agent_request(some, [FIRST], case="case-progress", root=False))
+        fresh.send(agent_request(all_of_it, [FIRST, THEN], case="case-progress", root=False))
+        found, whole = fresh.judged(some), fresh.judged(all_of_it)
     assert len(found["problems"]) == 1
     assert found["progress"] == {"progress": None, "repetition": None}
     assert (found["metrics"]["progress_rate"], found["metrics"]["repetition_rate"]) == (None, None)
-    found = fresh.judged(all_of_it)
-    assert found["progress"] == {"progress": None, "repetition": None}
-    assert (found["metrics"]["progress_rate"], found["metrics"]["repetition_rate"]) == (1, None)
+    assert whole["progress"] == {"progress": None, "repetition": None}
+    assert (whole["metrics"]["progress_rate"], whole["metrics"]["repetition_rate"]) == (1, None)
 
 
 def stated(*states: Any) -> Observed:

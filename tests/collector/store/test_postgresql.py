@@ -19,8 +19,8 @@ from test_filters import fill, lists_agree
 from collector.errors import BadStore
 from collector.model import Segment
 from collector.otlp.segments import from_protobuf, without
-from collector.server import READY, running
-from collector.settings import Limits
+from collector.server import running
+from collector.settings import READY, Limits
 from collector.store import Store, catalog, events, open_store, projects, retention, schema, webhooks, work
 from collector.store.ingest import KnownKeys, put
 from tests.support.postgresql import Cluster, cluster
