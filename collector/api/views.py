@@ -66,18 +66,28 @@ MOST_CALLS = 1000
 
 
 def run_detail(
-    row: Row, rebuilt: Rebuilt, history: Sequence[Entry], case: Case | None = None, *, first: int = 0,
-    limit: int | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """A run alone: its calls, what was concluded, and every earlier conclusion.
+    row: Row, rebuilt: Rebuilt, history: Sequence[Entry], case: Case | None = None
+) -> dict[str, Any]:
+    """A run alone: what `run_told` says, and its first `MOST_CALLS` calls.
 
-    Of the calls come `limit` (`MOST_CALLS`) from `first` on; `record` is null where it would have more than
-    `MOST_CALLS`.
+    `record` is null where it would have more than that.
     """
+    short = len(rebuilt.run.calls) <= MOST_CALLS
+    return {
+        **run_told(row, rebuilt, history, case),
+        "calls": call_items(rebuilt, 0, MOST_CALLS),
+        "calls_cursor": next_place(MOST_CALLS, len(rebuilt.run.calls)),
+        "record": run_record(row, rebuilt, history) if short else None,
+    }
+
+
+def run_told(
+    row: Row, rebuilt: Rebuilt, history: Sequence[Entry], case: Case | None = None
+) -> dict[str, Any]:
+    """What was concluded about a run, and every earlier conclusion."""
     current = history[-1].body if history else {}
     verdict, policies = current.get("verdict"), current.get("policies", [])
     short = len(rebuilt.run.calls) <= MOST_CALLS
-    limit = MOST_CALLS if limit is None else limit
     seen = observed(rebuilt, case, current.get("problems", ()))
     return {
         **run_item(row),
@@ -86,8 +96,6 @@ def run_detail(
         "tools": list(rebuilt.run.tools) if rebuilt.run.tools is not None else None,
         "status": current.get("status", "running"),
         "trouble": current.get("trouble"),
-        "calls": call_items(rebuilt, first, limit),
-        "calls_cursor": next_place(first + limit, len(rebuilt.run.calls)),
         "verdict": verdict,
         "policies": policies,
         "verdicts": ([verdict] if verdict else []) + list(policies),
@@ -99,7 +107,6 @@ def run_detail(
         "parts": [part_item(part) for part in rebuilt.parts],
         "waits": None if rebuilt.waits is None else part_item(rebuilt.waits),
         "history": [history_item(entry) for entry in history],
-        "record": run_record(row, rebuilt, history) if short else None,
     }
 
 

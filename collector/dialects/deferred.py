@@ -1,7 +1,8 @@
-"""Tool calls whose longest parts are read from the span when somebody first looks at them.
+"""Calls of tools and of models whose longest parts are read from the span when somebody first looks at them.
 
 Most verdicts depend on tools, times and errors alone. Parsing arguments and results, and filling every
-field of a frozen dataclass, took half of the time that reading a call takes.
+field of a frozen dataclass, took half of the time that reading a call takes; of the messages of models a
+page shows a few.
 """
 
 from __future__ import annotations
@@ -11,8 +12,19 @@ from dataclasses import fields
 from typing import Any
 
 from collector.dialects import names
-from collector.dialects.reading import json_value, losses, text, whole
-from collector.model import ToolCall
+from collector.dialects.reading import (
+    SeenModel,
+    json_value,
+    last_user_text,
+    loaded,
+    losses,
+    messages_in,
+    requests_and_answers,
+    said_in,
+    text,
+    whole,
+)
+from collector.model import Span, ToolCall
 from synth.observed import Interval, Why, has_marks
 
 NO_EXTRA: Mapping[str, Any] = {}
@@ -123,3 +135,69 @@ def deferred_call(
     _executed(call, executed)
     _extra(call, NO_EXTRA)
     return call
+
+
+class DeferredModel(SeenModel):
+    """A SeenModel in every respect; what its messages say is read at the first look at any of it."""
+
+    __slots__ = ("whole_given", "whole_made")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in GIVEN:
+            _fill(self, _given(loaded(self.span).get(names.INPUT_MESSAGES)))
+        elif name in MADE:
+            _fill(self, _made(loaded(self.span).get(names.OUTPUT_MESSAGES)))
+        elif name == "read_whole":
+            whole = {names.INPUT_MESSAGES: self.whole_given, names.OUTPUT_MESSAGES: self.whole_made}
+            _fill(self, {name: frozenset([field for field, is_whole in whole.items() if is_whole])})
+        else:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self, name)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SeenModel):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in _MODEL_FIELDS)
+
+    __hash__ = SeenModel.__hash__
+
+
+GIVEN = frozenset(("answers", "query", "given", "whole_given"))
+"""What a model was told."""
+MADE = frozenset(("requests", "with_text", "said", "whole_made"))
+"""What it answered."""
+_MODEL_FIELDS = tuple(part.name for part in fields(SeenModel))
+
+
+def _given(messages: Any) -> dict[str, Any]:
+    given = json_value(messages)
+    known = given is not None
+    return {
+        "answers": requests_and_answers(given)[1] if known else {},
+        "query": last_user_text(given) if known else None,
+        "given": messages_in(given),
+        "whole_given": not isinstance(given, str),
+    }
+
+
+def _made(messages: Any) -> dict[str, Any]:
+    made = json_value(messages)
+    requests, _, with_text = requests_and_answers(made)
+    return {
+        "requests": tuple(requests),
+        "with_text": with_text,
+        "said": said_in(made),
+        "whole_made": not isinstance(made, str),
+    }
+
+
+def _fill(model: SeenModel, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        object.__setattr__(model, name, value)
+
+
+def deferred_model(span: Span, **told: Any) -> SeenModel:
+    """A model call, with what is told of it beside its messages."""
+    model = _new(DeferredModel)
+    _fill(model, {"span": span, **told})
+    return model

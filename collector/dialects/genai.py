@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from collector.dialects import names
-from collector.dialects.deferred import deferred_call
+from collector.dialects.deferred import deferred_call, deferred_model
 from collector.dialects.reading import (
     Dialect,
     SeenAgent,
@@ -18,11 +18,8 @@ from collector.dialects.reading import (
     json_value,
     last_user_text,
     loaded,
-    messages_in,
     nothing,
     plain_content,
-    requests_and_answers,
-    said_in,
     text,
     tool_names,
     whole,
@@ -143,27 +140,13 @@ def read_model(span: Span) -> SeenModel | None:
     if span.attributes.get(names.OPERATION_NAME) not in ("chat", "generate_content", "text_completion"):
         return None
     attributes = loaded(span)
-    given, made = (
-        json_value(attributes.get(names.INPUT_MESSAGES)),
-        json_value(attributes.get(names.OUTPUT_MESSAGES)),
-    )
-    requests, _, with_text = requests_and_answers(made)
-    answers = requests_and_answers(given)[1] if given is not None else {}
-    messages = ((names.INPUT_MESSAGES, given), (names.OUTPUT_MESSAGES, made))
-    return SeenModel(
-        span=span,
-        requests=tuple(requests),
-        with_text=with_text,
-        answers=answers,
-        query=last_user_text(given) if given is not None else None,
+    return deferred_model(
+        span,
         tools=tool_names(attributes.get(names.TOOL_DEFINITIONS)),
         model=text(attributes.get(names.REQUEST_MODEL)),
         session=text(attributes.get(names.CONVERSATION_ID)),
         input_tokens=count(attributes, INPUT_TOKENS),
         output_tokens=count(attributes, OUTPUT_TOKENS),
-        given=messages_in(given),
-        said=said_in(made),
-        read_whole=frozenset([name for name, value in messages if not isinstance(value, str)]),
     )
 
 

@@ -43,7 +43,7 @@ def unknown_tools(seen: Observed) -> int | None:
 
 def repeated(seen: Observed) -> int:
     """Calls with the tool and the arguments of an earlier one."""
-    return len(seen.run.calls) - len({step.action for step in seen.steps})
+    return len(seen.run.calls) - len(set(seen.actions))
 
 
 def repeated_share(seen: Observed) -> float | None:

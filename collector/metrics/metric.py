@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 from collector.model import ModelCall, Rebuilt, Run
 from synth.cases import Case
-from synth.progress import Step, steps_of
+from synth.progress import Step, action_text, steps_of
 
 Value = int | float | Mapping[str, int] | None
 """A number, counts by name, or None where the spans do not say."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Observed:
-    """A run with what else its spans told."""
+    """A run with what else its spans told. What is made of its calls is made once for all metrics."""
 
     run: Run
     models: tuple[ModelCall, ...] = ()
@@ -27,10 +28,15 @@ class Observed:
     case: Case | None = None
     """The test case that the run is an attempt at."""
 
-    @property
+    @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The calls by the attributes of AgentQuest's metrics: step, action, observation, hidden state."""
         return steps_of(self.run)
+
+    @cached_property
+    def actions(self) -> tuple[str, ...]:
+        """Those of `steps`, for metrics that need no result."""
+        return tuple(map(action_text, self.run.calls))
 
 
 def observed(rebuilt: Rebuilt, case: Case | None = None, problems: Iterable[str] = ()) -> Observed:

@@ -23,7 +23,7 @@ def repetition_rates(seen: Observed) -> tuple[float, ...] | None:
     """After each call, by equal actions; None where calls were not seen or arguments are not known."""
     if repetition_doubts(seen.run):
         return None
-    return repetition([step.action for step in seen.steps]).rates()
+    return repetition(seen.actions).rates()
 
 
 def progress_rate(seen: Observed) -> float | None:
@@ -35,7 +35,7 @@ def progress_rate(seen: Observed) -> float | None:
 
 def _told_by_states(seen: Observed) -> tuple[float, ...] | None:
     """What each call's state says of the progress; None where one does not, and without calls."""
-    states = [step.state for step in seen.steps]
+    states = [call.extra.get("state") for call in seen.run.calls]
     told = [_share(state.get("progress")) if isinstance(state, Mapping) else None for state in states]
     shares = tuple(share for share in told if share is not None)
     return shares if states and len(shares) == len(states) and not seen.run.gaps else None

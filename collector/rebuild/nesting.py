@@ -81,7 +81,7 @@ def _above(span_id: str, node: Node, known: Mapping[str, Span], shown: Mapping[s
 
 
 def _in_order(nodes: Sequence[Node], around: str | None) -> Iterator[Node]:
-    waiting = [(node, around, 0) for node in sorted(nodes, key=lambda node: node.place, reverse=True)]
+    waiting = [(node, around, 0) for node in sorted(nodes, key=_place, reverse=True)]
     while waiting:
         node, name, depth = waiting.pop()
         own, inner = name, depth
@@ -89,5 +89,10 @@ def _in_order(nodes: Sequence[Node], around: str | None) -> Iterator[Node]:
             node.depth, inner = depth, depth + 1
             own = node.agent.agent or name if node.agent else name
             yield node
-        inside = sorted(node.inside, key=lambda one: one.place, reverse=True)
-        waiting += [(one, own, inner) for one in inside]
+        if node.inside:
+            inside = sorted(node.inside, key=_place, reverse=True)
+            waiting += [(one, own, inner) for one in inside]
+
+
+def _place(node: Node) -> tuple[int, int]:
+    return node.place

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any, Literal
 
 from collector.api.views import call_items, tells_no_time
@@ -102,10 +101,11 @@ def folded(
     """
     if len(calls) <= FOLDED_FROM:
         return [(node,) for node in nodes]
+    kinds = [None if at in never else (call.tool, state_of(call)) for at, call in enumerate(calls)]
     lines: list[Line] = []
     at = 0
     while at < len(nodes):
-        like = tuple(_like(nodes, at, calls, never))
+        like = tuple(_like(nodes, at, kinds))
         own = [node.call for node in like if node.call is not None]
         fold = len(own) >= FOLD and opened not in own
         lines += [like] if fold else [(node,) for node in like]
@@ -113,26 +113,20 @@ def folded(
     return lines
 
 
-def _like(
-    nodes: Sequence[Node], at: int, calls: Sequence[ToolCall], never: Collection[int | None]
-) -> Sequence[Node]:
-    """The node, with those after it that say the same."""
-    first = nodes[at]
-    if first.call is None or first.call in never or first.inside:
-        return (first,)
-    key = (calls[first.call].tool, state_of(calls[first.call]))
-
-    def same(node: Node) -> bool:
-        if node.depth != first.depth or node.inside or node.agent is not None:
-            return False
-        if node.call is None:
-            return True
-        return node.call not in never and (calls[node.call].tool, state_of(calls[node.call])) == key
-
-    found = list(takewhile(same, (nodes[place] for place in range(at, len(nodes)))))
-    while found[-1].call is None:
-        found.pop()
-    return found
+def _like(nodes: Sequence[Node], at: int, kinds: Sequence[object]) -> Sequence[Node]:
+    """The node, with those after it that say the same: calls of its kind, and models between them."""
+    first, last = nodes[at], at
+    kind = None if first.call is None or first.inside else kinds[first.call]
+    if kind is not None:
+        for place in range(at + 1, len(nodes)):
+            node = nodes[place]
+            if node.depth != first.depth or node.inside or node.agent is not None:
+                break
+            if node.call is not None:
+                if kinds[node.call] != kind:
+                    break
+                last = place
+    return nodes[at : last + 1]
 
 
 def state_of(call: ToolCall) -> str:

@@ -76,7 +76,7 @@ def _run(access: Access, run_id: str, calls: int | None, part: int | None) -> HT
     row, spans, history = load_spans(access, run_id)
     run = told(row["key"], spans)
     case = load_case(access, row["case_id"])
-    detail = views.run_detail(row, run.run, history, case, limit=0)
+    detail = views.run_told(row, run.run, history, case)
     shown = run_page(detail, run, spans, case.to_json() if case else None, call=calls, part=part)
     return page(
         "run.html", run=detail, page=shown, shown=SHOWN, state=state_of(row), now=access.now,
