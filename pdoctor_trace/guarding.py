@@ -307,7 +307,9 @@ def guard(
     on_warn: Callable[[str], object] | None = None,
     on_ask: Callable[[str], object] | None = None,
 ) -> Guard:
-    """Ask the rules of a policy file, or of its text, before each tool runs.
+    """Ask the rules of a policy file, or of its text, before each tool runs; or of a case.
+
+    Of a file of cases (`.jsonl`) each is asked about in the runs that name it.
 
     `mode` (observe, warn, feedback, ask, block) is what is done about a call that would break a rule for
     good: for rules that do not say it, and the most for those that say it with `on_break`. Without it rules
@@ -316,12 +318,12 @@ def guard(
     without the extra `guard`, and what reading the file raises. Tools that only the traffic of a raw loop
     shows cannot be refused: wrap them with `tool` or `wrap_tools`.
     """
-    from synth.policies import load_policies
+    from synth.policies.cased import rules_of
     from synth.policies.names import MODES
 
     if mode is not None and mode not in MODES:
         raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
-    made = Guard(load_policies(rules), mode, on_warn=on_warn, on_ask=on_ask)
+    made = Guard(rules_of(rules), mode, on_warn=on_warn, on_ask=on_ask)
     DOOR.ask = _ask
     DOOR.guards = (*DOOR.guards, made)
     LOG.info("guard: %d rules; %s", len(made.policies), CANNOT)
@@ -358,7 +360,7 @@ def _text(one: Any, prefix: Any, kept: bool) -> str:
     if hasattr(one, "why"):
         return refusal(one.policy, UNTOLD, (), allowed)
     told = kept or one.policy.rule.kind not in VALUES
-    return refusal(one.policy, one.explanation if told else None, one.waits, allowed)
+    return refusal(one.policy, one.explanation if told else None, one.waits, allowed, one.rest)
 
 
 def from_environment(environ: Any) -> None:

@@ -128,7 +128,7 @@ def read_timed(subject: Subject, run: Run, rules: Rules) -> Conclude:
         decision=decision,
         certain=CERTAIN_WHILE_OPEN,
         mended=lambda finding: finding.code not in CERTAIN_DESPITE_GAPS,
-        dead_at=lambda: _dead_at(plan, last),
+        dead_at=lambda: dead_at(plan, last),
         repair=lambda: _repair(subject, last, durations, findings, rules),
         doubts=doubts,
     )
@@ -215,7 +215,7 @@ def split_attempts(
         goes_back = (
             done is not None and _is_before_clock(call, attempt) and done_again >= attempt.calls.keys()
         )
-        if (done in attempt.calls or goes_back) and _dead_at(plan, attempt) is not None:
+        if (done in attempt.calls or goes_back) and dead_at(plan, attempt) is not None:
             attempts.append(Attempt())
         attempt = attempts[-1]
         attempt.order.append(position)
@@ -252,7 +252,7 @@ def _place(attempt: Attempt, action: str, position: int, call: ToolCall, plan: D
         attempt.broken_at = position
 
 
-def _dead_at(plan: DayPlan, attempt: Attempt) -> int | None:
+def dead_at(plan: DayPlan, attempt: Attempt) -> int | None:
     if attempt.known is None or attempt.known[0] != len(attempt.placed):
         attempt.known = len(attempt.placed), plan.dead_at(attempt.placed)
     position = attempt.known[1]

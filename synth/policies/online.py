@@ -44,6 +44,8 @@ class Breach:
     explanation: str
     waits: tuple[str, ...] = ()
     """Tools that run just now: once they have succeeded, the call is allowed."""
+    rest: tuple[str, ...] = ()
+    """Of a case: the calls of a plan that works from here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +223,10 @@ class Prefix:
         if (
             judged.verdict == "violated"
             and self._is_its_own(watched, judged, len(kept), at)
-            and self._whatever_comes_of_it(watched, kept, made, at)
+            and (watched.takes_success or self._whatever_comes_of_it(watched, kept, made, at))
         ):
-            return Breach(policy, judged.explanation, self._waits(watched, kept, made, at))
+            rest = watched.rest(self._run(self.calls))
+            return Breach(policy, judged.explanation, self._waits(watched, kept, made, at), rest)
         if perf_counter() - began > OVERRUN and self._is_slow(watched, kept, made, at):
             return Doubt(policy, f"took longer than {OVERRUN * 1e3:g} ms", failed=True)
         if judged.verdict == "unsupported" or (judged.verdict == "undecided" and not judged.awaits):

@@ -22,13 +22,24 @@ VALUES = ("guard", "provenance", "contract", "total")
 """Kinds of rules whose explanations show values of arguments."""
 
 
-def refusal(policy: Policy, why: str | None, waits: Iterable[str], allowed: Iterable[str] | None) -> str:
-    """What a model is told of a call that did not run, in at most `MAX_TEXT` characters."""
+def refusal(
+    policy: Policy,
+    why: str | None,
+    waits: Iterable[str],
+    allowed: Iterable[str] | None,
+    rest: Iterable[str] = (),
+) -> str:
+    """What a model is told of a call that did not run, in at most `MAX_TEXT` characters.
+
+    `rest` are the calls of a plan that works from here.
+    """
     parts = [f"Not run: {policy.text.rstrip('.')}."]
     if why is not None:
         parts.append(why)
     if running := ", ".join(waits):
         parts.append(f"Wait for {running}, which still runs.")
+    if plan := ", ".join(rest):
+        parts.append(f"A plan that works from here: {plan}.")
     if offered := ", ".join(allowed or ()):
         parts.append(f"Allowed now: {offered}.")
     text = " ".join(parts)
@@ -59,7 +70,7 @@ class Proposal:
             return None
         first = self.refused[0].breach
         why = first.explanation if first.policy.rule.kind not in VALUES else None
-        return refusal(first.policy, why, first.waits, self.allowed)
+        return refusal(first.policy, why, first.waits, self.allowed, first.rest)
 
     def to_json(self) -> dict[str, Any]:
         return {

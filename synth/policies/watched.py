@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from synth.observed.run import ToolCall
+from synth.observed.run import Run, ToolCall
+from synth.policies.cased import CaseRule
 from synth.policies.evidence import MISSING, Evidence, key_of, value_at
 from synth.policies.history import History, Read, read_result
 from synth.policies.kinds import KINDS
@@ -53,6 +54,7 @@ class Watched:
         "recalled",
         "running",
         "seen",
+        "takes_success",
     )
 
     def __init__(self, policy: Policy) -> None:
@@ -72,6 +74,8 @@ class Watched:
         )
         self.by_call = isinstance(rule, Guard | Provenance)
         """Is each call judged by itself, so that of those before nothing is asked again?"""
+        self.takes_success = isinstance(rule, CaseRule)
+        """Is the proposed call taken to do what it is made for, whatever comes of it?"""
         self._subjects = rule.what if isinstance(rule, Guard | Provenance) else None
         self._read: Read = ({}, {}, {})
         self._sources: Sources | None = None
@@ -108,6 +112,11 @@ class Watched:
 
     def surely_allows(self, made: ToolCall, at: int) -> bool:
         return self._quick is not None and self._quick(self, made, at)
+
+    def rest(self, run: Run) -> tuple[str, ...]:
+        """The calls of a plan that works after this run, where the rule knows one."""
+        rule: Any = self.policy.rule
+        return rule.rest(run) if self.takes_success else ()
 
     @property
     def kept(self) -> Sequence[int]:

@@ -18,6 +18,8 @@ import pdoctor_trace
 from pdoctor_trace import asking, command, guarding
 from pdoctor_trace.asking import DOOR
 from pdoctor_trace.harmless import FAILURES
+from synth.cases.case import read_cases, write_cases
+from tests.support.bench_cases import order_case
 from tests.support.sink import OtlpSink
 
 HEAD = "actions: {verify: verify, refund: refund, any tool: '*'}\npolicies:\n"
@@ -94,6 +96,47 @@ def test_a_rule_says_how_far_it_goes_up_to_what_is_asked_for() -> None:
         assert shop.refund() == "refund done"
     with pdoctor_trace.guard(text, mode="block"), pdoctor_trace.run(), pytest.raises(pdoctor_trace.Refused):
         shop.refund()
+
+
+def a_case(tmp_path: Path, *names: str) -> Path:
+    """A file of cases; in each, verifying comes before the refund."""
+    cases = [
+        order_case(f"The {n} check must precede the refund.", (f"the {n} check", "the refund"), n)
+        for n in names
+    ]
+    write_cases(cases, tmp_path / "cases.jsonl")
+    return tmp_path / "cases.jsonl"
+
+
+def test_a_case_is_asked_about_and_the_rest_of_a_plan_is_told(tmp_path: Path) -> None:
+    (case,) = read_cases(a_case(tmp_path, "guest"))
+    check, refund = (pdoctor_trace.tool(_named(action.tool)) for action in case.actions)
+    with pdoctor_trace.guard(case, mode="feedback") as guard, pdoctor_trace.run():
+        said = refund()
+        assert said == (
+            "Not run: the request asks for another plan. refund comes after guest_check, not done yet. "
+            "A plan that works from here: guest_check, refund."
+        )
+        assert [check(), refund()] == ["ran", "ran"]
+        assert check() == "Not run: the request asks for another plan. guest_check is done already."
+    assert guard.counts == {"feedback": 2}
+
+
+def test_of_a_file_of_cases_each_is_asked_about_in_its_own_runs(tmp_path: Path) -> None:
+    refund = pdoctor_trace.tool(_named("refund"))
+    with pdoctor_trace.guard(a_case(tmp_path, "guest", "card"), mode="feedback"):
+        for case, told in (("guest", "guest_check"), ("card", "card_check"), ("other", None)):
+            with pdoctor_trace.case(case):
+                said = refund()
+            assert said == "ran" if told is None else f"comes after {told}," in said
+
+
+def _named(name: str) -> Callable[[], str]:
+    def body() -> str:
+        return "ran"
+
+    body.__name__ = name
+    return body
 
 
 @pytest.mark.parametrize("answer", [True, False, "no"])
