@@ -17,6 +17,7 @@ from time import perf_counter
 from typing import Any, Literal, TypeVar
 
 from synth.formal.constraints import Bounded, Fixed
+from synth.formal.proofs import Proofs, shape_of
 from synth.formal.solver import TIMEOUT_MS, Claim, possibilities, violated
 from synth.frozen import quick
 
@@ -81,6 +82,8 @@ class Disagreements:
 
 
 DISAGREEMENTS = Disagreements()
+PROOFS = Proofs()
+"""What Z3 said of questions about the order of exactly known instants, in this process."""
 
 MAX_JUDGED = 2_000
 """Claims of one question that Z3 re-checks: the violated ones first. Only absurdly long runs have more."""
@@ -212,7 +215,12 @@ def _judged_exact(
 ) -> Decision:
     asked = [claims[i] for i in chosen]
     began = perf_counter()
-    judged = violated(asked, mentioned(asked, times), timeout_ms=timeout_ms)
+    shape = shape_of(asked, times)
+    judged: Sequence[int] | None
+    if shape is None:
+        judged = violated(asked, mentioned(asked, times), timeout_ms=timeout_ms)
+    else:
+        judged = PROOFS.answer(shape, lambda instants: violated(asked, instants, timeout_ms=timeout_ms))
     spent = (perf_counter() - began) * 1e3
     if judged is None:
         return Decision(violated=direct, z3_ms=spent)

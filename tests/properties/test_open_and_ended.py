@@ -134,6 +134,7 @@ def test_z3_is_asked_once_for_both(monkeypatch: pytest.MonkeyPatch) -> None:
     """About a case, and about policies that wait for nothing and are kept."""
     asked = []
     real = check.violated
+    monkeypatch.setattr(check, "shape_of", lambda *_: None)  # no answer is kept
     monkeypatch.setattr(check, "violated", lambda *given, **named: asked.append(1) or real(*given, **named))
     kept = load_policies(f"{ACTIONS}policies:\n  - {{id: P, rule: Verify must happen before pay.}}\n")
     calls = [ToolCall(None, name) for name in ("verify", "pay", "do_a", "do_b")]
