@@ -126,12 +126,15 @@ class Settings:
     """What it still owed is undecided then; a part that comes later goes on with it."""
     check_seconds: float = setting(
         15.0,
-        "After so long at one policy, or at a run's case, a checker is stopped.",
+        "CPU time for one policy, or a run's case; then, or after four times that, a checker is stopped.",
         option="--check-seconds",
         within=(0.1, None),
         checker=True,
     )
-    """The checker is killed, and that policy undecided; it gives up by itself 5 s sooner (see `Rules`)."""
+    """The checker is killed, and that policy undecided; it gives up by itself 5 s sooner (see `Rules`).
+
+    By the clock it has four times as long, so that a busy machine gives up nothing that a quiet one judges.
+    """
     z3_check: str = setting("all", "all, failing, off or 1/K: test cases.", option="--z3", checker=True)
     """Which directly decided verdicts of test cases Z3 re-checks."""
     z3_check_policies: str = setting("1/100", "The same: policies.", option="--z3-policies", checker=True)

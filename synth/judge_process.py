@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LIMIT_SECONDS = 15.0
-"""One question, or one policy of it: 5 s beyond what judging by all policies of a run may take."""
+"""CPU time of one question, or one policy of it: 5 s beyond what all policies of a run may take."""
 START_SECONDS = 60.0
 """To load what the first question needs."""
 STALL = 4.0
-"""So many times its limit a child may take by the clock where the limit is one of CPU time."""
+"""So many times its limit of CPU time a child may take by the clock, as where it is stopped."""
 STOPS = 3
 """So often a child is stopped at a policy of one run; what comes after the last of them is given up."""
 JOBS_PER_PROCESS = 20_000
@@ -77,15 +77,14 @@ class SolverProcess:
         jobs_per_process: int = JOBS_PER_PROCESS,
         first: Callable[[], None] | None = None,
         what: str = "judging",
-        cpu: bool = False,
     ) -> None:
         """`first` is asked of each new child, and may take the time that loading what it needs takes.
 
-        `what` it does, for messages. `cpu`: the limit is one of CPU time, so that a machine with much else
-        to do refuses nothing that a quiet one takes; by the clock it is `STALL` times as long.
+        `what` it does, for messages. The limit is one of CPU time, so that a machine with much else to do
+        gives up nothing that a quiet one answers; by the clock it is `STALL` times as long.
         """
         self.limit_seconds, self.jobs_per_process = limit_seconds, jobs_per_process
-        self._first, self._what, self._cpu = first, what, cpu
+        self._first, self._what = first, what
         self.kills = 0
         """Children that overran or died so far."""
         self._lock = threading.Lock()
@@ -169,7 +168,7 @@ class SolverProcess:
                 self._drop()
             try:
                 if self._child is None:
-                    self._child = _Child(self._what, self._cpu)
+                    self._child = _Child(self._what)
                     if self._first is not None:
                         self._child.ask((self._first, ()), START_SECONDS)
                         self._child.jobs = 0
@@ -200,8 +199,8 @@ class SolverProcess:
 class _Child:
     """One child process and its two pipes."""
 
-    def __init__(self, what: str, cpu: bool = False) -> None:
-        self._what, self._cpu = what, cpu
+    def __init__(self, what: str) -> None:
+        self._what = what
         # -P: a module of the user's folder must not stand in for ours.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _CHILD],
@@ -222,29 +221,16 @@ class _Child:
             raise EOFError
         _send(sender, question)
         while True:
-            time_left = self._time(limit)
-            (length,) = _LENGTH.unpack(self._read(receiver, _LENGTH.size, time_left, limit))
-            answer = pickle.loads(self._read(receiver, length, time_left, limit))
+            end = _End(self._process.pid, limit)
+            (length,) = _LENGTH.unpack(self._read(receiver, _LENGTH.size, end))
+            answer = pickle.loads(self._read(receiver, length, end))
             if isinstance(answer, _Answer):
                 return answer
             if not isinstance(answer, str):
                 raise EOFError
             self.at = answer
 
-    def _time(self, limit: float) -> Callable[[], float]:
-        """Tells how many seconds are left, at most, of those that begin now."""
-        began, spent = time.monotonic(), _cpu_seconds(self._process.pid) if self._cpu else None
-
-        def left() -> float:
-            by_clock = began - time.monotonic()
-            now = None if spent is None else _cpu_seconds(self._process.pid)
-            if spent is None or now is None:
-                return by_clock + limit
-            return min(by_clock + STALL * limit, spent - now + limit)
-
-        return left
-
-    def _read(self, stream: IO[bytes], size: int, time_left: Callable[[], float], limit: float) -> bytearray:
+    def _read(self, stream: IO[bytes], size: int, end: _End) -> bytearray:
         """`size` bytes of a pipe before the time is over."""
         if size > MAX_FRAME:
             raise EOFError
@@ -252,8 +238,8 @@ class _Child:
         with selectors.DefaultSelector() as selector:
             selector.register(stream, selectors.EVENT_READ)
             while len(parts) < size:
-                if (left := time_left()) <= 0:
-                    failed = JudgeFailed(f"{self._what} took longer than {limit:g} s and was stopped")
+                if (left := end.left()) <= 0:
+                    failed = JudgeFailed(f"{self._what} took longer than {end.said} and was stopped")
                     failed.overran = True
                     raise failed
                 if not selector.select(left):
@@ -278,7 +264,26 @@ class _Child:
         self._process.wait()
 
 
-def _cpu_seconds(process: int) -> float | None:
+class _End:
+    """When a child has taken too long for what it begins now."""
+
+    def __init__(self, process: int, limit: float) -> None:
+        self._process, self._limit, self.said = process, limit, f"{limit:g} s"
+        self._began, self._spent = time.monotonic(), cpu_seconds(process)
+
+    def left(self) -> float:
+        """Seconds until then, at least: CPU time passes no faster than time."""
+        by_clock = self._began - time.monotonic()
+        now = None if self._spent is None else cpu_seconds(self._process)
+        if self._spent is None or now is None:
+            return by_clock + self._limit
+        stall, left = by_clock + STALL * self._limit, self._spent - now + self._limit
+        if stall < left:
+            self.said = f"{STALL * self._limit:g} s, of which it worked {now - self._spent:.1f} s,"
+        return min(stall, left)
+
+
+def cpu_seconds(process: int) -> float | None:
     """CPU time of a child that has not been waited for; None where the system does not tell."""
     try:
         return time.clock_gettime((~process << 3) | 2)  # CPUCLOCK_SCHED of Linux

@@ -59,7 +59,7 @@ class Decoder:
     """The process and the line before it."""
 
     def __init__(self) -> None:
-        self._process = SolverProcess(limit_seconds=SECONDS, first=ready, what="decoding", cpu=True)
+        self._process = SolverProcess(limit_seconds=SECONDS, first=ready, what="decoding")
         self._thread = ThreadPoolExecutor(1, "pdoctor-decoder")
         self._line: Turns[tuple[Body, Future[Batch]]] = Turns()
         self._lock = threading.Lock()

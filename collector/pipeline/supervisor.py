@@ -15,10 +15,12 @@ from typing import IO
 import orjson
 
 from collector.clock import Clock
+from collector.errors import CollectorError
 from collector.pipeline.board import Board, Busy
 from collector.pipeline.protocol import Order, to_json
 from collector.settings import Settings
 from collector.store import Store, work
+from synth.judge_process import STALL, cpu_seconds
 
 log = logging.getLogger("collector.supervisor")
 
@@ -41,12 +43,21 @@ class Stillness:
 
     def __init__(self, began: float) -> None:
         self._last, self._beat, self.seconds = began, -1.0, 0.0
+        self._spent: float | None = None
+        self.worked = 0.0
+        """CPU time that it took meanwhile; where the system does not tell, the time that passed."""
 
-    def look(self, beat: float, now: float) -> float:
-        """Seconds since this sign of life, at most; to be asked every `WATCH_SECONDS`."""
+    def look(self, beat: float, now: float, spent: float | None = None) -> float:
+        """Seconds since this sign of life, at most; to be asked every `WATCH_SECONDS`.
+
+        `spent` is the CPU time of the checker so far.
+        """
         step, self._last = min(now - self._last, 2 * WATCH_SECONDS), now
-        self.seconds = self.seconds + step if beat == self._beat else 0.0
-        self._beat = beat
+        if beat == self._beat:
+            self.seconds += step
+        else:
+            self.seconds, self._beat, self._spent = 0.0, beat, spent
+        self.worked = self.seconds if spent is None or self._spent is None else spent - self._spent
         return self.seconds
 
 
@@ -75,6 +86,7 @@ class Supervisor:
         self._stopped: dict[str, list[str]] = {}
         """Where checkers ended while they judged: the newest `STOPPED_KEPT` runs."""
         self._still = Stillness(time.monotonic())
+        self._renewed = time.monotonic()
         self.worker = uuid.uuid4().hex
         self.restarts = 0
         self._thread = threading.Thread(target=self._run, name="pdoctor-supervisor", daemon=True)
@@ -213,17 +225,27 @@ class Supervisor:
                 process.wait(WATCH_SECONDS)
                 return
             except subprocess.TimeoutExpired:
-                self._look()
+                self._look(process.pid)
 
-    def _look(self) -> None:
-        """Kill a checker that has been at one thing for longer than that may take."""
-        said = self._board.read()
-        limits = {"busy": self._settings.check_seconds, "idle": SILENT_SECONDS, "away": AWAY_SECONDS}
-        if self._still.look(said.beat, time.monotonic()) <= limits[said.state]:
-            return
+    def _look(self, process: int) -> None:
+        """Kill a checker that has been at one thing for longer than that may take.
+
+        What it judges may take so much CPU time: that a machine has much else to do is no fault of a run.
+        """
+        said, still, limit = self._board.read(), self._still, self._settings.check_seconds
+        seconds = still.look(said.beat, time.monotonic(), cpu_seconds(process))
         if said.busy is None:
-            self.kill(f"no sign of life for {self._still.seconds:.0f} s")
-        else:
+            if seconds > (SILENT_SECONDS if said.state == "idle" else AWAY_SECONDS):
+                self.kill(f"no sign of life for {seconds:.0f} s")
+        elif still.worked > limit or seconds > STALL * limit:
             run, _, policy = said.busy
             by = f" by policy {policy}" if policy else ""
-            self.kill(f"judging run {run}{by} took over {self._settings.check_seconds:g} s")
+            self.kill(f"judging run {run}{by} took {seconds:.1f} s, of which it worked {still.worked:.1f} s")
+        elif time.monotonic() - self._renewed > limit:
+            self._renew()
+
+    def _renew(self) -> None:
+        """A checker that judges keeps what it holds, however long the machine lets it wait."""
+        with contextlib.suppress(CollectorError):  # the store is away: the next look tries again
+            work.renew(self._store, self.worker, until=self._clock() + 2 * self._settings.check_seconds)
+            self._renewed = time.monotonic()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from synth import judge_process
 from synth.errors import BadInput
 from synth.formal.constraints import constraint_from_json
 from synth.judge import judge
@@ -50,24 +51,26 @@ def test_errors_come_back_as_themselves(solver: SolverProcess) -> None:
     assert solver.kills == 0
 
 
-def test_a_question_that_overruns_is_stopped_and_the_next_one_answered() -> None:
-    with SolverProcess(limit_seconds=6) as process:
-        with pytest.raises(JudgeFailed, match=r"took longer than 6 s"):
-            process.ask(time.sleep, 60)
+def test_a_question_that_overruns_is_stopped_and_the_next_one_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(judge_process, "STALL", 100.0)
+    with SolverProcess(limit_seconds=3) as process:
+        with pytest.raises(JudgeFailed, match=r"took longer than 3 s and was stopped"):
+            process.ask(eval, "sum(range(10**12))")
         assert process.kills == 1
         assert process.ask(os.path.basename, "a/b") == "b"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the CPU time of another process")
-def test_a_limit_of_cpu_time_is_none_of_waiting() -> None:
-    with SolverProcess(limit_seconds=1, cpu=True, first=partial(time.sleep, 0)) as process:
-        process.ask(time.sleep, 1.5)  # as where the machine has much else to do
+def test_time_in_which_a_child_does_not_work_is_not_held_against_it_for_four_times_its_limit() -> None:
+    """As where the machine has much else to do."""
+    with SolverProcess(limit_seconds=1, first=partial(time.sleep, 0)) as process:
+        process.ask(time.sleep, 1.5)
         assert process.kills == 0
-        with pytest.raises(JudgeFailed, match=r"took longer than 1 s"):
-            process.ask(eval, "sum(range(10**12))")
         began = time.monotonic()
-        with pytest.raises(JudgeFailed, match=r"took longer than 1 s"):
-            process.ask(time.sleep, 30)  # a child that is stopped uses none
+        with pytest.raises(JudgeFailed, match=r"took longer than 4 s, of which it worked 0.0 s, and was"):
+            process.ask(time.sleep, 30)
         assert time.monotonic() - began < 20
 
 

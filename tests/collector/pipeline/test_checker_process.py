@@ -24,7 +24,7 @@ from collector.pipeline.checker import Checker
 from collector.pipeline.supervisor import Stillness, Supervisor
 from collector.pipeline.writer import Writer
 from collector.settings import Limits, Settings
-from collector.store import Store, open_store, schema
+from collector.store import Store, open_store, schema, work
 from collector.store.catalog import put_policy
 from collector.store.ingest import KnownKeys, put
 from tests.support.outside_policies import HANGING, MODULE, for_children, installed
@@ -57,12 +57,17 @@ def test_the_board_tells_what_is_judged_and_since_when() -> None:
     parent.close()
 
 
-def test_a_checker_that_hangs_is_killed_and_the_next_one_judges_the_rest(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("stall", "restarts"), [(30.0, 0), (1.0, 1)])
+def test_a_checker_that_stands_still_has_so_many_times_as_long_and_then_the_next_one_judges_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stall: float, restarts: int
+) -> None:
+    """On a machine that has much else to do a run needs no more CPU time, only longer."""
+    monkeypatch.setattr(supervisor_module, "STALL", stall)
     store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     runs = fill(store, 600)
     settings = Settings(
         store_url=f"sqlite:///{tmp_path / 'store.db'}",
-        check_seconds=1.0,
+        check_seconds=2.0,
         z3_check="off",
         z3_check_policies="off",
     )
@@ -72,9 +77,14 @@ def test_a_checker_that_hangs_is_killed_and_the_next_one_judges_the_rest(tmp_pat
         assert supervisor._process is not None
         os.kill(supervisor._process.pid, signal.SIGSTOP)
         assert hung
-        until(lambda: supervisor.restarts == 1)
+        if restarts:
+            until(lambda: supervisor.restarts == 1)
+        else:
+            time.sleep(3.5)
+            os.kill(supervisor._process.pid, signal.SIGCONT)
         until(lambda: unjudged(store) == 0)
         assert supervisor.alive
+        assert supervisor.restarts == restarts
         assert supervisor.judged >= runs
     finally:
         supervisor.close()
@@ -109,6 +119,43 @@ def test_only_time_that_was_seen_to_pass_counts() -> None:
     assert still.look(1.0, 101.0) == 0.5
     assert still.look(1.0, 4000.0) == 1.5
     assert still.look(2.0, 4000.5) == 0.0
+
+
+def test_what_a_checker_worked_counts_from_its_last_sign_of_life() -> None:
+    still = Stillness(100.0)
+    for now, beat, spent, worked in (
+        (100.5, 1.0, 7.0, 0.0),
+        (101.0, 1.0, 7.1, 0.1),
+        (101.5, 2.0, 7.5, 0.0),
+        (102.0, 2.0, 8.0, 0.5),
+    ):
+        still.look(beat, now, spent)
+        assert still.worked == pytest.approx(worked)
+    still.look(2.0, 102.5)  # a system that does not tell
+    assert still.worked == still.seconds == 1.0
+
+
+def test_what_a_checker_holds_is_its_own_while_it_judges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the machine lets it wait: nobody else judges the run meanwhile."""
+    monkeypatch.setattr(supervisor_module, "STALL", 30.0)
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    store = open_store(url)
+    fill(store, 600)
+    known = Settings(store_url=url, check_seconds=1.0, z3_check="off", z3_check_policies="off")
+    supervisor = Supervisor(store, known)
+    try:
+        until(lambda: supervisor._board.read().busy, pause=0.0)
+        assert supervisor._process is not None
+        os.kill(supervisor._process.pid, signal.SIGSTOP)
+        mine = work.held(store, supervisor.worker)
+        time.sleep(2.6)
+        others = {one.run for one in work.claim(store, "w", now=supervisor._clock(), lease=30, limit=600)}
+        assert (bool(mine), mine & others) == (True, set())
+    finally:
+        supervisor.close()
+        store.close()
 
 
 @pytest.mark.heavy
