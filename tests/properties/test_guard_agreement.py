@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain, product
 
 import pytest
 
@@ -15,6 +16,7 @@ from synth.policies import PolicySet, judge_policies, load_policies
 from synth.policies.kinds import KINDS
 from synth.policies.online import Prefix
 from tests.support.gapped_runs import RULES, SECOND, TOOLS, policy_file
+from tests.support.soak import seeded, tell, tries
 
 OFF = Rules(z3="off", repair=False)
 COMPLETE = {
@@ -26,6 +28,61 @@ COMPLETE = {
 Of an answer that is late the passing time broke the rule, and no call.
 """
 EARLY = 8 * 3600 * SECOND
+MORE: dict[str, tuple[str, ...]] = {
+    "precedence": (
+        "Verify or refund must happen before pay.",
+        "Pay or refund must only happen after verify.",
+    ),
+    "response": ("Pay or refund must be followed by verify.",),
+    "absence_after": (
+        "Pay or refund must never happen after verify.",
+        "If verify or refund fails, pay must never happen afterwards.",
+        "Pay must never happen after verify fails with the same id.",
+    ),
+    "between": (
+        "Pay must never happen within 4 seconds after refund.",
+        "Pay or refund must never happen between verify and look.",
+        "If pay fails, refund must never happen until verify happens.",
+    ),
+    "count": ("Pay or refund must happen at most 2 times.", "Pay must happen at most twice."),
+    "rate": (
+        "Pay or refund must happen at most 2 times with the same id.",
+        "Any tool must happen at most 4 times within 6 seconds.",
+    ),
+    "total": (
+        "The sum of args.amount of pay must not exceed 4 per run.",
+        "The total args.amount of pay or refund must be at most 5 within 6 seconds with the same id.",
+    ),
+    "adjacency": ("Verify must happen immediately after pay.", "Refund must happen right before pay."),
+    "window": (
+        "Pay must happen between 08:00 and 09:00.",
+        "Refund must never happen before 09:00.",
+    ),
+    "gap": ("Refund must start at least 1 second after pay.",),
+    "overlap": ("Pay and verify must not overlap refund.",),
+    "turn": ("Any tool must be alone in its turn.",),
+    "weekdays": ("Pay or refund must never happen on weekends.", "Pay must happen on Thursday to Friday."),
+    "guard": (
+        "{calls: pay, check: \"last('verify', 'id', args.id) != null\"}",
+        "{calls: pay, check: \"earlier('verify').exists(c, c.result.id == args.id)\"}",
+        "{calls: [pay, refund], let: {seen: \"last_call('verify')\"}, when: seen != null,"
+        " check: seen.args.amount < args.amount}",
+    ),
+    "provenance": ("{calls: pay, argument: id, from: [verify, refund]}",),
+    "behaviour": ("(until look pay)", "(or (until verify pay) (until look refund))"),
+}  # fmt: skip
+"""Forms that the runs with gaps do not try, beside theirs."""
+
+
+def rules_of(kind: str) -> PolicySet:
+    """All forms of a kind that are tried."""
+    lines = [
+        f"  - {{id: {kind}_more_{at}, {kind if text.startswith(('{', '(')) else 'rule'}: "
+        f"{text if text.startswith(('{', '(')) else repr(text)}}}\n"
+        for at, text in enumerate(MORE.get(kind, ()))
+    ]
+    file = policy_file(kind).replace("actions: {", "actions: {look: look, ", 1)
+    return load_policies(file + "".join(lines))
 
 
 def some_call(r: random.Random, turn: int, tools: tuple[str, ...] = TOOLS) -> ToolCall:
@@ -89,6 +146,32 @@ class Story:
                 now += 1
             yield Run("run", tuple(done), tools=TOOLS)
 
+    def short_ones(self, made: ToolCall, at: int) -> Iterator[Run]:
+        """Ends with up to two more calls, or many of one, at once or spread; what runs ends well or not."""
+        begun = replace(made, start=(at, at), finished=False)
+        calls = [*(call for call in self.prefix.calls if call.start != (at, at)), begun]
+        more = [
+            ToolCall(None, tool, {"id": id_, "amount": 1}, with_text=False)
+            for tool in TOOLS
+            for id_ in (1, 2)
+        ]
+        words = [word for length in range(3) for word in product(more, repeat=length)]
+        words += [(call,) * 4 for call in more]
+        for word, failed, gap in product(words, ("none", "the last", "all"), (1, 4 * SECOND)):
+            error = [
+                "no" if failed == "all" or (failed == "the last" and call is begun) else None
+                for call in calls
+            ]
+            done = [
+                call if call.finished else over(call, at + 1 + k, error[k], 1) for k, call in enumerate(calls)
+            ]
+            now = at + len(calls) + 1
+            for turn, call in enumerate(word, self.turn + 1):
+                now += gap
+                done.append(over(replace(call, start=(now, now), step=turn), now + 1, None, 1))
+                now += 2
+            yield Run("run", tuple(done), tools=TOOLS)
+
 
 def over(call: ToolCall, at: int, error: str | None, number: int) -> ToolCall:
     result = None if error else {"id": number}
@@ -101,7 +184,7 @@ def verdicts(policies: PolicySet, run: Run) -> dict[str, str]:
 
 def agree(kind: str, prefixes: int, r: random.Random) -> Counter[str]:
     """How often the guard refused, allowed, and where it allowed what nothing could mend."""
-    policies = load_policies(policy_file(kind))
+    policies = rules_of(kind)
     seen: Counter[str] = Counter()
     while seen["prefixes"] < prefixes:
         story = Story(r, policies)
@@ -119,8 +202,8 @@ def agree(kind: str, prefixes: int, r: random.Random) -> Counter[str]:
                         one[rule] == "violated" for one in judged
                     )
                     if hopeless:
-                        more = (verdicts(policies, run) for run in story.continuations(made, at, 60))
-                        if all(one[rule] == "violated" for one in more):
+                        ends = chain(story.continuations(made, at, 30), story.short_ones(made, at))
+                        if all(verdicts(policies, run)[rule] == "violated" for run in ends):
                             seen[f"hopeless {rule}"] += 1
     return seen
 
@@ -139,5 +222,7 @@ def test_the_guard_and_the_judge_agree(kind: str) -> None:
 @pytest.mark.heavy
 @pytest.mark.parametrize("kind", RULES)
 def test_the_guard_and_the_judge_agree_on_many_prefixes(kind: str) -> None:
-    seen = agree(kind, 60, random.Random(f"guard, many, {kind}"))
-    assert not [what for what in seen if what.startswith("hopeless") and kind in COMPLETE], seen
+    with seeded() as r:
+        seen = agree(kind, tries(100_000) // len(RULES) + 1, r)
+        tell(f"guard: {kind}", seen)
+        assert not [what for what in seen if what.startswith("hopeless") and kind in COMPLETE], seen

@@ -20,6 +20,7 @@ from synth.observed.run import Run, ToolCall
 from synth.policies.cased import rules_of
 from synth.policies.online import Prefix
 from tests.support.building import case
+from tests.support.soak import seeded, tell, tries
 
 OFF = Rules(z3="off", repair=False)
 SECOND = 10**9
@@ -158,3 +159,10 @@ def test_a_call_is_refused_exactly_where_there_is_no_way_on(make: Callable[[rand
     seen = agree(make, 150, random.Random(f"guard of {make.__name__}"))
     assert seen["refused"] > 20
     assert seen["allowed"] > 20
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("make", [some_order, some_day])
+def test_many_prefixes(make: Callable[[random.Random], Case]) -> None:
+    with seeded() as r:
+        tell(f"guard of {make.__name__}", agree(make, tries(20_000), r))

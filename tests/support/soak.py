@@ -6,6 +6,8 @@ import json
 import os
 import random
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 SOAK = 50
@@ -25,6 +27,17 @@ def new_seed() -> int:
     """Another one in each run, unless PDOCTOR_SEED says which to try again."""
     said = os.environ.get("PDOCTOR_SEED")
     return int(said) if said else random.SystemRandom().getrandbits(32)
+
+
+@contextmanager
+def seeded() -> Iterator[random.Random]:
+    """Chance from a new seed; what fails is told which."""
+    seed = new_seed()
+    try:
+        yield random.Random(seed)
+    except AssertionError as wrong:
+        wrong.add_note(f"PDOCTOR_SEED={seed} tries that again")
+        raise
 
 
 def tell(what: str, found: Counter[str]) -> None:
