@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -93,6 +93,18 @@ class Guard:
                 error = Refused(text, (policy.id,)) if mode == "block" else None
                 return _Asked(None, None, False, text, error)
         return None
+
+    def plan(self, calls: Any, *, tools: Sequence[str] | None = None) -> tuple[Any, ...]:
+        """What the rules say of a plan before its first call, taken as a run of its own.
+
+        `calls` are names or `{"name": ..., "arguments": ...}`, in their order. Each answer has `step` (None =
+        what is left undone at the end), `tool`, `policy`, `text` and `certain`; () = the plan keeps them all.
+        """
+        from synth.observed.run import Run
+        from synth.policies.planned import calls_of, flaws_of
+
+        about = Run("plan", (), tools=None if tools is None else tuple(tools))
+        return flaws_of(self.policies, calls_of(calls), about)
 
     def _answer(self, call: Any, prefix: Any, made: Any, decision: Any, place: int | None) -> _Asked | None:
         found = sorted((*decision.breaches, *self._closed(decision)), key=self._severity, reverse=True)

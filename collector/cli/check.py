@@ -23,7 +23,7 @@ from collector.cli.console import (
     warning,
     write_json,
 )
-from collector.cli.planfiles import check_plans
+from collector.cli.planfiles import check_plans, check_rules
 from collector.cli.runfiles import RunFile, all_runs
 from synth.errors import BadInput
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, metavar="RUNS...")
 @click.option(
     "--plan", "plan_file", metavar="FILE",
-    help="Verify tool plans (JSON lines, a JSON document or Python) before their first call, by --tools.",
+    help="Verify plans (JSON lines, a JSON document or Python) before their first call, by --tools or rules.",
 )  # fmt: skip
 @click.option("--tools", "tools_file", metavar="FILE", help="Of --plan: JSON list of tools, inputs, outputs.")
 @click.option(
@@ -81,15 +81,21 @@ def command(
     What can be read only once (-, a pipe) is copied to a temporary file.
 
     With --plan no run is needed: of each plan in FILE it is said whether its tools, argument names and
-    connections are those of --tools. A plan in Python is read, never run.
+    connections are those of --tools. A plan in Python is read, never run. With --plan and --policies (or
+    --cases) each plan is a list of names or of {"name", "arguments"}; told is, before its first call, which
+    step the rules forbid and what is left undone.
 
     Exit code: 0 all passed, 1 something failed or is violated, 3 nothing failed but something is
     open, undecided, unsupported or an error (the agent was not tested), 2 bad input.
     """
     with clear_errors():
         if plan_file is not None:
-            if runs or cases_file or policies_file:
-                raise BadInput("--plan takes no runs, cases or policies: check those in a call of their own")
+            if runs:
+                raise BadInput("--plan takes no runs: check those in a call of their own")
+            if cases_file or policies_file:
+                if tools_file or edges_file:
+                    raise BadInput("--plan: give --tools, or rules (--policies, --cases), one at a time")
+                raise SystemExit(check_rules(plan_file, policies_file, cases_file, as_json))
             raise SystemExit(check_plans(plan_file, tools_file, edges_file, as_json))
         if not runs or tools_file or edges_file:
             raise BadInput("give RUNS, or --plan FILE with --tools FILE and, where declared, --edges FILE")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,9 +11,11 @@ import click
 from collector.cli.console import Exit, plain, write_json
 from collector.cli.metrics import json_file, json_lines
 from synth.errors import BadInput
+from synth.observed.run import Run
 
 if TYPE_CHECKING:
     from synth.plans import Problem, ToolGraph
+    from synth.policies.planned import Flaw
 
 SHOWN = 20
 
@@ -36,6 +38,42 @@ def check_plans(file: str, tools_file: str | None, edges_file: str | None, as_js
     if not as_json:
         click.echo("\n".join(told(found)))
     return Exit.FAILED if any(problems for _, problems in found) else Exit.PASSED
+
+
+def check_rules(file: str, policies_file: str | None, cases_file: str | None, as_json: bool) -> int:
+    """Ask the rules about each plan of a file; 0 = all keep them, 3 = some may not."""
+    from synth.cases.case import read_cases
+    from synth.policies import load_policies
+    from synth.policies.cased import rules_of_cases
+    from synth.policies.planned import calls_of, flaws_of
+
+    rules = [load_policies(policies_file)] if policies_file else []
+    rules += [rules_of_cases(read_cases(cases_file), cases_file)] if cases_file else []
+    lines: list[str] = []
+    found: list[Sequence[Flaw]] = []
+    for name, said in plans_in(file):
+        about = Run("plan", (), case_id=said.get("case_id") if isinstance(said, Mapping) else None)
+        flaws = [flaw for one in rules for flaw in flaws_of(one, calls_of(said), about)]
+        found.append(flaws)
+        if as_json:
+            keeps = not any(flaw.certain for flaw in flaws)
+            write_json({"plan": name, "status": keeps, "flaws": [flaw.to_json() for flaw in flaws]})
+        lines += _flaws_told(name, flaws)
+    if not found:
+        raise BadInput("no plan found", file=file)
+    if not as_json:
+        click.echo("\n".join(lines))
+    if any(flaw.certain for flaws in found for flaw in flaws):
+        return Exit.FAILED
+    return Exit.UNSETTLED if any(found) else Exit.PASSED
+
+
+def _flaws_told(name: str, flaws: Sequence[Flaw]) -> Iterator[str]:
+    yield f"{plain(name)}: {'keeps all rules' if not flaws else ''}".rstrip()
+    for flaw in flaws[:SHOWN]:
+        where = "at its end" if flaw.step is None else f"step {flaw.step} ({flaw.tool})"
+        doubt = "" if flaw.certain else "perhaps: "
+        yield f"  - [{plain(flaw.policy)}] {plain(where)}: {doubt}{plain(flaw.text)}"
 
 
 def problems_of(said: Any, graph: ToolGraph) -> tuple[Problem, ...]:
