@@ -126,11 +126,44 @@ def test_what_is_kept_has_an_end(client: Client, monkeypatch: pytest.MonkeyPatch
     assert client.post("/guard", {"run_id": "a", "call": {"name": "verify"}}).status_code == 413
 
 
+def test_the_oldest_runs_go_where_there_is_no_room_and_only_those(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def called(run: str) -> Any:
+        return asked(
+            client, run_id=f"room {run}", call={"name": "verify", "arguments": {"order": "7" * 1000}}
+        )
+
+    called("before")
+    monkeypatch.setattr(guarded, "MAX_BYTES", 4000)
+    assert [called(str(number))["call"] for number in range(9)] == [0] * 9
+    assert [called(str(number))["call"] for number in (7, 8)] == [1, 1]
+    assert called("0")["call"] == 0
+
+
+def test_what_a_call_came_to_is_said_once(client: Client) -> None:
+    assert asked(client, run_id="twice", call={"name": "verify"})["call"] == 0
+    asked(client, run_id="twice", ended=[{"call": 0, "result": "ok"}])
+    late = [{"call": 0, "error": "no such order"}]
+    assert asked(client, run_id="twice", ended=late, call={"name": "refund"})["allowed"] is True
+
+
+def test_of_several_files_a_tool_is_allowed_where_all_allow_it() -> None:
+    rule = {"policy": "A", "text": "a", "on_break": None, "explanation": "", "calls": [], "waits": []}
+    refused = {"rules": [rule], "doubts": [], "feedback": "Not run: a.", "allowed_tools": ["x", "y"]}
+    other = {**refused, "feedback": "Not run: b.", "allowed_tools": ["y", "z"]}
+    unknown = {"rules": [], "doubts": [], "feedback": None, "allowed_tools": None}
+    said = guarded.together([unknown, refused, other])
+    assert (said["allowed_tools"], said["feedback"], len(said["rules"])) == (["y"], "Not run: a.", 2)
+
+
 def test_values_that_are_too_long_are_not_kept_and_not_guessed(client: Client) -> None:
     same = HEAD + "  - {id: SAME, rule: Refund must happen at most 1 time with the same order.}\n"
     call = {"name": "refund", "arguments": {"order": "7" * 100_000}}
     assert asked(client, run_id="long", call=call, policies=same)["call"] == 0
     assert asked(client, run_id="long", call=call, policies=same)["decision"] == "doubt"
+    ended = [{"call": 0, "result": "8" * 100_000}]
+    assert asked(client, run_id="long", ended=ended, call=call, policies=same)["decision"] == "doubt"
 
 
 def test_a_collector_of_several_workers_keeps_no_runs(tmp_path: Path) -> None:
