@@ -17,7 +17,9 @@ from collector.api.inbox import text_of
 from collector.api.runs import alone, find_run, instant, load_run
 from collector.api.search import lasting
 from collector.errors import BadRequest, NotFound
-from collector.store import groups, keys
+from collector.judging.owners import Owned, owners
+from collector.judging.policies import stored_files
+from collector.store import catalog, groups, keys
 from collector.store.groups import SEVERITIES, STATES, Group, Key, Mark
 from collector.store.reads import Filter
 from synth.experiments import Rate
@@ -43,7 +45,8 @@ def list_groups(
     """Findings by rule, agent and tool, of the runs that came in a stretch of time (`7d`).
 
     `state` is `new`, `known`, `waived`, `fixed` or `wrong`; a waiver that has ended is `new` again, and
-    `why` says so. `applied` is how many runs the rule applied to, `rate` the share that broke it.
+    `why` says so. `applied` is how many runs the rule applied to, `rate` the share that broke it. `owner` and
+    `severity` are what was said of the group, else what the rule's file says.
     """
     if state and state not in STATES:
         raise BadRequest(f"state is {state[:40]!r}", f"expected one of {', '.join(STATES)}")
@@ -65,8 +68,30 @@ def grouped(access: Access, last: str, wanted: Filter) -> list[dict[str, Any]]:
     )
     with access.service.store.read() as connection:
         marks = groups.marks(connection, access.project)
-    items = [item(group, example, count, marks.get(group.key), access.now) for group, example, count in found]
+    owned = owned_rules(access)
+    items = [
+        item(group, example, count, marks.get(group.key), access.now, owned.get(policy_of(group.key.rule)))
+        for group, example, count in found
+    ]
     return sorted(items, key=lambda one: (STATES.index(one["state"]), -one["runs"], one["rule"]))
+
+
+def owned_rules(access: Access) -> Mapping[str, Owned]:
+    """What the files in use say of each rule."""
+    with access.service.store.read() as connection:
+        state = catalog.policy_state(connection)
+
+    def find() -> Mapping[str, Owned]:
+        with access.service.store.read() as connection:
+            return owners(stored_files(catalog.active_policies(connection, access.project)))
+
+    return access.service.remembered.get(("owners", access.project, state), find)
+
+
+def policy_of(rule: str) -> str:
+    """`policy:A2` is `A2`; the rule of a case is none."""
+    kind, _, name = rule.partition(":")
+    return name if kind == "policy" else ""
 
 
 Found = tuple[Group, Any, int]
@@ -87,7 +112,9 @@ def looked_up(access: Access, wanted: Filter, since: float, width: float) -> lis
     ]
 
 
-def item(group: Group, example: Any, applied: int, mark: Mark | None, now: float) -> dict[str, Any]:
+def item(
+    group: Group, example: Any, applied: int, mark: Mark | None, now: float, owned: Owned | None = None
+) -> dict[str, Any]:  # fmt: skip
     """A group as lists show it."""
     now_in = groups.standing(mark, group, now)
     rate = Rate(group.runs, applied)
@@ -106,8 +133,8 @@ def item(group: Group, example: Any, applied: int, mark: Mark | None, now: float
         "versions": sorted(filter(None, group.versions)),
         "state": now_in.state,
         "why": now_in.why,
-        "owner": mark and mark.owner,
-        "severity": mark and mark.severity,
+        "owner": (mark and mark.owner) or (owned and owned.owner),
+        "severity": (mark and mark.severity) or (owned and owned.severity),
         "reason": mark and mark.reason,
         "until": views.iso(mark.until) if mark else None,
         "in_version": mark and mark.version,

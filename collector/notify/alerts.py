@@ -20,9 +20,11 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 import orjson
 
 from collector.errors import BadRequest, CollectorError
+from collector.judging.owners import owners
+from collector.judging.policies import stored_files
 from collector.notify.webhooks import AT_ONCE, BACK_OFF, LEASE, TIMEOUT, check_address, post
 from collector.settings import Settings
-from collector.store import Store, alerts
+from collector.store import Store, alerts, catalog
 from collector.store.alerts import Seen
 
 log = logging.getLogger("collector.alerts")
@@ -41,7 +43,8 @@ def look(store: Store, rule: Any, *, now: float, base: str = "") -> None:
     body = orjson.loads(rule["body"])
     window = float(body["window_seconds"])
     with store.read() as connection:
-        found = alerts.seen(connection, rule["project"], body, since=now - window)
+        by_file = severities(connection, rule["project"]) if body["severity"] else {}
+        found = alerts.seen(connection, rule["project"], body, since=now - window, severities=by_file)
     exceeded = found.of >= body["at_least"] and found.rate > body["above"]
     said = {"broken": found.broken, "of": found.of, "rate": found.rate, "at": now}
     silent = rule["silenced"] is not None and now < rule["silenced"]
@@ -57,6 +60,12 @@ def look(store: Store, rule: Any, *, now: float, base: str = "") -> None:
     message = None if kind is None else message_of(rule, body, found, kind, base)
     text = None if message is None else orjson.dumps(message).decode()
     alerts.say(store, rule, firing=firing, said={**said, "told": told}, body=text, kind=kind or "", now=now)
+
+
+def severities(connection: Any, project: int) -> Mapping[str, str | None]:
+    """Rule -> how bad it is, as the files in use say."""
+    files = stored_files(catalog.active_policies(connection, project))
+    return {name: owned.severity for name, owned in owners(files).items()}
 
 
 def test_message(store: Store, rule: Any, *, now: float) -> None:

@@ -130,10 +130,14 @@ def say(
         connection.execute(delete(sent).where(sent.c.project == rule["project"], sent.c.id <= last))
 
 
-def seen(connection: Connection, project: int, body: Mapping[str, Any], *, since: float) -> Seen:
+def seen(
+    connection: Connection, project: int, body: Mapping[str, Any], *, since: float,
+    severities: Mapping[str, str | None],
+) -> Seen:  # fmt: skip
     """What a rule counts: runs that came since, and those that broke what it is about.
 
-    Findings that were waived, fixed or called wrong do not count.
+    Findings that were waived, fixed or called wrong do not count. `severities`: policy -> what its file says,
+    for groups of which nobody said another.
     """
     findings, runs = schema.findings, schema.runs
     here = [runs.c.project == project, runs.c.listed.is_not(False), runs.c.first_seen >= since]
@@ -153,13 +157,14 @@ def seen(connection: Connection, project: int, body: Mapping[str, Any], *, since
     if policy:
         query = query.where(findings.c.rule.in_((f"policy:{policy}", f"case:{policy}")))
     marks, severity = groups.marks(connection, project), body.get("severity")
+    by_file = {f"policy:{name}": said for name, said in severities.items()}
     broken: set[int] = set()
     counted: dict[Key, tuple[int, str, str]] = {}
     for rule, agent, tool, run, sentence, key in connection.execute(query):
         of = Key(rule, agent, tool)
         mark = marks.get(of)
         if (mark is not None and is_hidden(mark, since)) or (
-            severity and (not mark or mark.severity != severity)
+            severity and severity != ((mark and mark.severity) or by_file.get(rule))
         ):
             continue
         broken.add(run)

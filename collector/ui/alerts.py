@@ -28,8 +28,9 @@ TEXTS = FIELDS[:8]
 
 @router.get("/alerts")
 def alert_page(request: Request, access: Admin) -> HTMLResponse:
-    """Every rule, and the last messages."""
-    return shown(access, done=request.query_params.get("done"))
+    """Every rule, and the last messages; a new one may begin with what the address says."""
+    asked = {name: request.query_params.get(name, "") for name in FIELDS}
+    return shown(access, done=request.query_params.get("done"), asked=asked)
 
 
 def shown(

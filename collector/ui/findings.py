@@ -28,20 +28,20 @@ WORDS = {"new": "new", "known": "known", "waived": "waived", "fixed": "fixed", "
 OPEN = ("new", "known")
 """What waits for somebody: shown where nothing else is asked."""
 ROWS = 100
+ASKED = ("last", "state", "rule", "agent", "version")
 FIELDS = ("rule", "agent", "tool", "state", "owner", "severity", "reason", "until", "version")
 
 
 @router.get("/findings")
 def inbox(request: Request, access: Reader) -> Response:
     """Groups of findings, by state; `n` goes to the next."""
-    asked = {
-        name: request.query_params.get(name, "").strip() for name in ("last", "state", "agent", "version")
-    }
+    asked = {name: request.query_params.get(name, "").strip() for name in ASKED}
     problem, items, status = None, [], 200
     asked["last"] = asked["last"] or findings.USUAL
     try:
         wanted = Filter(agent=asked["agent"] or None, version=asked["version"] or None)
         items = findings.grouped(access, asked["last"], wanted)
+        items = [item for item in items if asked["rule"] in ("", item["rule"])]
     except CollectorError as failure:
         problem, status = str(failure), failure.status
     tally = Counter(item["state"] for item in items)

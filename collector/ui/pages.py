@@ -17,6 +17,7 @@ from collector.api import views
 from collector.api.access import COOKIE, Access, anybody, reader, visitor
 from collector.api.bodies import raw_body
 from collector.api.errors import sentence
+from collector.api.findings import owned_rules
 from collector.api.runs import alone, find_run, load_case, load_spans
 from collector.errors import CollectorError, NotFound
 from collector.judging.policies import PolicyFile, diagram_in
@@ -82,7 +83,7 @@ def _run(access: Access, run_id: str, calls: int | None, part: int | None) -> HT
         "run.html", run=detail, page=shown, shown=SHOWN, state=state_of(row), now=access.now,
         seen=row["first_seen"], kept=HISTORY, labels=labels_of(access, row["key"]),
         may_write=access.may("write"), diagrams=dict(_diagrams(access, detail["policies"])), longest=LONGEST,
-        opened=calls,
+        opened=calls, owned_rules=owned_rules(access),
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -14,11 +14,13 @@ from starlette.concurrency import run_in_threadpool
 
 from collector.api import catalog as catalog_api
 from collector.api.access import Access, anybody, reader, writer
+from collector.api.findings import owned_rules
 from collector.api.runs import run_filter
 from collector.api.search import searched
 from collector.api.trying import tried
 from collector.errors import CollectorError, NotFound
 from collector.judging.accepting import with_rule
+from collector.judging.owners import Owned
 from collector.judging.policies import read_policies
 from collector.pipeline.trying import MOST_RUNS, RunsToLearn
 from collector.store import catalog, policy_counts
@@ -46,13 +48,17 @@ policies:
 async def policy_list(request: Request, access: Reader) -> HTMLResponse:
     """Every rule in use, and how it was kept lately."""
     said = await catalog_api.list_policies(access, request)
-    tallies = await run_in_threadpool(lately, access)
-    rows = await run_in_threadpool(lambda: [row for item in said["items"] for row in rows_of(item, tallies)])
+    rows = await run_in_threadpool(rows_of_all, access, said["items"])
     idle = [row["id"] for row in rows if row["week"] and not (row["week"]["ok"] or row["week"]["violated"])]
     return page(
         "policies.html", files=said["items"], rows=rows, idle=idle, now=access.now,
         may_write=access.may("write"), done=request.query_params.get("done"),
     )  # fmt: skip
+
+
+def rows_of_all(access: Access, items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    tallies, owned = lately(access), owned_rules(access)
+    return [row for item in items for row in rows_of(item, tallies, owned)]
 
 
 def lately(access: Access) -> Any:
@@ -63,18 +69,21 @@ def lately(access: Access) -> Any:
     return access.service.remembered.get(("policies", access.project), find)
 
 
-def rows_of(item: dict[str, Any], tallies: Any) -> Iterator[dict[str, Any]]:
+def rows_of(item: dict[str, Any], tallies: Any, owned: Mapping[str, Owned]) -> Iterator[dict[str, Any]]:
     """The rules of a file; one row that says so where it cannot be read any more."""
     try:
         policies = read_policies(item["name"], item["text"]).policies
     except SynthError as flaw:
         yield {"file": item["name"], "id": "-", "said": f"cannot be read any more: {flaw}", "week": None,
-               "day": None, "broken": None, "warnings": []}  # fmt: skip
+               "day": None, "broken": None, "warnings": [], "key": "-", "owned": None}  # fmt: skip
         return
     for policy in policies:
-        tally = tallies.get(policy.id) or tallies.get(f"{item['name']}/{policy.id}") or Tally()
+        key = f"{item['name']}/{policy.id}"
+        key = key if key in owned else policy.id  # the former where several files have one of this id
+        tally = tallies.get(key) or Tally()
         yield {
-            "file": item["name"], "id": policy.id, "said": policy.sentence or policy.text or "",
+            "file": item["name"], "id": policy.id, "key": key, "owned": owned.get(key),
+            "said": policy.sentence or policy.text or "",
             "week": tally.week, "day": tally.day, "broken": tally.broken,
             "warnings": [one for one in item["warnings"] if policy.id in one["policies"]],
         }  # fmt: skip
@@ -153,12 +162,14 @@ async def shown(
 ) -> HTMLResponse:  # fmt: skip
     """The editor with a text in it, which need not be the one that is stored."""
     asked = request.query_params.get("version", "")
+    active = [{**dict(row), "warnings": []} for row in rows[:1] if row["active"]]
+    rules = await run_in_threadpool(rows_of_all, access, active)
     given = {"problem": None, "line": None, "tried": None, "saved": None, "runs_line": "", **more}
     return page(
         "policy.html", status, called="" if name == "new" else name, text=text, versions=rows,
         diff=diff(rows, int(asked)) if asked.isdigit() and len(asked) < 9 else None, asked=asked,
         now=access.now, may_write=access.may("write"), done=request.query_params.get("done"), most=MOST_RUNS,
-        **given,
+        rules=rules, **given,
     )  # fmt: skip
 
 

@@ -48,6 +48,8 @@ class Problem:
     """What the policy is called, where the sentence does not say it."""
     file: str | None = None
     """Where the policy stands."""
+    page: str | None = None
+    """The file that a collector keeps it in."""
 
     @property
     def linked(self) -> tuple[int, ...]:
@@ -201,6 +203,7 @@ def _problems(detail: Mapping[str, Any]) -> Iterable[Problem]:
             words=_words(result),
             text=result["text"] if result["text"] != result["sentence"] else None,
             file=_file(result),
+            page=result["file"] if result["version"] is not None else None,
         )
 
 

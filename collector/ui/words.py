@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
+from markupsafe import Markup, escape
 
 from collector.api.search import quoted
 
@@ -138,8 +139,19 @@ def pretty(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2, default=repr).decode()
 
 
+def coded(said: str) -> Markup:
+    """Text whose words between backticks are code."""
+    parts = said.split("`")
+    if len(parts) % 2 == 0:  # one has no end: it is text
+        parts[-2:] = ["`".join(parts[-2:])]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(parts)
+    )
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "outcome": outcome,
+    "coded": coded,
     "trouble": trouble,
     "meant": meant,
     "searched": quoted,

@@ -28,7 +28,7 @@ MAX_NODES = 100_000
 MAX_DEPTH = 200
 
 FILE_FIELDS = ("version", "timezone", "scope", "aliases", "known_tools", "actions", "applies", "policies")
-POLICY_FIELDS = ("id", "text", "severity", "applies", "on_break", "on_error")
+POLICY_FIELDS = ("id", "text", "severity", "owner", "applies", "on_break", "on_error")
 ERRORS = ("open", "closed")
 
 Reader = Callable[[Node, Names], PolicyKind]
@@ -197,7 +197,7 @@ def _policy(node: Node, names: Names, default: Applies) -> Policy:
     with body.blamed():
         rule = fields[stated[0]](body, names)
     text, severity, applies = node.get("text"), node.get("severity"), node.get("applies")
-    on_break, on_error = node.get("on_break"), node.get("on_error")
+    on_break, on_error, owner = node.get("on_break"), node.get("on_error"), node.get("owner")
     sentence = " ".join(body.text().split()) if stated[0] == "rule" else rule.traits.words or None
     return Policy(
         id=node.need("id").text(),
@@ -210,6 +210,7 @@ def _policy(node: Node, names: Names, default: Applies) -> Policy:
         clause=whole(sentence) if sentence and stated[0] == "rule" else None,
         on_break=None if on_break is None else on_break.one_of(MODES),
         on_error="open" if on_error is None else on_error.one_of(ERRORS),
+        owner=None if owner is None else owner.text(),
     )
 
 

@@ -93,6 +93,7 @@ class Policy:
     """In words, as shown to people."""
     rule: PolicyKind
     severity: Severity = "error"
+    """`error` where the file says none; `warning` and `info` are `medium` and `low`."""
     applies: Applies = Applies()
     line: int | None = None
     """1-based, in the policy file."""
@@ -104,6 +105,8 @@ class Policy:
     """What a guard does about a call that is about to break it; None = as the guard says."""
     on_error: str = "open"
     """What a guard does where it cannot ask: `open` lets the call run, `closed` does not."""
+    owner: str | None = None
+    """Who is told, or asked, when it is broken."""
 
     @property
     def named_tools(self) -> tuple[str, ...]:

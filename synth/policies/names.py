@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from synth.language.lexer import Vocabulary
 
 PolicyVerdict = Literal["ok", "violated", "not_applicable", "undecided", "unsupported"]
-Severity = Literal["error", "warning", "info"]
+Severity = Literal["error", "warning", "info", "critical", "high", "medium", "low"]
 Scope = Literal["run", "session"]
 Span = tuple[int, int]
 """Half-open range of code points in the sentence of a policy."""

@@ -36,7 +36,7 @@ LOG = logging.getLogger(__name__)
 
 _OURS = frozenset(KINDS)
 _PARTS = sorted(name for name in {**PolicyKind.__annotations__, **vars(PolicyKind)} if name[0] != "_")
-_TAKEN_FIELDS = ("id", "text", "severity", "applies", "rule")
+_TAKEN_FIELDS = ("id", "text", "severity", "owner", "applies", "rule")
 
 
 @functools.cache

@@ -13,7 +13,8 @@ from tests.support.traces import Client, agent_spans, new_id, request, settings
 
 RULES = (
     "actions: {pay: pay, verify: verify}\n"
-    "policies:\n  - {id: verify-first, text: Know who it is., rule: Verify must happen before pay.}\n"
+    "policies:\n  - {id: verify-first, text: Know who it is., owner: payments, severity: high, "
+    "rule: Verify must happen before pay.}\n"
 )
 
 
@@ -43,6 +44,8 @@ def filled(folder: Path) -> Iterator[tuple[Client, dict[str, str]]]:
         client.http.put("/api/v1/policies/shop", content=RULES.replace("Know who", "First know who"))
         rule = {"name": "pay", "kind": "webhook", "to": "http://127.0.0.1:1/hook"}
         assert client.post("/alerts", rule).status_code == 201
+        question = {"tool": "refund", "text": "Not run: Refunds need a person.", "arguments": {"id": "A-17"}}
+        assert client.post("/approvals", {**question, "rules": ["p"], "run_id": bad}).status_code == 200
         client.http.put("/api/v1/views/mine", json={"query": "outcome:fail"})
         told_runs = {"bad": bad, "good": good, "long": long, "hostile": hostile, "nested": nested}
         runs = {f"run-{name}": f"/runs/{run}" for name, run in told_runs.items()}
@@ -56,6 +59,7 @@ def filled(folder: Path) -> Iterator[tuple[Client, dict[str, str]]]:
             "campaigns": "/campaigns", "campaign": f"/campaigns/{campaign}",
             "compare": "/compare", "compare-runs": f"/compare?a={bad}&b={good}",
             "compare-versions": "/compare?by=version&a=1.0&b=1.1", "alerts": "/alerts",
+            "approvals": "/approvals", "findings-rule": "/findings?rule=policy:verify-first",
             "settings": "/settings", "setup": "/setup", "api": "/docs", "help": "/help",
             "help-page": "/help/rules",
         }  # fmt: skip

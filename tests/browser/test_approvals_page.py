@@ -6,6 +6,17 @@ from tests.support.chromium import Page
 from tests.support.traces import Client
 
 
+def test_a_question_appears_on_the_open_page_by_itself(page: Page, collector: Client) -> None:
+    page.open(f"{collector.url}/approvals")
+    said = {"tool": "wire_money", "text": "Not run: A person decides.", "seconds": 60}
+    asked = collector.post("/approvals", said).json()
+    page.wait_for("document.querySelector('main').innerText.includes('wire_money')")
+    answer = collector.http.put(f"/api/v1/approvals/{asked['id']}", json={"decision": "refuse"})
+    assert answer.status_code == 200
+    page.wait_for("document.querySelector('#decided') !== null")
+    assert page.problems == []
+
+
 def test_a_button_lets_a_call_run(page: Page, collector: Client) -> None:
     said = {"tool": "refund", "text": "Not run: Refunds need a person.", "arguments": {"order": "A-17"}}
     asked = collector.post("/approvals", said).json()

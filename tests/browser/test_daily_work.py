@@ -155,7 +155,7 @@ def test_a_key_is_made_used_and_revoked_and_a_users_runs_are_deleted(page: Page,
 
 PAGES = (
     "/", "/runs", "/findings", "/findings?state=all", "/policies", "/policies/shop", "/policies/new",
-    "/policies/draft", "/cases", "/cases/case-1", "/alerts", "/settings", "/setup",
+    "/policies/draft", "/cases", "/cases/case-1", "/alerts", "/approvals", "/settings", "/setup",
 )  # fmt: skip
 
 

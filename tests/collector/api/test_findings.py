@@ -77,6 +77,37 @@ def test_findings_are_grouped_marked_and_come_back(shared: Client) -> None:
     shared.http.delete(f"/api/v1/policies/p{mark}")
 
 
+def test_a_rule_tells_its_owner_and_severity_on_every_page_as_text(fresh: Client) -> None:
+    said = f'{{id: once, owner: "{HOSTILE}", severity: warning, rule: Pay must happen at most once.}}'
+    text = f"actions: {{pay: pay}}\npolicies: [{said}]\n"
+    assert fresh.http.put("/api/v1/policies/shop", content=text).status_code == 200
+    run = sent(fresh, "desk", "pay", "pay")
+    group = group_of(fresh, "policy:once")
+    assert (group["owner"], group["severity"]) == (HOSTILE, "medium")
+    shown = "&lt;script&gt;owned&lt;/script&gt;"
+    for path in ("/policies", "/policies/shop", "/findings", f"/runs/{run}"):
+        page = fresh.http.get(path).text
+        assert HOSTILE not in page, path
+        assert shown in page, path
+        assert "medium" in page, path
+    said = {"rule": "policy:once", "agent": "desk", "tool": "pay", "state": "known", "owner": "me"}
+    assert fresh.http.put("/api/v1/findings/groups", json=said).status_code == 200
+    assert group_of(fresh, "policy:once")["owner"] == "me"
+
+
+def test_the_inbox_shows_one_rule_and_an_alert_begins_with_it(fresh: Client) -> None:
+    for name, most in (("one", "once"), ("two", "twice")):
+        rule = f"{{id: {name}, rule: Pay must happen at most {most}.}}"
+        text = f"actions: {{pay: pay}}\npolicies: [{rule}]\n"
+        fresh.http.put(f"/api/v1/policies/{name}", content=text)
+    run = sent(fresh, "desk", "pay", "pay", "pay")
+    page = fresh.http.get(f"/runs/{run}").text
+    assert "/findings?state=all&amp;last=30d&amp;rule=policy%3Aone" in page
+    inbox = fresh.http.get("/findings?state=all&rule=policy:one").text
+    assert ("/runs?q=rule%3Apolicy%3Aone" in inbox, "/runs?q=rule%3Apolicy%3Atwo" in inbox) == (True, False)
+    assert 'value="one"' in fresh.http.get("/alerts?policy=one").text
+
+
 def group(**versions: tuple[float, float]) -> Group:
     return Group(Key("policy:a", "", ""), versions=dict(versions))
 

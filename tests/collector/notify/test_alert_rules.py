@@ -83,6 +83,28 @@ def test_what_counts_is_narrowed(store: Store, said: dict[str, Any], fires: bool
     assert told(store, rule(store, **said), newest(store) + 1) == (["firing"] if fires else [])
 
 
+@pytest.mark.parametrize(
+    ("file", "mark", "fires"),
+    [
+        ("high", None, True), ("medium", None, False), ("error", None, False), ("warning", "high", True),
+        ("high", "low", False),
+    ],
+)  # fmt: skip
+def test_the_severity_of_a_rule_counts_until_somebody_says_another(
+    store: Store, file: str, mark: str | None, fires: bool
+) -> None:
+    from collector.store import catalog, groups
+
+    project = project_id(store, "default")
+    catalog.put_policy(
+        store, project, "shop", RULES.replace("id: once,", f"id: once, severity: {file},"), now=1
+    )
+    if mark:
+        key = groups.Key("policy:once", "refunds", "pay")
+        groups.put(store, project, key, groups.Mark("known", severity=mark))
+    assert told(store, rule(store, severity="high"), newest(store) + 1) == (["firing"] if fires else [])
+
+
 def test_nobody_is_told_in_silence_nor_of_what_was_waived(store: Store) -> None:
     from collector.store import groups
 
