@@ -30,6 +30,7 @@ from collector.api import (
     inbox,
     keys,
     making,
+    measures,
     projects,
     runs,
     trying,
@@ -45,6 +46,7 @@ from collector.ui import approvals as approvals_page
 from collector.ui import campaigns as campaign_pages
 from collector.ui import cases as case_pages
 from collector.ui import compare as compare_page
+from collector.ui import explorer as explorer_page
 from collector.ui import findings as findings_page
 from collector.ui import help as help_pages
 from collector.ui import overview, pages, runs_page
@@ -60,8 +62,8 @@ GRPC_SECONDS = 1.0
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 API = (
-    alerts, findings, runs, compare, campaigns, making, trying, guard, approvals, catalog, inbox, keys,
-    projects, health,
+    alerts, findings, runs, compare, measures, campaigns, making, trying, guard, approvals, catalog, inbox,
+    keys, projects, health,
 )  # fmt: skip
 """Modules with the routes of the HTTP API."""
 PAGES = (
@@ -76,6 +78,7 @@ PAGES = (
     pages,
     campaign_pages,
     compare_page,
+    explorer_page,
     help_pages,
 )
 """Modules with those of the pages."""

@@ -174,6 +174,60 @@ def _said(one: Share) -> str:
     return f"{one.rate:.1%} ({one.low:.1%} to {one.high:.1%})"
 
 
+# ---------------------------------------------------------------- curves
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Shares from 0 to 1, one after each step."""
+
+    kind: str
+    name: str
+    values: Sequence[float]
+
+
+MOST_STEPS = 200
+"""Rows of the table of lines; of more steps those are told at which a line bends."""
+
+
+def lines(title: str, drawn: Sequence[Line], marked: Sequence[int] = (), step: str = "call") -> Picture:
+    """Shares after each step, and a strip below with the steps that are `marked`."""
+    left, top, ground, height = 50.0, 10.0, 120.0, 166.0
+    steps = max((len(line.values) for line in drawn), default=0)
+    wide = (WIDTH - left) / max(steps, 1)
+    parts = [_level(left, ground - (ground - top) * at, f"{at:.0%}") for at in (0.0, 0.5, 1.0)]
+    for line in drawn:
+        places = [(left + (at + 0.5) * wide, ground - (ground - top) * v) for at, v in enumerate(line.values)]
+        parts.append(
+            f'<polyline class="{escape(line.kind)}" points="{_points(places)}"><title>{escape(line.name)}'
+            "</title></polyline>"
+        )
+    if marked:
+        strip = "".join(
+            f"M{_n(left + at * wide)} {_n(ground + 8)}h{_n(wide)}v10h{_n(-wide)}z" for at in marked
+        )
+        parts.append(f'<path class="marked" d="{strip}"/>')
+    if steps:
+        parts.append(_text(left, height - 8, f"{step} 0"))
+        parts.append(_text(WIDTH, height - 8, f"{step} {steps - 1}", anchor="end"))
+    told = [at for at in range(steps) if steps <= MOST_STEPS or _bends(drawn, at)][:MOST_STEPS]
+    rows = tuple((f"{step} {at}", *(_share_at(line, at) for line in drawn)) for at in told)
+    headers = ("After", *(line.name for line in drawn))
+    return Picture(_svg(title, WIDTH, height, parts, "curve lines"), headers, rows)
+
+
+def _share_at(line: Line, at: int) -> str:
+    return f"{line.values[at]:.0%}" if at < len(line.values) else "-"
+
+
+def _bends(drawn: Sequence[Line], at: int) -> bool:
+    """Is this the first step, the last, or one at which a line's value changes?"""
+    ends = at in (0, max(len(line.values) for line in drawn) - 1)
+    return ends or any(
+        at < len(line.values) and line.values[at] != line.values[at - 1] for line in drawn
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """A value at a place of a curve, with the interval that it lies in, if that is known."""
@@ -185,11 +239,22 @@ class Point:
     link: str | None = None
 
 
-def curve(title: str, points: Sequence[Point], *, unit: str = "", height: float = 200) -> Picture:
-    """A line from left to right with a band for the intervals; a gap where no value is known."""
+def scale_of(points: Sequence[Point]) -> tuple[float, float]:
+    """From where to where a curve of these goes, 0 included."""
     values = [v for p in points for v in (p.value, p.low, p.high) if v is not None and math.isfinite(v)]
     low, high = min([0.0, *values]), max(values, default=1.0)
-    high = high if high > low else low + 1.0
+    return low, high if high > low else low + 1.0
+
+
+def curve(
+    title: str, points: Sequence[Point], *, unit: str = "", height: float = 200,
+    scale: tuple[float, float] | None = None,
+) -> Picture:  # fmt: skip
+    """A line from left to right with a band for the intervals; a gap where no value is known.
+
+    `scale`: where the height begins and ends, for several curves that are to be compared.
+    """
+    low, high = scale or scale_of(points)
     left, ground, top = 70.0, height - 24, 10.0
     step = (WIDTH - left - 12) / max(len(points) - 1, 1)
 

@@ -112,7 +112,7 @@ def members(access: Access, wanted: Filter) -> list[Member]:
         rows = populations.complete_runs(connection, access.project, wanted)
         rules = populations.rules_of(connection, access.project, wanted)
         tools = populations.tools_of(connection, access.project, wanted)
-    numbers = {row["id"]: _numbers(access, row) for row in rows[:MEASURED]}
+    numbers = {row["id"]: numbers_of(access, row) for row in rows[:MEASURED]}
     return [
         Member(
             row["key"], row["outcome"], row["case_id"], rules.get(row["id"], {}),
@@ -123,7 +123,7 @@ def members(access: Access, wanted: Filter) -> list[Member]:
     ]  # fmt: skip
 
 
-def _numbers(access: Access, row: Any) -> dict[str, float]:
+def numbers_of(access: Access, row: Any) -> dict[str, float]:
     """The metrics of a run that are numbers; those that its row has are left to that."""
     if (row["spans"] or 0) > FEWEST_SPANS:
         return {}

@@ -24,6 +24,22 @@ def complete_runs(
     return list(connection.execute(select(chosen).order_by(chosen.c.first_seen.desc())).mappings())
 
 
+MEASURED = (
+    "id", "key", "first_seen", "spans", "calls", "started_ns", "ended_ns", "outcome", "agent", "release",
+    "model", "prompt", "environment", "service",
+)  # fmt: skip
+
+
+def to_measure(
+    connection: Connection, project: int, wanted: Filter, *, limit: int = MOST
+) -> list[RowMapping]:
+    """Complete runs that pass a filter, newest first, with what metrics need of their rows."""
+    runs = schema.runs
+    query = reads.matching(project, wanted).with_only_columns(*(runs.c[name] for name in MEASURED))
+    query = query.where(runs.c.complete.is_(True)).order_by(runs.c.first_seen.desc()).limit(limit)
+    return list(connection.execute(query).mappings())
+
+
 def rules_of(
     connection: Connection, project: int, wanted: Filter, *, limit: int = MOST
 ) -> dict[int, dict[str, bool]]:

@@ -14,7 +14,7 @@ from collector.rebuild import Told
 from collector.rebuild.nesting import nested
 from collector.ui.call_rows import SHOWN, Axis, Row, Window, folded, rows_of, times
 from collector.ui.words import lasting, short
-from synth.pictures import LANE, Edge, Picture, graph
+from synth.pictures import Edge, Line, Picture, graph, lines
 from synth.policies import Step, steps_of
 
 LONG_PLAN = 40
@@ -76,18 +76,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Progress and repetition after each call, as lines on a grid of 1000 by 100."""
+    """Progress and repetition after each call (AgentQuest, Figures 2 and 3)."""
 
-    calls: int
-    lines: tuple[tuple[str, str, float], ...]
-    """(name, points of the line, the last value) of what is known."""
+    picture: Picture | None
+    """None where all of it stays at nothing."""
+    last: tuple[tuple[str, float], ...]
+    """(name, the last value) of what is known."""
     repeated: tuple[int, ...] = ()
     """Calls that were made before."""
-
-    @property
-    def marks(self) -> str:
-        """A path with a square of 1 by 1 for each repeated call (AgentQuest, Figure 3)."""
-        return "".join(f"M{call} 0h1v1h-1z" for call in self.repeated)
 
     @classmethod
     def of(cls, progress: Mapping[str, Sequence[float] | None]) -> Rates | None:
@@ -95,20 +91,13 @@ class Rates:
         known = [(name, rates) for name, rates in progress.items() if rates is not None and len(rates) > 1]
         if not known:
             return None
-        calls = len(known[0][1])
-        lines = tuple(
-            (
-                name,
-                " ".join(
-                    f"{x * LANE / (calls - 1):.1f},{100 - 100 * rate:.1f}" for x, rate in enumerate(rates)
-                ),
-                rates[-1],
-            )
-            for name, rates in known
-        )
         repetition = progress.get("repetition") or ()
         again = tuple(call for call, (rate, later) in enumerate(pairwise(repetition), 1) if later > rate)
-        return cls(calls, lines, again)
+        drawn = [Line(name, name.capitalize(), rates) for name, rates in known]
+        told = ", ".join(f"{name} {rates[-1]:.0%}" for name, rates in known)
+        title = f"{told} after {len(known[0][1])} calls"
+        picture = lines(title, drawn, again) if any(max(rates) > 0 for _, rates in known) else None
+        return cls(picture, tuple((name, rates[-1]) for name, rates in known), again)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,9 @@ def filled(folder: Path) -> Iterator[tuple[Client, dict[str, str]]]:
             "campaigns": "/campaigns", "campaign": f"/campaigns/{campaign}",
             "compare": "/compare", "compare-runs": f"/compare?a={bad}&b={good}",
             "compare-versions": "/compare?by=version&a=1.0&b=1.1", "alerts": "/alerts",
-            "approvals": "/approvals", "findings-rule": "/findings?rule=policy:verify-first",
+            "approvals": "/approvals", "metrics": "/metrics-explorer",
+            "metrics-by": "/metrics-explorer?metric=failed&by=version&last=1h",
+            "findings-rule": "/findings?rule=policy:verify-first",
             "settings": "/settings", "setup": "/setup", "api": "/docs", "help": "/help",
             "help-page": "/help/rules",
         }  # fmt: skip

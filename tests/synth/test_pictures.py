@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from synth.pictures import (
     Bar,
     Edge,
+    Line,
     Point,
     Share,
     curve,
     graph,
     lane,
+    lines,
     shares,
     sparkline,
     stacked_bars,
@@ -94,3 +96,23 @@ def test_what_must_come_first_stands_further_left_and_broken_edges_are_marked() 
 
 def test_a_circle_of_orders_is_drawn_all_the_same() -> None:
     assert graph("t", {"a": "A", "b": "B"}, [Edge("a", "b"), Edge("b", "a")]) is not None
+
+
+def test_lines_have_a_scale_a_strip_of_marked_steps_and_a_table() -> None:
+    drawn = lines(HOSTILE, [Line("progress", "Progress", (0, 0.5, 1)), Line("a", HOSTILE, (0.0, 0.0))], (2,))
+    assert drawn.headers == ("After", "Progress", HOSTILE)
+    assert drawn.rows == (("call 0", "0%", "0%"), ("call 1", "50%", "0%"), ("call 2", "100%", "-"))
+    assert kinds(drawn.svg, "polyline") == ["progress", "a"]
+    assert "marked" in kinds(drawn.svg, "path")
+    assert {"0%", "50%", "100%", "call 0", "call 2"} <= {one.text for one in parsed(drawn.svg).iter("text")}
+
+
+def test_the_table_of_very_many_steps_has_those_at_which_a_line_bends() -> None:
+    rates = [0.0] * 400 + [1.0] * 601
+    drawn = lines("x", [Line("progress", "Progress", rates)])
+    assert [row[0] for row in drawn.rows] == ["call 0", "call 400", "call 1000"]
+
+
+def test_curves_that_are_compared_have_one_scale() -> None:
+    low = curve("x", [Point("a", 1.0), Point("b", 2.0)], scale=(0.0, 10.0))
+    assert "10" in [one.text for one in parsed(low.svg).iter("text")]

@@ -34,6 +34,7 @@ PAGES = [
     "/", "/runs/{run_id}", "/runs/{run_id}/spans/{span_id}", "/campaigns", "/campaigns/{campaign_id}",
     "/campaigns/{campaign_id}/state", "/compare", "/runs", "/findings", "/policies", "/policies/{name}",
     "/cases", "/cases/{case_id}", "/runs/{run_id}/case", "/alerts", "/approvals", "/settings",
+    "/metrics-explorer",
     *OPEN_TO_ALL_KEYS,
 ]  # fmt: skip
 BODIES = {

@@ -61,12 +61,11 @@ def test_the_api_and_the_page_show_progress_and_repetition(fresh: Client) -> Non
     assert found["progress"] == {"progress": [0.5, 0.5, 1], "repetition": [0, 0.5, 0.5]}
     assert (found["metrics"]["progress_rate"], found["metrics"]["repetition_rate"]) == (1, 0.5)
     page = fresh.http.get(f"/runs/{run}").text
-    assert 'class="progress" points="0.0,50.0 500.0,50.0 1000.0,0.0"' in page
-    assert 'class="repetition" points="0.0,100.0 500.0,50.0 1000.0,50.0"' in page
-    assert "progress 100 %, repetition 50 % after 3 calls" in page
-    assert 'viewBox="0 0 3 1"' in page
-    assert '<path d="M1 0h1v1h-1z"/>' in page
-    assert "1 of 3 calls were made before" in page
+    assert 'class="progress" points="208.33,65 525,65 841.67,10"' in page
+    assert 'class="repetition" points="208.33,120 525,65 841.67,65"' in page
+    assert "progress 100%, repetition 50% after 3 calls" in page
+    assert '<path class="marked" d="M366.67 128h316.67v10h-316.67z"/>' in page
+    assert "<tr><td>call 1</td><td>50%</td><td>50%</td></tr>" in page
 
 
 def test_a_run_that_repeats_nothing_has_no_strip(fresh: Client) -> None:
@@ -74,9 +73,10 @@ def test_a_run_that_repeats_nothing_has_no_strip(fresh: Client) -> None:
     fresh.send(agent_request(run, ["x", "y"]))
     fresh.judged(run)
     page = fresh.http.get(f"/runs/{run}").text
-    assert "repetition 0 % after 2 calls" in page
+    assert "calls that were made before, 0 %, after each call" in page
+    assert "polyline" not in page
     assert "made before; the strip" not in page
-    assert 'class="repeated"' not in page
+    assert 'class="marked"' not in page
 
 
 def test_a_run_without_a_case_has_repetition_alone_and_one_call_no_curve(fresh: Client) -> None:
