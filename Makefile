@@ -65,8 +65,9 @@ system:
 	echo "make: the tests open the web pages in Chromium and store in PostgreSQL; install what is missing and run this again:" >&2; \
 	echo "    sudo apt-get install$$missing" >&2; exit 1
 
-# Drills of deploy/ start its services as they are: Debian's nginx, and Prometheus for the alert rules.
-test-heavy: DRILLS := nginx prometheus
+# Drills of deploy/ start its services as they are: Debian's nginx, and Prometheus for the alert rules. npm fetches
+# axe, which looks at every page.
+test-heavy: DRILLS := nginx prometheus npm
 
 # Half of their time they wait for what they started.
 test-heavy: WORKERS := 3

@@ -72,7 +72,9 @@ def test_nothing_is_said_where_nothing_is_missing(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize(("present", "asked"), [((), " nginx prometheus"), (("nginx",), " prometheus")])
+@pytest.mark.parametrize(
+    ("present", "asked"), [((), " nginx prometheus npm"), (("nginx", "prometheus"), " npm")]
+)
 def test_the_heavy_tests_want_the_services_of_the_drills_too(
     tmp_path: Path, present: tuple[str, ...], asked: str
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,6 +148,7 @@ def seen(
         select(
             findings.c.rule, func.coalesce(runs.c.agent, ""), func.coalesce(findings.c.tool, ""),
             findings.c.run, func.max(findings.c.explanation), func.max(runs.c.key),
+            func.max(runs.c.release), func.max(runs.c.first_seen),
         )
         .join(runs, runs.c.id == findings.c.run)
         .where(*here)
@@ -160,10 +161,13 @@ def seen(
     by_file = {f"policy:{name}": said for name, said in severities.items()}
     broken: set[int] = set()
     counted: dict[Key, tuple[int, str, str]] = {}
-    for rule, agent, tool, run, sentence, key in connection.execute(query):
+    earlier: dict[Key, set[str]] = {}
+    for rule, agent, tool, run, sentence, key, version, seen_at in connection.execute(query).all():
         of = Key(rule, agent, tool)
         mark = marks.get(of)
-        if (mark is not None and is_hidden(mark, since)) or (
+        if mark is not None and mark.state == "fixed" and of not in earlier:
+            earlier[of] = groups.versions_before(connection, project, of, mark.at)
+        if (mark is not None and is_hidden(mark, since, version, seen_at, earlier.get(of, ()))) or (
             severity and severity != ((mark and mark.severity) or by_file.get(rule))
         ):
             continue
@@ -173,9 +177,20 @@ def seen(
     return Seen(len(broken), _applied(connection, here, policy), tuple(told))
 
 
-def is_hidden(mark: groups.Mark, now: float) -> bool:
-    """Whether findings of a group alert nobody; a waiver by date until that."""
-    return mark.state in HIDDEN and not (mark.until is not None and mark.until <= now)
+def is_hidden(
+    mark: groups.Mark, since: float, version: str | None, seen_at: float, earlier: Container[str]
+) -> bool:  # fmt: skip
+    """Whether a finding alerts nobody: it comes back as in the inbox, see `groups.standing`.
+
+    `earlier`: the versions that broke the rule before it was said to be fixed.
+    """
+    if mark.state not in HIDDEN or (mark.until is not None and mark.until <= since):
+        return False
+    if seen_at <= mark.at:
+        return True
+    if mark.state == "waived":
+        return mark.version is None or version == mark.version
+    return mark.state == "wrong" or (version != mark.version and (version or "") in earlier)
 
 
 def _applied(connection: Connection, here: Sequence[Any], policy: str | None) -> int:

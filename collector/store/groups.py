@@ -176,6 +176,20 @@ def marks(connection: Connection, project: int) -> dict[Key, Mark]:
     return {Key(row["rule"], row["agent"], row["tool"]): Mark(*(row[name] for name in names)) for row in rows}
 
 
+def versions_before(connection: Connection, project: int, key: Key, at: float) -> set[str]:
+    """The versions whose runs broke a rule before an instant."""
+    findings, runs = schema.findings, schema.runs
+    query = (
+        select(func.coalesce(runs.c.release, ""))
+        .join(findings, findings.c.run == runs.c.id)
+        .where(
+            findings.c.project == project, findings.c.rule == key.rule, runs.c.first_seen <= at,
+            func.coalesce(runs.c.agent, "") == key.agent, func.coalesce(findings.c.tool, "") == key.tool,
+        )
+    )  # fmt: skip
+    return set(connection.scalars(query.distinct()))
+
+
 def put(store: Store, project: int, key: Key, mark: Mark) -> None:
     """Keep what is said of a group, instead of what was said before."""
     table = schema.finding_groups

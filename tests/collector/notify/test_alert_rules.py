@@ -11,7 +11,9 @@ import pytest
 from collector.notify.alerts import condition, lines_of, look, mail, slack, teams
 from collector.server import running
 from collector.store import Store, alerts, open_store
+from collector.store.alerts import is_hidden
 from collector.store.engine import project_id
+from collector.store.groups import Mark
 from tests.support.mailbox import hook, mailbox
 from tests.support.traces import Client, agent_spans, eventually, new_id, request, settings
 
@@ -62,11 +64,17 @@ def newest(store: Store) -> float:
     return float(row[0])
 
 
+def oldest(store: Store) -> float:
+    """When the run came that breaks the rule: it was sent first."""
+    with store.read() as connection:
+        return float(connection.exec_driver_sql("SELECT min(first_seen) FROM runs").one()[0])
+
+
 def test_it_fires_once_again_after_its_window_and_says_when_it_is_over(store: Store) -> None:
     alert, now = rule(store), newest(store) + 1
     assert told(store, alert, now) == ["firing"]
     assert told(store, alert, now + 60) == ["firing"]
-    assert told(store, alert, now + 3590) == ["firing"]
+    assert told(store, alert, oldest(store) + 3599) == ["firing"]
     assert told(store, alert, now + 3700) == ["firing", "over"]
     assert told(store, alert, now + 3800) == ["firing", "over"]
 
@@ -103,6 +111,26 @@ def test_the_severity_of_a_rule_counts_until_somebody_says_another(
         key = groups.Key("policy:once", "refunds", "pay")
         groups.put(store, project, key, groups.Mark("known", severity=mark))
     assert told(store, rule(store, severity="high"), newest(store) + 1) == (["firing"] if fires else [])
+
+
+@pytest.mark.parametrize(
+    ("mark", "version", "seen_at", "hidden"),
+    [
+        (Mark("waived", until=50.0, at=10.0), "1.0", 20, True),
+        (Mark("waived", until=5.0, at=1.0), "1.0", 20, False),
+        (Mark("waived", version="1.0", at=10.0), "1.0", 20, True),
+        (Mark("waived", version="1.0", at=10.0), "1.1", 20, False),
+        (Mark("waived", version="1.0", at=10.0), "1.1", 5, True),
+        (Mark("waived", version="1.0", at=10.0), None, 20, False),
+        (Mark("fixed", version="1.1", at=10.0), "1.0", 20, True),
+        (Mark("fixed", version="1.1", at=10.0), "1.1", 20, False),
+        (Mark("fixed", version="1.1", at=10.0), "1.2", 20, False),
+        (Mark("wrong", at=10.0), "1.2", 20, True),
+        (Mark("known", at=10.0), "1.2", 20, False),
+    ],
+)  # fmt: skip
+def test_what_comes_back_alerts_again(mark: Mark, version: str | None, seen_at: float, hidden: bool) -> None:
+    assert is_hidden(mark, 6.0, version, seen_at, {"1.0"}) is hidden
 
 
 def test_nobody_is_told_in_silence_nor_of_what_was_waived(store: Store) -> None:
