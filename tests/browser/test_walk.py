@@ -51,8 +51,8 @@ class Day:
         assert self.page.evaluate("document.querySelectorAll('img[onerror], main script').length") == 0
         assert "owned" not in self.page.evaluate("document.title")
 
-    def says(self, words: str) -> bool:
-        return words in str(self.page.text("main"))
+    def reads(self, words: str) -> None:
+        assert words in self.page.text("main")
 
 
 @pytest.fixture
@@ -107,12 +107,12 @@ def logs_in_and_finds_why_a_run_failed(day: Day, run: str) -> None:
     day.press(".said")
     assert "pay (call 0) needs an earlier success of verify" in day.page.text(".findings")
     assert day.page.text(".findings mark") == "Verify must happen before pay"
-    assert day.says(f"owner {HOSTILE}")
+    day.reads(f"owner {HOSTILE}")
 
 
 def makes_a_case_of_it(day: Day, run: str) -> None:
     day.press(".head a.button")
-    assert day.says("pdoctor replay case-")
+    day.reads("pdoctor replay case-")
     saved = day.client.http.get(f"/runs/{run}/case?file=1")
     assert saved.json()["run"]["calls"][0]["name"] == "pay"
 
@@ -124,9 +124,9 @@ def changes_the_rule_tries_saves_and_sees_it_pass(day: Day, run: str) -> None:
     fill(day.page, "#text", text.replace("Verify must happen before pay.", CHANGED))
     day.page.wait_for("document.querySelector('#checked').textContent === '1 policy can be read.'")
     day.press("button[value=try]")
-    assert day.says("would flag 1, 1 of them new")
+    day.reads("would flag 1, 1 of them new")
     day.press("button[value=save]")
-    assert day.says("Saved as version 2")
+    day.reads("Saved as version 2")
     day.go("/runs?q=seattle")
     day.page.click(".tick input")
     day.press(".actions button:nth-of-type(3)")
@@ -157,7 +157,7 @@ def compares_two_versions(day: Day) -> None:
     fill(day.page, "input[name=a]", "1.0")
     fill(day.page, "input[name=b]", "1.1")
     day.press(".filters button")
-    assert day.says("Version 1.0 (A): 3 complete runs. 1.1 (B): 1.")
+    day.reads("Version 1.0 (A): 3 complete runs. 1.1 (B): 1.")
 
 
 def sets_alerts_and_receives_them(day: Day) -> None:
@@ -168,7 +168,7 @@ def sets_alerts_and_receives_them(day: Day) -> None:
         fill(day.page, "input[name=to]", to)
         day.page.evaluate(f"document.querySelector('select[name=kind]').value = '{kind}'")
         day.press(".filters button")
-        assert day.says("is in use")
+        day.reads("is in use")
     eventually(lambda: "alert.firing" in [body["event"] for _, body in day.posted], 60)
     eventually(lambda: day.letters, 60)
     assert "runs (" in str(day.letters[0]["Subject"])
@@ -193,5 +193,5 @@ def deletes_the_runs_of_a_user(day: Day) -> None:
     fill(day.page, "form[action='/runs/delete'] input[name=user]", "ms okafor")
     day.press("form[action='/runs/delete'] button")
     day.press("form button.danger")
-    assert day.says("1 run is gone for good")
+    day.reads("1 run is gone for good")
     assert day.client.get("/stats")["runs"] == before - 1
