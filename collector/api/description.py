@@ -42,7 +42,6 @@ from collector.api.shapes import (
 )
 from synth.formal import TROUBLES
 
-MEAN: dict[str, Schema] = {"runs": COUNT, "mean": maybe(NUMBER), "interval": maybe(several(NUMBER))}
 OUTCOME = one_of("pass", "fail", "open", "undecided", "error")
 CALLS = several(COUNT)
 STATE = one_of("running", "done", "stopped")
@@ -140,13 +139,6 @@ SCHEMAS: dict[str, Schema] = {
         {"rule": TEXT, "version": maybe(TEXT), "week": TEXT, "violations": OPEN, "before": OPEN, "test": TEXT,
          "p": NUMBER, "adjusted": NUMBER, "changed": FLAG},
     ),
-    "MetricOverTime": described("A metric of runs, in parts of a stretch of time.", record(
-        {"metric": record({"name": TEXT, "about": TEXT, "unit": TEXT, "better": maybe(TEXT)}),
-         "by": maybe(TEXT), "since": maybe(TIME), "until": maybe(TIME), "runs": COUNT,
-         "measured": COUNT, "more": COUNT,
-         "series": several(record({"value": maybe(TEXT), **MEAN, "points": several(record(
-             {"at": maybe(TIME), "part": COUNT, **MEAN}))}))},
-    )),
     "Span": record(
         {"trace_id": HEX32, "span_id": HEX16, "parent_id": maybe(HEX16), "name": TEXT, "start_ns": ANY,
          "end_ns": ANY, "status": ANY, "attributes": OPEN, "events": several(OPEN), "resource": OPEN},
@@ -285,14 +277,6 @@ DRIFT = {
 }  # fmt: skip
 
 
-MEASURED = {
-    "metric": {"name": "calls", "about": "tool calls that a model asked for", "unit": "", "better": None},
-    "by": "version", "since": "2026-11-19T10:00:00.000+00:00", "until": "2026-11-20T10:00:00.000+00:00",
-    "runs": 2, "measured": 2, "more": 0,
-    "series": [{"value": "1.5", "runs": 2, "mean": 3.5, "interval": [-2.85, 9.85], "points": [
-        {"at": "2026-11-19T10:00:00.000+00:00", "part": 0, "runs": 2, "mean": 3.5,
-         "interval": [-2.85, 9.85]}]}],
-}  # fmt: skip
 CAMPAIGN_RESULT = {
     "key": "planner|gpt-4o|case-1|0", "agent": "planner", "model": "gpt-4o", "case_id": "case-1",
     "run_id": RUN, "outcome": "fail", "error_type": "order_error", "actions": 4, "seconds": 1.5,
@@ -379,7 +363,6 @@ ROUTES: dict[str, Route] = {
     "GET /api/v1/campaigns/{campaign_id}/results": Route(
         listing(ref("CampaignResult")), page_of(CAMPAIGN_RESULT), failures=MISSING
     ),
-    "GET /api/v1/metrics": Route(ref("MetricOverTime"), MEASURED),
     "GET /api/v1/drift": Route(listing(ref("Drift")), page_of(DRIFT)),
     "GET /api/v1/findings": Route(
         listing(ref("FindingRow")),

@@ -27,11 +27,19 @@ from synth.policies import MODES
 
 STATE = one_of("new", "known", "waived", "fixed", "wrong")
 KIND = one_of("webhook", "slack", "teams", "email")
+MEAN: dict[str, Schema] = {"runs": COUNT, "mean": maybe(NUMBER), "interval": maybe(several(NUMBER))}
 LABEL = one_of("verdict_wrong", "verdict_right")
 
 MISSING = (400, 401, 403, 404, 503)
 SCHEMAS: dict[str, Schema] = {
     "View": record({"name": TEXT, "query": TEXT, "at": maybe(TIME)}),
+    "MetricOverTime": described("A metric of runs, in parts of a stretch of time.", record(
+        {"metric": record({"name": TEXT, "about": TEXT, "unit": TEXT, "better": maybe(TEXT)}),
+         "by": maybe(TEXT), "since": maybe(TIME), "until": maybe(TIME), "runs": COUNT,
+         "measured": COUNT, "more": COUNT,
+         "series": several(record({"value": maybe(TEXT), **MEAN, "points": several(record(
+             {"at": maybe(TIME), "part": COUNT, **MEAN}))}))},
+    )),
     "FindingGroup": described("Findings of one rule, one agent and one tool.", record(
         {"rule": TEXT, "agent": maybe(TEXT), "tool": maybe(TEXT), "sentence": TEXT, "run_id": TEXT,
          "title": maybe(TEXT), "runs": COUNT, "applied": COUNT, "rate": maybe(RATE),
@@ -101,7 +109,17 @@ APPROVAL = {
 RULES = "actions: {pay: pay}\npolicies:\n  - {id: once, rule: Pay must happen at most 1 time.}\n"
 VIEW = {"name": "failing refunds", "query": "outcome:fail agent:refunds last:24h", "at": AT}
 
+MEASURED = {
+    "metric": {"name": "calls", "about": "tool calls that a model asked for", "unit": "", "better": None},
+    "by": "version", "since": "2026-11-19T10:00:00.000+00:00", "until": "2026-11-20T10:00:00.000+00:00",
+    "runs": 2, "measured": 2, "more": 0,
+    "series": [{"value": "1.5", "runs": 2, "mean": 3.5, "interval": [-2.85, 9.85], "points": [
+        {"at": "2026-11-19T10:00:00.000+00:00", "part": 0, "runs": 2, "mean": 3.5,
+         "interval": [-2.85, 9.85]}]}],
+}  # fmt: skip
+
 ROUTES: dict[str, Route] = {
+    "GET /api/v1/metrics": Route(ref("MetricOverTime"), MEASURED),
     "DELETE /api/v1/runs/{run_id}": Route(record({"deleted": COUNT}), {"deleted": 1}, failures=MISSING),
     "DELETE /api/v1/runs": Route(record({"deleted": COUNT}), {"deleted": 12}),
     "GET /api/v1/findings/groups": Route(listing(ref("FindingGroup")), page_of(GROUP)),
