@@ -10,6 +10,8 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import orjson
@@ -25,6 +27,8 @@ from .values import Truncated
 
 MAX_TEXT = 399
 MAX_RUNS = 1_024
+LOOK_EVERY = 1.0
+"""Seconds between two looks at the file of rules."""
 UNTOLD = "It cannot be told whether the call keeps that."
 
 
@@ -41,6 +45,8 @@ class Guard:
     ) -> None:
         self.policies, self.mode = policies, mode
         self.on_warn, self.on_ask = on_warn, on_ask
+        self._file = Path(policies.file) if policies.file else None
+        self._seen, self._next_look = _state_of(self._file), monotonic() + LOOK_EVERY
         self.counts: Counter[str] = Counter()
         self._runs: OrderedDict[str, Any] = OrderedDict()
         self._lock = threading.Lock()
@@ -71,6 +77,8 @@ class Guard:
         """What is done about a call whose tool is about to run; what is allowed has begun."""
         from synth.observed.run import ToolCall
 
+        if monotonic() >= self._next_look:
+            guarded(self._look_again)
         prefix = self._prefix(call)
         arguments = _values(call.arguments) if self._reads_values else None
         made = ToolCall(
@@ -93,6 +101,28 @@ class Guard:
                 error = Refused(text, (policy.id,)) if mode == "block" else None
                 return _Asked(None, None, False, text, error)
         return None
+
+    def _look_again(self) -> None:
+        """Take over what the file says now; where it cannot be read that is told once, and the rules stay."""
+        self._next_look = monotonic() + LOOK_EVERY
+        state = _state_of(self._file)
+        if self._file is None or state == self._seen:
+            return
+        self._seen = state
+        from synth.policies.cased import rules_of
+
+        try:
+            made = rules_of(str(self._file))
+        except Exception as error:
+            LOG.error(
+                "guard: %s has changed and cannot be read; the rules of before stay: %s", self._file, error
+            )
+            return
+        with self._lock:
+            self.policies, self._reads_values = made, any(map(_reads_values, made.policies))
+            for course in self._runs.values():
+                course.prefix.ruled_by(made)
+        LOG.info("guard: %s has changed: %d rules", self._file, len(made))
 
     def plan(self, calls: Any, *, tools: Sequence[str] | None = None) -> tuple[Any, ...]:
         """What the rules say of a plan before its first call, taken as a run of its own.
@@ -225,6 +255,15 @@ class _Course:
         if top is not None and len(top.tools) != self._offered:
             self._offered = len(top.tools)
             self.prefix.told(tools=tuple(top.tools))
+
+
+def _state_of(file: Path | None) -> tuple[int, ...] | None:
+    """What changes when the file does; None where it cannot be seen."""
+    try:
+        found = None if file is None else file.stat()
+    except OSError:
+        return None
+    return None if found is None else (found.st_mtime_ns, found.st_size, found.st_ino)
 
 
 def _around(run: Any) -> Iterator[Any]:

@@ -149,13 +149,28 @@ class Prefix:
             self._latest = end = self._now(at)
             over = _ended(call, result, error, end)
             self.calls[position] = over
-            for watched in self._concerned[over.tool]:
+            for watched in self._concerning(over.tool):
                 watched.ended(position, over, end)
 
     def told(self, **fields: Any) -> None:
         """More is known of the run than when it began."""
         with self.lock:
             self.fields |= fields
+
+    def ruled_by(self, policies: PolicySet) -> None:
+        """Other rules from now on, as if they had been there from the beginning."""
+        with self.lock:
+            self.policies = policies
+            self._watched = [Watched(policy) for policy in policies.policies]
+            self._about, self._concerned = {}, {}
+            for position, call in enumerate(self.calls):
+                for watched in self._concerning(call.tool):
+                    watched.began(position, call)
+            ended = [(call.end[1], position) for position, call in enumerate(self.calls) if call.end]
+            for end, position in sorted(ended):
+                call = self.calls[position]
+                for watched in self._concerning(call.tool):
+                    watched.ended(position, call, end)
 
     def said(self, role: str, text: str) -> None:
         """The user, or the assistant, said something after the calls that have begun so far."""
@@ -300,13 +315,16 @@ class Prefix:
         position = len(self.calls)
         self.calls.append(made)
         self._latest = made.start[0] if made.start else self._latest
-        concerned = self._concerned.get(made.tool)
-        if concerned is None:
-            concerned = [one for one in self._watched if one.concerns(made.tool)]
-            self._concerned[made.tool] = concerned
-        for watched in concerned:
+        for watched in self._concerning(made.tool):
             watched.began(position, made)
         return position
+
+    def _concerning(self, tool: str) -> list[Watched]:
+        """The rules that look at calls of the tool."""
+        found = self._concerned.get(tool)
+        if found is None:
+            found = self._concerned[tool] = [one for one in self._watched if one.concerns(tool)]
+        return found
 
 
 # ---------------------------------------------------------------- four answers

@@ -328,6 +328,39 @@ def test_a_rule_that_takes_too_long_fails_as_it_says(
     assert guard.counts == {"feedback" if on_error == "closed" else "doubt": 1}
 
 
+def test_rules_that_change_count_from_the_next_call_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guarding, "LOOK_EVERY", 0.0)
+    shop, file = Shop(), tmp_path / "rules.yaml"
+    file.write_text(FIRST)
+    with pdoctor_trace.guard(file, mode="feedback") as guard, pdoctor_trace.run():
+        assert shop.refund().startswith("Not run: Verify must happen before refund.")
+        assert [shop.verify(), shop.refund()] == ["verify done", "refund done"]
+        file.write_text(ONCE + "  # of all calls of the run\n")
+        assert shop.refund().startswith("Not run: Refund must happen at most 1 time.")
+        assert guard.told()["rules"] == 1
+
+
+@pytest.mark.parametrize("becomes", ["policies: [", None])
+def test_a_file_that_breaks_is_told_once_and_its_rules_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, becomes: str | None
+) -> None:
+    monkeypatch.setattr(guarding, "LOOK_EVERY", 0.0)
+    shop, file = Shop(), tmp_path / "rules.yaml"
+    file.write_text(FIRST)
+    with pdoctor_trace.guard(file, mode="feedback"), pdoctor_trace.run():
+        if becomes is None:
+            file.unlink()
+        else:
+            file.write_text(becomes)
+        for _ in range(3):
+            assert shop.refund().startswith("Not run")
+        assert caplog.text.count("the rules of before stay") == 1
+        file.write_text(HEAD + "  - {id: OTHER, rule: Refund must happen at most 2 times.}\n")
+        assert shop.refund() == "refund done"
+
+
 def test_where_a_refusal_cannot_be_told_the_tool_fails_and_does_not_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
