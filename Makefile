@@ -17,6 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.py \
   tests/properties/test_rules_by_worlds.py \
   tests/properties/test_guard_agreement.py tests/properties/test_guard_of_cases.py \
+  tests/real_data/test_guard_on_mutants.py \
   tests/collector/store/test_drills_under_load.py tests/synth/experiments/test_causes.py \
   tests/synth/experiments/test_gate.py tests/synth/judge/test_replanning.py tests/synth/games/test_games.py \
   tests/synth/language/test_drawn_words.py tests/synth/language/test_readings.py \
