@@ -1,149 +1,515 @@
 """Sentences of clauses: what is demanded, when, and only if what else has or has not happened.
 
 The actions of a sentence stand as the file names them (see `inflected`). A sentence is taken apart as a
-whole: each clause must be one of a few, and its actions must be the file's, so that no word is passed over.
-What has one meaning is said in the language's words; what has two is refused with both.
+whole: a main clause and what it depends on, each one of a few, with actions of the file, so that no word is
+passed over. What has one meaning is said in the language's words; what has two is refused with both.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
+from synth.policies.kinds.count import number_of
+from synth.policies.kinds.kind import HAPPEN
 from synth.policies.names import Names, TwoReadings
+from synth.policies.patterns import compiled
+from synth.policies.phrasing import Reword, in_windows, same_at_the_end
+from synth.policies.wordings import (
+    AGAIN,
+    AGENT,
+    BANNED,
+    DURATION,
+    FAILING,
+    LATER,
+    MAY,
+    NO,
+    NUMBER,
+    SHOULD,
+    WHEN,
+)  # fmt: skip
 
-_Meaning = Callable[[re.Match[str]], str]
+_ONE = "«\\d+»"
+_WHICH = r"(?:(?:the|an?|any|every|each|all|both|either) )*"
+_LIST = rf"{_WHICH}(?:{_ONE}(?: and {_WHICH}{_ONE})*|{_ONE}(?: or {_WHICH}{_ONE})+)"
+_IS_OVER = r"(?:happened|succeeded|been done|been successful)"
+_FIRST = r"(?: (?:first|before|already|beforehand|earlier|before that))?"
+_PERFECT = rf" (?:has|have|had) (?:already |successfully )?{_IS_OVER}{_FIRST}"
+_PRESENT = (
+    r" (?:happens?|succeeds?|happened|succeeded|(?:may|can|must|could) happen|(?:is|are|was) (?:done"
+    r"|over|successful)"
+    rf"|takes? place|took place){_FIRST}"
+)
+_RUNS = r"(?: (?:runs|(?:is|are)(?: still)? (?:running|happening|in progress|going on|under way)))?"
+_NOT_YET = (
+    rf" (?:has|have|had|was|were|did|is|are) not (?:yet )?(?:happen|{_IS_OVER}|done)(?: (?:first"
+    rf"|before|yet))?"
+)
+_E = rf"(?P<b>{_LIST})(?:(?P<perfect>{_PERFECT})|(?P<present>{_PRESENT}))?"
+_TIME = rf"(?P<d>{DURATION})"
+_FAILED = rf"(?:an? |any |the |every |each )?(?:failed|failing|unsuccessful) (?P<b>{_LIST})"
 
-_AGENT = r"(?:(?:the |an? )?(?:agent|assistant|bot|model|system|operator)|you|it|they|we)"
-_WISH = r"(?:please |always |also |make sure(?: that)? |ensure(?: that)? |see to it that )*"
-_BE_SURE = r"(?:make sure|ensure|see to it|be sure|take care)(?: that)?"
-_HAS = r"(?: (?:happens|has happened|had happened|succeeds|has succeeded))?(?: (?:first|before|already))?"
-_HAS_NOT = r" (?:has|had) not (?:yet )?(?:happened|succeeded)(?: (?:first|before|yet))?"
-_NEVER = r"(?:never|do not|don['\u2019]t|must not|must never)(?: ever)?"
-_CANNOT = r"(?:must|may|can|should|shall|will) (?:not|never) happen|cannot happen|can['\u2019]t happen"
-_FAILS = r"(?:fails|failed|has failed|did not succeed)"
-_AGAIN = r"(?: (?:afterwards|any ?more|again|after that|thereafter|later))?"
-_AFTER = r"(?:after|once|when|if|as soon as|provided(?: that)?)"
-_EVER = r"(?:after|once|when|whenever|as soon as|every time|each time)"
-_D = r"(?:\w+ (?:seconds?|minutes?|hours?|days?))"
+_CONDITIONS: tuple[tuple[str, str], ...] = (
+    ("adjacent", rf"(?:immediately|directly|right|just|straight) before {_E}"),
+    ("before", rf"(?:any ?time )?(?:before|prior to|ahead of) {_E}"),
+    ("failed within", rf"within {_TIME} (?:after|of) (?:(?P<b>{_LIST}) {FAILING}"
+                      rf"|{_FAILED.replace('<b>', '<c>')})"),
+    ("within", rf"within {_TIME} after {_E}"),
+    ("around", rf"within {_TIME} (?P<said>of) {_E}"),
+    ("later", rf"(?:at least {_TIME}|{_TIME.replace('<d>', '<x>')} or more) after {_E}"),
+    ("failed", rf"{WHEN} (?:(?P<b>{_LIST}) {FAILING}|{_FAILED.replace('<b>', '<c>')})"),
+    ("needed", rf"(?:if|when|while|as long as|where) (?P<b>{_LIST}){_NOT_YET}"),
+    ("needed", rf"(?:unless|except after|except once|unless after) (?:first )?{_E}"),
+    ("until", rf"(?:until|till) (?:after )?{_E}"),
+    ("needed", rf"without (?:first|(?:an? )?(?:prior|earlier|previous|preceding)) {_E}"),
+    ("needed", rf"without (?:an? |the )?completed (?P<b>{_LIST})"),
+    ("needed", rf"without (?P<b>{_LIST}) (?:first|beforehand|before that)"),
+    ("while", rf"(?P<said>while|during|whilst) (?P<b>{_LIST})(?P<present> happens)?{_RUNS}"),
+    ("between", rf"between (?P<b>{_WHICH}{_ONE}(?:{_PERFECT}|{_PRESENT})?) and (?P<c>{_WHICH}{_ONE})"
+                rf"(?:{_PERFECT}|{_PRESENT})?"),
+    ("each", rf"(?:after|following) (?:each|every) {_E}"),
+    ("after", rf"(?P<said>after|once|as soon as|following) {_E}"),
+    ("every", rf"(?P<said>whenever|every time|each time|any ?time) {_E}"),
+    ("if", rf"(?P<said>if|when|in case|provided that|provided) {_E}"),
+    ("for it", rf"(?:in order )?to (?P<b>{_LIST})"),
+    ("time", rf"within {_TIME}"),
+    ("lasting", rf"for {_TIME}"),
+)  # fmt: skip
+_WISH = (
+    r"(?:(?:please|always|also|then|make sure(?: that)?|ensure(?: that)?|see to it(?: that)?|be sure(?:"
+    r" that| to)?"
+    r"|take care(?: that)?|note that|remember to|(?:never|do not|don['\u2019]t) (?:fail|forget) to|it"
+    r" is (?:important|required|mandatory|necessary|obligatory|essential)"
+    r"(?: that| to)?) )*"
+)
+_DONT = r"(?:never|do not|don['\u2019]t|must not|must never)(?: ever)?"
+_WILL = rf"(?:always |also |both |first |eventually |then )*{HAPPEN}"
+_OFTEN = (
+    rf"(?P<how>at most|no more than|not more than|up to|a maximum of|at least|exactly)"
+    rf" (?P<n>{NUMBER})(?: times?)?"
+)
+_BEYOND = rf"(?:more (?:often )?than|over) (?P<n>{NUMBER})(?: times?)?"
+_A = rf"(?P<a>{_LIST})"
+
+_MAIN: tuple[tuple[str, str], ...] = (
+    ("never", rf"{_A} (?:{NO}) (?:ever )?{HAPPEN}{AGAIN}"),
+    ("never", rf"{_A} (?:{NO}) (?:ever )?(?:be )?(?:allowed|permitted){AGAIN}"),
+    ("never", rf"(?:{AGENT} )?{_DONT} (?:call |use )?{_A}{AGAIN}"),
+    ("never", rf"{AGENT} (?:{NO}) (?:ever )?(?:call |use )?{_A}{AGAIN}"),
+    ("never", rf"{_A} {BANNED}{AGAIN}"),
+    ("never", rf"it {BANNED} (?:to|that) {_A}(?: happens)?{AGAIN}"),
+    ("never", rf"{AGENT} {BANNED} to {_A}{AGAIN}"),
+    ("never", rf"no (?:more |further |other )?{_A}(?: (?:{MAY}|{SHOULD}) (?:ever )?{HAPPEN})?{AGAIN}"),
+    ("never", rf"(?:{AGENT} (?:{MAY}|{SHOULD}) )?neither (?P<a>{_ONE} nor {_ONE})(?: (?:{MAY}|{SHOULD})"
+              rf" {HAPPEN})?"),
+    ("nothing", rf"(?:nothing(?: else| more)?|no (?:other |further |more )?(?:tools?|calls?|actions?))"
+                rf" (?:{MAY}|{SHOULD}) (?:ever )?(?:{HAPPEN}|follow|run|be (?:made|used|invoked))"),
+    ("nothing", rf"(?:{AGENT} )?(?:{_DONT}|{NO}) (?:call|use|do|run) (?:any (?:other |further |more"
+                rf" )?tools?|anything(?: else)?)"),
+    ("only", rf"{_A} (?:{SHOULD}|{MAY}|is|are|will|happens|happen)(?: only)?"
+             rf"(?: {HAPPEN}| happened)?(?: only| allowed only| only allowed|"
+             rf" permitted)?(?P<only>(?<=only)|(?<=only allowed))"),
+    ("only", rf"only {_A}"),
+    ("only", rf"{_A} (?:is|are) only (?:allowed|permitted)"),
+    ("only", rf"{_A} only"),
+    ("only", rf"{AGENT} (?:{MAY}|{SHOULD}) only (?:call |use )?{_A}"),
+    ("later", rf"{_A} {SHOULD} (?:{_WILL}|follow) {LATER}"),
+    ("later", rf"{_A} {SHOULD} follow"),
+    ("later", rf"{_A} {LATER}"),
+    ("later", rf"{AGENT} {SHOULD} (?:also )?{_A} {LATER}"),
+    ("must", rf"{_A} {SHOULD} {_WILL}"),
+    ("comes", rf"{_A} {SHOULD} (?:always )?(?:come|go)"),
+    ("must", rf"{_A} (?:happens|has happened)"),
+    ("must", rf"{AGENT} {SHOULD} (?:always |also |first )?(?:call |use )?{_A}"),
+    ("must", rf"{_A} (?:is|are) (?:always )?(?:required|mandatory|necessary|needed)"),
+    ("do", rf"{_A}"),
+    ("first", rf"{_A} {SHOULD} (?:{_WILL}|have happened) (?:first|beforehand)"),
+    ("first", rf"{_A} {SHOULD} have (?:happened|succeeded)(?: (?:first|before|already))?"),
+    ("first", rf"(?:{AGENT} {SHOULD} )?{_A} first"),
+    ("may", rf"{_A} {MAY} {HAPPEN}"),
+    ("may", rf"{AGENT} {MAY} {_A}"),
+    ("may", rf"{_A} (?:is|are) (?:allowed|permitted)"),
+    ("count", rf"{_A} (?:{SHOULD}|{MAY}) (?:{HAPPEN} )?{_OFTEN}"),
+    ("count", rf"{AGENT} (?:{SHOULD}|{MAY}) {_A} {_OFTEN}"),
+    ("count", rf"{AGENT} (?:{SHOULD}|{MAY}) {_OFTEN} {_A}"),
+    ("count", rf"{_A} {_OFTEN}"),
+    ("count", rf"{_OFTEN} {_A}(?: (?:(?:{SHOULD}|{MAY}) {HAPPEN}|(?:is|are) (?:allowed|permitted)))?"),
+    ("beyond", rf"{_A} (?:{NO}) (?:ever )?{HAPPEN} {_BEYOND}"),
+    ("beyond", rf"(?:{AGENT} )?{_DONT} {_A} {_BEYOND}"),
+    ("beyond", rf"{AGENT} (?:{NO}) (?:ever )?{_A} {_BEYOND}"),
+    ("beyond", rf"{_A} {_BEYOND} {BANNED}"),
+    ("answer", rf"(?P<failed>failed )?{_A} {SHOULD} (?:always |eventually |later )?be (?:always "
+               rf"|eventually |later )?"
+               rf"followed(?: later| eventually| at some point)? by (?P<e>{_LIST})(?: happening)?"),
+    ("order", rf"{_A} {SHOULD} (?:always )?be preceded by (?:an? )?(?:prior |earlier )?(?P<e>{_LIST})"),
+    ("order", rf"{_A} (?:requires?|needs?|presupposes?) (?:an? |the )?(?:prior|previous|earlier"
+              rf"|preceding|completed) (?P<e>{_LIST})"),
+    ("order", rf"{_A} (?:requires?|needs?|presupposes?) (?P<e>{_LIST}) (?:first|beforehand|to happen first)"),
+)  # fmt: skip
 
 
 def composed(text: str, names: Names) -> str | None:
     """The sentence in the language's words; None where it is no such one. TwoReadings where two are meant."""
     said = " ".join(text.split()).rstrip(".")
-    for pattern, meaning in _clauses(tuple(names.actions)):
-        if match := pattern.fullmatch(said):
-            return meaning(match)
+    if "«" in said:
+        return None
+    said, same = same_at_the_end(said, names)
+    phrases = tuple(names.actions)
+    marked = _said_once(in_windows(_marked(said, phrases)))
+    marked, per = _scope_of(marked)
+    for main, conditions in _taken_apart(marked):
+        words = _Sentence(main, conditions, phrases, same, per).words()
+        if words is not None:
+            return words
     return None
 
 
 @lru_cache(maxsize=16)
-def _clauses(phrases: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], _Meaning], ...]:
+def _all_of(phrases: tuple[str, ...]) -> re.Pattern[str]:
     one = "|".join(re.escape(phrase) for phrase in sorted(phrases, key=len, reverse=True))
-    some = rf"(?:the )?(?:{one})(?: and (?:the )?(?:{one}))*"
-    any_ = rf"(?:the )?(?:{one})(?: (?:and|or) (?:the )?(?:{one}))*"
-    a, b = rf"(?P<a>{some})", rf"(?P<b>{any_})"
-    same = r"(?P<same>,? with the same [\w.]+(?: and [\w.]+)*)?"
-    alone = rf"(?P<b>(?:the )?(?:{one}))"
-    what = rf"(?:the )?(?:{one})"
-    ban = rf"(?:(?:{_AGENT} )?{_NEVER} (?:call |use )?(?P<a>{what})|(?P<c>{what}) (?:{_CANNOT})){_AGAIN}"
-    clauses: list[tuple[str, _Meaning]] = [
-        # only what has happened allows it
-        (rf"{_WISH}(?:if|when|as long as|while|where) {alone}{_HAS_NOT},? {ban}{same}", _needs),
-        (rf"{_WISH}{ban},? (?:if|when|as long as|while|where) {alone}{_HAS_NOT}{same}", _needs),
-        (rf"{_WISH}only (?:call |use )?{a} {_AFTER} {b}{_HAS}{same}", _needs),
-        (rf"{_WISH}{a} only {_AFTER} {b}{_HAS}{same}", _needs),
-        (rf"only {_AFTER} {b}{_HAS} (?:may|can|must|should) {a} happen{same}", _needs),
-        (rf"{a} (?:may|can|could) happen {_AFTER} {b}{_HAS} only{same}", _needs),
-        (rf"{_WISH}(?:immediately|directly|right|just) before {b}{_HAS}, {a}(?: must happen)?{same}",
-         lambda m: f"{m['a']} must happen immediately before {m['b']}{_same(m)}"),
-        # a failure forbids
-        (rf"{_WISH}(?:if|when|once|whenever|after) {alone} {_FAILS},? {ban}",
-         lambda m: f"If {m['b']} fails, {_banned(m)} must never happen afterwards"),
-        (rf"{_WISH}{ban} (?:if|when|once|whenever|after) {alone} {_FAILS}",
-         lambda m: f"If {m['b']} fails, {_banned(m)} must never happen afterwards"),
-        # an answer to each
-        (rf"{_BE_SURE} {a}{_HAS} (?:whenever|every time|each time) {b}{_HAS}",
-         lambda m: f"{m['b']} must be followed by {m['a']}"),
-        # it is required
-        (rf"it is (?:mandatory|required|necessary|obligatory) to {a} before {b}{_HAS}{same}", _first),
-        (rf"(?:{_AGENT} (?:must|should|has to|have to) )?{_WISH}{a} first,? before {b}{_HAS}{same}", _first),
-        # two things may be meant
-        (rf"{_BE_SURE} {a} (?:happens|is done) (?P<said>after) {b}{_HAS}{same}", _order_or_answer),
-        (rf"{a} must happen (?P<said>after) {b} happens{same}", _order_or_answer),
-        (rf"{_WISH}(?P<said>{_EVER}) {b}{_HAS},? (?:then )?{a}{same}", _order_or_answer),
-        (rf"{_WISH}{a} (?P<said>after) {b}{_HAS}{same}", _order_or_answer),
-        (rf"{_WISH}(?:first )?{b}(?: first)?(?:,| and|, and)? (?P<said>then) {a}", _order_or_answer),
-        (rf"{_WISH}(?:first )?{b}, (?:and )?then {a},? (?:and )?then (?P<c>{some})", _three),
-        (rf"{_WISH}{a}(?: must happen)? (?P<d>within {_D}) of {b}(?: happens)?", _around_or_after),
-        (rf"{_WISH}{ban} (?P<d>within {_D}) of {b}(?: happens)?", _not_around_or_after),
-        (rf"{_WISH}{ban} before {b} (?:happens|has happened|succeeds|has succeeded){same}", _needed_or_over),
-    ]  # fmt: skip
-    return tuple((re.compile(pattern, re.IGNORECASE), meaning) for pattern, meaning in clauses)
+    return re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE)
 
 
-def _same(m: re.Match[str]) -> str:
-    said: str = m["same"] or ""
-    return f" {said.lstrip(', ')}" if said else ""
+def _marked(text: str, phrases: tuple[str, ...]) -> str:
+    """The actions of a text by their numbers."""
+    number = {phrase.casefold(): k for k, phrase in enumerate(phrases)}
+    return _all_of(phrases).sub(lambda m: f"«{number[m[0].casefold()]}»", text)
 
 
-def _banned(m: re.Match[str]) -> str:
-    return str(m["a"] or m.groupdict().get("c"))
+_ONCE: tuple[tuple[str, Reword], ...] = (
+    (rf"\b(?:an?|the) completed (?={_ONE} {SHOULD} (?:\w+ )?be )", ""),
+    (rf"(?:either (?P<a>{_ONE}) {SHOULD} {HAPPEN} or|(?P<c>{_ONE}) {SHOULD} {HAPPEN} and) (?P<b>{_ONE})"
+     rf" {SHOULD} {HAPPEN}",
+     lambda m: f"{m['a'] or m['c']} {'or' if m['a'] else 'and'} {m['b']} must happen"),
+    (rf"(?:either )?(?P<a>{_ONE}) {SHOULD} {HAPPEN} (?P<or>or) (?P<b>{_ONE})(?: happens| happened)?(?="
+     rf" before)",
+     r"\g<a> \g<or> \g<b> must happen"),
+    (r"^either (?=.+ or )", ""),
+    (rf"^(?P<when>only (?:after|once|if|when) {_LIST}(?:{_PERFECT}|{_PRESENT})?),? (?:{MAY}|{SHOULD})"
+     rf" (?P<a>{_LIST}) happen$",
+     r"\g<a> may happen \g<when>"),
+    (rf"^(?:under no circumstances|in no case|at no time) (?:{MAY}|{SHOULD}) (?P<a>{_LIST}) {HAPPEN}",
+     r"\g<a> must never happen"),
+)  # fmt: skip
 
 
-def _needs(m: re.Match[str]) -> str:
-    return f"{m['b']} must happen before {_banned(m)}{_same(m)}"
+def _said_once(text: str) -> str:
+    """Without what says the same in more words."""
+    for pattern, said in _ONCE:
+        text = compiled(pattern).sub(said, text).strip()
+    return text
+
+
+_SCOPES = (
+    r"(?:per|in (?:a|an|any|each|every|one|a single|the same)|within (?:a|any|each|every|one|the"
+    r" same|a single))"
+)
+
+
+def _scope_of(text: str) -> tuple[str, str]:
+    """The sentence without what it is counted over, and that."""
+    for pattern in (
+        rf"^{_SCOPES} (?P<per>conversation|session|run),? ",
+        rf",? {_SCOPES} (?P<per>conversation|session|run)\b",
+    ):
+        if found := compiled(pattern).search(text):
+            rest = f"{text[: found.start()]}{text[found.end() :]}"
+            return rest, " per run" if found["per"].lower() == "run" else " per conversation"
+    return text, ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    kind: str
+    said: Mapping[str, str | None]
+    only: bool = False
+    leads: bool = False
+
+    def get(self, slot: str) -> str:
+        return self.said.get(slot) or ""
+
+
+def _taken_apart(text: str) -> Iterator[tuple[_Clause, tuple[_Clause, ...]]]:
+    """The main clause of a sentence, and what it depends on, in every way that leaves no word."""
+    text = compiled(rf"^{_WISH}").sub("", text)
+    for leads, rest in _leading(text):
+        for main, trails in _trailing(compiled(rf"^{_WISH}").sub("", rest)):
+            for kind, pattern in _MAIN:
+                if match := compiled(pattern).fullmatch(main):
+                    yield _Clause(kind, match.groupdict()), (*leads, *trails)
+
+
+def _leading(text: str) -> Iterator[tuple[tuple[_Clause, ...], str]]:
+    for kind, pattern in _CONDITIONS:
+        if match := compiled(rf"(?P<only>only )?{pattern}(?:,(?: then)?|,? then) (?P<rest>.+)").fullmatch(
+            text
+        ):
+            clause = _Clause(kind, match.groupdict(), bool(match["only"]), leads=True)
+            for more, rest in _leading(match["rest"]):
+                yield (clause, *more), rest
+    yield (), text
+
+
+def _trailing(text: str) -> Iterator[tuple[str, tuple[_Clause, ...]]]:
+    for kind, pattern in _CONDITIONS:
+        for only in ("only ", ""):
+            if match := compiled(rf"(?P<rest>.+?),? {only}{pattern}").fullmatch(text):
+                clause = _Clause(kind, match.groupdict(), bool(only))
+                for rest, more in _trailing(match["rest"]):
+                    yield rest, (*more, clause)
+    yield text, ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """One way in which a sentence was taken apart."""
+
+    main: _Clause
+    conditions: Sequence[_Clause]
+    phrases: Sequence[str]
+    same: str
+    per: str
+
+    def words(self) -> str | None:
+        kinds = " ".join(sorted(clause.kind for clause in self.conditions))
+        only = self.main.kind == "only" or any(clause.only for clause in self.conditions)
+        if self.per and self.main.kind not in ("count", "beyond"):
+            return None
+        if only and self.main.kind not in ("only", "may", "must", "do"):
+            return None
+        table = {"only": _ONLY} if only else {"never": _NEVER, "nothing": _NEVER, "do": _MUST, "must": _MUST}
+        way = table.get("only" if only else self.main.kind, _OTHERS).get(f"{self.main.kind}: {kinds}")
+        way = way or table.get("only" if only else self.main.kind, {}).get(kinds)
+        if self.main.kind == "nothing" and kinds == "before":
+            return None
+        return way(self) if way is not None else None
+
+    @property
+    def a(self) -> str:
+        return "any tool" if self.main.kind == "nothing" else self.actions(self.main.get("a"))
+
+    @property
+    def e(self) -> str:
+        return self.actions(self.main.get("e"))
+
+    def of(self, kind: str) -> _Clause:
+        return next(clause for clause in self.conditions if clause.kind == kind)
+
+    def b(self, kind: str, slot: str = "b") -> str:
+        clause = self.of(kind)
+        return self.actions(clause.get(slot) or clause.get("c"))
+
+    def d(self, kind: str) -> str:
+        clause = self.of(kind)
+        return clause.get("d") or clause.get("x")
+
+    def actions(self, text: str) -> str:
+        """`<3> and the <4>` by their names."""
+        from synth.language.words import needs_quotes  # the language half, only for files that have sentences
+
+        said = [self.phrases[int(number)] for number in re.findall(r"«(\d+)»", text)]
+        return (" or " if " or " in text else " and ").join(
+            f'"{phrase}"' if needs_quotes(phrase) else phrase for phrase in said
+        )
+
+
+Way = Callable[[_Sentence], str | None]
 
 
 def _sentence(text: str) -> str:
     return f"'{text[0].upper()}{text[1:]}'"
 
 
-def _first(m: re.Match[str]) -> str:
-    return f"{m['a']} must happen before {m['b']}{_same(m)}"
+def actions_in(text: str, names: Names) -> tuple[str, ...]:
+    """The actions that a sentence names, each once; they stand in it as the file names them."""
+    return tuple(dict.fromkeys(m[0].casefold() for m in _all_of(tuple(names.actions)).finditer(text)))
 
 
-def _order_or_answer(m: re.Match[str]) -> str:
-    a, b = m["a"], m["b"]
-    same = _same(m) if "same" in m.re.groupindex else ""
+def _needs(kind: str) -> Way:
+    return lambda s: f"{s.b(kind)} must happen before {s.a}{s.same}"
+
+
+def _never_before(s: _Sentence) -> str | None:
+    a, b, clause = s.a, s.b("before"), s.of("before")
+    needed = f"{b} must happen before {a}{s.same}"
+    if not (clause.get("present") or clause.get("perfect") or " nor " in s.main.get("a")):
+        return None
     raise TwoReadings(
-        f"cannot read '{m['said']}'; write {_sentence(f'{b} must be followed by {a}{same}')} where {a} may "
-        f"not be left out, or {_sentence(f'{b} must happen before {a}{same}')} where {b} is needed first"
+        f"cannot read 'before'; write {_sentence(needed)} where {b} is needed first, or "
+        f"{_sentence(f'{b} must never happen after {a}{s.same}')} where it is forbidden afterwards"
     )
 
 
-def _three(m: re.Match[str]) -> str:
-    a, b, c = m["b"], m["a"], m["c"]
-    order = f"{a} must happen before {b}, and {b} must happen before {c}"
+def _never_while(s: _Sentence) -> str:
+    """While a call runs, or in a state that it leaves behind."""
+    a, b = s.a, s.b("while")
+    if not s.of("while").get("present"):
+        return f"{a} must not overlap {b}"
     raise TwoReadings(
-        f"cannot read 'then'; write {_sentence(order)} where only the order counts, or two policies: "
-        f"{_sentence(f'{a} must be followed by {b}')} and {_sentence(f'{b} must be followed by {c}')} "
-        "where all of them have to come"
+        f"cannot read '{s.of('while').get('said')}'; write {_sentence(f'{a} must not overlap {b}')},"
+        f" where {b} may "
+        f"not start while {a} runs either, or {_sentence(f'{a} must never happen after {b}{s.same}')}"
     )
 
 
-def _needed_or_over(m: re.Match[str]) -> str:
-    a, b, same = _banned(m), m["b"], _same(m)
+def _never_around(s: _Sentence) -> str:
+    a, b, d = s.a, s.b("around"), s.d("around")
+    after = _sentence(f"{a} must never happen within {d} after {b}{s.same}")
     raise TwoReadings(
-        f"cannot read 'before'; write {_sentence(f'{b} must happen before {a}{same}')} where {b} is needed "
-        f"first, or {_sentence(f'{b} must never happen after {a}{same}')} where it is forbidden afterwards"
+        f"cannot read 'within {d} of'; write {after} where only what comes later is meant, or two policies: "
+        f"{after} and {_sentence(f'{b} must never happen within {d} after {a}{s.same}')}"
     )
 
 
-def _not_around_or_after(m: re.Match[str]) -> str:
-    a, b, d = _banned(m), m["b"], m["d"]
-    after = _sentence(f"{a} must never happen {d} after {b}")
+def _never_if(s: _Sentence) -> str | None:
+    return f"{s.a} must never happen after {s.b('if')}{s.same}" if s.of("if").get("perfect") else None
+
+
+def _later_after(s: _Sentence) -> str | None:
+    return _answered("after")(s) if s.of("after").leads else None
+
+
+def _order_or_answer(kind: str) -> Way:
+    def way(s: _Sentence) -> str:
+        a, b = s.a, s.b(kind)
+        raise TwoReadings(
+            f"cannot read '{s.of(kind).get('said')}'; write"
+            f" {_sentence(f'{b} must be followed by {a}{s.same}')} "
+            f"where {a} may not be left out, or {_sentence(f'{b} must happen before {a}{s.same}')} where {b} "
+            "is needed first"
+        )
+
+    return way
+
+
+def _every(s: _Sentence) -> str | None:
+    """`A whenever B` demands an answer; `whenever B, A` leaves open which comes first."""
+    if s.of("every").leads:
+        return _order_or_answer("every")(s)
+    return f"{s.b('every')} must be followed by {s.a}{s.same}"
+
+
+def _answered(kind: str) -> Way:
+    return lambda s: f"{s.b(kind)} must be followed by {s.a}{s.same}"
+
+
+def _answered_within(kind: str) -> Way:
+    def way(s: _Sentence) -> str:
+        return f"{s.b(kind)} must be followed by {s.a} within {s.d('time')}{s.same}"
+
+    return way
+
+
+def _within_after(s: _Sentence) -> str:
+    a, b, d = s.a, s.b("within"), s.d("within")
     raise TwoReadings(
-        f"cannot read '{d} of'; write {after} where only what comes later is meant, or two policies: "
-        f"{after} and {_sentence(f'{b} must never happen {d} after {a}')}"
+        f"cannot read 'within {d} after'; write"
+        f" {_sentence(f'{b} must be followed by {a} within {d}{s.same}')} "
+        f"where {a} may not be left out, or {_sentence(f'{a} must start within {d} after {b}')} where {b} is "
+        "needed first"
     )
 
 
-def _around_or_after(m: re.Match[str]) -> str:
-    a, b, d = m["a"], m["b"], m["d"]
+def _around(s: _Sentence) -> str:
+    a, b, d = s.a, s.b("around"), s.d("around")
     raise TwoReadings(
-        f"cannot read '{d} of'; write {_sentence(f'{a} must start {d} of {b}')}, before or after, or "
-        f"{_sentence(f'{a} must start {d} after {b}')}, or {_sentence(f'{b} must be followed by {a} {d}')} "
+        f"cannot read 'within {d} of'; write {_sentence(f'{a} must start within {d} of {b}')}, before"
+        f" or after, or "
+        f"{_sentence(f'{a} must start within {d} after {b}')}, or"
+        f" {_sentence(f'{b} must be followed by {a} within {d}')} "
         f"where {a} may not be left out"
     )
+
+
+def _counted(s: _Sentence) -> str:
+    how = s.main.get("how").lower()
+    least = how if how in ("at least", "exactly") else "at most"
+    if s.main.kind == "beyond":
+        least = "at most"
+    number = number_of(s.main.get("n"))
+    within = f" within {s.d('time')}" if any(c.kind == "time" for c in s.conditions) else ""
+    return f"{s.a} must happen {least} {number} times{s.per}{within}{s.same}"
+
+
+_NEVER: Mapping[str, Way] = {
+    "": lambda s: f"{s.a} must never happen",
+    "needed": _needs("needed"),
+    "until": _needs("until"),
+    "before": _never_before,
+    "after": lambda s: f"{s.a} must never happen after {s.b('after')}{s.same}",
+    "if": _never_if,
+    "after until": lambda s: f"{s.a} must never happen after {s.b('after')} until {s.b('until')}{s.same}",
+    "failed until": lambda s: (
+        f"If {s.b('failed')} fails, {s.a} must never happen until {s.b('until')}{s.same}"
+    ),
+    "between": lambda s: (
+        f"{s.a} must never happen between {s.b('between')} and {s.b('between', 'c')}{s.same}"
+    ),
+    "failed": lambda s: f"If {s.b('failed')} fails, {s.a} must never happen afterwards{s.same}",
+    "failed time": lambda s: (
+        f"{s.a} must never happen within {s.d('time')} after {s.b('failed')} fails{s.same}"
+    ),
+    "failed within": lambda s: (
+        f"{s.a} must never happen within {s.d('failed within')} after {s.b('failed within')} fails{s.same}"
+    ),
+    "within": lambda s: f"{s.a} must never happen within {s.d('within')} after {s.b('within')}{s.same}",
+    "after time": lambda s: f"{s.a} must never happen within {s.d('time')} after {s.b('after')}{s.same}",
+    "around": _never_around,
+    "after lasting": lambda s: (
+        f"{s.a} must never happen within {s.d('lasting')} after {s.b('after')}{s.same}"
+    ),
+    "failed lasting": lambda s: (
+        f"{s.a} must never happen within {s.d('lasting')} after {s.b('failed')} fails{s.same}"
+    ),
+    "while": _never_while,
+}
+_MUST: Mapping[str, Way] = {
+    "before": lambda s: f"{s.a} must happen before {s.b('before')}{s.same}",
+    "adjacent": lambda s: f"{s.a} must happen immediately before {s.b('adjacent')}{s.same}",
+    "after": _order_or_answer("after"),
+    "if": _order_or_answer("if"),
+    "every": _every,
+    "each": _answered("each"),
+    "each time": _answered_within("each"),
+    "after time": _answered_within("after"),
+    "every time": _answered_within("every"),
+    "if time": _answered_within("if"),
+    "within": _within_after,
+    "around": _around,
+    "later": lambda s: f"{s.a} must start at least {s.d('later')} after {s.b('later')}",
+    "failed": lambda s: f"If {s.b('failed')} fails, {s.a} must follow{s.same}",
+    "failed time": lambda s: f"If {s.b('failed')} fails, {s.a} must follow within {s.d('time')}{s.same}",
+    "failed within": lambda s: (
+        f"If {s.b('failed within')} fails, {s.a} must follow within {s.d('failed within')}{s.same}"
+    ),
+}
+_ONLY: Mapping[str, Way] = {"after": _needs("after"), "if": _needs("if"), "needed": _needs("needed")}
+_OTHERS: Mapping[str, Way] = {
+    "later: after": _later_after,
+    "later: every": _answered("every"),
+    "later: each": _answered("each"),
+    "later: if": _answered("if"),
+    "later: after time": _answered_within("after"),
+    "later: every time": _answered_within("every"),
+    "later: if time": _answered_within("if"),
+    "later: failed": lambda s: f"If {s.b('failed')} fails, {s.a} must follow{s.same}",
+    "later: failed time": lambda s: (
+        f"If {s.b('failed')} fails, {s.a} must follow within {s.d('time')}{s.same}"
+    ),
+    "comes: before": lambda s: f"{s.a} must happen before {s.b('before')}{s.same}",
+    "comes: adjacent": lambda s: f"{s.a} must happen immediately before {s.b('adjacent')}{s.same}",
+    "comes: after": _needs("after"),
+    "first: before": lambda s: f"{s.a} must happen before {s.b('before')}{s.same}",
+    "first: for it": lambda s: f"{s.a} must happen before {s.b('for it')}{s.same}",
+    "count: ": _counted,
+    "count: time": _counted,
+    "beyond: ": _counted,
+    "beyond: time": _counted,
+    "answer: ": lambda s: f"{s.main.get('failed')}{s.a} must be followed by {s.e}{s.same}",
+    "answer: time": lambda s: (
+        f"{s.main.get('failed')}{s.a} must be followed by {s.e} within {s.d('time')}{s.same}"
+    ),
+    "order: ": lambda s: f"{s.e} must happen before {s.a}{s.same}",
+}

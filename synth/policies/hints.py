@@ -144,7 +144,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"(?P<said>(?:there {MUST} be|(?:each|every) run {MUST} have) "
      rf"(?P<how>at most|at least|exactly) {_N}) {_A}", "={<a> must happen <how> <n>}"),
     (rf"(?P<said>(?:each|every) conversation {MUST} have (?P<how>at most|at least|exactly) {_N}) {_A}",
-     "{<a> must happen <how> <n>} and give the policy `scope: session`"),
+     "{<a> must happen <how> <n> per conversation}"),
     (rf"(?P<said>there {_NOT} be more than {_N}) {_A}", "={<a> must happen at most <n>}"),
     (rf"{_A} (?P<said>{MUST} {_DO} at least (?:once|one time|1 time) before) {_B}",
      "{<a> must happen before <b>}"),
@@ -217,7 +217,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"(?P<said>(?:each|every|the) run {MUST} (?:contain|have)) {_A}",
      "={<a> must happen at least 1 time}"),
     (rf"(?P<said>(?:each|every|the) conversation {MUST} (?:contain|have)) {_A}",
-     "{<a> must happen at least 1 time} and give the policy `scope: session`"),
+     "={<a> must happen at least 1 time per conversation}"),
     (rf"{_A} (?P<said>{MUST} (?:{_DO} first|be (?:the )?(?:very )?first\b.*))",
      "{<a> must happen before any tool}, which means any other tool here"),
     (rf"{_A} (?P<said>{MUST} (?:{_DO} last|be (?:the )?(?:very )?last\b.*))",

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 
 from synth.policies.names import Names, TwoReadings
 from synth.policies.patterns import compiled
@@ -42,7 +43,8 @@ _MUST = (
 _ADVERB = r"(?: (?:not|never|only|always|also|both|first|ever|then|later|immediately|have))*"
 _IS = r"(?:is|are|was|were|gets|is being|are being|has been|have been|had been)"
 _FIELD_OF_TWO_WORDS = re.compile(
-    r"\b(?P<same>with the same|for the same|for each|for every|per) (?P<a>[a-z]+) (?P<b>id|number|code)\b",
+    r"\b(?P<same>with the same|for the same|for each|for every|per) (?P<a>[a-z]+) (?P<b>id|number|code"
+    r"|reference|name|key)\b",
     re.I,
 )
 _COUNT = (
@@ -94,15 +96,32 @@ def inflected(body: str, names: Names) -> str:
     text = _plain_agents(body)
     forms = _forms(tuple(names.actions))
     text = _passives(text, forms)
+    text = _pairs(text, forms)
     for one in forms:
         if one.can_stand_in(text):
             text = _mentions(text, one)
-    text = _pronouns(text, forms)
+    text = _alone(_pronouns(text, forms), forms)
+    text = compiled(
+        r"\b(?:(?:every|each|any) completed|(?P<of>all(?: the)?|of|over) completed) (?=\x01)"
+    ).sub(lambda m: f"{m['of']} " if m["of"] else "", text)
+    text = compiled(
+        rf"\b(?P<when>before|after|once|until) (?:{_AGENT}) (?=\x01[^\x01]+\x01(?:$|[ ,](?!ha)))"
+    ).sub(r"\g<when> ", text)
     for mark, phrase in [(_mark(one.phrase), one.phrase) for one in forms]:
         text = text.replace(mark, phrase)
     return text
 
 
+_SPELLED_OUT = (
+    (r"\bcan['\u2019]t\b|\bcan not\b", "cannot"),
+    (r"\bwon['\u2019]t\b", "will not"),
+    (r"\b(?P<does>has|have|had|is|are|was|were|did|does|must|should)n['\u2019]t\b", r"\g<does> not"),
+)
+_SAME_INSIDE = (
+    r"(?P<of>\b\w+) (?P<same>(?:with|for) the same [\w.]+)(?P<does> (?:is|are|was|were|has"
+    r"|have|may|must|can)\b[^,]*)$"
+)
+"""What must be the same, said inside of a clause."""
 _PLAIN = str.maketrans({"\x01": None, "\x02": " "})
 
 
@@ -113,7 +132,11 @@ def _mark(phrase: str) -> str:
 
 def _plain_agents(body: str) -> str:
     text = compiled(rf"\b(?P<must>{_MUST}) no longer be\b").sub(r"\g<must> not be", " ".join(body.split()))
-    return _FIELD_OF_TWO_WORDS.sub(r"\g<same> \g<a>_\g<b>", text)
+    for pattern, said in _SPELLED_OUT:
+        text = compiled(pattern).sub(said, text)
+    return compiled(_SAME_INSIDE).sub(
+        r"\g<of>\g<does> \g<same>", _FIELD_OF_TWO_WORDS.sub(r"\g<same> \g<a>_\g<b>", text)
+    )
 
 
 @lru_cache(maxsize=64)
@@ -232,7 +255,23 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
             return f"{said(m['done'])} has not happened"
 
         def finite(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            return f"{said(m['done'])} {'has not happened' if m['no'] else 'happens'}"
+            done = "has happened" if m["has"] else "happens"
+            return f"{said(m['done'])} {'has not happened' if m['no'] else done}"
+
+        def neither(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            return f"{said(m['done'])} and {said(m['other'])} must never happen"
+
+        def only(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            return f"{said(m['done'])} must happen only"
+
+        def earlier(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            return f"{said(m['done'])} {m['must']} have happened"
+
+        def inverted(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            return f"{m['must']} {said(m['done'])} happen"
+
+        def elided(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
+            return f"{m['or']} {said(m['done'])} happens"
 
         text = compiled(rf"{begin}{_COUNT} (?:{rest}) {_MUST}(?: ever)? be {which}").sub(with_count, text)
         text = compiled(
@@ -255,16 +294,29 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
         text = compiled(
             rf"{begin}{_THE}(?:{rest}) (?P<must>{_MUST}{_ADVERB}) be(?: first| ever)? {which}"
         ).sub(modal, text)
+        text = compiled(rf"{begin}{_THE}(?:{rest}) {_MUST} neither be {which} nor (?P<other>{done})\b").sub(
+            neither, text
+        )
+        text = compiled(rf"{begin}{_THE}(?:{rest}) (?P<must>{_MUST}) have been {which}").sub(earlier, text)
+        text = compiled(rf"{begin}{_THE}(?:{rest}) (?:is|are) only (?:ever )?{which}").sub(only, text)
+        text = compiled(rf"\b(?P<must>may|can|must|should) {_THE}(?:{rest}) be {which}").sub(inverted, text)
+        text = compiled(rf"(?<= must happen )(?P<or>or|and) {_THE}(?:{rest}) {which}(?= before)").sub(
+            elided, text
+        )
         text = compiled(rf"{begin}{_THE}(?:{rest}) (?:is|are) (?P<no>never |not )?to be {which}").sub(
             to_be, text
         )
         text = compiled(
-            rf"{begin}{_THE}(?:{rest}) (?:{_IS}|(?:has|have|is|are|was|were)(?P<no> not)(?: yet)?(?: been)?) "
+            rf"{begin}{_THE}(?:{rest}) (?:(?P<has>has|have|had) been|{_IS}|(?:has|have|is|are|was"
+            rf"|were)(?P<no> not)(?: yet)?(?: been)?) "
             rf"(?:successfully )?{which}"
         ).sub(finite, text)
         for one in several:
             same = [other for other in forms if other.done == one.done]
             if len(same) == 1 and re.search(_mark(one.phrase) + "|" + rest, text, re.I):
+                text = compiled(
+                    rf"\b(?:it|they) (?:has|have|is|are|was|were) not (?:yet )?(?:been )?{one.done}\b"
+                ).sub(f"{_mark(one.phrase)} has not happened", text)
                 text = compiled(rf"\b(?:it|they) {_IS} (?:successfully )?{one.done}\b").sub(
                     f"{_mark(one.phrase)} happens", text
                 )
@@ -274,20 +326,88 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
     return text
 
 
+def _pairs(text: str, forms: tuple[_Forms, ...]) -> str:
+    """Two verbs of one object: `opening and closing the gate`, `load or unload baggage`."""
+    for one, other in permutations(forms, 2):
+        if one.rest != other.rest or not one.rest or one.prepositional or one.particle or other.particle:
+            continue
+        for form in (_gerund, str):
+            text = compiled(
+                rf"(?<![\w\x01\x02-]){_THE}{form(one.verb)} (?P<or>and|or|nor) {_THE}{form(other.verb)} "
+                rf"(?:of )?{_THE}(?:{one.rest})(?![\w\x01\x02-])"
+            ).sub(rf"{_mark(one.phrase)} \g<or> {_mark(other.phrase)}", text)
+    return text
+
+
+_ON = (
+    r"(?= (?:fails?|failed|has failed|must|may|can|should|shall|has to|needs to|requires?|needs?|is|are"
+    r"|and|or|per|within"
+    r"|before|after|until|unless|on|between|during|precedes?|with the same|for the same|by)\b|,)"
+)
+_CHECKING = r"\b(?:check|test|review|scan|inspection|audit|verification|approval)s?$"
+"""What nobody needs afterwards."""
+_NO_DEED = ("call", "use", "start", "begin", "order", "check", "open", "close", "lock", *_LIGHT)
+"""Verbs that name no action without an object."""
+
+
+def _alone(text: str, forms: tuple[_Forms, ...]) -> str:
+    """What one action alone has, its verb as a noun or its object: `deicing fails`, `no refunds on Sundays`.
+
+    A verb that ends the sentence may have another object in mind, unless the sentence has such a one before.
+    """
+    found = _alone_before(_ON, text, forms)
+    return found if found == text else _alone_before(_ON.replace("|,)", "|,|$)"), found, forms)
+
+
+def _alone_before(ends: str, text: str, forms: tuple[_Forms, ...]) -> str:
+    for one in forms:
+        others = {
+            word
+            for other in forms
+            if other is not one
+            for word in re.findall(r"\w+", other.phrase.casefold())
+        }
+        begin = r"(?<![\w\x01\x02-])"
+        if one.verb not in _NO_DEED and not one.particle and one.verb not in others and one.rest:
+            gerund = _gerund(one.verb)
+            deeds = [deed for deed in _deeds(one.verb) if deed != f"{one.verb}s?"]
+            if not any(re.fullmatch(gerund, word) for word in others):
+                text = compiled(rf"{begin}{_THE}{gerund}{ends}").sub(_mark(one.phrase), text)
+            if not any(re.fullmatch(deed, word) for deed in [*deeds, f"{one.verb}s?"] for word in others):
+                text = compiled(rf"{begin}(?<!without ){_THE}(?:{'|'.join(deeds)}){ends}").sub(
+                    _mark(one.phrase), text
+                )
+                text = compiled(rf"{begin}(?P<one>failed |one |no |a |every |each ){one.verb}s?{ends}").sub(
+                    rf"\g<one>{_mark(one.phrase)}", text
+                )
+        if one.rest and not one.prepositional and not re.search(rf"\b(?:{one.rest})\b", " ".join(
+            other.phrase for other in forms if other is not one
+        ), re.IGNORECASE):  # fmt: skip
+            text = compiled(
+                rf"^(?P<no>no )?(?:{one.rest})(?= (?:on|after|before|between|within|requires?|needs?) )"
+            ).sub(rf"\g<no>{_mark(one.phrase)}", text)
+    return text
+
+
 def _pronouns(text: str, forms: tuple[_Forms, ...]) -> str:
     """`looked it up`, `cancelling it`: what one action alone has the verb of, its object being spoken of."""
     spoken_of = {one.rest for one in forms if _mark(one.phrase) in text}
     for one in forms:
-        alike = [other for other in forms if (other.verb, other.particle) == (one.verb, one.particle)]
-        if len(alike) > 1 or len(spoken_of) != 1 or one.rest not in spoken_of or one.prepositional:
+        alike = {other.rest for other in forms if (other.verb, other.particle) == (one.verb, one.particle)}
+        if alike & spoken_of != {one.rest} or (len(alike) > 1 and len(spoken_of) > 1) or one.prepositional:
             continue
         up = f" {one.particle}" if one.particle else ""
         begin, end = r"(?<![\w\x01\x02-])", r"(?![\w\x01\x02-])"
-        past, gerund = _past(one.verb), _gerund(one.verb)
-        text = compiled(
-            rf"{begin}(?:{_AGENT}) (?:has|have|had) (?:already )?{past} (?:it|them){up}{end}"
-        ).sub(f"{_mark(one.phrase)} happens", text)
-        text = compiled(rf"{begin}{gerund} (?:it|them){up}{end}").sub(_mark(one.phrase), text)
+        past, gerund, mark = _past(one.verb), _gerund(one.verb), _mark(one.phrase)
+        for pattern, said in (
+            (rf"(?:{_AGENT}) (?:has|have|had) (?:already )?{past} (?:it|them){up}", f"{mark} happens"),
+            (rf"{gerund} (?:it|them){up}", mark),
+            (rf"{one.verb} (?:it|them){up}", mark),
+            (rf"being {past}{up}", mark),
+            (rf"(?:its|their) (?:{'|'.join(_deeds(one.verb))})", mark),
+            (rf"(?<=\x01 )must (?:eventually|later|afterwards) be {past}{up}", f"must be followed by {mark}"),
+        ):
+            text = compiled(f"{begin}{pattern}{end}").sub(said, text)
     return text
 
 
@@ -317,13 +437,24 @@ def _mentions(text: str, one: _Forms) -> str:
     deeds = "|".join(_deeds(one.verb))
     if one.rest and not one.particle:
         of = "" if one.prepositional else rf"of {_THE}"
+        deeds = f"{deeds}|{_gerund(one.verb)}" if of else deeds
         rules.append((rf"{begin}{_THE}(?:{deeds}) {of}(?:{one.rest}){end}", mark))
         if not one.prepositional:
             rules.append((rf"{begin}{_THE}(?:{one.rest}) (?:{deeds}){end}", mark))
+            if past != one.spelled(one.verb):
+                rules.append(
+                    (
+                        rf"{begin}(?:(?:an?|the|its|their) )?(?P<each>(?:every|each|any|all|of|over)"
+                        rf" )?{past}{end}",
+                        rf"\g<each>completed {mark}",
+                    )
+                )
     rules.append((rf"{begin}{one.spelled(one.verb)}{end}", mark))
     if not one.rest:
         rules.append((rf"{begin}{_THE}(?:{deeds}){end}", mark))
     if one.verb in _LIGHT and one.rest and not one.prepositional and not one.particle:
+        if re.search(_CHECKING, one.phrase, re.IGNORECASE):
+            rules.append((rf"{begin}(?<=without )(?:an? |any |the )(?:{one.rest}){end}", f"completed {mark}"))
         rules.append((rf"{begin}(?<!\x02){_THE}(?:{one.rest}){end}(?! (?:must|may|can) be)", mark))
     for pattern, said in rules:
         text = compiled(pattern).sub(said, text)

@@ -71,16 +71,21 @@ def _(rule: Between) -> Iterator[str]:
         yield f"{_once(opens, rule.failed)}, {called}, {ends}"
 
 
+def _per(rule: Count | Rate | Total) -> str:
+    """Over what the rule itself says that it counts."""
+    return {None: "", "run": " in one run", "session": " in one conversation"}[rule.per]
+
+
 @_demands.register
 def _(rule: Count) -> Iterator[str]:
     for tools in rule.what:
         if rule.least is not None:
             how = "exactly" if rule.least == rule.most else "at least"
-            yield f"{how} {_successes(rule.least)} of {_of(tools)}; failed calls do not count"
+            yield f"{how} {_successes(rule.least)} of {_of(tools)}{_per(rule)}; failed calls do not count"
         elif rule.most:
-            yield f"at most {counted(rule.most, 'call')} of {_of(tools)}, failed ones included"
+            yield f"at most {counted(rule.most, 'call')} of {_of(tools)}{_per(rule)}, failed ones included"
         else:
-            yield f"no call of {_of(tools)}"
+            yield f"no call of {_of(tools)}{_per(rule)}"
 
 
 @_demands.register
@@ -88,13 +93,16 @@ def _(rule: Rate) -> Iterator[str]:
     time = "" if rule.time is None else f" within any {duration_in_words(rule.time)}"
     for tools in rule.what:
         calls = counted(rule.most, "call")
-        yield f"at most {calls} of {_of(tools)}{_alike(rule.same)}{time}, failed ones included"
+        yield f"at most {calls} of {_of(tools)}{_alike(rule.same)}{time}{_per(rule)}, failed ones included"
 
 
 @_demands.register
 def _(rule: Total) -> Iterator[str]:
     time = "" if rule.time is None else f" that start within any {duration_in_words(rule.time)}"
-    calls, argument = f"the calls of {_of(rule.what)}{_alike(rule.same)}{time}", ".".join(rule.path)
+    calls, argument = (
+        f"the calls of {_of(rule.what)}{_alike(rule.same)}{time}{_per(rule)}",
+        ".".join(rule.path),
+    )
     yield f"over {calls}, {argument} adds up to at most {written(rule.most)}, failed calls included"
 
 

@@ -14,49 +14,30 @@ from synth.policies.kinds.count import NUMBERS, number_of
 from synth.policies.kinds.kind import HAPPEN
 from synth.policies.names import Names, TwoReadings
 from synth.policies.patterns import compiled
+from synth.policies.wordings import (
+    AGAIN,
+    AGENT,
+    BANNED,
+    DO,
+    DURATION,
+    FAILING,
+    HAPPENED,
+    LATER,
+    MAY,
+    NO,
+    NUMBER,
+    SHOULD,
+    UNIT,
+    WHEN,
+)  # fmt: skip
 
 Reword = str | Callable[[re.Match[str]], str]
 
-_N = rf"(?:\d{{1,6}}|{'|'.join(NUMBERS)})"
-_UNIT = r"(?:milliseconds?|ms|seconds?|minutes?|min|hours?|days?|weeks?)"
-_D = rf"(?:\d+(?:\.\d+)?|{'|'.join(NUMBERS)}) ?{_UNIT}"
 _ONE = r"(?:second|minute|hour)"
-_AGENT = (
-    r"(?:(?:the |an |any )?(?:(?:ai |support |bank )?(?:agents?|assistants?|bots?|models?)|system|operators?)"
-    r"|you|it|they|we)"
-)
-_SHOULD = r"(?:must|should|shall|has to|have to|needs to|need to|ought to|is to|are to|is required to)"
-_MAY = r"(?:may|can|could|might|is allowed to|are allowed to|is permitted to|are permitted to)"
-_NO = (
-    rf"(?:{_SHOULD}|{_MAY}|will|is|are) (?:under no circumstances|in no case|not ever|never ever|never|not)"
-    r"|cannot|can ?n['\u2019]t|can never|must ?n['\u2019]t|should ?n['\u2019]t|may ?n['\u2019]t|won['\u2019]t"
-)
-_DO = (
-    rf"(?:ever )?(?:be allowed to )?(?:{HAPPEN}|run|start|begin|proceed|go ahead|be used|be made|be run"
-    r"|be allowed|be permitted|be attempted|be invoked|be triggered)"
-)
-_BANNED = (
-    r"(?:is|are) (?:strictly |always )?(?:not allowed|not permitted|forbidden|prohibited|disallowed|banned)"
-)
-_IF = r"(?:if|when|whenever|once|after|as soon as|every time|each time|any time|anytime|in case|where)"
 _EVER = (
-    r"(?:whenever|every time|each time|any time|anytime|if|when|once|as soon as|after(?: (?:every|ea"
-    r"ch|any))?)"
+    r"(?:whenever|every time|each time|any time|anytime|if|when|once|as soon as"
+    r"|after(?: (?:every|each|any))?)"
 )
-_HAPPENED = (
-    r"(?: (?:is |are |was |were |has |have |had )?(?:been )?(?:successfully )?"
-    r"(?:happens?|happened|occurs?|occurred|took place|taken place|succeeds?|succeeded|pass(?:es|ed)?"
-    r"|complete[sd]?|finish(?:es|ed)?|ended|done|called|performed|executed|carried out|successful|run|over)"
-    r"(?: (?:successfully|before|first|earlier|beforehand|already))?)"
-)
-_FAILING = (
-    r"(?:fails?|failed|(?:has|have|had) failed|(?:did|does|do) not succeed|(?:was|is|were|are) (?:unsucc"
-    r"essful"
-    r"|not successful)|goes wrong|went wrong|errors(?: out)?|errored|returns an error|returned an error"
-    r"|ends (?:with|in) an error|(?:has|have) not succeeded|has ended in an error|do not pass|does not pass)"
-)
-_AGAIN = r"(?: (?:again|afterwards?|any ?more|later|thereafter|from then on|after that|any longer))*"
-_LATER = r"(?:afterwards?|later|eventually|next|then|thereafter|subsequently|at some point|after that)"
 _F = r"[a-z_][\w.]*"
 _NOT_A_FIELD = (
     rf"(?!(?:{_ONE}|day|week|month|year|conversation|session|run|time|call|turn|message|rolling|any)s?\b)"
@@ -69,11 +50,11 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
      r" that |we require that |note that )", ""),
     (r"^(?:under no circumstances|in no case|at no time) (?:may|must|should|can|shall|is|are) "
      rf"(?P<a>.+?) (?P<do>{HAPPEN})\b", r"\g<a> must never \g<do>"),
-    (rf"^it (?:{_BANNED[len('(?:is|are) '):]}|is) (?:to|that) (?P<a>.+?)(?P<rest> (?:after|once|before|"
+    (rf"^it (?:{BANNED[len('(?:is|are) '):]}|is) (?:to|that) (?P<a>.+?)(?P<rest> (?:after|once|before|"
      rf"within|between|until|unless|without|on|more|while|during) .+)?$", r"\g<a> must never happen\g<rest>"),
-    (rf"(?P<lead>^|, ){_AGENT} {_BANNED} to (?=\S)", r"\g<lead>you must not "),
+    (rf"(?P<lead>^|, ){AGENT} {BANNED} to (?=\S)", r"\g<lead>you must not "),
     (r"\bmust never happen(?P<rest> .+)? must never happen$", r"must never happen\g<rest>"),
-    (rf"(?P<lead>^|, ){_AGENT} (?:{_NO}) (?:ever )?(?:call |use |invoke )?"
+    (rf"(?P<lead>^|, ){AGENT} (?:{NO}) (?:ever )?(?:call |use |invoke )?"
      r"(?P<a>.+?)(?P<rest>(?:,? (?:after|once|before|within|between|until|unless|without|on|more|twice|i"
      r"f|when"
      r"|again|for|while|during|with|outside|at) .+|,? (?:twice|again))?)$",
@@ -83,15 +64,15 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
      r"f|when"
      r"|again|for|while|during|with|outside|at) .+|,? (?:twice|again))?)$",
      r"\g<lead>\g<a> must never happen\g<rest>"),
-    (rf"(?P<lead>^|, ){_AGENT} (?:{_SHOULD}|{_MAY}) only (?:call |use |invoke )?(?P<a>.+?)"
+    (rf"(?P<lead>^|, ){AGENT} (?:{SHOULD}|{MAY}) only (?:call |use |invoke )?(?P<a>.+?)"
      r"(?P<rest> (?:after|once|when|if|on|between|within|at|from|during|for) .+)$",
      r"\g<lead>\g<a> must happen only\g<rest>"),
-    (rf"(?P<lead>^|, ){_AGENT} (?:{_SHOULD}|{_MAY}) (?:always |also |then )?(?!always)(?:call |use |invoke )?"
+    (rf"(?P<lead>^|, ){AGENT} (?:{SHOULD}|{MAY}) (?:always |also |then )?(?!always)(?:call |use |invoke )?"
      r"(?P<a>.+?)(?P<rest> (?:before|after|within|at (?:most|least)|no more|not more|exactly|only|up to|"
      r"for|per"
      r"|until|with|on|between|immediately|directly|right|in|first|once|twice|afterwards?) .*)$",
      r"\g<lead>\g<a> must happen\g<rest>"),
-    (rf"(?P<lead>^|, ){_AGENT} {_SHOULD} (?:always |also |then )?(?P<a>[^,]+?)(?P<rest> {_LATER})?$",
+    (rf"(?P<lead>^|, ){AGENT} {SHOULD} (?:always |also |then )?(?P<a>[^,]+?)(?P<rest> {LATER})?$",
      r"\g<lead>\g<a> must happen\g<rest>"),
     # --- modality
     (r"\bno (?:other |further |more )?(?:tools?|calls?|actions?) (?:must|may|can|should|shall|is|are)"
@@ -100,36 +81,36 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
     (r"\bnothing(?: else| more)? (?:must|may|can|should|shall|is allowed to) (?:ever )?(?:happen|run|follow"
      r"|be (?:called|done))", "any tool must never happen"),
     (r"\b(?:call |use )?any tools? must never happen", "any tool must never happen"),
-    (rf"\b(?:{_NO}) (?!(?:start|begin) (?:while|during)){_DO}\b", "must never happen"),
-    (rf" {_BANNED}(?: to happen)?\b", " must never happen"),
+    (rf"\b(?:{NO}) (?!(?:start|begin) (?:while|during)){DO}\b", "must never happen"),
+    (rf" {BANNED}(?: to happen)?\b", " must never happen"),
     (r"^(?P<a>.+?) (?P<rest>(?:after|before|between|without|on|within|while|during) .+?) must never happen$",
      r"\g<a> must never happen \g<rest>"),
-    (rf"\b(?:{_SHOULD}|{_MAY}|is|are) only (?:{_DO}|allowed(?: to happen)?|permitted)\b", "must happen only"),
-    (rf"\b(?:{_SHOULD}|{_MAY}) {_DO} only\b", "must happen only"),
-    (rf"\b{_SHOULD} (?:always |also |both |first |eventually |then )*{_DO}\b", "must happen"),
-    (rf"\b{_SHOULD} (?:always |eventually |also )+(?=precede|follow|be )", "must "),
-    (rf"\b{_MAY} (?:also )?{_DO}(?= (?:at most|no more|not more|up to|exactly|at least|only|between|on |from|"
+    (rf"\b(?:{SHOULD}|{MAY}|is|are) only (?:{DO}|allowed(?: to happen)?|permitted)\b", "must happen only"),
+    (rf"\b(?:{SHOULD}|{MAY}) {DO} only\b", "must happen only"),
+    (rf"\b{SHOULD} (?:always |also |both |first |eventually |then )*{DO}\b", "must happen"),
+    (rf"\b{SHOULD} (?:always |eventually |also )+(?=precede|follow|be )", "must "),
+    (rf"\b{MAY} (?:also )?{DO}(?= (?:at most|no more|not more|up to|exactly|at least|only|between|on |from|"
      r"a maximum|less|fewer))", "must happen"),
-    (rf"\b{_MAY} {_DO}(?= (?:once|twice|{_N} times) (?:per|every|in|for|within|an?|with)\b)",
+    (rf"\b{MAY} {DO}(?= (?:once|twice|{NUMBER} times) (?:per|every|in|for|within|an?|with)\b)",
      "must happen at most"),
-    (rf"\b{_MAY} {_DO} (?P<n>{_N}) times? at (?:the )?most", r"must happen at most \g<n> times"),
+    (rf"\b{MAY} {DO} (?P<n>{NUMBER}) times? at (?:the )?most", r"must happen at most \g<n> times"),
     (r"\bmust happen (?:a maximum of|maximally|not more than|no more than|no more often than|up to) ",
      "must happen at most "),
-    (rf"\bmust never happen (?:more (?:often )?than|over) (?P<n>{_N})(?: times?)?",
+    (rf"\bmust never happen (?:more (?:often )?than|over) (?P<n>{NUMBER})(?: times?)?",
      lambda m: f"must happen at most {number_of(m['n'])} times"),
-    (rf"^(?P<a>[^,]+?) (?:must never happen )?(?:more (?:often )?than) (?P<n>{_N})(?: times?)?"
+    (rf"^(?P<a>[^,]+?) (?:must never happen )?(?:more (?:often )?than) (?P<n>{NUMBER})(?: times?)?"
      r"(?P<rest>.*) must never happen$",
      lambda m: f"{m['a']} must happen at most {number_of(m['n'])} times{m['rest']}"),
     (r"\bmust never happen (?:twice|a second time|two times)", "must happen at most 1 time"),
     (r"\bmust never happen again (?P<same>with the same|for the same)",
      r"must happen at most 1 time \g<same>"),
-    (rf"^(?P<a>.+?) (?P<how>at most|no more than|not more than) (?P<n>{_N}) times must happen",
+    (rf"^(?P<a>.+?) (?P<how>at most|no more than|not more than) (?P<n>{NUMBER}) times must happen",
      r"\g<a> must happen at most \g<n> times"),
     (rf"^(?P<a>(?:(?! must |the sum|the total)[^,])+?) (?P<how>at most|no more than|not more than|exactly"
-     rf"|at least) (?P<n>{_N})(?: times?)?"
+     rf"|at least) (?P<n>{NUMBER})(?: times?)?"
      rf"(?P<rest> (?:per|an|a|every|within|in|for|with) .+)?$",
      r"\g<a> must happen \g<how> \g<n> times\g<rest>"),
-    (rf"^(?P<how>at most|no more than|not more than|at least|exactly) (?P<n>{_N}) (?P<a>.+?)"
+    (rf"^(?P<how>at most|no more than|not more than|at least|exactly) (?P<n>{NUMBER}) (?P<a>.+?)"
      rf"(?: must happen| (?:is|are) (?:allowed|permitted))?(?P<rest> (?:per|an|a|every|within|in|for|wit"
      rf"h) .+?)?"
      r"(?: must happen| (?:is|are) (?:allowed|permitted))?$",
@@ -138,7 +119,7 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
     (r"\b(?P<n>once|twice) times\b", r"\g<n>"),
     (r"\b(?:at most|no more than) one times\b", "at most 1 time"),
     (rf"^(?P<run>(?:each|every|the|a|any) (?:conversation|session|run)) (?:must|should|has to|needs to) "
-     rf"(?:contain|have|include) (?P<how>exactly|at most|at least|no more than) (?P<n>{_N}) (?P<a>.+)$",
+     rf"(?:contain|have|include) (?P<how>exactly|at most|at least|no more than) (?P<n>{NUMBER}) (?P<a>.+)$",
      lambda m: f"{m['a']} must happen {m['how']} {m['n']} times per {m['run'].split()[1]}"),
     (r"^(?P<a>.+?) must never (?:be )?(?:retried|repeated|attempted again|happen again) (?:after|once|if"
      r"|when) "
@@ -156,32 +137,34 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
      r"(?: before it| beforehand| first)$", r"\g<b> must happen before \g<a>"),
     (r"^(?P<a>.+?) must have (?:an? )?(?:prior|earlier|preceding|previous) (?P<b>.+)$",
      r"\g<b> must happen before \g<a>"),
-    (rf"^while (?P<a>.+?) (?:is|are)(?: still)? (?:running|in progress), (?P<b>.+?) (?:{_NO}) "
+    (rf"^while (?P<a>.+?) (?:is|are)(?: still)? (?:running|in progress), (?P<b>.+?) (?:{NO}) "
      r"(?:happen|run|be called)$", r"\g<b> must not overlap \g<a>"),
     # --- when it failed
     (r"\b(?P<if>after|once|when|if|whenever|as soon as) (?:every |each |any |a |an |the )?(?:failed|failing|"
      r"unsuccessful) (?P<b>(?:(?! (?:must|may|can|should)\b)[^,])+)", r"\g<if> \g<b> fails"),
-    (rf"\b(?P<of>within {_D}) of (?:every |each |any |a |an |the )?(?:failed|unsuccessful) (?P<b>[^,]+)$",
+    (rf"\b(?P<of>within {DURATION}) of (?:every |each |any |a |an |the )?(?:failed|unsuccessful)"
+     rf" (?P<b>[^,]+)$",
      r"\g<of> after \g<b> fails"),
     (r"\b(?:a|the) failure of (?P<b>[^,]+?)(?=,| must| $|$)", r"failed \g<b>"),
-    (rf" {_FAILING}(?=,|$| (?:with|within|for) )", " fails"),
+    (rf" {FAILING}(?=,|$| (?:with|within|for) )", " fails"),
     (r"^(?:every |each |any |a |the )?failed (?P<a>.+?) must (?:always )?be followed",
      r"failed \g<a> must be followed"),
     (r"^(?:as soon as|every time|each time|in case|any time|where|once|whenever|when|after) "
      r"(?P<b>.+? fails)(?:,| then) ", r"if \g<b>, "),
-    (rf"^if (?P<b>.+?) fails,? (?:then )?(?P<a>.+?) must never happen{_AGAIN}(?P<rest> (?:within|for) "
-     rf"{_D})?$",
+    (rf"^if (?P<b>.+?) fails,? (?:then )?(?P<a>.+?) must never happen{AGAIN}(?P<rest> (?:within|for) "
+     rf"{DURATION})?$",
      lambda m: f"{m['a']} must never happen{(m['rest'] or '').replace('for', 'within')} after {m['b']} f"
      f"ails"),
     (r"^if (?P<b>.+?) fails,? (?:then )?(?P<a>[^,]+?) must (?P<do>happen|follow)(?P<rest>.*)$",
      lambda m: f"if {m['b']} fails, {m['a']} must {m['do']}{m['rest']}"),
-    (rf"^if (?P<b>.+?) fails,? (?:then )?(?P<a>(?:(?! must\b)[^,])+?)(?P<rest>(?: within {_D})?)$",
+    (rf"^if (?P<b>.+?) fails,? (?:then )?(?P<a>(?:(?! must\b)[^,])+?)(?P<rest>(?: within {DURATION})?)$",
      r"if \g<b> fails, \g<a> must happen\g<rest>"),
     (r"^(?P<a>.+?) must never happen (?:once|if|when|whenever|as soon as) (?P<b>.+? fails)",
      r"\g<a> must never happen after \g<b>"),
-    (rf"^(?P<a>.+?) must (?:happen|follow)(?: (?P<w>within {_D}))?(?: (?:after|if|when|whenever|once|as "
+    (rf"^(?P<a>.+?) must (?:happen|follow)(?: (?P<w>within {DURATION}))?(?: (?:after|if|when|whenever"
+     rf"|once|as "
      rf"soon as|"
-     rf"every time|each time))? (?P<b>[^,]+?) fails(?: (?P<x>within {_D}))?$",
+     rf"every time|each time))? (?P<b>[^,]+?) fails(?: (?P<x>within {DURATION}))?$",
      lambda m: f"if {m['b']} fails, {m['a']} must happen {m['w'] or m['x'] or 'afterwards'}"),
     (r"^(?P<a>(?:(?! must |never )[^,])+?) (?:if|when|whenever|in case|as soon as|every time|each time) "
      r"(?P<b>[^,]+?) fails$", r"if \g<b> fails, \g<a> must happen"),
@@ -194,63 +177,64 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
      r"\g<a> must never happen between \g<b>\g<same>"),
     (r"^between (?P<b>(?!\d).+? and .+?) (?P<same>with the same [^,]+), (?P<a>.+?) must never happen$",
      r"\g<a> must never happen between \g<b> \g<same>"),
-    (rf"^(?P<a>.+?) (?P<do>must never happen) (?:after|from) (?P<b>.+?){_HAPPENED}?(?:,? and| on)? (?:un"
+    (rf"^(?P<a>.+?) (?P<do>must never happen) (?:after|from) (?P<b>.+?){HAPPENED}?(?:,? and| on)? (?:un"
      rf"til|till|and "
      r"before|"
-     rf"but before|before) (?P<c>.+?){_HAPPENED}?$", r"\g<a> must never happen after \g<b> until \g<c>"),
+     rf"but before|before) (?P<c>.+?){HAPPENED}?$", r"\g<a> must never happen after \g<b> until \g<c>"),
     (r"^(?:after|from|once|when|if) (?P<b>[^,]+?)(?:,? and| on)? (?:until|till|and before) (?P<c>[^,]+?), "
      r"(?P<a>.+?) must never happen$", r"\g<a> must never happen after \g<b> until \g<c>"),
     # --- after, afterwards
-    (rf"^{_IF} (?P<b>(?!.* fails)[^,]+?){_HAPPENED}?, (?P<a>.+?) must never happen{_AGAIN}"
-     rf"(?: until (?P<c>.+?){_HAPPENED}?)?$",
+    (rf"^{WHEN} (?P<b>(?!.* fails)[^,]+?){HAPPENED}?, (?P<a>.+?) must never happen{AGAIN}"
+     rf"(?: until (?P<c>.+?){HAPPENED}?)?$",
      lambda m: _after(m)),
-    (rf"^{_IF} (?P<b>(?!.* fails)[^,]+?){_HAPPENED}?, (?P<a>.+?) must never happen{_AGAIN} "
-     rf"(?P<w>within {_D}|for {_D})$",
+    (rf"^{WHEN} (?P<b>(?!.* fails)[^,]+?){HAPPENED}?, (?P<a>.+?) must never happen{AGAIN} "
+     rf"(?P<w>within {DURATION}|for {DURATION})$",
      lambda m: f"{m['a']} must never happen {m['w'].replace('for', 'within')} after {m['b']}"),
-    (rf"^(?P<a>.+?) must never happen{_AGAIN}(?P<w> within {_D})? (?:once|as soon as|after) "
-     rf"(?P<b>(?!.* (?:fails|until))[^,]+?){_HAPPENED}?$", r"\g<a> must never happen\g<w> after \g<b>"),
-    (rf"^{_EVER} (?P<b>(?!.* fails)[^,]+?){_HAPPENED}?, (?P<a>.+?) must (?:happen|follow) {_LATER}"
-     rf"(?P<w>(?: within {_D})?)$", r"\g<b> must be followed by \g<a>\g<w>"),
-    (rf"^{_EVER} (?P<b>(?!.* fails)[^,]+?){_HAPPENED}?, (?P<a>.+?) must (?:happen|follow) (?P<w>within {_D})"
-     rf"(?: {_LATER})?$", r"\g<b> must be followed by \g<a> \g<w>"),
-    (rf"^(?:after|following) (?:each|every) (?P<b>(?!.* fails)[^,]+?){_HAPPENED}?, (?P<a>.+?) "
+    (rf"^(?P<a>.+?) must never happen{AGAIN}(?P<w> within {DURATION})? (?:once|as soon as|after) "
+     rf"(?P<b>(?!.* (?:fails|until))[^,]+?){HAPPENED}?$", r"\g<a> must never happen\g<w> after \g<b>"),
+    (rf"^{_EVER} (?P<b>(?!.* fails)[^,]+?){HAPPENED}?, (?P<a>.+?) must (?:happen|follow) {LATER}"
+     rf"(?P<w>(?: within {DURATION})?)$", r"\g<b> must be followed by \g<a>\g<w>"),
+    (rf"^{_EVER} (?P<b>(?!.* fails)[^,]+?){HAPPENED}?, (?P<a>.+?) must (?:happen|follow) (?P<w>within"
+     rf" {DURATION})"
+     rf"(?: {LATER})?$", r"\g<b> must be followed by \g<a> \g<w>"),
+    (rf"^(?:after|following) (?:each|every) (?P<b>(?!.* fails)[^,]+?){HAPPENED}?, (?P<a>.+?) "
      r"must (?:happen|follow)$", r"\g<b> must be followed by \g<a>"),
-    (rf"^(?:every time|each time|whenever) (?P<b>(?!.* fails)[^,]+?){_HAPPENED}?, (?P<a>.+?) must follow$",
+    (rf"^(?:every time|each time|whenever) (?P<b>(?!.* fails)[^,]+?){HAPPENED}?, (?P<a>.+?) must follow$",
      r"\g<b> must be followed by \g<a>"),
-    (rf"^(?P<a>.+?) must (?:happen|follow) (?P<w>within {_D} )?after (?:each|every) (?P<b>[^,]+?)"
-     rf"{_HAPPENED}?$",
+    (rf"^(?P<a>.+?) must (?:happen|follow) (?P<w>within {DURATION} )?after (?:each|every) (?P<b>[^,]+?)"
+     rf"{HAPPENED}?$",
      lambda m: f"{m['b']} must be followed by {m['a']} {m['w'] or ''}".strip()),
     (r"\bbe (?:eventually |always |later )*followed (?:at some point |eventually |later )?by (?:an? )?",
      "be followed by "),
     # --- before
     (r"^(?P<a>.+?) must happen and (?P<b>.+?) must happen(?P<rest> before .+)$",
      r"\g<a> and \g<b> must happen\g<rest>"),
-    (rf"^(?P<lead>before .+?){_HAPPENED}?, (?P<a>.+?) must happen,? and (?P<b>.+?) must happen$",
+    (rf"^(?P<lead>before .+?){HAPPENED}?, (?P<a>.+?) must happen,? and (?P<b>.+?) must happen$",
      r"\g<lead>, \g<a> and \g<b> must happen"),
-    (rf"^before (?P<b>[^,]+?){_HAPPENED}?, (?:always |first )?(?P<a>(?:(?!must|any tool)[^,])+?)$",
+    (rf"^before (?P<b>[^,]+?){HAPPENED}?, (?:always |first )?(?P<a>(?:(?!must|any tool)[^,])+?)$",
      r"\g<a> must happen before \g<b>"),
-    (rf"^before (?P<b>[^,]+?){_HAPPENED}?, (?P<a>.+?) must (?:happen|have happened)(?: first| beforehand)?$",
+    (rf"^before (?P<b>[^,]+?){HAPPENED}?, (?P<a>.+?) must (?:happen|have happened)(?: first| beforehand)?$",
      r"\g<a> must happen before \g<b>"),
     (rf"^(?:always |first )?(?P<a>(?:(?! must |never)[^,])+?) (?P<how>(?:immediately |directly |right |j"
      rf"ust )?"
-     rf"before) (?P<b>(?:(?! must )[^,])+?){_HAPPENED}?(?P<same> with the same .+)?$",
+     rf"before) (?P<b>(?:(?! must )[^,])+?){HAPPENED}?(?P<same> with the same .+)?$",
      lambda m: f"{m['a']} must happen {_near(m['how'])} {m['b']}{m['same'] or ''}"),
     (rf"^(?P<a>.+?) must happen(?: first)? (?P<how>(?:immediately |directly |right |just )?before) "
-     rf"(?P<b>[^,]+?){_HAPPENED}(?P<same> with the same .+)?$",
+     rf"(?P<b>[^,]+?){HAPPENED}(?P<same> with the same .+)?$",
      lambda m: f"{m['a']} must happen {_near(m['how'])} {m['b']}{m['same'] or ''}"),
-    (rf"^(?P<a>.+?) must happen only (?:after|once|if|when|as soon as) (?P<b>[^,]+?)(?:{_HAPPENED}|"
+    (rf"^(?P<a>.+?) must happen only (?:after|once|if|when|as soon as) (?P<b>[^,]+?)(?:{HAPPENED}|"
      r" has happened first)?(?P<same> with the same .+)?$", r"\g<b> must happen before \g<a>\g<same>"),
-    (rf"^(?P<a>(?:(?! must )[^,])+?) only (?:after|once) (?P<b>[^,]+?){_HAPPENED}?$",
+    (rf"^(?P<a>(?:(?! must )[^,])+?) only (?:after|once) (?P<b>[^,]+?){HAPPENED}?$",
      r"\g<b> must happen before \g<a>"),
     (rf"^(?P<a>.+?) must never happen (?:unless|until|without|except after) (?:first |an? (?:prior|earlier|"
-     rf"previous|preceding) |prior )?(?P<b>[^,]+?)(?P<d>{_HAPPENED}| first| beforehand| before that)?"
+     rf"previous|preceding) |prior )?(?P<b>[^,]+?)(?P<d>{HAPPENED}| first| beforehand| before that)?"
      r"(?P<same> with the same .+)?$",
      lambda m: _needed(m)),
     (r"^(?P<a>.+?) must never happen if (?P<b>[^,]+?) (?:has|have|did|was|were) (?:not|never)(?: yet)? ("
      r"?:been )?"
      r"(?:happen(?:ed)?|succeed(?:ed)?|done|called|performed|completed?)(?: (?:first|before|yet))?$",
      r"\g<b> must happen before \g<a>"),
-    (rf"^(?:unless|until) (?P<b>[^,]+?){_HAPPENED}?, (?P<a>.+?) must never happen$",
+    (rf"^(?:unless|until) (?P<b>[^,]+?){HAPPENED}?, (?P<a>.+?) must never happen$",
      r"\g<b> must happen before \g<a>"),
     (r"^(?P<a>.+?) (?:both |all |each )?(?:requires?|needs?) (?:both )?(?:an? )?(?:(?:prior|earlier|prev"
      r"ious|preceding) )?(?P"
@@ -264,6 +248,10 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
     (r"^(?P<a>.+?) must wait (?:for )?at least (?P<d>.+?) after (?P<b>.+)$",
      r"\g<a> must happen at least \g<d> after \g<b>"),
     # --- days and clock
+    (r"^only (?P<when>(?:on|between|from|during) .+?) (?:may|can|must|should) (?P<a>.+?) happen$",
+     r"\g<a> must happen only \g<when>"),
+    (r"\b(?:may|can|must|should) happen (?P<when>(?:from|between) \d\d?:\d\d .+?) only$", r"must happen"
+                                                                                          r" \g<when>"),
     (r"\bon weekdays only\b|\bonly on weekdays\b", "only on weekdays"),
     (r"\bmust never happen (?:at|over|during) (?:the )?weekends?\b", "must never happen on weekends"),
     (r"\bon (?:a|any|the) (?=(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekend|weekday)", "on "),
@@ -285,12 +273,12 @@ _WINDOWS: tuple[tuple[str, Reword], ...] = (
     (r"\bhourly\b", "within 1 hour"),
     (rf"\b(?:per|every|each|in(?: any| every| a)?|within (?:any|every|each|a)|during any|over(?: any)?|in a "
      rf"(?:rolling|sliding) window of|within a (?:period|window) of|in any (?:rolling|sliding))"
-     rf" (?:period of |window of )?(?P<d>\d+(?:\.\d+)?|{'|'.join(NUMBERS)})[ -](?P<u>{_UNIT})(?: (?:wind"
+     rf" (?:period of |window of )?(?P<d>\d+(?:\.\d+)?|{'|'.join(NUMBERS)})[ -](?P<u>{UNIT})(?: (?:wind"
      rf"ow|period))?\b",
      r"within \g<d> \g<u>"),
-    (rf"\b(?P<w>within) (?P<n>{'|'.join(NUMBERS)}) (?P<u>{_UNIT})",
+    (rf"\b(?P<w>within) (?P<n>{'|'.join(NUMBERS)}) (?P<u>{UNIT})",
      lambda m: f"within {number_of(m['n'])} {m['u']}"),
-    (rf"\b(?P<n>{'|'.join(NUMBERS)}) (?P<u>{_UNIT})", lambda m: f"{number_of(m['n'])} {m['u']}"),
+    (rf"\b(?P<n>{'|'.join(NUMBERS)}) (?P<u>{UNIT})", lambda m: f"{number_of(m['n'])} {m['u']}"),
     (r"\ban? (?P<u>minute|hour|second)\b", r"1 \g<u>"),
 )  # fmt: skip
 
@@ -308,12 +296,17 @@ def in_our_words(text: str, names: Names) -> str:
     text = " ".join(text.split()).rstrip(".")
     text = text[:1].lower() + text[1:]
     _no_calendar(text)
-    text, same = _same_at_the_end(text, names)
-    text = _applied(_WINDOWS, text)
+    text, same = same_at_the_end(text, names)
+    text = in_windows(text)
     for _ in range(2):
         text = _applied(_TABLE, text)
     text = _sum(text)
     return f"{text}{same}"
+
+
+def in_windows(text: str) -> str:
+    """Stretches of time as the language has them: `per hour` is `within 1 hour`."""
+    return _applied(_WINDOWS, text)
 
 
 def _applied(table: tuple[tuple[str, Reword], ...], text: str) -> str:
@@ -359,7 +352,7 @@ def _no_calendar(text: str) -> None:
         )
 
 
-def _same_at_the_end(text: str, names: Names) -> tuple[str, str]:
+def same_at_the_end(text: str, names: Names) -> tuple[str, str]:
     """The sentence without what must be the same, and that."""
     if ahead := compiled(_SAME_AHEAD).match(text):
         return ahead["rest"], f" with the same {ahead['f']}"
@@ -379,11 +372,12 @@ def _names_action(words: str, names: Names) -> bool:
 
 _FIELD = r"(?:args\.)?[a-z_][\w]*(?:\.\w+)*"
 _SUM = (
-    rf"^(?P<per>(?:in|over|within) (?P<w>(?:any )?{_D}), )?the (?:(?:sum|total|combined|cumulative|overa"
+    rf"^(?P<per>(?:in|over|within) (?P<w>(?:any )?{DURATION}), )?the (?:(?:sum|total|combined"
+    rf"|cumulative|overa"
     rf"ll|summed|"
     rf"accumulated|aggregate) (?:of )?(?:the |all )?)+(?P<f>{_FIELD}) (?:of|over|across|for|in) (?:all )"
     rf"?(?:the )?"
-    rf"(?:calls (?:of|to) )?(?P<a>.+?)(?: calls?)?(?P<x> within {_D})? (?:{_SHOULD}|{_MAY}|is|are|will|c"
+    rf"(?:calls (?:of|to) )?(?P<a>.+?)(?: calls?)?(?P<x> within {DURATION})? (?:{SHOULD}|{MAY}|is|are|will|c"
     rf"annot)"
     r"(?P<no> (?:not|never))?(?: ever)? "
     r"(?P<how>be at most|be no more than|be no (?:higher|greater|larger) than|be not more than|exceed|be"
@@ -401,6 +395,13 @@ def _sum(text: str) -> str:
     if m is None:
         return text
     how = m["how"].lower()
+    if (several := m["f"].lower()).endswith("s") and f"the {several} of" in m[0].lower():
+        one = several.removesuffix("s")
+        raise TwoReadings(
+            f"cannot read 'the {several}'; write 'The sum of {one} of {m['a']} ...' where each call has"
+            f" an argument "
+            f"{one}, or 'The sum of args.{several} of {m['a']} ...' where it is called {several}"
+        )
     beyond = any(word in how for word in _MORE) and not how.startswith(("be no ", "be not "))
     if beyond is not bool(m["no"]) and "cannot" not in text:
         return text

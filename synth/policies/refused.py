@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from synth.errors import BadInput
-from synth.policies.composed import composed
+from synth.policies.composed import actions_in, composed
 from synth.policies.hints import hints, is_known, reasons, synonym
 from synth.policies.inflected import inflected
 from synth.policies.kinds.adjacency import Adjacency
@@ -35,6 +35,10 @@ _LED = re.compile(
     r"(?P<said>after|once|following|subsequent to|sometime after|at some point after) (?!\d\d?:\d)",
     re.IGNORECASE,
 )
+_RELATIVE = re.compile(
+    r" (?:that|which|who) (?:has|have|had|is|are|was|were)\b(?:(?! (?:must|may|can|should)\b)[^,])*",
+    re.IGNORECASE,
+)
 MAX_HINTED = 400
 """Code points: what is longer is no slip of one sentence, and the search for one would last."""
 
@@ -54,7 +58,7 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
             return other
         if (other := _phrased(body, names, forms)) is not None:
             return other
-        raise next(_said_better(body, names, forms), bad) from None
+        raise next(_said_better(body, names, forms), _known_actions(body, names, bad)) from None
     if (led := _LED.search(body)) and isinstance(rule, Precedence):
         if (other := _phrased(body, names, forms)) is not None:
             return other
@@ -91,9 +95,13 @@ def _phrased(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | Non
     if len(body) > MAX_HINTED:
         return None
     plain = inflected(body, names)
-    clauses = composed(plain, names)
-    if clauses is not None:
-        return _without_clauses(read_sentence(clauses, names.with_alternatives(clauses) or names, forms))
+    try:
+        clauses = composed(plain, names)
+    except TwoReadings as two:
+        raise next(_said_better(body, names, forms, whole=False), two) from None
+    rule = _rule_of(clauses, names.with_alternatives(clauses) or names, forms) if clauses else None
+    if rule is not None:
+        return _without_clauses(rule)
     text = in_our_words(plain, names)
     for said in dict.fromkeys((plain, text)):
         wider = names.with_alternatives(said) or names
@@ -127,11 +135,43 @@ def _said_better(body: str, names: Names, forms: Sequence[Form], whole: bool = T
         return
     ways = [_any_other, _relative, _reworded, _parts] if whole else []
     others = (way(body, names, forms) for way in ways)
-    found: Iterator[Hint] = chain(hints(body, names), *others, reasons(body, names) if whole else ())
+    plain = inflected(body, names)
+    again = hints(plain, names) if plain != body else ()
+    why = chain(reasons(body, names), reasons(plain, names)) if whole else ()
+    found: Iterator[Hint] = chain(hints(body, names), *others, again, why)
     for said, hint in found:
         if all(_reads(one, names, forms) for one in re.findall(r"{(.+?)}", hint)):
             shown = re.sub(r"{(.)(.*?)}", lambda m: f"'{m[1].upper()}{m[2]}'", hint)
             yield BadInput(f"cannot read '{said}'; " + (shown[1:] if shown[0] == "!" else f"write {shown}"))
+
+
+def _known_actions(body: str, names: Names, bad: BadInput) -> BadInput:
+    """Where the actions of a sentence are known, what is said of them is what cannot be read."""
+    known = actions_in(inflected(body, names), names) if len(body) <= MAX_HINTED else ()
+    inflects = len(known) > len(actions_in(body, names))
+    unread = bad.message.startswith(("unknown name", "no action is called"))
+    relative = _RELATIVE.search(body) if unread or "an order says" in bad.message else None
+    if relative and (inflects or not known):
+        then = known[-1] if known else "ACTION"
+        return BadInput(
+            f"cannot read {relative[0].strip()!r}; what must have happened to the same thing before is said "
+            f"as {_capital(f'ACTION must happen before {then} with the same FIELD')}"
+        )
+    if not (inflects and unread):
+        return bad
+    a, b = known[0], known[-1] if len(known) > 1 else "ACTION"
+    forms = (
+        f"{a} must happen before {b}", f"{a} must be followed by {b}", f"{a} must never happen after {b}",
+        f"{a} must happen at most 3 times",
+    )  # fmt: skip
+    return BadInput(
+        f"cannot read what this sentence says of {' and '.join(map(repr, known))}; it is said as "
+        f"{', '.join(map(_capital, forms[:-1]))} or {_capital(forms[-1])}, and so on"
+    )
+
+
+def _capital(sentence: str) -> str:
+    return f"'{sentence[0].upper()}{sentence[1:]}'"
 
 
 def _reads(sentence: str, names: Names, forms: Sequence[Form]) -> bool:

@@ -15,12 +15,16 @@ from synth.judge.wording import calls_in_words
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.duty import NOT_APPLICABLE, Judged, despite_gaps
 from synth.policies.kinds.edits import Edit, begin_of, call_of, without_the_last
-from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
+from synth.policies.kinds.kind import HAPPEN, MUST, PER, Form, Paths, Reads, Sentence, Traits, scope_of
 from synth.policies.kinds.plans import COPIES, Slot, never_both, slots_of
-from synth.policies.names import Names, Tools
+from synth.policies.names import Names, Scope, Tools
 
-_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-NUMBERS = {"once": 1, "twice": 2, **{word: count for count, word in enumerate(_WORDS, 1)}}
+_WORDS = (
+    "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
+_TENS = {"thirty": 30, "forty": 40, "forty-five": 45, "fifty": 50, "sixty": 60, "ninety": 90}
+NUMBERS = {"once": 1, "twice": 2, **{word: count for count, word in enumerate(_WORDS, 1)}, **_TENS}
 
 
 def number_of(word: str) -> int:
@@ -35,6 +39,7 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> Count:
         names.list(m["a"]),
         least=count if how in ("at least", "exactly") else None,
         most=count if how in ("at most", "exactly", "no more than") else None,
+        per=scope_of(m),
     )
 
 
@@ -53,7 +58,7 @@ class Count:
     forms: ClassVar[tuple[Form, ...]] = (
         Sentence(
             rf"(?P<a>.+?) {MUST} {HAPPEN} (?P<how>at most|at least|exactly|no more than) "
-            rf"(?P<n>\d{{1,6}}|{'|'.join(NUMBERS)})(?: times?)?",
+            rf"(?P<n>\d{{1,6}}|{'|'.join(NUMBERS)})(?: times?)?{PER}",
             _read,
         ),
         Sentence(rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN}", _never),
@@ -61,6 +66,8 @@ class Count:
     what: tuple[Tools, ...]
     least: int | None = None
     most: int | None = None
+    per: Scope | None = None
+    """The scope that the sentence names; None = that of the file."""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -68,7 +75,7 @@ class Count:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=(), forbids=self.what if self.most == 0 else (), reads=Reads())
+        return Traits(subjects=(), forbids=self.what if self.most == 0 else (), reads=Reads(), scope=self.per)
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         too_many = [i for tools in self.what for i in self._surplus(tools, seen) if seen.owns(i)]

@@ -26,7 +26,16 @@ Paths = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
 MUST = r"(?:must|should|shall|has to|have to|needs to|need to)"
 FAILS = r"(?:fails?|failed|has failed|have failed|had failed)"
+PER = r"(?: (?:per|in (?:a|any|each)) (?P<per>conversation|session|run))?"
+"""Over what a sentence says that it counts; `scope_of` reads the match."""
 HAPPEN = r"(?:happen|occur|take place|be (?:done|called|performed|carried out|executed|started))"
+
+
+def scope_of(match: re.Match[str]) -> Scope | None:
+    """What the sentence says; None where it is left to the file."""
+    if match["per"] is None:
+        return None
+    return "run" if match["per"].lower() == "run" else "session"
 
 
 @dataclass(frozen=True, slots=True)

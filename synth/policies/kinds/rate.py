@@ -19,21 +19,21 @@ from synth.policies.kinds.count import NUMBERS, number_of
 from synth.policies.kinds.crowds import alike, beyond, is_exact, most_together
 from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, NOT_ITS_OWN, Judged, despite_gaps, given_up
 from synth.policies.kinds.edits import Edit, without_the_last
-from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
+from synth.policies.kinds.kind import HAPPEN, MUST, PER, Form, Paths, Reads, Sentence, Traits, scope_of
 from synth.policies.kinds.plans import Slot
 from synth.policies.kinds.times import TIME, duration_in_words, nanoseconds
-from synth.policies.names import Names, Tools
+from synth.policies.names import Names, Scope, Tools
 
 _NUMBER = rf"(?P<n>[1-9]\d{{0,5}}|{'|'.join(NUMBERS)})(?: times?)?"
-_OFTEN = rf"(?P<a>.+?) {MUST} {HAPPEN} (?:at most|no more than) {_NUMBER}"
+_OFTEN = rf"(?P<a>.+?) {MUST} {HAPPEN} (?:at most|no more than) {_NUMBER}{PER}"
 
 
 def _within(m: re.Match[str], names: Names, same: Paths) -> Rate:
-    return Rate(names.list(m["a"]), number_of(m["n"]), max(nanoseconds(m), 1), same)
+    return Rate(names.list(m["a"]), number_of(m["n"]), max(nanoseconds(m), 1), same, scope_of(m))
 
 
 def _with_same(m: re.Match[str], names: Names, same: Paths) -> Rate:
-    return Rate(names.list(m["a"]), number_of(m["n"]), None, same)
+    return Rate(names.list(m["a"]), number_of(m["n"]), None, same, scope_of(m))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,8 @@ class Rate:
     time: int | None = None
     """Nanoseconds; None = however far apart."""
     same: Paths = ()
+    per: Scope | None = None
+    """The scope that the sentence names; None = that of the file."""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -61,7 +63,8 @@ class Rate:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=self.what, reads=Reads(arguments=self.what if self.same else ()))
+        arguments = self.what if self.same else ()
+        return Traits(subjects=self.what, reads=Reads(arguments=arguments), scope=self.per)
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         tried = [(tools, seen.attempts(tools)) for tools in self.what]

@@ -21,7 +21,7 @@ from synth.policies.kinds.arguments import lacking_in_words, never_given, with_t
 from synth.policies.kinds.crowds import alike, beyond, is_exact, most_together
 from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, NOT_ITS_OWN, Judged, despite_gaps, given_up
 from synth.policies.kinds.edits import Edit, without_the_last
-from synth.policies.kinds.kind import MUST, Form, Paths, Reads, Sentence, Traits
+from synth.policies.kinds.kind import MUST, PER, Form, Paths, Reads, Sentence, Traits, scope_of
 from synth.policies.kinds.plans import Slot
 from synth.policies.kinds.times import TIME, duration_in_words, nanoseconds
 from synth.policies.names import Names, Scope, Tools
@@ -30,7 +30,6 @@ _FIELD = r"[^\s,;.]+(?:\.[^\s,;.]+)*"
 _SUM = rf"the (?:sum|total)(?: of)? (?:args\.)?(?P<path>{_FIELD}) (?:of|over) (?:all )?(?P<a>.+?)"
 _ALIKE = rf"(?: (?:of|in|with) the same (?P<like>{_FIELD}))?"
 _MOST = rf"{MUST} (?:be (?:at most|no more than)|(?:not|never) (?:exceed|be more than))"
-_ENDS = r"(?: (?:per|in (?:a|any|each)) (?P<per>conversation|session|run))?"
 
 
 def _read(m: re.Match[str], names: Names, same: Paths) -> Total:
@@ -42,9 +41,8 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> Total:
             "one action that stands for all these tools"
         )
     like = () if m["like"] is None else ((tuple(m["like"].split(".")),) * 2,)
-    per: Scope | None = None if m["per"] is None else ("run" if m["per"].lower() == "run" else "session")
     time = nanoseconds(m) if m["amount"] else None
-    return Total(what[0], tuple(m["path"].split(".")), Fraction(m["most"]), time, (*like, *same), per)
+    return Total(what[0], tuple(m["path"].split(".")), Fraction(m["most"]), time, (*like, *same), scope_of(m))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class Total:
     kind: ClassVar[str] = "total"
     forms: ClassVar[tuple[Form, ...]] = (
         Sentence(
-            rf"{_SUM}{_ALIKE} {_MOST} (?P<most>\d{{1,30}}(?:\.\d{{1,30}})?){_ENDS}"
+            rf"{_SUM}{_ALIKE} {_MOST} (?P<most>\d{{1,30}}(?:\.\d{{1,30}})?){PER}"
             rf"(?: within (?:any )?(?=.*[1-9]){TIME})?",
             _read,
             same=True,
