@@ -115,6 +115,10 @@ def inflected(body: str, names: Names) -> str:
 _SPELLED_OUT = (
     (r"\bcan['\u2019]t\b|\bcan not\b", "cannot"),
     (r"\bwon['\u2019]t\b", "will not"),
+    (r"\b(?P<who>they|you|we)['\u2019]ve\b", r"\g<who> have"),
+    (r"\bit['\u2019]s (?=been )", "it has "),
+    (r"\bit['\u2019]s\b", "it is"),
+    (r"^should (?P<what>[^,]+?) (?:ever )?fail,", r"if \g<what> fails,"),
     (r"\b(?P<does>has|have|had|is|are|was|were|did|does|must|should)n['\u2019]t\b", r"\g<does> not"),
 )
 _SAME_INSIDE = (
@@ -401,7 +405,7 @@ def _pronouns(text: str, forms: tuple[_Forms, ...]) -> str:
         past, gerund, mark = _past(one.verb), _gerund(one.verb), _mark(one.phrase)
         for pattern, said in (
             (rf"(?:{_AGENT}) (?:has|have|had) (?:already )?{past} (?:it|them){up}", f"{mark} happens"),
-            (rf"{gerund} (?:it|them){up}", mark),
+            (rf"{gerund} (?:it|them|one){up}", mark),
             (rf"{one.verb} (?:it|them){up}", mark),
             (rf"being {past}{up}", mark),
             (rf"(?:its|their) (?:{'|'.join(_deeds(one.verb))})", mark),
