@@ -16,6 +16,7 @@ from synth.judge import Rules
 from synth.observed import Run
 from synth.policies import (
     RULE_FIELDS,
+    Held,
     Needs,
     Part,
     PolicyResult,
@@ -23,6 +24,7 @@ from synth.policies import (
     RunBudget,
     SeenNames,
     diagram_of,
+    facts_held,
     judge_policies,
     judge_turn,
     load_policies,
@@ -223,6 +225,15 @@ def diagram_in(file: PolicyFile, policy: str) -> str | None:
     except SynthError:
         return None
     return next((diagram_of(one) for one in policies if policy in (one.id, f"{file.name}/{one.id}")), None)
+
+
+def facts_in(file: PolicyFile, policy: str, run: Run) -> list[Held]:
+    """What held at each call of a run under a contract; nothing of other rules, or where no clock tells."""
+    try:
+        found = file.read()
+    except SynthError:
+        return []
+    return list(facts_held(found, policy.removeprefix(f"{file.name}/"), run))
 
 
 def words_in(file: PolicyFile) -> dict[str, dict[str, str | None]]:

@@ -20,7 +20,8 @@ from collector.api.errors import sentence
 from collector.api.findings import owned_rules
 from collector.api.runs import alone, find_run, load_case, load_spans
 from collector.errors import CollectorError, NotFound
-from collector.judging.policies import PolicyFile, diagram_in
+from collector.judging.policies import PolicyFile, diagram_in, facts_in
+from collector.model import Rebuilt
 from collector.otlp.spans import spans_of
 from collector.rebuild import told
 from collector.service import Service
@@ -84,6 +85,7 @@ def _run(access: Access, run_id: str, calls: int | None, part: int | None) -> HT
         seen=row["first_seen"], kept=HISTORY, labels=labels_of(access, row["key"]),
         may_write=access.may("write"), diagrams=dict(_diagrams(access, detail["policies"])), longest=LONGEST,
         opened=calls, owned_rules=owned_rules(access),
+        facts=dict(_facts(access, detail["policies"], run.run)),
     )  # fmt: skip
 
 
@@ -102,6 +104,20 @@ def _diagrams(access: Access, results: Sequence[Mapping[str, Any]]) -> Iterator[
         if _drawn(access, one["file"], one["version"], one["policy"]) is not None:
             asked = {"file": one["file"], "version": one["version"], "policy": one["policy"]}
             yield one["policy"], f"/diagram?{urlencode(asked)}"
+
+
+def _facts(
+    access: Access, results: Sequence[Mapping[str, Any]], rebuilt: Rebuilt
+) -> Iterator[tuple[str, Sequence[Any]]]:  # fmt: skip
+    """Contract -> the facts that held at each call."""
+    for one in results:
+        if one["version"] is None or "first_bad" not in one:
+            continue
+        with access.service.store.read() as connection:
+            text = catalog.policy_text(connection, access.project, one["file"], one["version"])
+        file = None if text is None else PolicyFile(one["file"], text, one["version"])
+        if file is not None and (held := facts_in(file, one["policy"], rebuilt.run)):
+            yield one["policy"], held
 
 
 def _drawn(access: Access, file: str, version: int, policy: str) -> str | None:

@@ -469,3 +469,14 @@ def facts_in(value: Any, prefix: Fact = ()) -> frozenset[Fact]:
     if value is True:
         return frozenset({prefix}) if prefix else frozenset()
     return frozenset({(*prefix, *fact(words_of(value)[0]))})
+
+
+@dataclass
+class Watched(Simulation):
+    """A simulation that remembers what held when each call began."""
+
+    held: list[frozenset[Fact]] = field(default_factory=list)
+
+    def _unmet(self, needs: list[Need] | None, action: Action) -> tuple[str, ...]:
+        self.held.append(frozenset(self.holding))
+        return super()._unmet(needs, action)

@@ -15,7 +15,7 @@ from synth.judge.rules import Rules
 from synth.observed.run import Run
 from synth.policies.budgets import REPAIR_SECONDS, REPAIRS, RunBudget
 from synth.policies.chance import ByChance
-from synth.policies.drawn import diagram_of
+from synth.policies.drawn import Held, diagram_of, facts_held
 from synth.policies.evidence import Evidence, Part, made_by
 from synth.policies.kinds.duty import STOPPED, Judged, given_up
 from synth.policies.lasting import are_lasting
@@ -51,10 +51,11 @@ from synth.policies.stated import stated_policies, suggested_rules
 from synth.policies.told import Step, steps_of
 
 __all__ = [
-    "MODES", "RULE_FIELDS", "Applies", "ByChance", "Needs", "Node", "Part", "Policy", "PolicyResult",
+    "MODES", "RULE_FIELDS", "Applies", "ByChance", "Held", "Needs", "Node", "Part", "Policy", "PolicyResult",
     "PolicySet", "PolicyVerdict", "Problem", "Proposal", "Rules", "RunBudget", "SeenNames", "Shadow", "Step",
     "Tools",
-    "all_tools_in", "are_lasting", "diagram_of", "doubtful", "doubts", "join_runs", "judge_policies",
+    "all_tools_in", "are_lasting", "diagram_of", "doubtful", "doubts", "facts_held", "join_runs",
+    "judge_policies",
     "judge_session", "judge_turn", "lint", "load_policies", "names_of_runs", "needs_of",
     "policy_result_from_json", "proposed", "read_yaml", "reduced", "size_of_values", "stated_policies",
     "steps_of", "suggested_rules", "telling", "text_of", "tools_in", "without_values",

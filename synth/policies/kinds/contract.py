@@ -21,6 +21,7 @@ from synth.formal.contracts import (
     Simulation,
     Situation,
     ToolContract,
+    Watched,
     fact,
     facts_in,
     is_wild,
@@ -203,6 +204,22 @@ class ContractRule:
         if isinstance(times, Fixed) and all(action.succeeded is not None for _, action in actions):
             return Simulation(self.contract, situation, seen.budget).run(actions, times)
         return OpenOrders(self.contract, situation, seen.budget).run(actions, times)
+
+    def held(self, seen: Evidence) -> list[tuple[int | None, frozenset[Fact]]]:
+        """(call, facts that held when it began) each, and at the end (None); empty where no clock tells.
+
+        It ends where the contract stops, and at a call that cannot be evaluated.
+        """
+        actions, times = list(self._actions(seen)), seen.times
+        if not isinstance(times, Fixed) or any(action.succeeded is None for _, action in actions):
+            return []
+        watched = Watched(self.contract, self._situation(seen), seen.budget)
+        course = watched.run(actions, times)
+        known: list[tuple[int | None, frozenset[Fact]]] = [
+            (call, facts) for (call, _), facts in zip(actions, watched.held, strict=False)
+        ]
+        stopped = course.bad and self.contract.on_violation == "stop"
+        return known if course.unclear or stopped else [*known, (None, frozenset(watched.holding))]
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         """An unseen call of a tool with a contract may break it, and may provide what others miss."""
