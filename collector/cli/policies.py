@@ -52,18 +52,24 @@ for stored in COMMANDS:
     metavar="RUNS",
     help="Runs, as for `pdoctor check`: are the tools those that they show? Repeat for more.",
 )
+@click.option("--guard", "guards", is_flag=True, help="Also look for traps and shadowed rules of a guard.")
 @json_option
-def lint(file: str, tools: tuple[str, ...], sources: tuple[str, ...], as_json: bool) -> None:
+def lint(file: str, tools: tuple[str, ...], sources: tuple[str, ...], guards: bool, as_json: bool) -> None:
     """Prove the policies of FILE consistent, or print the minimal conflict (exit code 1).
 
     Also names unknown tools and policies that can never apply. A tool that no run shows is a misspelt one
     where a tool of nearly that name was seen; otherwise it is a warning, which leaves the exit code alone.
     So is advice to give provenance an `in:` where the runs have short values or numbers, which may stand
     somewhere in a result by chance.
+
+    --guard: a trap is a short run of allowed calls after which a rule waits for a call that a guard refuses
+    from then on (exit code 1); a shadowed rule refuses nothing that another one would not. Each is shown with
+    the shortest example; rules on time, arguments and results are left out.
     """
     with clear_errors():
         from synth.policies import ByChance, all_tools_in, load_policies, names_of_runs
         from synth.policies.lint import lint as problems_of
+        from synth.policies.lint import lint_guard
 
         policies = load_policies(Path(file))
         runs = (run for source in sources for run in runs_in(source))
@@ -73,6 +79,7 @@ def lint(file: str, tools: tuple[str, ...], sources: tuple[str, ...], as_json: b
         while not chance.is_done and next(watched, None) is not None:
             pass
         problems = problems_of(policies, tools=tools or None, names=names, chance=chance)
+        problems = (*problems, *(lint_guard(policies) if guards else ()))
         for problem in problems:
             if as_json:
                 write_json(problem.to_json())

@@ -23,9 +23,11 @@ from synth.policies.model import Policy, PolicySet
 from synth.policies.names import Tools
 from synth.policies.plugins import flaws, planned
 from synth.policies.seen_names import SeenNames, doubts
+from synth.policies.traps import AHEAD, shadowed, traps
 
 Code = Literal[
-    "contradiction", "unknown_tool", "never_seen", "never_applies", "duplicate", "unproved", "by_chance"
+    "contradiction", "unknown_tool", "never_seen", "never_applies", "duplicate", "unproved", "by_chance",
+    "trap", "shadowed",
 ]  # fmt: skip
 TIMEOUT_MS = 5_000
 
@@ -44,7 +46,7 @@ class Problem:
     @property
     def is_warning(self) -> bool:
         """May the file be right all the same? An agent may rightly never be given a tool."""
-        return self.code in ("never_seen", "by_chance")
+        return self.code in ("never_seen", "by_chance", "shadowed")
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -53,6 +55,21 @@ class Problem:
             "explanation": self.explanation,
             "line": self.line,
         }
+
+
+def lint_guard(policies: PolicySet) -> Iterator[Problem]:
+    """What a guard by these rules would do to a run that obeys it, found among short runs."""
+    for rule, word in traps(policies):
+        said = (
+            f"after {', '.join(word)} a guard lets no call through that keeps it "
+            f"({rule.text.rstrip('.')}); {AHEAD} more calls were tried"
+        )
+        yield Problem("trap", (rule.id,), said, rule.line)
+    for rule, others, word in shadowed(policies):
+        said = f"a guard refuses nothing by it that {listed(others)} would not refuse; "
+        said += f"it would refuse {word[-1]}"
+        before = f" after {', '.join(word[:-1])}" if word[1:] else " as the first call"
+        yield Problem("shadowed", (rule.id, *others), said + before, rule.line)
 
 
 def lint(
