@@ -107,7 +107,7 @@ screenshots: system $(VENV)/.installed-dev
 	$(BIN)/python -m tests.browser.screenshots
 
 # Those that take many minutes, or install other products, are run by name.
-LONG_BENCHES := $(wildcard tests/benchmarks/bench_attacks.py tests/benchmarks/bench_peers.py tests/benchmarks/bench_soak.py tests/benchmarks/bench_million.py)
+LONG_BENCHES := $(wildcard tests/benchmarks/bench_attacks.py tests/benchmarks/bench_peers.py tests/benchmarks/bench_soak.py tests/benchmarks/bench_million.py tests/benchmarks/bench_scale.py)
 
 bench: $(VENV)/.installed-dev
 	@for file in $(filter-out $(LONG_BENCHES),$(wildcard tests/benchmarks/bench_*.py)); do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -14,7 +14,7 @@ from collector.api.answers import JsonRoute
 from collector.api.runs import alone, load_case, load_run, run_filter
 from collector.errors import BadRequest
 from collector.judging.aligned import aligned, differing
-from collector.metrics import measured, observed
+from collector.metrics import METRICS, measured, observed
 from collector.model import ToolCall
 from collector.store import populations
 from collector.store.reads import Filter
@@ -28,6 +28,8 @@ MEASURED = 100
 """Runs of each population, the newest, whose spans are read for the metrics."""
 FEWEST_SPANS = 2_000
 """A run with more is not read for them."""
+HIGHEST = {metric.name: metric.highest for metric in METRICS if metric.highest is not None}
+"""Metrics that have an upper end."""
 
 
 @router.get("/compare")
@@ -60,7 +62,7 @@ def compare_runs(
     )  # fmt: skip
     asked: list[dict[str, Any]] = [{by: value} for value in (a, b)]
     first, second = (members(access, replace(wanted, **one)) for one in asked)
-    return {"by": by, "a": a, "b": b, **compare(first, second).to_json()}
+    return {"by": by, "a": a, "b": b, **compare(first, second, HIGHEST).to_json()}
 
 
 def two_runs(access: Access, a: str, b: str) -> dict[str, Any]:

@@ -105,14 +105,17 @@ class Comparison:
         }
 
 
-def compare(a: Population, b: Population) -> Comparison:
-    """The differences of two populations, the outcome first, then what differs most surely."""
+def compare(a: Population, b: Population, highest: Mapping[str, float] | None = None) -> Comparison:
+    """The differences of two populations, the outcome first, then what differs most surely.
+
+    `highest` has the upper ends of those numbers that have one; all begin at 0.
+    """
     pairs = matched(a, b)
     failing = _shares("outcome", "failed", a, b, pairs, _failed)
     others = [
         *(_shares("rule", name, a, b, pairs, _breaks(name)) for name in _names(a, b, _rules)),
         *(_shares("tool", name, a, b, pairs, _calls(name)) for name in _names(a, b, _tools)),
-        *(_numbers(name, a, b, pairs) for name in _names(a, b, _measures)),
+        *(_numbers(name, a, b, pairs, (highest or {}).get(name)) for name in _names(a, b, _measures)),
     ]
     first = _adjusted(failing, min(1.0, 2 * failing.p))
     found = [first, *sorted(holm(others), key=lambda one: (one.adjusted, one.p, one.kind, one.name))]
@@ -310,7 +313,9 @@ def quantile(p: float) -> float:
 # ---------------------------------------------------------------- numbers
 
 
-def _numbers(name: str, a: Population, b: Population, pairs: Pairs) -> Difference:
+def _numbers(
+    name: str, a: Population, b: Population, pairs: Pairs, highest: float | None = None
+) -> Difference:
     first, second = ([run.numbers[name] for run in runs if name in run.numbers] for runs in (a, b))
     if pairs:
         changes = []
@@ -325,18 +330,18 @@ def _numbers(name: str, a: Population, b: Population, pairs: Pairs) -> Differenc
         test, p = "sign test of pairs", sign_test(more, less)
     else:
         test, p = "rank sum test", rank_sum_test(first, second)
-    return Difference("metric", name, mean_json(first), mean_json(second), test, p)
+    return Difference("metric", name, mean_json(first, highest), mean_json(second, highest), test, p)
 
 
-def mean_json(values: Sequence[float]) -> dict[str, Any]:
-    """The mean with its 95 % interval (Student's t), as far as there is any."""
+def mean_json(values: Sequence[float], highest: float | None = None) -> dict[str, Any]:
+    """The mean with its 95 % interval (Student's t), as far as there is any and such a mean can lie."""
     if not values:
         return {"runs": 0, "mean": None, "interval": None}
     mean = fmean(values)
     if len(values) < 2:
         return {"runs": 1, "mean": mean, "interval": None}
     half = student(len(values) - 1) * stdev(values) / sqrt(len(values))
-    bounds = [mean - half, mean + half]
+    bounds = [max(0.0, mean - half), mean + half if highest is None else min(highest, mean + half)]
     return {"runs": len(values), "mean": mean, "interval": bounds if all(map(isfinite, bounds)) else None}
 
 

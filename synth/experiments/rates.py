@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb, sqrt
+from math import fsum, sqrt
 
 Z95 = 1.959964
 """Standard deviations of a two-sided 95 % interval."""
@@ -40,27 +40,52 @@ def sign_test(better: int, worse: int) -> float:
     changed = better + worse
     if not changed:
         return 1.0
-    tail = sum(comb(changed, k) for k in range(min(better, worse) + 1)) / (1 << changed)
-    return float(min(1.0, 2 * tail))
+    ways = tail = 1
+    for k in range(min(better, worse)):
+        ways = ways * (changed - k) // (k + 1)
+        tail += ways
+    return float(min(1.0, 2 * tail / (1 << changed)))
 
 
 def fisher_test(one: Rate, other: Rate) -> float:
     """Two-sided p-value that two rates of separate trials differ by chance (Fisher's exact test)."""
-    hits, total = one.hits + other.hits, one.trials + other.trials
     if not one.trials or not other.trials:
         return 1.0
-
-    def ways(k: int) -> int:
-        return comb(one.trials, k) * comb(other.trials, hits - k)
-
-    possible = range(max(0, hits - other.trials), min(hits, one.trials) + 1)
-    observed = ways(one.hits)
-    return sum(ways(k) for k in possible if ways(k) <= observed) / comb(total, hits)
+    chances = _chances(one, other)
+    least = chances.get(one.hits, 0.0) * (1 + ROUNDING)
+    return min(1.0, fsum(chance for chance in chances.values() if chance <= least) / fsum(chances.values()))
 
 
 def fisher_greater(one: Rate, other: Rate) -> float:
     """One-sided p-value of Fisher's exact test that the first rate is higher by chance; 1 without trials."""
-    hits, total = one.hits + other.hits, one.trials + other.trials
-    most = min(hits, one.trials)
-    ways = sum(comb(one.trials, k) * comb(other.trials, hits - k) for k in range(one.hits, most + 1))
-    return ways / comb(total, hits)
+    chances = _chances(one, other)
+    return fsum(chance for hits, chance in chances.items() if hits >= one.hits) / fsum(chances.values())
+
+
+ROUNDING = 1e-7
+"""Chances that are equal come out unequal by less than that."""
+
+
+def _chances(one: Rate, other: Rate) -> dict[int, float]:
+    """Hits of the first trials -> how often they come about where all trials are alike, the likeliest being 1.
+
+    Each follows from its neighbour, which stays quick for many thousands of trials; what is below the
+    smallest number there is is left out.
+    """
+    hits, trials, others = one.hits + other.hits, one.trials, other.trials
+    low, high = max(0, hits - others), min(hits, trials)
+    likeliest = min(max((trials + 1) * (hits + 1) // (trials + others + 2), low), high)
+    found = {likeliest: 1.0}
+    chance = 1.0
+    for k in range(likeliest, high):
+        chance *= (trials - k) * (hits - k) / ((k + 1) * (others - hits + k + 1))
+        if not chance:
+            break
+        found[k + 1] = chance
+    chance = 1.0
+    for k in range(likeliest, low, -1):
+        chance *= k * (others - hits + k) / ((trials - k + 1) * (hits - k + 1))
+        if not chance:
+            break
+        found[k - 1] = chance
+    return found

@@ -139,11 +139,28 @@ def _dealt(values: list[float], n: int) -> list[tuple[list[float], list[float]]]
     ]
 
 
+def test_the_interval_of_a_mean_ends_where_such_numbers_do() -> None:
+    low, high = mean_json([1.0, 900.0])["interval"]
+    assert low == 0.0
+    assert high > 900
+    assert mean_json([0.1, 0.9], 1.0)["interval"] == [0.0, 1.0]
+    found = compare(
+        [Member(f"a{n}", "pass", numbers={"share": n, "calls": 5 + n}) for n in (0, 1)],
+        [Member("b", "pass", numbers={"share": 1.0, "calls": 9})],
+        {"share": 1.0},
+    )
+    by_name = {one.name: one for one in found.differences}
+    assert by_name["share"].a["interval"] == [0.0, 1.0]
+    low, high = by_name["calls"].a["interval"]
+    assert low == 0.0
+    assert high > 10
+
+
 def test_the_interval_of_a_mean_is_students() -> None:
     assert mean_json([]) == {"runs": 0, "mean": None, "interval": None}
     assert mean_json([4.0])["interval"] is None
-    low, high = mean_json([1.0, 2.0, 3.0])["interval"]
-    assert (low, high) == pytest.approx((2 - 2.4842, 2 + 2.4842), abs=1e-3)
+    low, high = mean_json([4.0, 5.0, 6.0])["interval"]
+    assert (low, high) == pytest.approx((5 - 2.4842, 5 + 2.4842), abs=1e-3)
     assert [round(student(n), 3) for n in (1, 10, 11, 30, 1000)] == [12.706, 2.228, 2.201, 2.042, 1.962]
 
 
