@@ -65,9 +65,10 @@ def broken_rules(
     findings, runs = schema.findings, schema.runs
     chosen = reads.matching(project, wanted).with_only_columns(runs.c.id).where(runs.c.findings > 0)
     count = func.count(func.distinct(findings.c.run))
+    here = findings.c.project + 0 == project  # not its index, which has those of all times
     query = (
         select(findings.c.rule, count, func.max(findings.c.explanation))
-        .where(findings.c.project == project, findings.c.run.in_(chosen))
+        .where(here, findings.c.run.in_(chosen))
         .group_by(findings.c.rule)
         .order_by(count.desc(), findings.c.rule)
         .limit(limit)

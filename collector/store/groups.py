@@ -109,7 +109,7 @@ def found(
         )
         .join(runs, runs.c.id == findings.c.run)
         .where(
-            findings.c.project == project, runs.c.listed.is_not(False), runs.c.first_seen >= since,
+            runs.c.project == project, runs.c.listed.is_not(False), runs.c.first_seen >= since,
             *reads.conditions(wanted),
         )
         .group_by(*of, *also)

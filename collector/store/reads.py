@@ -349,11 +349,7 @@ def list_findings(
 ) -> list[Row]:
     """Newest first, each with the key of its run."""
     findings, runs = schema.findings, schema.runs
-    query = (
-        select(findings, runs.c.key, runs.c.agent, runs.c.case_id)
-        .join(runs, runs.c.id == findings.c.run)
-        .where(findings.c.project == project)
-    )
+    query = select(findings, runs.c.key, runs.c.agent, runs.c.case_id).join(runs, runs.c.id == findings.c.run)
     for column, value in (
         (findings.c.rule, rule),
         (findings.c.type, type),
@@ -364,7 +360,18 @@ def list_findings(
             query = query.where(column == value)
     if before is not None:
         query = query.where(findings.c.id < before)
-    return list(connection.execute(query.order_by(findings.c.id.desc()).limit(limit)).mappings())
+    query = query.order_by(findings.c.id.desc()).limit(limit)
+    if rule is None and run is None:  # the index of a project has its findings in order of their rules
+        last = before or int(connection.scalar(select(func.max(findings.c.id))) or 0)
+        near = query.where(findings.c.project + 0 == project, findings.c.id >= last - NEAR)
+        rows = list(connection.execute(near).mappings())
+        if len(rows) == limit:
+            return rows
+    return list(connection.execute(query.where(findings.c.project == project)).mappings())
+
+
+NEAR = 5_000
+"""Among so many of the newest findings of all projects those of one are looked for first."""
 
 
 def stats(connection: Connection, project: int) -> dict[str, Any]:

@@ -67,7 +67,7 @@ ROUNDING = 1e-7
 
 
 def _chances(one: Rate, other: Rate) -> dict[int, float]:
-    """Hits of the first trials -> how often they come about where all trials are alike, the likeliest being 1.
+    """Hits of the first trials -> how often they come about where all trials are alike; the likeliest is 1.
 
     Each follows from its neighbour, which stays quick for many thousands of trials; what is below the
     smallest number there is is left out.
