@@ -268,6 +268,9 @@ def curve(
             edge = [place(at, p.high or 0.0) for at, p in band]
             edge += [place(at, p.low or 0.0) for at, p in reversed(band)]
             parts.append(f'<polygon class="band" points="{_points(edge)}"/>')
+        if len(band) == 1:  # which has no width
+            (x, above), (_, below) = edge
+            parts.append(f'<path class="interval" d="M{_n(x)} {_n(above)}V{_n(below)}"/>')
         parts.append(
             f'<polyline class="line" points="{_points([place(at, p.value or 0.0) for at, p in piece])}"/>'
         )

@@ -153,6 +153,11 @@ def series(question: Asked, value: str | None, found: Sequence[tuple[int, float]
 def summed(question: Asked, values: Sequence[float]) -> dict[str, Any]:
     """Runs, mean and interval; a rate of yes and no has that of a rate."""
     if question.metric != FAILED:
-        return mean_json(values)
+        said = mean_json(values)
+        if said["interval"] is not None:  # a metric is never below nothing, a share never above one
+            low, high = said["interval"]
+            highest = offered()[question.metric].highest
+            said["interval"] = [max(0.0, low), high if highest is None else min(float(highest), high)]
+        return said
     rate = Rate(int(sum(values)), len(values))
     return {"runs": rate.trials, "mean": rate.value, "interval": list(rate.interval)}

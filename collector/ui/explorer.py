@@ -41,7 +41,9 @@ def explorer(request: Request, access: Reader) -> HTMLResponse:
     return page(
         "explorer.html", status, given=given, chosen=chosen, offered=OFFERED, problem=problem, said=said,
         metrics=measures.offered(), fields=measures.GROUPED_BY, read=measures.READ, parts_count=STRETCHES,
-        rows=measures.OF_ROWS, curves=[] if said is None else curves(question, said, given["q"], chosen),
+        rows=measures.OF_ROWS,
+        is_share=said is not None and is_share(said),
+        curves=[] if said is None else curves(question, said, given["q"], chosen),
         link=lambda **change: link({**given, **change}),
     )  # fmt: skip
 
@@ -56,12 +58,12 @@ def link(asked: dict[str, str]) -> str:
 
 def curves(question: Asked, said: dict[str, Any], search: str, chosen: Range) -> list[dict[str, Any]]:
     """(what it is of, picture) each; all on one scale."""
-    unit = {"ms": " ms"}.get(said["metric"]["unit"], "")
+    unit = "%" if is_share(said) else {"ms": " ms"}.get(said["metric"]["unit"], "")
     found = []
     for one in said["series"]:
         own = f"{question.by}:{quoted(one['value'])}" if question.by and one["value"] is not None else ""
         lines = " ".join(filter(None, (search, own)))
-        found.append((one, points(question, one, lines, chosen)))
+        found.append((one, points(question, one, lines, chosen, 100 if is_share(said) else 1)))
     scale = scale_of([point for _, drawn in found for point in drawn])
     return [{"of": one, "picture": picture(one, drawn, said, unit, scale)} for one, drawn in found]
 
@@ -73,8 +75,15 @@ def picture(
     return curve(f"{said['metric']['name']}{of} over time", drawn, unit=unit, scale=scale)
 
 
-def points(question: Asked, one: dict[str, Any], search: str, chosen: Range) -> list[Point]:
-    """A point for each part of the time, without a value where no run had one."""
+def is_share(said: dict[str, Any]) -> bool:
+    """Is the metric one from 0 to 1, shown in percent?"""
+    return measures.offered()[said["metric"]["name"]].highest == 1
+
+
+def points(
+    question: Asked, one: dict[str, Any], search: str, chosen: Range, times: int
+) -> list[Point]:  # fmt: skip
+    """A point for each part of the time, without a value where no run had one; values so many times."""
     known = {point["part"]: point for point in one["points"]}
     drawn = []
     for at in range(STRETCHES):
@@ -83,8 +92,9 @@ def points(question: Asked, one: dict[str, Any], search: str, chosen: Range) -> 
         if point is None:
             drawn.append(Point(chosen.label(start), None))
             continue
-        low, high = point["interval"] or (None, None)
-        times = f"since:{stamp(start)} until:{stamp(start + question.width + 1)}"
-        address = f"/runs?q={quote_plus(f'{search} {times}'.strip())}"
-        drawn.append(Point(chosen.label(start), point["mean"], low, high, address))
+        bounds = point["interval"]
+        low, high = (None, None) if bounds is None else (bounds[0] * times, bounds[1] * times)
+        within = f"since:{stamp(start)} until:{stamp(start + question.width + 1)}"
+        address = f"/runs?q={quote_plus(f'{search} {within}'.strip())}"
+        drawn.append(Point(chosen.label(start), point["mean"] * times, low, high, address))
     return drawn

@@ -113,6 +113,11 @@ def test_the_table_of_very_many_steps_has_those_at_which_a_line_bends() -> None:
     assert [row[0] for row in drawn.rows] == ["call 0", "call 400", "call 1000"]
 
 
+def test_the_interval_of_a_point_alone_is_seen() -> None:
+    alone = curve("x", [Point("a", None), Point("b", 2.0, 1.0, 3.0), Point("c", None)])
+    assert "interval" in kinds(alone.svg, "path")
+
+
 def test_curves_that_are_compared_have_one_scale() -> None:
     low = curve("x", [Point("a", 1.0), Point("b", 2.0)], scale=(0.0, 10.0))
     assert "10" in [one.text for one in parsed(low.svg).iter("text")]

@@ -12,7 +12,7 @@
   local(document);
 
   // What is wider than a phone is drawn from its newest end on.
-  for (const part of document.querySelectorAll(".figure .scroll:has(.bars)")) part.scrollLeft = part.scrollWidth;
+  for (const part of document.querySelectorAll(".figure .scroll:has(.bars, .curve:not(.lines))")) part.scrollLeft = part.scrollWidth;
 
   let row = -1;
   const rows = () => [...document.querySelectorAll("table.runs tbody tr, table.rows tbody tr")];

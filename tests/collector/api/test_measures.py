@@ -42,6 +42,9 @@ def test_a_metric_is_told_by_version_and_over_time(fresh: Client) -> None:
     assert means(fresh.get("/metrics", metric="failed", by="version")) == {"1.0": (1, 0.0), HOSTILE: (1, 1.0)}
     assert means(fresh.get("/metrics", metric="repeated_calls")) == {None: (3, 1.0)}
     assert means(fresh.get("/metrics", metric="calls", q="version:1.0")) == {None: (1, 2.0)}
+    assert fresh.get("/metrics", metric="repeated_calls")["series"][0]["interval"][0] == 0, (
+        "it cannot be less"
+    )
     assert fresh.get("/metrics", metric="input_tokens")["series"] == []
     assert fresh.get("/metrics", metric="calls", q="agent:nobody")["runs"] == 0
     page = fresh.http.get("/metrics-explorer", params={"metric": "repeated_calls", "by": "version"}).text
