@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .asking import Refuse, call_of
+from .asking import Asking, Refuse, Refused, asked_stream, call_of
 from .calls import (
     BAD_ARGUMENTS,
     CANCELLED,
@@ -72,6 +72,7 @@ __all__ = [
     "TIMER",
     "TOOL_RAISED",
     "UNKNOWN_TOOL",
+    "Asking",
     "Attempt",
     "Call",
     "CallFrame",
@@ -87,6 +88,7 @@ __all__ = [
     "Pause",
     "Reading",
     "Refuse",
+    "Refused",
     "Reply",
     "Request",
     "RunVisit",
@@ -104,6 +106,7 @@ __all__ = [
     "around_generator",
     "around_of",
     "asked_elsewhere",
+    "asked_stream",
     "begin_chat",
     "body_async",
     "call_of",

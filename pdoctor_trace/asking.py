@@ -7,7 +7,7 @@ host's function runs all the same, unless a rule says that it fails closed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
 from .harmless import guarded, note
@@ -33,8 +33,11 @@ class Asked(Protocol):
     error: BaseException | None
     """Raised in place of an answer."""
 
-    def over(self, result: Any, error: BaseException | None) -> None:
+    def over(self, result: Any, error: BaseException | str | None) -> None:
         """The call that had begun has ended."""
+
+    def waits(self, call: Any) -> None:
+        """It was broken off for a person's answer, and begins anew when that comes."""
 
 
 class Door:
@@ -60,56 +63,94 @@ def call_of(visit: Any) -> Any:
     return getattr(visit, "call", None) if opened is None else opened.call
 
 
-def refused(visit: Any, call: Any) -> None:
-    """No tool runs for this call."""
+def refused(visit: Any, call: Any, text: str) -> None:
+    """No tool runs for this call; the text is what it failed with."""
     opened = getattr(visit, "opened", None)
     if opened is not None:
         opened.refused = True
+    call.fail(text)
     call.not_started()
 
 
-def asked_first(function: Any, visit: Any, refuse: Refuse, instance: Any) -> Callable[..., Any]:
-    """The host's function, run only if no guard refuses it."""
+class Asking:
+    """A visit, and what was asked before the host's function: how the call ends is told to who was asked."""
 
-    def run(*args: Any, **kwargs: Any) -> Any:
-        call = call_of(visit)
-        asked = guarded(DOOR.ask, call) if call is not None else None
-        if asked is None:
-            return function(*args, **kwargs)
-        if asked.text is not None:
-            guarded(refused, visit, call)
-            return _answer(asked, refuse, visit, instance, args, kwargs)
+    __slots__ = ("asked", "call", "function", "instance", "of_class", "raises", "refuse", "visit")
+
+    def __init__(
+        self, function: Any, visit: Any, refuse: Refuse, instance: Any, of_class: bool, raises: bool
+    ) -> None:
+        """`of_class`: the function is given its object as the first argument. `raises`: whether a guard that
+        blocks may raise here; else it answers, as one that tells does."""
+        self.function, self.visit, self.refuse, self.instance = function, visit, refuse, instance
+        self.of_class, self.raises = of_class, raises
+        self.call = call_of(visit)
+        self.asked: Asked | None = None
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """The host's function, run only if no guard refuses it."""
+        call = self.call
+        self.asked = asked = guarded(DOOR.ask, call) if call is not None else None
+        if asked is None or asked.text is None:
+            return self.function(*args, **kwargs)
+        return self._refused(asked, args, kwargs)
+
+    async def run_async(self, *args: Any, **kwargs: Any) -> Any:
+        """The same for a coroutine function."""
+        call = self.call
+        self.asked = asked = await _asked_beside(call) if call is not None else None
+        if asked is None or asked.text is None:
+            return await self.function(*args, **kwargs)
+        return self._refused(asked, args, kwargs)
+
+    async def run_stream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        """The same for an asynchronous generator; `refuse` gives its items in place of the tool's."""
+        call = self.call
+        self.asked = asked = await _asked_beside(call) if call is not None else None
+        refused = asked is not None and asked.text is not None
+        if asked is not None and refused:
+            for item in self._refused(asked, args, kwargs):
+                yield item
+            return
+        items = self.function(*args, **kwargs)
         try:
-            result = function(*args, **kwargs)
-        except BaseException as error:
-            guarded(asked.over, None, error)
-            raise
-        _over(asked, result)
-        return result
+            async for item in items:
+                yield item
+        finally:
+            await items.aclose()
 
-    return run
+    def _refused(self, asked: Asked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        text = asked.text or ""
+        guarded(refused, self.visit, self.call, text)
+        if asked.error is not None and self.raises:
+            raise asked.error
+        instance, args = (args[0], args[1:]) if self.of_class else (self.instance, args)
+        return _answer(text, self.refuse, self.visit, instance, args, kwargs)
+
+    def returned(self, result: Any) -> None:
+        """The visit knows what the host's function meant by what it returned."""
+        self.visit.returned(result)
+        self.over(result)
+
+    def over(self, result: Any) -> None:
+        """The call has ended, as it says itself."""
+        if self.asked is not None:
+            guarded(self.asked.over, result, self.call.error)
+
+    def raised(self, error: BaseException) -> None:
+        """A call that is left for a person's answer goes on later."""
+        self.visit.raised(error)
+        asked = self.asked
+        if asked is not None:
+            if self.call in self.call.state.withdrawn:
+                guarded(asked.waits, self.call)
+            else:
+                guarded(asked.over, None, self.call.error or error)
 
 
-def asked_first_async(function: Any, visit: Any, refuse: Refuse, instance: Any) -> Callable[..., Any]:
-    """The same for a coroutine function."""
-
-    async def run(*args: Any, **kwargs: Any) -> Any:
-        call = call_of(visit)
-        asked = await _asked_beside(call) if call is not None else None
-        if asked is None:
-            return await function(*args, **kwargs)
-        if asked.text is not None:
-            guarded(refused, visit, call)
-            return _answer(asked, refuse, visit, instance, args, kwargs)
-        try:
-            result = await function(*args, **kwargs)
-        except BaseException as error:
-            guarded(asked.over, None, error)
-            raise
-        _over(asked, result)
-        return result
-
-    return run
+def asked_stream(function: Any, call: Any, refuse: Refuse) -> Asking | None:
+    """What asks before an asynchronous generator runs a tool; None where there is nobody to ask."""
+    return Asking(function, call, refuse, None, False, True) if DOOR.guards else None
 
 
 async def _asked_beside(call: Any) -> Asked | None:
@@ -126,21 +167,11 @@ async def _asked_beside(call: Any) -> Asked | None:
 
 
 def _answer(
-    asked: Asked, refuse: Refuse, visit: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    text: str, refuse: Refuse, visit: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """What the host is given in place of a result; where our form of it fails, the tool fails, unrun."""
-    text = asked.text or ""
-    if asked.error is not None:
-        raise asked.error
     try:
         return refuse(visit, text, instance, args, kwargs)
     except (AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
         note(refuse, error)
         raise Refused(text) from None
-
-
-def _over(asked: Asked, result: Any) -> None:
-    try:
-        asked.over(result, None)
-    except Exception as error:
-        note(asked.over, error)

@@ -79,15 +79,18 @@ class Guard:
 
         if monotonic() >= self._next_look:
             guarded(self._look_again)
-        prefix = self._prefix(call)
+        course = self._course(call)
+        if course.waiting and (before := course.waiting.pop((call.call_id, call.tool), None)) is not None:
+            return before
+        prefix = course.prefix
         arguments = _values(call.arguments) if self._reads_values else None
         made = ToolCall(
             call.call_id, call.tool, arguments, step=call.turn, with_text=call.has_text, agent=call.agent
         )
         decision, place = prefix.propose(made, heeds=self._lets)
         if not decision.breaches and not decision.doubts:
-            return _Asked(prefix, place, self._reads_values)
-        return self._answer(call, prefix, made, decision, place)
+            return _Asked(course, place, self._reads_values)
+        return self._answer(call, course, made, decision, place)
 
     def failed(self, call: Any) -> _Asked | None:
         """What is done where the guard itself cannot be asked: only rules that fail closed refuse."""
@@ -136,12 +139,13 @@ class Guard:
         about = Run("plan", (), tools=None if tools is None else tuple(tools))
         return flaws_of(self.policies, calls_of(calls), about)
 
-    def _answer(self, call: Any, prefix: Any, made: Any, decision: Any, place: int | None) -> _Asked | None:
+    def _answer(self, call: Any, course: _Course, made: Any, decision: Any, place: int | None) -> _Asked:
+        prefix = course.prefix
         found = sorted((*decision.breaches, *self._closed(decision)), key=self._severity, reverse=True)
         if not found:
             self.counts["doubt"] += 1
             guarded(self._tell, call, "doubt", decision.doubts, [doubt.why for doubt in decision.doubts])
-            return _Asked(prefix, place, self._reads_values)
+            return _Asked(course, place, self._reads_values)
         mode, rules = self._mode_of(found[0]), tuple(one.policy.id for one in found)
         self.counts[mode] += 1
         text = _text(found[0], prefix, self._kept())
@@ -149,11 +153,11 @@ class Guard:
         if place is not None:
             if mode == "warn":
                 self._warn(text)
-            return _Asked(prefix, place, self._reads_values)
+            return _Asked(course, place, self._reads_values)
         if mode == "ask" and decision.breaches and guarded(self._approved, text, call, rules):
             _, place = prefix.propose(made, heeds=lambda decision: True)
-            return _Asked(prefix, place, self._reads_values)
-        return _Asked(prefix, None, False, text, Refused(text, rules) if mode == "block" else None)
+            return _Asked(course, place, self._reads_values)
+        return _Asked(course, None, False, text, Refused(text, rules) if mode == "block" else None)
 
     def _lets(self, decision: Any) -> bool:
         found = (*decision.breaches, *self._closed(decision))
@@ -193,13 +197,13 @@ class Guard:
     def _kept() -> bool:
         return ACTIVE.capture.mode == "full" and ACTIVE.capture.redactor is None
 
-    def _prefix(self, call: Any) -> Any:
+    def _course(self, call: Any) -> _Course:
         """The calls of the run so far; of the conversation, where the file is about those."""
         run, key = call.run, call.state.run_id
         if self.policies.scope == "session" and run is not None and run.conversation:
             key = f"conversation {run.conversation}"
         with self._lock:
-            found = self._runs.get(key)
+            found: _Course | None = self._runs.get(key)
             if found is None:
                 found = self._runs[key] = _Course(self.policies, call)
             self._runs.move_to_end(key)
@@ -207,7 +211,7 @@ class Guard:
                 self._runs.popitem(last=False)
             if run is not None:
                 found.heard(run)
-            return found.prefix
+            return found
 
     def told(self) -> dict[str, Any]:
         """For `status()`."""
@@ -222,12 +226,14 @@ class Guard:
 class _Course:
     """A run, or a conversation, as far as it has gone: its calls, and what was told beside them."""
 
-    __slots__ = ("_latest", "_offered", "_queries", "prefix")
+    __slots__ = ("_latest", "_offered", "_queries", "prefix", "waiting")
 
     def __init__(self, policies: Any, call: Any) -> None:
         from synth.policies.online import Prefix
 
         self._offered, self._queries, self._latest = 0, set[int](), ""
+        self.waiting: dict[tuple[str | None, str], _Asked] = {}
+        """Calls that were broken off for a person's answer; each goes on as the call that it is."""
         top = next(_around(call.run), None)
         self.prefix = Prefix(
             policies,
@@ -273,6 +279,11 @@ def _around(run: Any) -> Iterator[Any]:
         yield run
 
 
+def _named(error: BaseException | str) -> str:
+    """As a verdict reads it in the span."""
+    return "tool_raised" if isinstance(error, str) else type(error).__name__
+
+
 def _facts(told: bytes | None) -> dict[str, Any]:
     """What the host said of the run beside its calls, as rules read it."""
     if told is None:
@@ -295,23 +306,28 @@ def _facts(told: bytes | None) -> dict[str, Any]:
 class _Asked:
     """What one guard said about one call."""
 
-    __slots__ = ("error", "place", "prefix", "text", "values")
+    __slots__ = ("course", "error", "place", "text", "values")
 
     def __init__(
         self,
-        prefix: Any,
+        course: _Course | None,
         place: int | None,
         values: bool,
         text: str | None = None,
         error: BaseException | None = None,
     ) -> None:
-        self.prefix, self.place, self.values = prefix, place, values
+        self.course, self.place, self.values = course, place, values
         self.text, self.error = text, error
 
-    def over(self, result: Any, error: BaseException | None) -> None:
-        if self.place is not None:
+    def over(self, result: Any, error: BaseException | str | None) -> None:
+        if self.course is not None and self.place is not None:
             said = _values(ACTIVE.capture.result(result)) if self.values and error is None else None
-            self.prefix.ended(self.place, said, None if error is None else type(error).__name__)
+            self.course.prefix.ended(self.place, said, None if error is None else _named(error))
+
+    def waits(self, call: Any) -> None:
+        if self.course is not None:
+            self.course.waiting[call.call_id, call.tool] = self
+        call.rare = {name: told for name, told in call.rare.items() if name != semconv.GUARD_DECISION}
 
 
 class _All:
@@ -326,9 +342,13 @@ class _All:
         if first is not None:
             self.over(None, first.error or Refused("refused"))
 
-    def over(self, result: Any, error: BaseException | None) -> None:
+    def over(self, result: Any, error: BaseException | str | None) -> None:
         for one in self.others:
             one.over(result, error)
+
+    def waits(self, call: Any) -> None:
+        for one in self.others:
+            one.waits(call)
 
 
 def _ask(call: Any) -> Any:
@@ -382,9 +402,9 @@ def guard(
 
 
 CANNOT = (
-    "tools can be refused that run through @pdoctor_trace.tool, wrap_tools, LangChain, LangGraph, the "
-    "OpenAI Agents SDK, PydanticAI and MCP clients; calls of other frameworks, and of raw loops with plain "
-    "functions, are not asked about"
+    "calls of every supported framework, of Anthropic's tool runner and of tools in @pdoctor_trace.tool or "
+    "wrap_tools can be refused; functions that a loop of your own calls as they are, and tools that are "
+    "generators, cannot: wrap them"
 )
 
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from typing import Any, Generic, Protocol, TypeVar
 
 from . import sdkspans
-from .asking import DOOR, Refuse, asked_first, asked_first_async
+from .asking import DOOR, Asking, Refuse
 from .calls import Call, kind_of
 from .harmless import guarded, note
 from .machine import finish
@@ -110,7 +110,8 @@ class Attempt(Visit):
         call.attempts += 1
 
     def returned(self, result: Any) -> None:
-        self.call.error = self.call.kind = None
+        if self.call.attempts:  # else a guard has refused it
+            self.call.error = self.call.kind = None
 
     def raised(self, error: BaseException) -> None:
         self.call.fail(error, self.kind(error))
@@ -138,15 +139,17 @@ class Around:
         return self.direct(wrapped, instance)(*args, **kwargs)
 
 
-def around(enter: Enter, refuse: Refuse | None = None) -> Around:
+def around(enter: Enter, refuse: Refuse | None = None, *, raises: bool = True) -> Around:
     """Record a plain function; with `refuse`, a guard may say that it is not to run.
+
+    Where an exception of a guard that blocks would harm the framework, `raises` is false.
 
     This is the hot path of the whole package, hence `guarded` and `enter_frame` written out.
     """
 
     def direct(function: Any, instance: Any = None, *, of_class: bool = False) -> Any:
         def called(*args: Any, **kwargs: Any) -> Any:
-            visit = None
+            visit: Any = None
             if recording() and (args or not of_class):
                 try:
                     visit = enter(args[0], args[1:], kwargs) if of_class else enter(instance, args, kwargs)
@@ -158,7 +161,8 @@ def around(enter: Enter, refuse: Refuse | None = None) -> Around:
             token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
             run = function
             if refuse is not None and DOOR.guards:
-                run = asked_first(function, visit, refuse, args[0] if of_class else instance)
+                visit = Asking(function, visit, refuse, instance, of_class, raises)
+                run = visit.run
             try:
                 result = run(*args, **kwargs)
             except BaseException as error:
@@ -180,12 +184,12 @@ def around(enter: Enter, refuse: Refuse | None = None) -> Around:
     return Around(direct)
 
 
-def around_async(enter: Enter, refuse: Refuse | None = None) -> Around:
+def around_async(enter: Enter, refuse: Refuse | None = None, *, raises: bool = True) -> Around:
     """Record a coroutine function, likewise."""
 
     def direct(function: Any, instance: Any = None, *, of_class: bool = False) -> Any:
         async def awaited(*args: Any, **kwargs: Any) -> Any:
-            visit = None
+            visit: Any = None
             if recording() and (args or not of_class):
                 try:
                     visit = enter(args[0], args[1:], kwargs) if of_class else enter(instance, args, kwargs)
@@ -197,7 +201,8 @@ def around_async(enter: Enter, refuse: Refuse | None = None) -> Around:
             token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
             run = function
             if refuse is not None and DOOR.guards:
-                run = asked_first_async(function, visit, refuse, args[0] if of_class else instance)
+                visit = Asking(function, visit, refuse, instance, of_class, raises)
+                run = visit.run_async
             try:
                 result = await run(*args, **kwargs)
             except BaseException as error:

@@ -11,6 +11,7 @@ A run that waits for a person, or for what runs elsewhere, is gone on with by `c
 from __future__ import annotations
 
 import inspect
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -176,6 +177,12 @@ def _enter_tool(asked: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Ca
     call.asked = asked
     call.take_up()
     return call
+
+
+def _refuse_tool(visit: Any, text: str, asked: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As Agno itself tells of a tool that failed."""
+    asked.error = text
+    return sys.modules[_TOOLS].FunctionExecutionResult(status="failure", error=text)
 
 
 class _Injected(dict[str, Any]):
@@ -475,8 +482,8 @@ AGNO = Framework(
     distribution="agno",
     versions=">=3.1,<4",
     targets=(
-        Target(_TOOLS, "FunctionCall.execute", around(_enter_tool)),
-        Target(_TOOLS, "FunctionCall.aexecute", around_async(_enter_tool)),
+        Target(_TOOLS, "FunctionCall.execute", around(_enter_tool, _refuse_tool)),
+        Target(_TOOLS, "FunctionCall.aexecute", around_async(_enter_tool, _refuse_tool)),
         Target(_TOOLS, "FunctionCall._build_nested_execution_chain", _behind_hooks(), optional=True),
         Target(_TOOLS, "FunctionCall._build_nested_execution_chain_async", _behind_hooks(), optional=True),
         Target(_TOOLS, "FunctionCall._handle_pre_hook", _before_tool(), optional=True),

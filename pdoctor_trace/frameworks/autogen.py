@@ -11,6 +11,7 @@ when it is run again.
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -26,6 +27,7 @@ from pdoctor_trace.adapter import (
     InRun,
     Limit,
     OpenRun,
+    Refused,
     Request,
     RunVisit,
     Target,
@@ -70,6 +72,10 @@ class _AskedVisit(Visit):
     def __init__(self, asked: _AskedCall) -> None:
         super().__init__(CallFrame(asked, in_body=False))
         self.asked = asked
+
+    @property
+    def call(self) -> _AskedCall:
+        return self.asked
 
     def returned(self, result: Any) -> None:
         answer = result[1] if isinstance(result, tuple) else result
@@ -190,6 +196,24 @@ def _asked(asked: Any, agent: Any = None) -> Visit:
     return _AskedVisit(call)
 
 
+def _refuse_asked(visit: Any, text: str, agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The flagged text of a failed tool; an exception here would leave the assistant waiting for ever."""
+    asked = kwargs["tool_call"] if "tool_call" in kwargs else args[0]
+    answer = sys.modules["autogen_core.models"].FunctionExecutionResult
+    return asked, answer(content=text, call_id=asked.id, is_error=True, name=asked.name)
+
+
+def _refuse_core(visit: Any, text: str, agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    asked = args[0] if args else kwargs["message"]
+    failed = sys.modules["autogen_core.tool_agent"].ToolExecutionException
+    raise failed(call_id=asked.id, content=text, name=asked.name)
+
+
+def _refuse_tool(visit: Any, text: str, tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A tool fails by raising."""
+    raise Refused(text)
+
+
 def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     frame = current()
     asked = frame.call if frame is not None and not frame.in_body else None
@@ -305,6 +329,7 @@ _TEAM = "autogen_agentchat.teams._group_chat._base_group_chat"
 _STATIC = "autogen_core.tools._static_workbench"
 _MCP = "autogen_ext.tools.mcp._workbench"
 _TOOLS = "autogen_core.tools._base"
+_ASKED = around_async(_enter_asked, _refuse_asked, raises=False)
 
 AUTOGEN = Framework(
     name=SOURCE,
@@ -312,19 +337,21 @@ AUTOGEN = Framework(
     distribution="autogen-agentchat",
     versions=">=0.7.4,<0.8",
     targets=(
-        Target(_ASSISTANT, "AssistantAgent._execute_tool_call", around_async(_enter_asked)),
+        Target(_ASSISTANT, "AssistantAgent._execute_tool_call", _ASKED),
         Target(_ASSISTANT, "AssistantAgent._call_llm", watch_async_generator(_begin_reply)),
         Target(_ASSISTANT, "AssistantAgent._process_model_result", observe(_on_process)),
         Target(_CHAT_AGENT, "BaseChatAgent.run", around_async(_enter_run)),
         Target(_CHAT_AGENT, "BaseChatAgent.run_stream", around_async_generator(_enter_run)),
         Target(_TEAM, "BaseGroupChat.run_stream", _traced_team()),
         Target(_TEAM, "BaseGroupChat.reset", observe(_on_reset)),
-        Target(_TOOLS, "BaseTool.run_json", around_async(_enter_tool)),
+        Target(_TOOLS, "BaseTool.run_json", around_async(_enter_tool, _refuse_tool)),
         Target(_TOOLS, "BaseStreamTool.run_json_stream", around_async_generator(_enter_stream)),
         Target(_STATIC, "StaticWorkbench.list_tools", around_async(_enter_tools)),
         Target(_MCP, "McpWorkbench.list_tools", around_async(_enter_tools), optional=True),
         Target(
-            "autogen_core.tool_agent._tool_agent", "ToolAgent.handle_function_call", around_async(_enter_core)
+            "autogen_core.tool_agent._tool_agent",
+            "ToolAgent.handle_function_call",
+            around_async(_enter_core, _refuse_core),
         ),
     ),
     covers="AssistantAgent, teams, hand-overs, also to a person, agents as tools, streaming, ToolAgent of "

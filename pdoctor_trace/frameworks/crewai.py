@@ -29,6 +29,7 @@ from pdoctor_trace.adapter import (
     Framework,
     Limit,
     OpenRun,
+    Refused,
     Request,
     RunVisit,
     Target,
@@ -66,6 +67,10 @@ class _NativeVisit(Visit):
     def __init__(self, asked: _AskedCall) -> None:
         super().__init__(CallFrame(asked, in_body=False))
         self.asked = asked
+
+    @property
+    def call(self) -> _AskedCall:
+        return self.asked
 
     def returned(self, result: Any) -> None:
         call, failure = self.asked, _of(result, "tool_failure")
@@ -182,6 +187,41 @@ def _enter_native(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     call_id, tool, given = info
     arguments, _ = argument_text(given)
     return _NativeVisit(_asked(call_id, tool, arguments, kwargs.get("agent", field(executor, "agent"))))
+
+
+def _refuse_native(
+    visit: Any, text: str, executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """As CrewAI tells of a tool that failed, by the policy that it has for that; nothing is cached."""
+    info = _info(args[0] if args else kwargs["tool_call"])
+    call_id, tool, given = info or (None, visit.call.tool, None)
+    told = sys.modules.get("crewai.tools.tool_failure")
+    failure = None if told is None else told.ToolFailure(message=text)
+    if told is not None:
+        about = {name: kwargs.get(name, field(executor, name)) for name in ("agent", "task", "crew")}
+        told.handle_tool_failure(failure, tool_name=tool, tool_args=given, **about)
+    if executor is None:
+        message = {"role": "tool", "tool_call_id": call_id, "name": tool, "content": text}
+        answer = sys.modules["crewai.utilities.agent_utils"].NativeToolCallResult
+        return answer(call_id=call_id, func_name=tool, result=text, tool_message=message)
+    return {
+        "call_id": call_id,
+        "func_name": tool,
+        "result": text,
+        "tool_args": given if isinstance(given, dict) else {},
+        "from_cache": False,
+        "original_tool": None,
+        "tool_failure": failure,
+    }
+
+
+def _refuse_text(visit: Any, text: str, executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return sys.modules["crewai.tools.tool_types"].ToolResult(text, False)
+
+
+def _refuse_body(visit: Any, text: str, tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A tool that the host's code starts fails by raising."""
+    raise Refused(text)
 
 
 def _enter_text(executor: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
@@ -373,7 +413,8 @@ def _query(messages: Any) -> str | None:
 
 
 _EXECUTOR, _STEPS = "crewai.agents.agent_executor", "crewai.agents.step_executor"
-_NATIVE, _TEXT, _BODY = around(_enter_native), around(_enter_text), around(_enter_body)
+_NATIVE, _TEXT = around(_enter_native, _refuse_native), around(_enter_text, _refuse_text)
+_BODY = around(_enter_body, _refuse_body)
 _HOOKS = around(_enter_hooks)
 _HOOKED = ("crewai.hooks.tool_hooks", "crewai.utilities.tool_utils", _EXECUTOR)
 """Modules that hold the function which runs hooks."""
@@ -396,7 +437,7 @@ CREWAI = Framework(
         Target(_TOOL, "BaseTool.run", _BODY),
         Target(_TOOL, "Tool.run", _BODY),
         Target(_STRUCTURED, "CrewStructuredTool.invoke", _BODY),
-        Target(_STRUCTURED, "CrewStructuredTool.ainvoke", around_async(_enter_body)),
+        Target(_STRUCTURED, "CrewStructuredTool.ainvoke", around_async(_enter_body, _refuse_body)),
         Target("crewai.crew", "Crew.kickoff", around(_enter_crew)),
         Target("crewai.crew", "Crew.akickoff", around_async(_enter_crew)),
         Target("crewai.agent.core", "Agent.execute_task", around(_enter_delegated)),

@@ -24,6 +24,7 @@ from pdoctor_trace.adapter import (
     InRun,
     Limit,
     OpenRun,
+    Refused,
     Request,
     RunVisit,
     Target,
@@ -178,6 +179,11 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     return call
 
 
+def _refuse_tool(visit: Any, text: str, tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Both loops tell their model what a tool raised."""
+    raise Refused(text)
+
+
 def _enter_turn(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     run = run_here(SOURCE, _Run)
     if run is None:
@@ -283,8 +289,8 @@ DSPY = Framework(
     distribution="dspy",
     versions=">=3.0,<4",
     targets=(
-        Target(_TOOL_MODULE, "Tool.__call__", around(_enter_tool)),
-        Target(_TOOL_MODULE, "Tool.acall", around_async(_enter_tool)),
+        Target(_TOOL_MODULE, "Tool.__call__", around(_enter_tool, _refuse_tool)),
+        Target(_TOOL_MODULE, "Tool.acall", around_async(_enter_tool, _refuse_tool)),
         Target("dspy.adapters.base", "Adapter._call_postprocess", observe(_on_reply), optional=True),
         Target(_REACT, "format_error_for_lm", _tell_error, optional=True),
         Target(_REACT_V2, "format_error_for_lm", _tell_error, optional=True),

@@ -100,7 +100,9 @@ class _ToolVisit(Visit):
             return
         if self.prepared.tool_lookup_error is not None:
             call.fail(self.prepared.tool_lookup_error, UNKNOWN_TOOL)
-        elif _refused(response) and self.prepared.tool_context.tool_confirmation is None:
+        elif (
+            call.error is None and _refused(response) and self.prepared.tool_context.tool_confirmation is None
+        ):
             call.fail(response["error"], BAD_ARGUMENTS)
         call.close(outcome(response))
 
@@ -133,7 +135,8 @@ class _Body(Attempt):
 
     def returned(self, result: Any) -> None:
         super().returned(result)
-        self.outer.result = outcome(result)
+        if self.call.attempts:
+            self.outer.result = outcome(result)
 
 
 class _ReplyVisit(InRun[_Run]):
@@ -190,6 +193,11 @@ def _enter_function(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 def _body() -> Visit | None:
     frame = current()
     return _Body(frame.visit) if isinstance(frame, _ToolFrame) else None
+
+
+def _refuse_body(visit: Any, text: str, tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As ADK answers for a tool that cannot be called."""
+    return {"error": text}
 
 
 def _enter_reply(flow: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
@@ -280,7 +288,7 @@ def _refused(response: Any) -> bool:
 
 _CALLER = "google.adk.flows.llm_flows.tools._caller"
 _LIVE = "google.adk.flows.llm_flows.tools._live_caller"
-_TOOL, _BODY = around_async(_enter_tool), around_async(_enter_any_body)
+_TOOL, _BODY = around_async(_enter_tool), around_async(_enter_any_body, _refuse_body)
 
 GOOGLE_ADK = Framework(
     name=SOURCE,
@@ -293,7 +301,9 @@ GOOGLE_ADK = Framework(
         Target(_CALLER, "_call_tool_async", _BODY),
         Target(_LIVE, "_call_tool_async", _BODY, optional=True),
         Target(
-            "google.adk.tools.function_tool", "FunctionTool._invoke_callable", around_async(_enter_function)
+            "google.adk.tools.function_tool",
+            "FunctionTool._invoke_callable",
+            around_async(_enter_function, _refuse_body),
         ),
         Target(
             "google.adk.flows.llm_flows.base_llm_flow",

@@ -9,6 +9,7 @@ arguments only where the OpenAI generator still has their text.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from typing import Any
@@ -148,6 +149,11 @@ def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
     if asked is not None:
         call.asked_by(asked.run.take_request(call.call_id, call.tool))
     return call
+
+
+def _refuse_tool(visit: Any, text: str, tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As a tool fails; the agent tells its model, unless it is to raise."""
+    raise sys.modules["haystack.tools.errors"].ToolInvocationError(text, tool_name=tool.name)
 
 
 def _enter_async(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
@@ -304,8 +310,8 @@ HAYSTACK = Framework(
     distribution="haystack-ai",
     versions=">=2.30.2,<4",
     targets=(
-        Target(_TOOL, "Tool.invoke", around(_enter_tool)),
-        Target(_TOOL, "Tool.invoke_async", around_async(_enter_async), optional=True),
+        Target(_TOOL, "Tool.invoke", around(_enter_tool, _refuse_tool)),
+        Target(_TOOL, "Tool.invoke_async", around_async(_enter_async, _refuse_tool), optional=True),
         Target(_CALLING, "_make_context_bound_invoke", around(_enter_maker), optional=True),
         Target(_CALLING, "_make_bounded_invoke_async", _async_maker(), optional=True),
         Target(_CALLING, "_resolve_tool_calls", observe(_on_calls), optional=True),

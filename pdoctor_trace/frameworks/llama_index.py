@@ -11,6 +11,7 @@ stands in its steps.
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any
 
@@ -77,6 +78,11 @@ class _Claimed(Visit):
     def __init__(self, exact: Any) -> None:
         super().__init__(exact.frame)
         self.exact = exact
+
+    @property
+    def opened(self) -> Any:
+        """What the raw loop's model asked for."""
+        return self.exact.opened
 
     def returned(self, result: Any) -> None:
         if result.is_error:
@@ -156,6 +162,34 @@ def _enter_step(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vi
         call.description = call.run.tools.get(call.tool)
         call.take_up()
     return call
+
+
+def _refuse_step(visit: Any, text: str, agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the step gives of a tool that failed."""
+    asked = kwargs["ev"] if "ev" in kwargs else args[1]
+    result = sys.modules[f"{_WORKFLOW}.workflow_events"].ToolCallResult(
+        tool_name=asked.tool_name,
+        tool_kwargs=asked.tool_kwargs,
+        tool_id=asked.tool_id,
+        tool_output=_output(text, asked.tool_name, asked.tool_kwargs),
+        return_direct=False,
+    )
+    context = kwargs["ctx"] if "ctx" in kwargs else args[0]
+    context.write_event_to_stream(result)
+    return result
+
+
+def _refuse_direct(
+    visit: Any, text: str, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    tool = args[0] if args else kwargs["tool"]
+    return _output(text, tool.metadata.name, args[1] if len(args) > 1 else kwargs["arguments"])
+
+
+def _output(text: str, tool: str, given: Any) -> Any:
+    return sys.modules["llama_index.core.tools.types"].ToolOutput(
+        content=text, tool_name=tool, raw_input=given, raw_output=text, is_error=True
+    )
 
 
 def _on_tool(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -261,8 +295,8 @@ _CALLERS = (
     "wrapt.wrappers",
 )
 """Modules that call a tool, or its function."""
-_SINGLE = "llama_index.core.agent.workflow.base_agent"
-_MANY = "llama_index.core.agent.workflow.multi_agent_workflow"
+_WORKFLOW = "llama_index.core.agent.workflow"
+_SINGLE, _MANY = f"{_WORKFLOW}.base_agent", f"{_WORKFLOW}.multi_agent_workflow"
 _CALLING = "llama_index.core.tools.calling"
 
 LLAMA_INDEX = Framework(
@@ -271,19 +305,19 @@ LLAMA_INDEX = Framework(
     distribution="llama-index-core",
     versions=">=0.14.9,<0.15",
     targets=(
-        Target(_SINGLE, "BaseWorkflowAgent.call_tool", around_async(_enter_step)),
+        Target(_SINGLE, "BaseWorkflowAgent.call_tool", around_async(_enter_step, _refuse_step)),
         Target(_SINGLE, "BaseWorkflowAgent._call_tool", observe(_on_tool), optional=True),
         Target(_SINGLE, "BaseWorkflowAgent.parse_agent_output", observe(_on_reply)),
         Target(_SINGLE, "BaseWorkflowAgent.get_tools", around_async(_enter_tools)),
         Target(_SINGLE, "BaseWorkflowAgent.run", around(_enter_run)),
-        Target(_MANY, "AgentWorkflow.call_tool", around_async(_enter_step)),
+        Target(_MANY, "AgentWorkflow.call_tool", around_async(_enter_step, _refuse_step)),
         Target(_MANY, "AgentWorkflow._call_tool", observe(_on_tool), optional=True),
         Target(_MANY, "AgentWorkflow.parse_agent_output", observe(_on_reply)),
         Target(_MANY, "AgentWorkflow.get_tools", around_async(_enter_tools)),
         Target(_MANY, "AgentWorkflow.run", around(_enter_workflow)),
         Target("llama_index.core.workflow.workflow", "Workflow.run", around(_enter_plain), optional=True),
-        Target(_CALLING, "call_tool", around(_enter_direct)),
-        Target(_CALLING, "acall_tool", around_async(_enter_direct)),
+        Target(_CALLING, "call_tool", around(_enter_direct, _refuse_direct)),
+        Target(_CALLING, "acall_tool", around_async(_enter_direct, _refuse_direct)),
     ),
     covers="FunctionAgent, ReActAgent, AgentWorkflow, workflows of your own, hand-overs, streaming, "
     "predict_and_call, nested agents, tools that wait for an event",

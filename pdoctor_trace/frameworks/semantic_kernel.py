@@ -8,6 +8,7 @@ A run is an agent's answer, or one request to a chat service that is given a ker
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from pdoctor_trace.adapter import (
@@ -19,6 +20,7 @@ from pdoctor_trace.adapter import (
     Framework,
     Limit,
     OpenRun,
+    Refused,
     RunVisit,
     Target,
     Visit,
@@ -149,6 +151,24 @@ def _enter_call(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
     return _CallVisit(call, _why_not(function, asked, well_formed))
 
 
+def _refuse_call(visit: Any, text: str, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """The message that a failed call leaves in the history."""
+    asked = args[0] if args else kwargs["function_call"]
+    history = args[1] if len(args) > 1 else kwargs["chat_history"]
+    contents = sys.modules["semantic_kernel.contents.function_result_content"]
+    answer = contents.FunctionResultContent.from_function_call_content_and_result(asked, text)
+    streams = any(type(message).__name__ == "StreamingChatMessageContent" for message in history.messages)
+    to_message = answer.to_streaming_chat_message_content if streams else answer.to_chat_message_content
+    history.add_message(message=to_message())
+
+
+def _refuse_function(
+    visit: Any, text: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Whoever invokes a function itself gets what it raises."""
+    raise Refused(text)
+
+
 def _function(kernel: Any, asked: Any) -> Any:
     """The function that a call names, with its plugin or alone; None where there is none."""
     for name, plugin in kernel.plugins.items():
@@ -277,8 +297,10 @@ SEMANTIC_KERNEL = Framework(
     distribution="semantic-kernel",
     versions=">=1.44,<2",
     targets=(
-        Target("semantic_kernel.kernel", "Kernel.invoke_function_call", around_async(_enter_call)),
-        Target(_FUNCTION, "KernelFunction.invoke", around_async(_enter_function)),
+        Target(
+            "semantic_kernel.kernel", "Kernel.invoke_function_call", around_async(_enter_call, _refuse_call)
+        ),
+        Target(_FUNCTION, "KernelFunction.invoke", around_async(_enter_function, _refuse_function)),
         Target(
             "semantic_kernel.functions.kernel_function_from_method",
             "KernelFunctionFromMethod._invoke_internal",

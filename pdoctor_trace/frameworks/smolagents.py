@@ -22,6 +22,7 @@ from pdoctor_trace.adapter import (
     InRun,
     Limit,
     OpenRun,
+    Refused,
     Request,
     RunVisit,
     Target,
@@ -138,6 +139,16 @@ def _enter_asked(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> C
     return call
 
 
+def _refuse_asked(visit: Any, text: str, agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """An exception would end the step of all calls of the message, and the others with it."""
+    return text
+
+
+def _refuse_tool(visit: Any, text: str, tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """To code a tool fails by raising; the model reads what a block of its code raised."""
+    raise Refused(text)
+
+
 def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     if tool.name == FINAL_ANSWER or _is_body_of_asked(tool.name):
         return None
@@ -214,10 +225,10 @@ SMOLAGENTS = Framework(
     versions=">=1.22,<2",
     targets=(
         Target(_AGENTS, "ToolCallingAgent.process_tool_calls", observe(_on_reply)),
-        Target(_AGENTS, "ToolCallingAgent.execute_tool_call", around(_enter_asked)),
+        Target(_AGENTS, "ToolCallingAgent.execute_tool_call", around(_enter_asked, _refuse_asked)),
         Target(_AGENTS, "MultiStepAgent._run_stream", around_generator(_enter_run)),
-        Target(_AGENTS, "MultiStepAgent.__call__", around(_enter_managed)),
-        Target("smolagents.tools", "Tool.__call__", around(_enter_tool)),
+        Target(_AGENTS, "MultiStepAgent.__call__", around(_enter_managed, _refuse_tool)),
+        Target("smolagents.tools", "Tool.__call__", around(_enter_tool, _refuse_tool)),
         Target("smolagents.local_python_executor", "LocalPythonExecutor.__call__", around(_enter_block)),
     ),
     covers="ToolCallingAgent, CodeAgent with the local executor, streaming, managed agents, unknown tools",

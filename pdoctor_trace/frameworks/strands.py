@@ -11,6 +11,7 @@ around those of their agents.
 
 from __future__ import annotations
 
+import sys
 import time
 from hashlib import sha256
 from typing import Any
@@ -21,6 +22,7 @@ from pdoctor_trace.adapter import (
     INPUT,
     TOOL_RAISED,
     UNKNOWN_TOOL,
+    Asking,
     Call,
     Framework,
     Limit,
@@ -35,6 +37,7 @@ from pdoctor_trace.adapter import (
     argument_text,
     arguments,
     around_async_generator,
+    asked_stream,
     current,
     field,
     gives_way,
@@ -76,7 +79,10 @@ class _RunVisit(RunVisit):
 class _ToolCall(Call):
     """One requested call; hooks and middleware may edit it, skip it or have another tool run."""
 
-    __slots__ = ("as_written", "starts")
+    __slots__ = ("as_written", "asking", "starts")
+
+    asking: Asking | None
+    """What the guards were asked, if there are any."""
 
     as_written: bool
     """Whether the arguments are the model's text, which is no JSON object."""
@@ -131,6 +137,8 @@ class _ToolVisit(Visit):
             text = content if type(content) is str else "the tool reported an error"
             call.fail(error or text, kind or (TOOL_RAISED if error is None else None))
         call.close(outcome(content))
+        if call.asking is not None:
+            guarded(call.asking.over, content)
 
 
 class _Events(Watcher):
@@ -185,7 +193,7 @@ def _enter_tool(agent: Any, asked: Any) -> _ToolVisit | None:
         call_id=call_id,
         description=None if tool is None else tool.tool_spec.get("description"),
     )
-    call.as_written, call.starts = written is not None, 0
+    call.as_written, call.asking, call.starts = written is not None, None, 0
     call.take_up()
     return _ToolVisit(call, tool is not None)
 
@@ -202,11 +210,19 @@ def _traced_terminal() -> Wrapper:
 
         def starting(context: Any) -> Any:
             guarded(call.start, context)
-            return terminal(context)
+            if call.asking is None:
+                call.asking = asked_stream(terminal, call, _refuse_tool)
+            return terminal(context) if call.asking is None else call.asking.run_stream(context)
 
         return starting
 
     return wrapper
+
+
+def _refuse_tool(visit: Any, text: str, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The events of a tool that failed: its result alone."""
+    result = {"toolUseId": args[0].tool_use["toolUseId"], "status": "error", "content": [{"text": text}]}
+    return [sys.modules["strands.types._events"].ToolResultEvent(result)]
 
 
 def _on_block(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

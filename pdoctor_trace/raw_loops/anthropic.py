@@ -160,6 +160,12 @@ def _enter_runner(runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return TRACKER.visit(field(asked, "id"), name(field(asked, "name")) or "", field(asked, "input"), _read)
 
 
+def _refuse_run(visit: Any, text: str, runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As the runner tells of a tool that failed."""
+    asked = args[1] if len(args) > 1 else kwargs.get("tool_use")
+    return {"type": "tool_result", "tool_use_id": field(asked, "id"), "content": text, "is_error": True}
+
+
 _RUNNER = "anthropic.lib.tools._beta_runner"
 
 ANTHROPIC = Framework(
@@ -169,8 +175,10 @@ ANTHROPIC = Framework(
     versions=">=0.40,<3",
     targets=(
         *sdk_targets("anthropic", open_sink),
-        Target(_RUNNER, "BaseSyncToolRunner._run_tool", around(_enter_runner), optional=True),
-        Target(_RUNNER, "BaseAsyncToolRunner._run_tool", around_async(_enter_runner), optional=True),
+        Target(_RUNNER, "BaseSyncToolRunner._run_tool", around(_enter_runner, _refuse_run), optional=True),
+        Target(
+            _RUNNER, "BaseAsyncToolRunner._run_tool", around_async(_enter_runner, _refuse_run), optional=True
+        ),
     ),
     covers="Messages: sync, async, streaming, beta, raw responses; the SDK's tool runner with exact times",
     limits=(

@@ -415,7 +415,8 @@ class ExactVisit(Visit):
 
     def returned(self, result: Any) -> None:
         call, said = self.opened.call, self.read(result)
-        call.error = call.kind = None
+        if not self.opened.refused:
+            call.error = call.kind = None
         if said.error is not None:
             call.fail(said.error)
         self._ended(None if said.error is not None else runtime.ACTIVE.capture.result(said.content))

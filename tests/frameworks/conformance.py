@@ -287,6 +287,10 @@ class Driver:
     malformed_is_seen_in: tuple[str, ...] | None = None
     """Modes in which malformed arguments are visible; None = all."""
 
+    blocked = "ends"
+    """What an exception of a guard that blocks comes to: it `ends` the run, or the framework `tells` its
+    model; a `loop` of the host's own does as it likes."""
+
     malformed_ends_the_run_in: tuple[str, ...] = ()
     """Modes in which malformed arguments raise before there is a call."""
 
@@ -621,6 +625,26 @@ class Conformance:
         assert root["pdoctor.run.calls"] == 2
         assert QUERY in root["gen_ai.input.messages"]
 
+    # -- the guard
+
+    def _made(self, functions: list[Callable[..., Any]]) -> Any:
+        """The tools as a guard can refuse them."""
+        return functions
+
+    def test_a_call_that_a_guard_refuses_does_not_run(
+        self, models: FakeModels, sink: OtlpSink, mode: str
+    ) -> None:
+        from tests.frameworks.refusals import assert_a_refused_call_does_not_run
+
+        assert_a_refused_call_does_not_run(self.driver, models, sink, mode, self._made)
+
+    def test_a_call_that_a_guard_blocks_does_not_run(
+        self, models: FakeModels, sink: OtlpSink, mode: str
+    ) -> None:
+        from tests.frameworks.refusals import assert_a_blocked_call_does_not_run
+
+        assert_a_blocked_call_does_not_run(self.driver, models, sink, mode, self._made)
+
     # -- harmlessness
 
     def test_uninstall_records_nothing_and_the_agent_works(
@@ -757,6 +781,9 @@ def _hold(driver: Driver, claim: str, case: dict[str, Any]) -> None:
 
 class RawLoop(Conformance):
     """What the traffic of a loop tells whose tools are not wrapped: requests and answers, not the tools."""
+
+    def _made(self, functions: list[Callable[..., Any]]) -> Any:
+        return pdoctor_trace.wrap_tools(functions)
 
     def test_a_nested_agent_belongs_to_its_callers_run(
         self, models: FakeModels, sink: OtlpSink, log: ToolLog

@@ -12,7 +12,7 @@ import pytest
 import pdoctor_trace  # noqa: F401  before any framework, as programs do
 from tests.frameworks.environments import CHOICE, tests_here
 
-pytest.register_assert_rewrite("tests.frameworks.conformance")
+pytest.register_assert_rewrite("tests.frameworks.conformance", "tests.frameworks.refusals")
 
 # Frameworks exclude each other's dependencies: `environments.py` runs each in an environment of its own.
 collect_ignore = [

@@ -105,6 +105,7 @@ class Talk:
 
 class AnthropicDriver(Driver):
     source = "anthropic"
+    blocked = "loop"
     modes = (*SYNC, *ASYNC)
     streaming = ("helper", "ahelper")
     unreadable = ("deep",)

@@ -60,6 +60,7 @@ async def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> 
 
 class AutogenDriver(AsyncDriver):
     source = "autogen"
+    blocked = "tells"
     modes = MODES
     streaming = ("agent stream",)
     fatal = (*OUTLAWS, "huge int", "deep")

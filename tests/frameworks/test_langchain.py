@@ -22,10 +22,6 @@ from pydantic import BaseModel
 
 import pdoctor_trace
 from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
-from tests.frameworks.refusals import (
-    assert_a_blocked_call_does_not_run,
-    assert_a_refused_call_does_not_run,
-)
 from tests.support.models import FakeModels
 from tests.support.sick_models import sick_models
 from tests.support.sink import OtlpSink
@@ -349,13 +345,3 @@ def test_the_same_exception_out_of_a_tool_is_the_tools(sink: OtlpSink, other: bo
     pdoctor_trace.flush()
     (run,) = sink.runs
     assert (run["pdoctor.run.trouble.kind"], run.failed) == (None, True)
-
-
-@pytest.mark.parametrize("mode", LangChainDriver.modes)
-def test_a_call_that_a_guard_refuses_does_not_run(models: FakeModels, sink: OtlpSink, mode: str) -> None:
-    assert_a_refused_call_does_not_run(LangChainDriver(), models, sink, mode)
-
-
-@pytest.mark.parametrize("mode", LangChainDriver.modes)
-def test_a_call_that_a_guard_blocks_does_not_run(models: FakeModels, sink: OtlpSink, mode: str) -> None:
-    assert_a_blocked_call_does_not_run(LangChainDriver(), models, sink, mode)

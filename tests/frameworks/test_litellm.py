@@ -98,6 +98,7 @@ def at_once(talk: Coroutine[Any, Any, str]) -> str:
 
 class LiteLlmDriver(Driver):
     source = "litellm"
+    blocked = "loop"
     modes = MODES
     streaming = ("stream", "astream")
     sync_mode = "completion"

@@ -45,10 +45,6 @@ from tests.frameworks.conformance import (
     assert_mcp_calls_are_one_span_each,
     limit,
 )
-from tests.frameworks.refusals import (
-    assert_a_blocked_call_does_not_run,
-    assert_a_refused_call_does_not_run,
-)
 from tests.support.models import FakeModels
 from tests.support.sink import OtlpSink
 
@@ -279,13 +275,3 @@ def test_a_call_costs_few_calls_of_ours(sink: OtlpSink) -> None:
     pdoctor_trace.flush()
     assert len(sink.calls) == 61
     assert (many - few) / 50 <= 29
-
-
-@pytest.mark.parametrize("mode", AgentsDriver.modes)
-def test_a_call_that_a_guard_refuses_does_not_run(models: FakeModels, sink: OtlpSink, mode: str) -> None:
-    assert_a_refused_call_does_not_run(AgentsDriver(), models, sink, mode)
-
-
-@pytest.mark.parametrize("mode", AgentsDriver.modes)
-def test_a_call_that_a_guard_blocks_does_not_run(models: FakeModels, sink: OtlpSink, mode: str) -> None:
-    assert_a_blocked_call_does_not_run(AgentsDriver(), models, sink, mode)

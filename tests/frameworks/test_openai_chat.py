@@ -183,6 +183,7 @@ def client(models: FakeModels) -> Any:
 
 class ChatDriver(Driver):
     source = "openai"
+    blocked = "loop"
     modes = (*SYNC, *ASYNC)
     heavy_modes: tuple[str, ...] = ("parse", "raw", "raw_stream", "helper", "araw")
     streaming = ("stream", "raw_stream", "helper", "astream")

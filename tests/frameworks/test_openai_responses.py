@@ -103,6 +103,7 @@ def calls_of(reply: Any) -> list[Any]:
 
 class ResponsesDriver(Driver):
     source = "openai"
+    blocked = "loop"
     modes = (
         "create",
         "parse",

@@ -30,10 +30,6 @@ from tests.frameworks.conformance import (
     ToolLog,
     limit,
 )
-from tests.frameworks.refusals import (
-    assert_a_blocked_call_does_not_run,
-    assert_a_refused_call_does_not_run,
-)
 from tests.support.models import STEPS, FakeModels
 from tests.support.sink import OtlpSink
 
@@ -193,13 +189,3 @@ def test_what_may_run_in_another_process_is_not_denied(
     asyncio.run(with_agent(models, "fake.sleepy", [], "chat", toolsets=toolsets))
     pdoctor_trace.flush()
     assert [(call.executed, call.result) for call in sink.calls] == [(True, "cached")] * 2
-
-
-@pytest.mark.parametrize("mode", PydanticDriver.modes)
-def test_a_call_that_a_guard_refuses_does_not_run(models: FakeModels, sink: OtlpSink, mode: str) -> None:
-    assert_a_refused_call_does_not_run(PydanticDriver(), models, sink, mode)
-
-
-@pytest.mark.parametrize("mode", PydanticDriver.modes)
-def test_a_call_that_a_guard_blocks_does_not_run(models: FakeModels, sink: OtlpSink, mode: str) -> None:
-    assert_a_blocked_call_does_not_run(PydanticDriver(), models, sink, mode)

@@ -65,6 +65,7 @@ MODES = {
 
 class StrandsDriver(Driver):
     source = "strands"
+    blocked = "tells"
     modes = tuple(MODES)
     streaming = ("stream",)
     fatal = ("StopIteration", "GeneratorExit")
