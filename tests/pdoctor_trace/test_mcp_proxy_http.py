@@ -112,12 +112,15 @@ def test_what_is_allowed_passes_as_it_is_and_what_is_refused_does_not(sink: Otlp
     assert spans == [("refund", False, "refused"), ("verify", True, "allowed"), ("refund", True, "allowed")]
 
 
-def test_sessions_do_not_know_of_each_other(sink: OtlpSink) -> None:
+@pytest.mark.parametrize(("header", "ids"), [("mcp-session-id", {"a", "b"}), ("authorization", {None})])
+def test_sessions_do_not_know_of_each_other(header: str, ids: set[str | None], sink: OtlpSink) -> None:
+    """By the server's name for them; without one, clients are told apart by their keys, too."""
+
     async def main(url: str) -> list[bool]:
         proxy, answers = Proxy(url, 100_000, asks=False), []
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=proxy)) as client:  # type: ignore[arg-type]
             for session, tool in (("a", "verify"), ("b", "refund"), ("a", "refund")):
-                headers = {"mcp-session-id": session}
+                headers = {header: session}
                 said = await client.post("http://localhost/mcp", json=call(tool), headers=headers)
                 answers.append("isError" in said.json()["result"])
         await proxy.close()
@@ -126,7 +129,7 @@ def test_sessions_do_not_know_of_each_other(sink: OtlpSink) -> None:
     with upstream() as (url, _), pdoctor_trace.guard(RULES, mode="block"):
         assert asyncio.run(main(url)) == [False, True, False]
     pdoctor_trace.flush()
-    assert {run["gen_ai.conversation.id"] for run in sink.runs} == {"a", "b"}
+    assert {run["gen_ai.conversation.id"] for run in sink.runs} == ids
 
 
 def test_a_batch_with_a_refused_call_is_answered_here(sink: OtlpSink) -> None:

@@ -6,6 +6,7 @@ import sqlite3
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 
 from collector.access import Gate, expiry, new_key
@@ -79,6 +80,25 @@ def test_projects_do_not_see_each_other(fresh: Client) -> None:
     assert fresh.http.get("/api/v1/cases/secret", headers=bearer(other)).status_code == 404
     spans = fresh.http.get(f"/api/v1/runs/{mine}/spans", headers=bearer(root)).json()["items"]
     assert len(spans) == 2
+
+
+def test_projects_neither_decide_nor_guard_for_each_other(fresh: Client) -> None:
+    root = make(fresh, "root", "admin")
+    other = make(fresh, "other", "admin", token=root, project="other")
+
+    def said(method: str, path: str, token: str, **body: object) -> httpx.Response:
+        return fresh.http.request(method, f"/api/v1{path}", json=body or None, headers=bearer(token))
+
+    asked = said("POST", "/approvals", root, tool="refund", text="Not run.").json()
+    assert said("GET", "/approvals", other).json()["items"] == []
+    assert said("POST", "/approvals", other, id=asked["id"]).status_code == 404
+    assert said("PUT", f"/approvals/{asked['id']}", other, decision="approve").status_code == 404
+    assert said("POST", "/approvals", root, id=asked["id"]).json()["state"] == "open"
+    numbers = [
+        said("POST", "/guard", token, run_id="same", call={"name": "verify"}).json()["call"]
+        for token in (root, other, root)
+    ]
+    assert numbers == [0, 0, 1]
 
 
 def test_a_revoked_key_stops_working_at_once_and_the_collector_stays_closed(fresh: Client) -> None:
