@@ -10,6 +10,7 @@ import orjson
 
 from collector.budget import Gone, Held, owner, read_body
 from collector.errors import BadRequest
+from collector.otlp.errors import for_want_of_memory
 
 if TYPE_CHECKING:
     from fastapi import Request  # a process that judges reads bodies, too, and needs no web framework
@@ -78,6 +79,8 @@ def values_in(body: bytes, kind: str) -> list[Any]:
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError as flaw:
+        if for_want_of_memory(flaw):
+            raise MemoryError from None
         if b"\n" in body.strip():
             return json_lines(body)
         raise BadRequest(f"the body is not JSON: {flaw}", "send one object, a list, or JSON lines") from None
@@ -99,6 +102,8 @@ def json_lines(body: bytes) -> list[Any]:
             try:
                 values.append(orjson.loads(line))
             except orjson.JSONDecodeError as flaw:
+                if for_want_of_memory(flaw):
+                    raise MemoryError from None
                 raise BadRequest(
                     f"line {number} is not JSON: {flaw}", "send one JSON object a line"
                 ) from None

@@ -5,6 +5,7 @@ Small bodies are decoded on the event loop, in slices; big ones in a process of 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 
 from collector.budget import Budget, Held
@@ -28,6 +29,32 @@ INLINE_SPANS = 1_000
 """A body with more is not: very many small ones take longer."""
 INLINE_CONTAINERS = 5_000
 """The same of the objects and lists of JSON."""
+DEAR_SECONDS = 0.02
+"""Of CPU time: who sends a body that takes longer has the next ones read in the other process, too."""
+DEAR_FOR = 30.0
+SMALL_BYTES = 16 * 1024
+"""So small a body cannot take long, whatever it is made of, and is read on the event loop all the same."""
+DEAR_KEPT = 1_000
+
+
+class Dear:
+    """Senders of bodies that took long for their size, as those of many thousands of empty events."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+
+    def took(self, who: str, seconds: float) -> None:
+        """A body of this sender took so much CPU time."""
+        if seconds < DEAR_SECONDS:
+            return
+        self._until.pop(who, None)
+        while len(self._until) >= DEAR_KEPT:
+            del self._until[next(iter(self._until))]
+        self._until[who] = time.monotonic() + DEAR_FOR
+
+    def __contains__(self, who: str) -> bool:
+        until = self._until.get(who)
+        return until is not None and time.monotonic() < until
 
 
 class Intake:
@@ -38,12 +65,13 @@ class Intake:
         self._store = store
         self._slices = Slices()
         self._decoder = Decoder()
+        self._dear = Dear()
 
     async def take(self, project: str, held: Held, body: bytes, coding: str, form: Form) -> Batch:
         """Store the spans of a body, and return them; `held` is what the request holds."""
         await self._slices.turn(held.who)
         with self._slices.work():
-            batch = self._decoded_here(body, coding, form)
+            batch = self._decoded_here(held.who, body, coding, form)
         if batch is None:
             batch = await self._decoder.batch(held.who, Body(body, coding, form, self.limits))
         if batch.segments:
@@ -51,12 +79,17 @@ class Intake:
             await self._store(project, batch, held.who)
         return batch
 
-    def _decoded_here(self, body: bytes, coding: str, form: Form) -> Batch | None:
+    def _decoded_here(self, who: str, body: bytes, coding: str, form: Form) -> Batch | None:
         """The batch in a body; None, after little work, where finding out would take long."""
-        small = decompress_if_small(body, coding, min(INLINE_BYTES[form], self.limits.decoded_bytes))
+        most = SMALL_BYTES if who in self._dear else INLINE_BYTES[form]
+        small = decompress_if_small(body, coding, min(most, self.limits.decoded_bytes))
         if small is None or not is_quick(small, form):
             return None
-        return read(small, form, self.limits)
+        began = time.thread_time()
+        try:
+            return read(small, form, self.limits)
+        finally:
+            self._dear.took(who, time.thread_time() - began)
 
     def close(self) -> None:
         self._decoder.close()

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ import orjson
 import pytest
 from google.protobuf.message import DecodeError
 
+from collector.budget import Budget
 from collector.errors import Overloaded
 from collector.model import Batch
 from collector.otlp import decoder as decoder_
@@ -242,6 +244,65 @@ QUICK: list[tuple[str, bytes, bool]] = [
 def test_what_takes_long_is_not_read_on_the_event_loop(at: int) -> None:
     encoding, body, quick = QUICK[at]
     assert intake.is_quick(body, encoding) is quick  # type: ignore[arg-type]
+
+
+def with_events(count: int) -> bytes:
+    """A span of so many empty events, each of which costs forty times its two bytes."""
+    message = request({"trace": new_id(), "id": 1})
+    for _ in range(count):
+        message.resource_spans[0].scope_spans[0].spans[0].events.add()
+    return message.SerializeToString()
+
+
+@pytest.mark.parametrize("coding", ["", "gzip"])
+def test_who_sends_what_takes_long_is_read_elsewhere_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, coding: str
+) -> None:
+    """Whatever takes long in it: so one body holds up the event loop, not one after the other."""
+    here: list[str] = []
+
+    def watched(body: bytes, *given: Any) -> Batch:
+        here.append("dense" if len(body) > 100_000 else "small")
+        return decoder_.read(body, *given)
+
+    async def store(*_given: object) -> None:
+        return
+
+    async def nobody(_headers: object) -> str:
+        return "default"
+
+    async def sent(made: intake.Intake, who: str, body: bytes) -> list[str]:
+        here.clear()
+        packed = gzip.compress(body, 1) if coding else body
+        with Budget(2**26).open(who) as held:
+            await made.take("default", held, packed, coding, "protobuf")
+        return list(here)
+
+    async def main() -> None:
+        dense, small = with_events(500_000), agent_request(new_id(), ["a"])
+        made = intake.Intake(store, nobody, LIMITS, Budget(2**26))
+        try:
+            assert await sent(made, "a", dense) == ["dense"]
+            assert await sent(made, "a", dense) == []
+            assert await sent(made, "a", small) == ["small"]
+            assert await sent(made, "b", dense) == ["dense"]
+        finally:
+            made.close()
+
+    monkeypatch.setattr(intake, "read", watched)
+    monkeypatch.setattr(intake, "DEAR_SECONDS", 0.003)  # as this takes on any machine
+    asyncio.run(main())
+
+
+def test_senders_of_what_takes_long_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    dear = intake.Dear()
+    dear.took("quick", intake.DEAR_SECONDS / 2)
+    for number in range(intake.DEAR_KEPT + 1):
+        dear.took(str(number), 1.0)
+    assert [who in dear for who in ("quick", "0", "1", str(intake.DEAR_KEPT))] == [False, False, True, True]
+    later = time.monotonic() + intake.DEAR_FOR + 1
+    monkeypatch.setattr(intake.time, "monotonic", lambda: later)
+    assert "1" not in dear
 
 
 def test_the_event_loop_reads_small_bodies_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

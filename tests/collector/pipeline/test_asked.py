@@ -15,11 +15,13 @@ import httpx
 import orjson
 import pytest
 
+from collector.api import bodies
 from collector.api.bodies import TooLarge
 from collector.errors import Overloaded
 from collector.pipeline import asked
 from collector.pipeline.asked import Asked, RunToJudge, answered
 from collector.server import running
+from collector.settings import Settings
 from collector.store import open_store
 from synth.judge_process import JudgeFailed
 from tests.support.outside_policies import HANGING, MODULE, for_children, installed
@@ -92,6 +94,16 @@ def test_a_run_that_takes_too_much_memory_is_refused_and_the_next_one_is_judged(
         refused = client.post("/check", {"run": big, "policies": RULES})
         assert refused.status_code == 413, refused.text
         assert client.post("/check", {"run": RUN, "policies": RULES}).json()["outcome"] == "fail"
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/x-ndjson"])
+def test_no_memory_to_read_a_run_is_no_broken_body(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    def full(_body: bytes) -> Any:
+        raise orjson.JSONDecodeError("Not enough memory to allocate buffer for parsing", "", 0)
+
+    monkeypatch.setattr(bodies.orjson, "loads", full)
+    with pytest.raises(TooLarge, match="too much memory"):
+        answered(RunToJudge(b"{}", kind, 1, Settings()))
 
 
 class Slow(Asked):
