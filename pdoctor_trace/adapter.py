@@ -26,7 +26,7 @@ from .chats import Chat, Reply, provider_name
 from .chats import begin as begin_chat
 from .harmless import guarded
 from .machine import HistoryAnswer, answered, around_of, asked_elsewhere, decided, gives_way, not_executed
-from .pauses import APPROVAL, INPUT, OTHER, TIMER, Pause, forget_pause, is_paused
+from .pauses import APPROVAL, INPUT, OTHER, TIMER, Pause, forget_pause, is_paused, key_here, key_with
 from .raw_loops import claim, waits_for
 from .reading import field, type_name
 from .runs import CallFrame, Frame, OpenRun, current, run_here
@@ -119,6 +119,8 @@ __all__ = [
     "gives_way",
     "guarded",
     "is_paused",
+    "key_here",
+    "key_with",
     "kind_of",
     "leave",
     "new_call",

@@ -181,7 +181,10 @@ def asking_run(run: OpenRun | None = None) -> OpenRun | None:
 def asking(run: OpenRun | None = None) -> trouble.Asking | None:
     """The request that leaves for a model here, as far as it is the endpoint's trouble or not."""
     found = asking_run(run)
-    return None if found is None else trouble.Asking(found.requests)
+    if found is None:
+        return None
+    found.pause = None  # what stands in it waits, maybe, and it goes on
+    return trouble.Asking(found.requests)
 
 
 def is_told(frame: Frame | None) -> bool:

@@ -46,7 +46,7 @@ class AskedHere:
 
     def add(self, asked: Asked) -> None:
         """From a raw loop, where arguments tell apart those who have the same ids."""
-        self._remember(hash(asked.call_id), _key(asked))
+        self._remember(hash(asked.call_id), key_of(asked))
 
     def _read_notes(self) -> None:
         with suppress(IndexError):  # where another thread is reading them, too
@@ -67,7 +67,7 @@ class AskedHere:
         self._read_notes()
         if asked is None:
             return self._has(hash(call_id))
-        return self._has(_key(asked)) or self.knows_of_framework(call_id, asked.tool)
+        return self._has(key_of(asked)) or self.knows_of_framework(call_id, asked.tool)
 
     def knows_of_framework(self, call_id: str | None, tool: str) -> bool:
         self._read_notes()
@@ -82,7 +82,8 @@ class AskedHere:
 HERE = AskedHere()
 
 
-def _key(asked: Asked) -> int:
+def key_of(asked: Asked) -> int:
+    """By what a call is known in this process."""
     return hash((asked.call_id, asked.tool, written(asked.arguments)))
 
 

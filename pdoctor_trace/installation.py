@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Any
 
-from . import announce, boot, ids, pauses, plugins, propagate, raw_loops, runtime, sdkspans
+from . import announce, boot, ids, pauses, plugins, process_pools, propagate, raw_loops, runtime, sdkspans
 from .asking import DOOR
 from .capture import Capture
 from .export import Exporter, Way
@@ -172,6 +172,7 @@ class Installation:
             if settings.threads and not self._threads_patched:
                 self._threads_patched = True
                 guarded(propagate.patch_threads)
+                guarded(process_pools.patch_process_pools)
             runtime.ACTIVE.on = not settings.trace_disabled
             if runtime.ACTIVE.on and os.environ.get("PDOCTOR_GUARD"):
                 from .guarding import from_environment as guard_of

@@ -5,7 +5,7 @@ later request to a model carried its answer, the loop ended. Which of these sigh
 `same_call`, and whether its tool ran follows from them here and in `Call.executed`, nowhere else: it ran
 where its start or its answer was seen; it did not where it was refused, or not started by a framework whose
 starts are all seen; of what was asked for and never heard of again it is not known, nor of what was answered
-though the framework starts that tool itself and did not.
+though the framework starts that tool itself and did not, or after a person was asked who may have said no.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def answered(run: OpenRun, answer: HistoryAnswer) -> None:
     if request is None:
         return
     call = asked_call(request, run.source, run)
-    if run.starts_here(answer.tool):  # middleware or a person may have answered in the tool's place
+    if request.doubtful or run.starts_here(answer.tool):  # maybe not the tool, but a person or middleware
         call.unheard()
     elif answer.arguments is not None and request.well_formed:
         call.ran_with(answer.arguments)

@@ -109,6 +109,11 @@ class Pauses:
         with self._lock:
             return self._parts.pop(token, None)
 
+    def of_token(self, token: str) -> str | None:
+        """The oldest key that was made of this token."""
+        with self._lock:
+            return next((key for key in self._parts if key.startswith(f"{token}#")), None)
+
     def __contains__(self, token: str) -> bool:
         return token in self._parts
 
@@ -129,3 +134,16 @@ def forget_pause(token: str) -> None:
 def is_paused(token: str) -> bool:
     """Whether a run waits here that goes on with this token."""
     return token in PAUSED
+
+
+def key_with(token: str, mark: object) -> str:
+    """By what a pause is kept here of several that may have one token; `mark` means nothing elsewhere."""
+    return f"{token}#{mark}"
+
+
+def key_here(token: str, mark: object) -> str:
+    """By what the pause is kept here, if it is: that of the mark, else the oldest of its token."""
+    key = key_with(token, mark)
+    if key in PAUSED:
+        return key
+    return PAUSED.of_token(token) or token

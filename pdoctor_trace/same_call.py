@@ -35,7 +35,17 @@ class Sighting(Protocol):
 class Request:
     """One tool call in a model's message."""
 
-    __slots__ = ("arguments", "call_id", "has_text", "time_ns", "told", "tool", "turn", "well_formed")
+    __slots__ = (
+        "arguments",
+        "call_id",
+        "doubtful",
+        "has_text",
+        "time_ns",
+        "told",
+        "tool",
+        "turn",
+        "well_formed",
+    )
 
     def __init__(
         self,
@@ -49,6 +59,8 @@ class Request:
     ) -> None:
         self.well_formed, self.told = well_formed, False
         """Whether it was told of already, when it was not known how it would go on."""
+        self.doubtful = False
+        """Whether a person was asked about it, and is not known to have said yes."""
         self.call_id, self.tool, self.arguments = call_id, tool, arguments
         self.turn, self.has_text, self.time_ns = turn, has_text, time_ns
 

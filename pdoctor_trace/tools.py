@@ -16,6 +16,7 @@ from .calls import Call, new_call
 from .harmless import guarded
 from .machine import around_of
 from .patching import calling
+from .process_pools import OF_A_TOOL, named
 from .runs import USER, current
 from .runtime import ACTIVE
 from .values import NOT_KEPT, Truncated
@@ -82,12 +83,12 @@ def _stated(value: Any) -> None:
 def _wrapped(function: Any, *, name: str | None = None) -> Any:
     if isinstance(function, classmethod | staticmethod):
         return type(function)(_wrapped(function.__func__, name=name))
-    if getattr(function, "__pdoctor_tool__", False):
+    if getattr(function, OF_A_TOOL, None):
         return function
     tool_name = name or str(getattr(function, "__name__", type(function).__name__))
-    enter = _entrance(tool_name, _parameters(function), getattr(function, "__doc__", None))
-    made = _recording(function, enter)
-    made.__pdoctor_tool__ = True
+    parameters = _parameters(function)
+    made = _recording(function, _entrance(tool_name, parameters, getattr(function, "__doc__", None)))
+    setattr(made, OF_A_TOOL, (tool_name, parameters))
     return made
 
 
@@ -96,7 +97,7 @@ def _entrance(tool_name: str, parameters: tuple[str, ...], doc: str | None) -> E
 
     def enter(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
         frame = current()
-        given = _named(parameters, args, kwargs) if args else kwargs
+        given = named(parameters, args, kwargs) if args else kwargs
         if frame is not None and frame.call is not None and around_of(frame, tool_name) is not None:
             return None
         if raw_loops.in_use():
@@ -135,15 +136,3 @@ def _parameters(function: Any) -> tuple[str, ...]:
 
     code = getattr(inspect.unwrap(function), "__code__", None)
     return code.co_varnames[: code.co_argcount] if code is not None else ()
-
-
-def _named(parameters: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by parameter name, without the method's own object; extra positional ones under `args`."""
-    named = dict(zip(parameters, args, strict=False))
-    for own in ("self", "cls"):
-        if parameters[:1] == (own,):
-            del named[own]
-    if len(args) > len(parameters):
-        named["args"] = list(args[len(parameters) :])
-    named.update(kwargs)
-    return named

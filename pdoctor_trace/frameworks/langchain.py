@@ -63,6 +63,7 @@ from .langchain_refusals import refuse_node, refuse_tool
 from .langgraph_pauses import (
     SOURCE,
     break_off,
+    doubt_what_waited,
     enter_decision,
     goes_on,
     is_a,
@@ -249,6 +250,8 @@ def _enter_graph(graph: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
         workflow=None if _is_agent(graph) else Workflow(name),
     )
     run.started_here = _node_tools(graph)
+    if resumes is not None and run.state.left:
+        doubt_what_waited(run, given)
     return _GraphVisit(run, key)
 
 
@@ -278,7 +281,7 @@ def _on_model_start(manager: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
         if is_first and messages[0] and field(messages[0][0], "type") == "system":
             run.instructed(field(messages[0][0], "content"))
     run.models_running += 1
-    run.requests.asked = True
+    run.requests.asked, run.pause = True, None
     params = kwargs.get("invocation_params") or {}
     output = (kwargs.get("options") or {}).get("ls_structured_output_format")
     if output:  # `with_structured_output` may ask for it as the call of a tool

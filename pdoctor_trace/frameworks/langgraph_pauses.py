@@ -100,6 +100,29 @@ def goes_on(given: Any, key: str) -> bool:
     return (is_command and given.resume is not None) or ((is_command or given is None) and is_paused(key))
 
 
+_YES = frozenset({"accept", "accepted", "approve", "approved", "ok", "okay", "y", "yes"})
+_DECISIONS = ("type", "action", "decision", "decisions", "approved", "approve")
+"""Keys under which a decision is told."""
+
+
+def doubt_what_waited(run: OpenRun, given: Any) -> None:
+    """A person has answered: only a plain yes lets an answer to a call that waited say that its tool ran."""
+    said = getattr(given, "resume", None)
+    if said is not None and not _says_yes(said):
+        for request in run.state.left:
+            request.doubtful = True
+
+
+def _says_yes(value: Any) -> bool:
+    if type(value) is str:
+        return value.strip().lower() in _YES
+    if type(value) is list:
+        return bool(value) and all(map(_says_yes, value))
+    if type(value) is dict:
+        return _says_yes(next((value[key] for key in _DECISIONS if key in value), list(value.values())))
+    return value is True
+
+
 def _reason(interrupts: Any) -> str:
     """Why a graph waits; a breakpoint says nothing of it."""
     values = [getattr(one, "value", None) for one in interrupts]

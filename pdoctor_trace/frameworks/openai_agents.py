@@ -40,6 +40,8 @@ from pdoctor_trace.adapter import (
     decided,
     field,
     guarded,
+    key_here,
+    key_with,
     new_call,
     observe,
     outcome,
@@ -93,7 +95,8 @@ class _RunVisit(RunVisit):
 
     def returned(self, result: Any) -> None:
         if field(result, "interruptions", None):
-            self.run.wait_for(APPROVAL, _token(result, result.raw_responses, result.input))
+            token = _token(result, result.raw_responses, result.input)
+            self.run.wait_for(APPROVAL, token, key_with(token, _mark(result.raw_responses)))
         self.end(None)
 
 
@@ -288,10 +291,16 @@ def _conversation(options: dict[str, Any]) -> str | None:
 
 
 def _resumes(given: Any) -> str | None:
-    """Token of the run that a state was made of, where it waited for approvals."""
+    """What the run waited under that a state was made of, where that was for approvals."""
     if not _is_a(given, "RunState") or not field(field(given, "_current_step"), "interruptions"):
         return None
-    return _token(given, given._model_responses, given._original_input)
+    responses = given._model_responses
+    return key_here(_token(given, responses, given._original_input), _mark(responses))
+
+
+def _mark(responses: Any) -> int | None:
+    """Tells runs apart that say the same; a state has the replies of its result unless it was a text."""
+    return id(responses[-1]) if responses else None
 
 
 def _token(holder: Any, responses: Any, given: Any) -> str:

@@ -22,6 +22,9 @@ class _NoTracker:
     def waits_for(self, call_id: Any, tool: str) -> bool:
         return False
 
+    def begin_elsewhere(self, tool: str, given: Any) -> bool:
+        return False
+
     def end(self, *, state: RunState | None = None) -> None:
         pass
 
@@ -61,6 +64,11 @@ def claim(call_id: Any, tool: str, arguments: Any, read: Any = None, *, way: boo
 def waits_for(call_id: Any, tool: str) -> bool:
     """Whether some raw loop's model asked for this very call."""
     return bool(_tracker.waits_for(call_id, tool))
+
+
+def begin_elsewhere(tool: str, given: list[Any]) -> bool:
+    """Whether some raw loop's model asked for all these calls of a tool, which another process is to make."""
+    return bool(_tracker.begin_elsewhere(tool, given))
 
 
 def end(*, state: RunState | None = None) -> None:

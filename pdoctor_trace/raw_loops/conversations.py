@@ -33,22 +33,30 @@ class OpenCall:
 
     __slots__ = (
         "asked",
+        "before",
         "call",
         "conversation",
+        "elsewhere",
         "ended_ns",
         "executions",
         "guessed",
+        "key",
         "refused",
         "result",
         "started_ns",
         "well_formed",
     )
 
-    def __init__(self, call: Call, conversation: Conversation, well_formed: bool) -> None:
-        self.call, self.conversation, self.well_formed = call, conversation, well_formed
+    def __init__(self, call: Call, conversation: Conversation, well_formed: bool, key: int) -> None:
+        """`key`: by which the call is known in this process."""
+        self.call, self.conversation, self.well_formed, self.key = call, conversation, well_formed, key
+        self.before = conversation.last
+        """Digest of the history that the model had."""
         self.asked = call.arguments
         """Arguments as the model wrote them."""
         self.executions = 0
+        self.elsewhere = False
+        """Whether another process was given it to run."""
         self.refused = False
         """Whether a guard did not let it run."""
         self.guessed = False

@@ -17,18 +17,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pdoctor_trace import raw_loops, runtime
 from pdoctor_trace.calls import CANCELLED, EXACT, INFERRED, Call, Reading
-from pdoctor_trace.elsewhere import HERE, token, token_of_ids
+from pdoctor_trace.elsewhere import HERE, key_of, token, token_of_ids
 from pdoctor_trace.machine import close_answered, close_unheard, from_history, leave_unanswered
+from pdoctor_trace.pauses import is_paused
 from pdoctor_trace.run_state import RunState
 from pdoctor_trace.runs import OpenRun, current
 from pdoctor_trace.same_call import Request, asked_for, goes_by, same_json
 from pdoctor_trace.wrappers import Visit
 
+from .answers import AnswersHad, Had
 from .conversations import (
     Ambient,
     Conversation,
@@ -54,6 +56,7 @@ class Tracker:
         """Forget everything: in a forked child, open conversations are the parent's, and so is the lock."""
         self._lock = threading.RLock()
         self._known = Conversations()
+        self._had = AnswersHad()
 
     @property
     def waits(self) -> bool:
@@ -75,12 +78,18 @@ class Tracker:
                 conversation = self._new()
             self._known.used(conversation)
             elsewhere = conversation.reply_seen and self._asked_elsewhere(conversation, out)
+            news = self._news(conversation, out)
             self._answered(conversation, out, now)
             if elsewhere:
                 self._goes_on(conversation, out, now)
+            elif news and conversation.run is None:
+                tokens = (had.token or "" for *_, had in news)
+                conversation.resumes = next(filter(is_paused, tokens), None)
             self._turn(conversation, out, now)
             if elsewhere:
-                self._tell_of_history(conversation, out)
+                answers = ((out.asked.get(one.call_id), one) for one in out.answers if one.last)
+                self._tell_of_history(conversation, [(asked, one, None) for asked, one in answers if asked])
+            self._tell_of_history(conversation, news)
             self._known.mark(conversation, out, now)
             return conversation
 
@@ -102,18 +111,27 @@ class Tracker:
             conversation.resumes = self._token(conversation)
             self._end_run(conversation, now, left=True)
 
-    def _tell_of_history(self, conversation: Conversation, out: Outgoing) -> None:
+    def _news(self, conversation: Conversation, out: Outgoing) -> list[tuple[Asked, Answer, Had]]:
+        """Answers to calls that nobody waits for any more; not where an unanswered request is repeated."""
+        if not conversation.reply_seen:
+            return []
+        found = self._had.news(out)
+        return [one for one in found if self._open_call(conversation, one[1], one[0]) is None]
+
+    def _tell_of_history(
+        self, conversation: Conversation, told: Sequence[tuple[Asked, Answer, Had | None]]
+    ) -> None:
         run = conversation.run
-        if run is None:
+        if run is None or not told:
             return
         turn = run.state.next_turn()
-        for answer in out.answers:
-            asked = out.asked.get(answer.call_id) if answer.last else None
-            if asked is not None:
-                opened = self._open(conversation, asked, turn, None, time.time_ns())
-                HERE.add(asked)
-                self._drop(opened)
-                from_history(opened.call, answer.reading)
+        for asked, answer, had in told:
+            opened = self._open(conversation, asked, turn, None, time.time_ns())
+            HERE.add(asked)
+            self._drop(opened)
+            if had is not None:
+                self._had.add(opened.key, had.before, answer)
+            from_history(opened.call, answer.reading)
 
     def _new(self) -> Conversation:
         conversation, oldest = self._known.new(), self._known.one_too_many()
@@ -141,6 +159,7 @@ class Tracker:
                 answered.append((call, answer))
         for call, answer in settled(answered):
             call.call.call_id = answer.call_id
+            self._had.add(call.key, call.before, answer)
             self._close(call, answer, now)
 
     @staticmethod
@@ -280,7 +299,7 @@ class Tracker:
         )
         call.asked_by(Request(asked.call_id, asked.tool, None, turn, bool(has_text), now))
         call.timing = INFERRED
-        opened = OpenCall(call, conversation, well_formed)
+        opened = OpenCall(call, conversation, well_formed, key_of(asked))
         conversation.open.append(opened)
         self._known.waiting.setdefault(call.call_id, []).append(opened)
         return opened
@@ -308,6 +327,22 @@ class Tracker:
                 found.call.ran_with(given)
                 found.call.state.seen_starting.add(tool)
             return found
+
+    def begin_elsewhere(self, tool: str, given: Iterable[Any]) -> bool:
+        """Whether such calls wait, one for each of these arguments; another process is to make them."""
+        with self._lock:
+            found: list[OpenCall] = []
+            for arguments in given:
+                kept = runtime.ACTIVE.capture.arguments(arguments)
+                waiting = self._candidates(None, tool, way=False)
+                idle = [one for one in waiting if not (one.executions or one.elsewhere or one in found)]
+                opened = asked_for(idle, None, kept)
+                if opened is None:
+                    return False
+                found.append(opened)
+            for opened in found:
+                opened.elsewhere = True
+            return bool(found)
 
     def waits_for(self, call_id: str, tool: str) -> bool:
         """Whether a call of that id is open."""
@@ -350,7 +385,7 @@ class Tracker:
         if answer is None:
             close_unheard(call, offered, now, well_formed=opened.well_formed)
             return
-        if run is not None and run.starts_here(call.tool):
+        if run is not None and run.starts_here(call.tool) and not opened.elsewhere:
             call.unheard()
         close_answered(call, offered, answer.reading, now, well_formed=opened.well_formed)
 
@@ -365,10 +400,14 @@ class Tracker:
     def _end_run(self, conversation: Conversation, now: int, *, left: bool = False) -> None:
         """`left`: another process may go on with what was asked for last."""
         run = conversation.run
+        token = self._token(conversation) if conversation.open or left else None
         if run is not None and left:
-            leave_unanswered(run, self._token(conversation))
+            leave_unanswered(run, token)
+        elif run is not None and run.root and run.state.case_id is None and token is not None:
+            run.leave(token)  # an answer that comes late is one of this run
         for call in list(conversation.open):
             self._drop(call)
+            self._had.add_none(call.key, call.before, token)
             self._close(call, None, now)
         if run is not None:
             run.close(end_ns=now, cut_short=not conversation.ending)

@@ -190,6 +190,24 @@ def test_calls_of_a_team_are_those_of_the_member_whose_turn_it_is(
     }
 
 
+def test_a_run_that_goes_on_without_the_agent_that_waits_in_its_tool_is_not_paused(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    """The tool says that somebody has to confirm, and its agent answers with that."""
+    inner = agent(models, "fake.sleepy", gated(ToolLog()), "inner")
+
+    def ask_sub(text: str) -> str:
+        """Ask another agent."""
+        return "wait for it" if inner.run(text).is_paused else "done"
+
+    agent(models, "fake.nest", [ask_sub], "outer").run(QUERY)
+    pdoctor_trace.flush()
+    (outer,) = roots(sink)
+    assert (outer["gen_ai.agent.name"], outer["pdoctor.run.state"]) == ("outer", None)
+    (ask,) = [call for call in sink.calls if call.tool == "ask_sub"]
+    assert (ask.executed, ask.result) == (True, "wait for it")
+
+
 def test_a_member_that_waits_pauses_the_team(
     models: FakeModels, sink: OtlpSink, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -583,3 +583,49 @@ def test_a_call_that_a_person_refuses_in_a_node_of_ones_own(models: FakeModels, 
         False,
         "unknown",
     )
+
+
+@pytest.mark.parametrize(
+    "said", ["no", False, {"type": "reject"}, [{"type": "ignore"}], {"a": 1}, {"decisions": []}, "not ok"]
+)
+def test_a_call_that_a_person_may_have_refused_is_not_known_to_have_run(
+    models: FakeModels, sink: OtlpSink, said: Any
+) -> None:
+    """No call of the tool was seen before, and the node may run functions that nobody sees."""
+    (call,) = answered_node(models, sink, said)
+    assert (call.executed, call["pdoctor.tool.execution"], call.result) == (False, "unknown", "answered")
+
+
+@pytest.mark.parametrize(
+    "said", ["Yes", True, {"type": "accept"}, [{"type": "approve"}], {"decisions": [{"type": "approve"}]}]
+)
+def test_a_call_that_a_person_approves_and_that_is_answered_ran(
+    models: FakeModels, sink: OtlpSink, said: Any
+) -> None:
+    (call,) = answered_node(models, sink, said)
+    assert (call.executed, call.result) == (True, "answered")
+
+
+def answered_node(models: FakeModels, sink: OtlpSink, said: Any) -> list[Span]:
+    """A node of one's own asks a person, and answers without a tool of LangChain."""
+
+    def act(state: MessagesState) -> dict[str, Any]:
+        asked: Any = state["messages"][-1]
+        interrupt("May it?")
+        return {"messages": [ToolMessage("answered", tool_call_id=one["id"]) for one in asked.tool_calls]}
+
+    with DefaultHttpxClient() as client:
+        chat = ChatOpenAI(model="fake.one", base_url=models.openai, http_client=client, **QUIET)
+        bound = chat.bind_tools(as_tools(ToolLog().functions()))
+        graph: Any = StateGraph(MessagesState)
+        graph.add_node("think", lambda state: {"messages": [bound.invoke(state["messages"])]})
+        graph.add_node("act", act)
+        graph.add_edge(START, "think")
+        graph.add_conditional_edges("think", lambda s: "act" if s["messages"][-1].tool_calls else END)
+        graph.add_edge("act", "think")
+        compiled = graph.compile(checkpointer=InMemorySaver())
+        thread: Any = {"configurable": {"thread_id": "answered"}}
+        compiled.invoke({"messages": [HumanMessage(QUERY)]}, thread)
+        compiled.invoke(Command(resume=said), thread)
+    pdoctor_trace.flush()
+    return sink.calls

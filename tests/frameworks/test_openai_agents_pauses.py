@@ -177,6 +177,24 @@ def test_runs_that_wait_at_the_same_time_stay_apart(models: FakeModels, sink: Ot
         )
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_runs_that_say_the_same_and_wait_at_the_same_time_stay_apart(
+    models: FakeModels, sink: OtlpSink, order: tuple[int, int]
+) -> None:
+    """Same question and same call ids; replies of Chat Completions have no ids in this SDK."""
+
+    async def both(agent: Any, before: Any) -> Any:
+        waiting = [await ask(agent, None) for _ in range(2)]
+        for at in order:
+            await decide(at == 0, at == 0)(agent, waiting[at])
+
+    use(models, "fake.sleepy", tools(ToolLog()), both)
+    firsts, lasts = roots(sink)[:2], roots(sink)[2:]
+    assert [last.run_id for last in lasts] == [firsts[at].run_id for at in order]
+    ran = {call.run_id for call in sink.calls if call.executed}
+    assert ran == {firsts[0].run_id}
+
+
 @pytest.mark.cell("other process")
 def test_a_run_that_is_gone_on_with_in_another_process_says_so(models: FakeModels, sink: OtlpSink) -> None:
     log = ToolLog()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import multiprocessing
 import urllib.request
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import pytest
@@ -231,6 +234,121 @@ def test_inside_a_run_of_the_hosts_own_it_says_where_that_ends(models: FakeModel
     runs, (call,) = in_order(sink)
     assert {run["pdoctor.run.resumed"] for run in runs} == {None}
     assert (told(call), call["pdoctor.tool.source_of_result"]) == (("c", "add", True, None), "history")
+
+
+def test_branches_of_a_search_have_each_its_own_answer(models: FakeModels, sink: OtlpSink) -> None:
+    """The tool runs once for each branch; the same answer again is no other run of the tool."""
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        messages.append(ask(sdk, "fake.one.one", messages))
+        for result in ("42", "43", "42"):
+            said = {"role": "tool", "tool_call_id": "call_0_0", "content": result}
+            ask(sdk, "fake.one", [*messages, said])
+    _, calls = in_order(sink)
+    assert [(told(call), call.result) for call in calls] == [
+        (("call_0_0", "add", True, None), "42"),
+        (("call_0_0", "add", True, None), "43"),
+    ]
+    assert len({call.run_id for call in calls}) == 2
+
+
+def test_a_judge_of_a_history_tells_of_no_call(models: FakeModels, sink: OtlpSink) -> None:
+    """It is given another beginning, and of the answer only the first words."""
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        messages.append(ask(sdk, "fake.one", messages))
+        said = {"role": "tool", "tool_call_id": "call_0_0", "content": "42 and more"}
+        ask(sdk, "fake.one", [*messages, said])
+        judge = [{"role": "system", "content": "Judge it."}, *messages, {**said, "content": "42"}]
+        ask(sdk, "fake.one", judge)
+    _, (call,) = in_order(sink)
+    assert (told(call), call.result) == (("call_0_0", "add", True, None), "42 and more")
+
+
+def test_an_answer_that_comes_after_the_reply_is_one_of_that_run(models: FakeModels, sink: OtlpSink) -> None:
+    """The model does not wait for the slower of two calls."""
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        reply = ask(sdk, "fake.par", messages)
+        first, late = answers(reply)
+        messages += [reply, first]
+        messages += [ask(sdk, "fake.par", messages), late]
+        ask(sdk, "fake.par", messages)
+    runs, calls = in_order(sink)
+    assert [(told(call), call["pdoctor.step.index"]) for call in calls] == [
+        (("call_0_0", "add", True, None), 0),
+        (("call_0_1", "slow_echo", False, "unknown"), 1),
+        (("call_0_1", "slow_echo", True, None), 2),
+    ]
+    assert (calls[2].result, calls[2]["pdoctor.tool.source_of_result"]) == ("done call_0_1", "history")
+    assert [(run.run_id, state(run)) for run in runs] == [(runs[0].run_id, (None, None))] * 2
+
+
+# -- tools in worker processes
+
+
+@pdoctor_trace.tool
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def submitted(given: dict[str, Any]) -> Any:
+    with ProcessPoolExecutor(1) as pool:
+        return pool.submit(add, **given).result()
+
+
+def partly_submitted(given: dict[str, Any]) -> Any:
+    with ProcessPoolExecutor(1) as pool:
+        return pool.submit(functools.partial(add, given["a"]), given["b"]).result()
+
+
+def mapped(given: dict[str, Any]) -> Any:
+    with ProcessPoolExecutor(1) as pool:
+        return next(pool.map(add, [given["a"]], [given["b"]]))
+
+
+def applied(given: dict[str, Any]) -> Any:
+    with multiprocessing.Pool(1) as pool:
+        return pool.apply(add, (given["a"],), {"b": given["b"]})
+
+
+WAYS_TO_WORKERS = (submitted, partly_submitted, mapped, applied)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize("run", WAYS_TO_WORKERS)
+def test_a_tool_that_a_worker_runs_for_a_loop_is_one_call(
+    models: FakeModels, sink: OtlpSink, run: Callable[[dict[str, Any]], Any]
+) -> None:
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        reply = ask(sdk, "fake.one.one", messages)
+        made = {"role": "tool", "tool_call_id": "call_0_0", "content": str(add(40, 2))}
+        messages += [reply, made]
+        reply = ask(sdk, "fake.one.one", messages)
+        result = run(json.loads(reply.tool_calls[0].function.arguments))
+        messages += [reply, {"role": "tool", "tool_call_id": "call_1_0", "content": str(result)}]
+        ask(sdk, "fake.one.one", messages)
+    _, calls = in_order(sink)
+    assert [(told(call), call.result, call["pdoctor.tool.timing"]) for call in calls] == [
+        (("call_0_0", "add", True, None), 42, "exact"),
+        (("call_1_0", "add", True, None), "42", "inferred"),
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize("run", WAYS_TO_WORKERS)
+def test_a_tool_that_a_worker_runs_for_nobody_is_a_call_of_its_own(
+    models: FakeModels, sink: OtlpSink, run: Callable[[dict[str, Any]], Any]
+) -> None:
+    """No model asked for these arguments."""
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        reply = ask(sdk, "fake.one", messages)
+        assert run({"a": 1, "b": 1}) == 2
+        ask(sdk, "fake.one", [*messages, reply, *answers(reply)])
+    _, calls = in_order(sink)
+    assert sorted((call.call_id or "", call.executed) for call in calls) == [("", True), ("call_0_0", True)]
 
 
 # -- twins
