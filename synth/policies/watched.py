@@ -125,6 +125,8 @@ class Watched:
 
     def began(self, position: int, call: ToolCall) -> None:
         """A call that the rule looks at has begun."""
+        for part in self._read:  # of one that was refused in its place
+            part.pop(len(self.seen), None)
         self.seen.append(position)
         self.calls[call.tool] = self.calls.get(call.tool, 0) + 1
         self.running.add(position)

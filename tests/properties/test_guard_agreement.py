@@ -163,7 +163,8 @@ class Story:
                 for call in calls
             ]
             done = [
-                call if call.finished else over(call, at + 1 + k, error[k], 1) for k, call in enumerate(calls)
+                call if call.finished else over(call, at + (gap > 1) * k, error[k], 1)
+                for k, call in enumerate(calls)
             ]
             now = at + len(calls) + 1
             for turn, call in enumerate(word, self.turn + 1):

@@ -83,3 +83,12 @@ def test_of_many_calls_the_judge_is_asked() -> None:
         assert place is not None
         course.ended(place, {})
     assert course.would(ToolCall(None, "pay", {})) == course.would(ToolCall(None, "verify", {}))
+
+
+def test_what_was_refused_is_not_taken_for_what_was_called_in_its_place() -> None:
+    course = Prefix(load_policies(policies("last_call('look').args.amount < args.amount")))
+    for tool, amount, allowed in (("look", 3, True), ("pay", 1, False), ("look", 3, True), ("pay", 2, False)):
+        decision, place = course.propose(ToolCall(None, tool, {"amount": amount}))
+        assert decision.refused is not allowed
+        if place is not None:
+            course.ended(place, {})
