@@ -69,7 +69,7 @@ def lint(file: str, tools: tuple[str, ...], sources: tuple[str, ...], guards: bo
     with clear_errors():
         from synth.policies import ByChance, all_tools_in, load_policies, names_of_runs
         from synth.policies.lint import lint as problems_of
-        from synth.policies.lint import lint_guard
+        from synth.policies.lint import lint_guard, not_analysed
 
         policies = load_policies(Path(file))
         runs = (run for source in sources for run in runs_in(source))
@@ -88,6 +88,9 @@ def lint(file: str, tools: tuple[str, ...], sources: tuple[str, ...], guards: bo
         wrong = any(not problem.is_warning for problem in problems)
         if not wrong and not as_json:
             click.echo(f"{file}: {counted(len(policies.policies), 'policy')}, no contradiction")
+            if left := not_analysed(policies.policies):
+                said = ", ".join(f"{policy.id} ({policy.rule.kind.replace('_', ' ')})" for policy in left)
+                click.echo(f"{file}: not analysed for contradictions: {said}")
         raise SystemExit(Exit.FAILED if wrong else Exit.PASSED)
 
 

@@ -1,4 +1,4 @@
-"""Policies proposed from good runs: order, answer, absence and count rules that every one of them keeps.
+"""Policies proposed from good runs: order, answer, absence, failure and count rules that all of them keep.
 
 A proposal is a hypothesis for a person to review, so what is shown must be worth reading:
 
@@ -38,7 +38,10 @@ from synth.policies.load import policies_from_text
 from synth.policies.names import Tools
 from synth.policies.written import phrases_of, printable, scalar
 
-Kind = Literal["precedence", "response", "absence_after", "at_most", "at_least", "exactly"]
+Kind = Literal[
+    "precedence", "response", "absence_after", "response_to_failure", "absence_after_failure", "at_most",
+    "at_least", "exactly",
+]  # fmt: skip
 
 ANY = "*"
 MIN_SUPPORT = 3
@@ -143,11 +146,14 @@ class _Seen:
         self.evidence = Evidence(run)
         self.attempts: dict[str, list[int]] = {}
         self.successes: dict[str, list[int]] = {}
+        self.failures: dict[str, list[int]] = {}
         for i in self.evidence.order:
             if run.calls[i].executed:
                 self.attempts.setdefault(run.calls[i].tool, []).append(i)
                 if run.calls[i].succeeded:
                     self.successes.setdefault(run.calls[i].tool, []).append(i)
+                elif run.calls[i].finished and run.calls[i].error is not None:
+                    self.failures.setdefault(run.calls[i].tool, []).append(i)
         self.total = sum(map(len, self.attempts.values()))
 
     def rank(self, call: int) -> int:
@@ -203,6 +209,16 @@ _SHAPES: Mapping[Kind, _Shape] = {
         "{then} must never happen after {first}.",
         "{first} ends {then}",
     ),
+    "response_to_failure": _Shape(
+        lambda a, b, _: Response(((a, b),), failed=True),
+        "If {first} fails, {then} must follow.",
+        "failed {first} then {then}",
+    ),
+    "absence_after_failure": _Shape(
+        lambda a, b, _: AbsenceAfter(((a, b),), failed=True),
+        "If {first} fails, {then} must never happen afterwards.",
+        "failed {first} ends {then}",
+    ),
     "at_most": _counting("at most", lambda a, _, n: Count((a,), most=n), _MORE),
     "at_least": _counting("at least", lambda a, _, n: Count((a,), least=n), "without the call"),
     "exactly": _counting("exactly", lambda a, _, n: Count((a,), least=n, most=n), _MORE),
@@ -219,6 +235,9 @@ def _candidates(seen: Sequence[_Seen], tools: Sequence[str]) -> Iterator[_Candid
         yield _precedence(seen, first, then, presence[first])
         yield _response(seen, first, then, presence[then])
         yield _absence(seen, first, then)
+        if sum(first in one.failures for one in seen) >= MIN_SUPPORT:
+            yield _response(seen, first, then, presence[then], failed=True)
+            yield _absence(seen, first, then, failed=True)
     for tool in tools:
         yield _precedence(seen, tool, ANY, presence[tool])
         yield _response(seen, ANY, tool, presence[tool])
@@ -247,14 +266,17 @@ def _precedence(seen: Sequence[_Seen], first: str, then: str, presence: float) -
     return found
 
 
-def _response(seen: Sequence[_Seen], trigger: str, answer: str, presence: float) -> _Candidate:
+def _response(
+    seen: Sequence[_Seen], trigger: str, answer: str, presence: float, failed: bool = False
+) -> _Candidate:
     """Every success of `trigger` before a success of `answer`: of both, an `answer` was the last call."""
-    found = _Candidate("response", (trigger, answer))
+    found = _Candidate("response_to_failure" if failed else "response", (trigger, answer))
     for one in seen:
+        ended = one.failures if failed else one.successes
         if trigger == ANY:
-            triggers = [i for name, calls in one.successes.items() if name != answer for i in calls]
+            triggers = [i for name, calls in ended.items() if name != answer for i in calls]
         else:
-            triggers = one.successes.get(trigger, [])
+            triggers = ended.get(trigger, [])
         if not triggers:
             continue
         answers = one.successes.get(answer, [])
@@ -266,11 +288,11 @@ def _response(seen: Sequence[_Seen], trigger: str, answer: str, presence: float)
     return found
 
 
-def _absence(seen: Sequence[_Seen], trigger: str, what: str) -> _Candidate:
+def _absence(seen: Sequence[_Seen], trigger: str, what: str, failed: bool = False) -> _Candidate:
     """No attempt at `what` after a success of `trigger`; only runs that have both tell anything."""
-    found = _Candidate("absence_after", (trigger, what))
+    found = _Candidate("absence_after_failure" if failed else "absence_after", (trigger, what))
     for one in seen:
-        triggers = one.successes.get(trigger, [])
+        triggers = (one.failures if failed else one.successes).get(trigger, [])
         if not triggers:
             continue
         others = one.others(trigger) if what == ANY else one.attempts.get(what, [])
@@ -339,7 +361,7 @@ def _implied(candidate: _Candidate, others: Sequence[_Candidate]) -> bool:
     once = {o.tools[0] for o in others if o.kind in ("at_most", "exactly") and o.limit == 1}
     if candidate.kind in ("at_most", "at_least"):
         return candidate.tools[0] in exact
-    if candidate.kind == "exactly":
+    if candidate.kind in ("exactly", "response_to_failure", "absence_after_failure"):
         return False
     first, then = candidate.tools
     if candidate.kind == "precedence":
@@ -398,7 +420,7 @@ def _counter_check(candidate: _Candidate, rule: PolicyKind, seen: Sequence[_Seen
 
 def _speaks_of(candidate: _Candidate, one: _Seen) -> bool:
     """Could the run have broken the rule with its own calls? Not where what is forbidden was never called."""
-    if candidate.kind != "absence_after":
+    if candidate.kind not in ("absence_after", "absence_after_failure"):
         return True
     trigger, what = candidate.tools
     return bool(one.others(trigger)) if what == ANY else what in one.attempts

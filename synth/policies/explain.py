@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, islice, product
+from itertools import chain, islice, permutations, product
 from typing import Any
 
 from synth.judge.rules import Rules
@@ -166,6 +166,10 @@ class _Choice:
     """Is it in the message of the call before, while that runs?"""
 
 
+_MOST_CALLS = 100
+"""In a run that shows that a count is broken."""
+
+
 def _runs(policy: Policy, timezone: str) -> Iterator[Run]:
     """The shortest first; of one length those with fewer oddities first."""
     starts = _starts(policy)
@@ -193,11 +197,15 @@ def _few(policy: Policy) -> Iterator[tuple[_Choice, ...]]:
 
 
 def _many(policy: Policy) -> Iterator[tuple[_Choice, ...]]:
-    """The same call again and again, for counts."""
-    for length in range(1, 14):
+    """The same call again and again, for counts; each of the tools once, for lists that are needed."""
+    most = getattr(policy.rule, "most", None)
+    for length in range(1, max(13, min(most, _MOST_CALLS) if isinstance(most, int) else 0) + 2):
         for one in _choices(policy):
             if not one.failed:
                 yield (one,) * length
+    each = {one.tool: one for one in _choices(policy) if not one.failed and one.after <= NANOSECONDS}
+    if len(each) > 3:
+        yield from ((*order[1:], order[0]) for order in permutations(each.values()))
 
 
 def _oddity(calls: tuple[_Choice, ...]) -> tuple[int, int]:

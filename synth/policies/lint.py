@@ -222,6 +222,15 @@ def _is_planned(rule: PolicyKind) -> bool:
     return bool(planned(rule, slots_for(_names(rule))))
 
 
+def not_analysed(policies: Sequence[Policy]) -> list[Policy]:
+    """Those that were not asked about contradictions: they say more than order, or name an agent."""
+    return [
+        policy
+        for policy in policies
+        if not _is_planned(policy.rule) or any(tools.agent is not None for tools in policy.rule.tools)
+    ]
+
+
 # ---------------------------------------------------------------- tools and rules that lead nowhere
 
 

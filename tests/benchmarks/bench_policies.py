@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+import tracemalloc
 from collections.abc import Callable
 from itertools import cycle, islice
 
@@ -46,6 +47,18 @@ SENTENCES = (
     "rule: A must happen at most twice.",
     "rule: B must start at least 2 seconds after A.",
 )  # fmt: skip
+EACH = (
+    "B must happen at most 3 times within 2 seconds.",
+    "B must happen at most 3 times with the same id.",
+    "The sum of args.id of B must be at most 1000 within 2 seconds.",
+    "The sum of args.id of B must be at most 1000 with the same id.",
+    "B must never happen between A and C.",
+    "B must never happen after A until C.",
+    "B must never happen within 2 seconds after A.",
+    "B must not happen on Fridays.",
+    "A or C must happen before B.",
+)
+"""Each judged alone: sums, windows, `or`, days, stretches."""
 OFF = Rules(z3="off")
 
 
@@ -62,6 +75,15 @@ def cpu(run: Run, found: PolicySet, rules: Rules) -> tuple[float, tuple[PolicyRe
         results = judge_policies(found, run, rules=rules)
         least = min(least, time.process_time() - began)
     return least, results
+
+
+def peak(run: Run, found: PolicySet, rules: Rules) -> int:
+    """Bytes that judging holds at once, beside the run."""
+    tracemalloc.start()
+    judge_policies(found, run, rules=rules)
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return held
 
 
 def growth(found: PolicySet, n: int) -> list[tuple[str, float]]:
@@ -100,6 +122,13 @@ def main() -> int:
         missed += seconds > goal or lost
         note = "  LOST" if lost else ("  MISSED" if seconds > goal else "")
         print(f"{name:30}{seconds:>8.2f}{goal:>6}{decided:>6}/{len(results)}{note}")
+    print(f"\n{'alone, worst of all runs above':64}{'CPU s':>8}{'MB':>6}")
+    for sentence in EACH:
+        alone = policies([f"rule: '{sentence}'"])
+        seconds = max(cpu(run, alone, rules)[0] for _, run, _, rules, _ in rows)
+        memory = max(peak(run, alone, rules) for _, run, _, rules, _ in rows)
+        missed += seconds > 2
+        print(f"{sentence:64}{seconds:>8.2f}{memory / 1e6:>6.0f}{'  MISSED' if seconds > 2 else ''}")
     return 1 if missed else 0
 
 

@@ -89,6 +89,37 @@ def test_a_planted_rule_is_among_the_first(kind: str, wanted: str, seed: int) ->
     assert wanted in sentences(as_runs(plant(kind, seed)))[:3]
 
 
+@pytest.mark.parametrize(
+    ("kind", "wanted"),
+    [
+        ("answered", "If check fails, pay must follow."),
+        ("ended", "If check fails, pay must never happen afterwards."),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_what_a_failure_asks_for_or_forbids_is_found(kind: str, wanted: str, seed: int) -> None:
+    chance = random.Random(seed)
+    runs = []
+    for name, tools in enumerate(noise(60, seed)):
+        failed = chance.random() < 0.7
+        pays = tools[: len(tools) // 2]
+        after = tools[len(pays) :]
+        if not failed or kind == "answered":
+            after.insert(chance.randrange(len(after) + 1), "pay")
+        if chance.random() < 0.5 or (failed and kind == "ended"):
+            pays.insert(chance.randrange(len(pays) + 1), "pay")
+        if not failed and chance.random() < 0.5:
+            after = [tool for tool in after if tool != "pay"]
+        runs.append(run_of(f"r{name}", *pays, "check", *after, failed=[len(pays)] if failed else ()))
+    assert wanted in sentences(runs)
+    for rule in draft(runs).rules:
+        policies = load_policies(draft(runs).text)
+        assert all(
+            r.verdict in ("ok", "not_applicable") for run in runs for r in judge_policies(policies, run)
+        )
+        assert rule.support >= 3
+
+
 def test_noise_invents_no_rules() -> None:
     """Forty drafts from random calls; the bound on luck promises at most one wrong rule in eight of them."""
     wrong = [sentences(as_runs(noise(runs, seed))) for runs in (5, 10, 20, 40) for seed in range(10)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -203,3 +204,22 @@ def test_tools_of_contracts_and_behaviours_must_exist_too() -> None:
     assert [p.code for p in lint(contract, tools=["do_a"])] == ["unknown_tool"]
     assert [p.code for p in lint(policy("behaviour: (next do_x do_a)"), tools=["do_a"])] == ["unknown_tool"]
     assert lint(policy("behaviour: (next do_x do_a)"), tools=["do_a", "do_x"]) == ()
+
+
+def test_what_is_not_analysed_for_contradictions_is_named(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from collector.cli.policies import command
+
+    file = tmp_path / "rules.yaml"
+    said = (
+        "Pay must happen before ship.", "Pay must happen at most 2 times within 1 hour.",
+        "The sum of args.amount of pay must be at most 5.", "Pay must never happen on Fridays.",
+    )  # fmt: skip
+    rules = "".join(f"  - {{id: P{k}, rule: {one!r}}}\n" for k, one in enumerate(said))
+    file.write_text(f"actions: {{pay: pay, ship: ship}}\npolicies:\n{rules}")
+    told = CliRunner().invoke(command, ["lint", str(file)])
+    assert told.exit_code == 0, told.output
+    assert told.output.splitlines()[1:] == [
+        f"{file}: not analysed for contradictions: P1 (rate), P2 (total), P3 (weekdays)"
+    ]
