@@ -17,7 +17,9 @@ import pytest
 import pdoctor_trace
 from pdoctor_trace import asking, command, guarding
 from pdoctor_trace.asking import DOOR
+from pdoctor_trace.calls import Call
 from pdoctor_trace.harmless import FAILURES
+from pdoctor_trace.wrappers import around
 from synth.cases.case import read_cases, write_cases
 from tests.support.bench_cases import order_case
 from tests.support.sink import OtlpSink
@@ -469,3 +471,51 @@ def test_the_strictest_rule_is_the_one_that_is_told() -> None:
 def test_a_guard_file_that_is_missing_is_told_before_the_program_starts(capsys: Any) -> None:
     assert command.main(["run", "--guard", "none.yaml", "--", "python", "program.py"]) == 2
     assert capsys.readouterr().err == "pdoctor run: --guard: there is no file 'none.yaml'\n"
+
+
+class Told(Call):
+    """A call of a framework that tells of a failure as of a result, and lets a call wait for a person."""
+
+    __slots__ = ()
+
+    def returned(self, result: Any) -> None:
+        if str(result).startswith("error"):
+            self.fail(result)
+        self.close()
+
+    def raised(self, error: BaseException) -> None:
+        self.withdraw()
+
+
+def asked_about(guard: guarding.Guard) -> list[tuple[str, bool, bool]]:
+    """Tool, whether it has ended, whether it failed; of all calls that have begun."""
+    (course,) = guard._runs.values()
+    return [(call.tool, call.finished, call.error is not None) for call in course.prefix.calls]
+
+
+def test_a_failure_that_is_told_as_text_is_one_for_the_rules_after_it() -> None:
+    said = iter(["error: down", "fine"])
+    verify = around(lambda *_: Told("told", "verify", b"{}"), lambda *_: "no").direct(lambda: next(said))
+    with pdoctor_trace.guard(FIRST, mode="feedback") as guard, pdoctor_trace.run():
+        verify()
+        verify()
+        assert asked_about(guard) == [("verify", True, True), ("verify", True, False)]
+
+
+def test_a_call_that_waits_for_a_person_and_goes_on_is_one_call() -> None:
+    answers: list[str] = []
+
+    def refund() -> str:
+        if not answers:
+            raise RuntimeError("somebody has to answer first")
+        return answers[0]
+
+    asking = around(lambda *_: Told("told", "refund", b"{}", call_id="c1"), lambda *_: "no").direct(refund)
+    with pdoctor_trace.guard(ONCE, mode="feedback") as guard, pdoctor_trace.run():
+        with pytest.raises(RuntimeError, match="somebody"):
+            asking()
+        assert asked_about(guard) == [("refund", False, False)]
+        answers.append("yes")
+        assert asking() == "yes"
+        assert asked_about(guard) == [("refund", True, False)]
+        assert asking() == "no"
