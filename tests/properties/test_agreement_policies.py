@@ -216,6 +216,29 @@ def until_after_failure(seen: Evidence) -> tuple[str, list[int]]:
     return summed(bool(begun), [j for j in tried(seen, "b") if _open_at(seen, j, begun, False)])
 
 
+def either_before(seen: Evidence) -> tuple[str, list[int]]:
+    first = good(seen, "a") + good(seen, "c")
+    broken = [j for j in tried(seen, "b") if not any(ends_before(seen, i, j) for i in first)]
+    return summed(bool(tried(seen, "b")), broken)
+
+
+def neither_after(seen: Evidence) -> tuple[str, list[int]]:
+    later = tried(seen, "b") + tried(seen, "c")
+    broken = [j for j in later if any(ends_before(seen, i, j) for i in good(seen, "a"))]
+    return summed(bool(good(seen, "a")), broken)
+
+
+def followed_after_either(seen: Evidence) -> tuple[str, list[int]]:
+    triggers = good(seen, "a") + good(seen, "c")
+    broken = [i for i in triggers if not any(ends_before(seen, i, j) for j in good(seen, "b"))]
+    return summed(bool(triggers), broken)
+
+
+def at_most_of_both(seen: Evidence) -> tuple[str, list[int]]:
+    both = sorted(tried(seen, "a") + tried(seen, "c"), key=seen.rank.__getitem__)
+    return summed(bool(both), both[2:])
+
+
 def overlap(seen: Evidence) -> tuple[str, list[int]]:
     pairs = [(i, j) for i in tried(seen, "a") for j in tried(seen, "b")]
     clash = [(i, j) for i, j in pairs if not ends_before(seen, i, j) and not ends_before(seen, j, i)]
@@ -257,6 +280,10 @@ KINDS: dict[str, tuple[str, Naive, bool]] = {
     "between same": ("B must never happen between A and C with the same x.", between_same, False),
     "until": ("B must never happen after A until C.", until, False),
     "until after failure": ("If A fails, B must never happen until C succeeds.", until_after_failure, False),
+    "either before": ("A or C must happen before B.", either_before, False),
+    "neither after": ("B or C must never happen after A.", neither_after, False),
+    "after either": ("A or C must be followed by B.", followed_after_either, False),
+    "at most of both": ("A or C must happen at most twice.", at_most_of_both, False),
     "overlap": ("A must not overlap B.", overlap, True),
     "at most": ("A must happen at most twice.", at_most, False),
     "rate": ("A must happen at most 2 times within 4 seconds.", rate, True),
@@ -370,7 +397,7 @@ DRAWS = {"between same": 450, "rate": 300}
 """Of kinds that few random runs break or leave open: so many draws that both are seen; others take 120."""
 
 
-BOUNDED_KINDS = [name for name in KINDS if name != "at most"]
+BOUNDED_KINDS = [name for name in KINDS if not name.startswith("at most")]
 
 
 @pytest.mark.slow
