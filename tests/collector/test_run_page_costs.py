@@ -19,7 +19,7 @@ from collector.server import running
 from collector.ui.call_rows import SHOWN
 from tests.support.traces import MS, T0, Client, agent_spans, new_id, request, settings
 
-QUERIES = 20
+QUERIES = 24
 MOST_ROWS = SHOWN + 1
 """Those of calls and the table's head."""
 

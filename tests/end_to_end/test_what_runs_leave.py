@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from pdoctor_trace import runs
+from pdoctor_trace.raw_loops import answers
 from synth.agents import AGENTS, worker
 from synth.cases.generate import Options, generate
 from synth.simulated_model import SimulatedModel
@@ -50,6 +51,7 @@ def test_further_runs_of_an_agent_leave_no_further_objects(
     agent: str, model: SimulatedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runs, "MAX_SHARED_STATES", 1)  # it is kept that cases have ended, of so many
+    monkeypatch.setattr(answers, "MOST", 1)  # and what answers were had
     run(agent, model)
     before = held()
     run(agent, model)

@@ -73,6 +73,13 @@ CELLS: dict[str, tuple[str, ...]] = {
 """Cell of the matrix -> the claims that fill it. `streaming` is `sync` in the modes that stream."""
 
 
+OF_THE_GUARD = (
+    "test_a_call_that_a_guard_refuses_does_not_run",
+    "test_a_call_that_a_guard_blocks_does_not_run",
+)
+"""Claims of every framework that fill no cell: docs/guard.md tells them for all alike."""
+
+
 BESIDE = ("workflow", "hand-over", "pause", "other process")
 """More cells, which tests with the mark `cell` fill, where a framework has such a thing.
 
