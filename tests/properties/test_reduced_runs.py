@@ -115,7 +115,9 @@ def test_calls_that_no_policy_speaks_of_tell_nothing(kind: str) -> None:
         assert before == after
 
 
-@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.heavy] * (kind == "adjacency")) for kind in RULES]
+)
 def test_where_values_are_not_kept_what_needs_them_is_open(kind: str) -> None:
     r = random.Random(f"absent {kind}")
     policies = file_of(kind)
