@@ -107,8 +107,7 @@ class Asking:
         """The same for an asynchronous generator; `refuse` gives its items in place of the tool's."""
         call = self.call
         self.asked = asked = await _asked_beside(call) if call is not None else None
-        refused = asked is not None and asked.text is not None
-        if asked is not None and refused:
+        if asked is not None and asked.text is not None:
             for item in self._refused(asked, args, kwargs):
                 yield item
             return

@@ -113,17 +113,21 @@ def _facts(
     for one in results:
         if one["version"] is None or "first_bad" not in one:
             continue
-        with access.service.store.read() as connection:
-            text = catalog.policy_text(connection, access.project, one["file"], one["version"])
-        file = None if text is None else PolicyFile(one["file"], text, one["version"])
+        file = _policy_file(access, one["file"], one["version"])
         if file is not None and (held := facts_in(file, one["policy"], rebuilt.run)):
             yield one["policy"], held
 
 
 def _drawn(access: Access, file: str, version: int, policy: str) -> str | None:
+    found = _policy_file(access, file, version)
+    return None if found is None else diagram_in(found, policy)
+
+
+def _policy_file(access: Access, file: str, version: int) -> PolicyFile | None:
+    """A version of a policy file, as it was stored."""
     with access.service.store.read() as connection:
         text = catalog.policy_text(connection, access.project, file, version)
-    return None if text is None else diagram_in(PolicyFile(file, text, version), policy)
+    return None if text is None else PolicyFile(file, text, version)
 
 
 @router.get("/diagram")

@@ -531,6 +531,24 @@ def test_a_graph_that_goes_over_to_another_agent(models: FakeModels, sink: OtlpS
     assert root["pdoctor.run.calls"] == len(told)
 
 
+def in_steps(models: FakeModels, model: str, tools: list[Any], act: Callable[..., Any], *words: Any) -> None:
+    """A graph of nodes of one's own, think and act; where it waits it is given the next of the words."""
+    with DefaultHttpxClient() as client:
+        chat = ChatOpenAI(model=model, base_url=models.openai, http_client=client, **QUIET)
+        bound = chat.bind_tools(tools)
+        graph: Any = StateGraph(MessagesState)
+        graph.add_node("think", lambda state: {"messages": [bound.invoke(state["messages"])]})
+        graph.add_node("act", act)
+        graph.add_edge(START, "think")
+        graph.add_conditional_edges("think", lambda s: "act" if s["messages"][-1].tool_calls else END)
+        graph.add_edge("act", "think")
+        compiled = graph.compile(checkpointer=InMemorySaver())
+        thread: Any = {"configurable": {"thread_id": act.__qualname__}}
+        compiled.invoke({"messages": [HumanMessage(QUERY)]}, thread)
+        for word in words:
+            compiled.invoke(Command(resume=word), thread)
+
+
 def asking_node(models: FakeModels, *words: Any) -> ToolLog:
     """A node of one's own asks a person what to do with each call; gives what the tools saw."""
     log = ToolLog()
@@ -545,20 +563,7 @@ def asking_node(models: FakeModels, *words: Any) -> ToolLog:
             made.append(ToolMessage(text, tool_call_id=one["id"]))
         return {"messages": made}
 
-    with DefaultHttpxClient() as client:
-        chat = ChatOpenAI(model="fake.one.one", base_url=models.openai, http_client=client, **QUIET)
-        bound = chat.bind_tools(list(tools.values()))
-        graph: Any = StateGraph(MessagesState)
-        graph.add_node("think", lambda state: {"messages": [bound.invoke(state["messages"])]})
-        graph.add_node("act", act)
-        graph.add_edge(START, "think")
-        graph.add_conditional_edges("think", lambda s: "act" if s["messages"][-1].tool_calls else END)
-        graph.add_edge("act", "think")
-        compiled = graph.compile(checkpointer=InMemorySaver())
-        thread: Any = {"configurable": {"thread_id": "asking"}}
-        compiled.invoke({"messages": [HumanMessage(QUERY)]}, thread)
-        for word in words:
-            compiled.invoke(Command(resume=word), thread)
+    in_steps(models, "fake.one.one", list(tools.values()), act, *words)
     pdoctor_trace.flush()
     return log
 
@@ -614,18 +619,6 @@ def answered_node(models: FakeModels, sink: OtlpSink, said: Any) -> list[Span]:
         interrupt("May it?")
         return {"messages": [ToolMessage("answered", tool_call_id=one["id"]) for one in asked.tool_calls]}
 
-    with DefaultHttpxClient() as client:
-        chat = ChatOpenAI(model="fake.one", base_url=models.openai, http_client=client, **QUIET)
-        bound = chat.bind_tools(as_tools(ToolLog().functions()))
-        graph: Any = StateGraph(MessagesState)
-        graph.add_node("think", lambda state: {"messages": [bound.invoke(state["messages"])]})
-        graph.add_node("act", act)
-        graph.add_edge(START, "think")
-        graph.add_conditional_edges("think", lambda s: "act" if s["messages"][-1].tool_calls else END)
-        graph.add_edge("act", "think")
-        compiled = graph.compile(checkpointer=InMemorySaver())
-        thread: Any = {"configurable": {"thread_id": "answered"}}
-        compiled.invoke({"messages": [HumanMessage(QUERY)]}, thread)
-        compiled.invoke(Command(resume=said), thread)
+    in_steps(models, "fake.one", as_tools(ToolLog().functions()), act, said)
     pdoctor_trace.flush()
     return sink.calls
