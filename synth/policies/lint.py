@@ -23,11 +23,11 @@ from synth.policies.model import Policy, PolicySet
 from synth.policies.names import Tools
 from synth.policies.plugins import flaws, planned
 from synth.policies.seen_names import SeenNames, doubts
-from synth.policies.traps import AHEAD, shadowed, traps
+from synth.policies.traps import AHEAD, shadowed, traps, tried_rules
 
 Code = Literal[
     "contradiction", "unknown_tool", "never_seen", "never_applies", "duplicate", "unproved", "by_chance",
-    "trap", "shadowed",
+    "trap", "shadowed", "not_analysed",
 ]  # fmt: skip
 TIMEOUT_MS = 5_000
 
@@ -46,7 +46,7 @@ class Problem:
     @property
     def is_warning(self) -> bool:
         """May the file be right all the same? An agent may rightly never be given a tool."""
-        return self.code in ("never_seen", "by_chance", "shadowed")
+        return self.code in ("never_seen", "by_chance", "shadowed", "not_analysed")
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -222,13 +222,28 @@ def _is_planned(rule: PolicyKind) -> bool:
     return bool(planned(rule, slots_for(_names(rule))))
 
 
-def not_analysed(policies: Sequence[Policy]) -> list[Policy]:
-    """Those that were not asked about contradictions: they say more than order, or name an agent."""
-    return [
-        policy
-        for policy in policies
-        if not _is_planned(policy.rule) or any(tools.agent is not None for tools in policy.rule.tools)
-    ]
+def not_analysed(policies: Sequence[Policy]) -> Iterator[Problem]:
+    """The rules that were not asked about contradictions, one each: nothing speaks for or against them."""
+    for policy in policies:
+        if any(tools.agent is not None for tools in policy.rule.tools):
+            why = "it is about the calls of one agent"
+        elif not _is_planned(policy.rule):
+            why = "it says more than the order of calls, or nothing about it"
+        else:
+            continue
+        kind = policy.rule.kind.replace("_", " ")
+        said = f"{policy.id} ({kind}) was not analysed for contradictions: {why}."
+        yield _problem("not_analysed", [policy], said)
+
+
+def not_guarded(policies: PolicySet) -> Iterator[Problem]:
+    """The rules that `lint_guard` left out, one each."""
+    tried = {rule.id for rule in tried_rules(policies)}
+    for policy in policies.policies:
+        if policy.id not in tried:
+            kind = policy.rule.kind.replace("_", " ")
+            said = f"{policy.id} ({kind}) was not analysed for --guard: short runs do not tell what it does."
+            yield _problem("not_analysed", [policy], said)
 
 
 # ---------------------------------------------------------------- tools and rules that lead nowhere

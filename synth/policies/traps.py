@@ -57,6 +57,11 @@ def shadowed(policies: PolicySet) -> Iterator[tuple[Policy, tuple[str, ...], Wor
                 yield rule, tuple(sorted(rest.refusing(first))), first
 
 
+def tried_rules(policies: PolicySet) -> Iterator[Policy]:
+    """The rules that are looked at."""
+    return (rule for rule, _, _ in _near(policies))
+
+
 def _near(policies: PolicySet) -> Iterator[tuple[Policy, PolicySet, list[str]]]:
     """Each rule on order, all that hang together with it, and their tools, if those are few."""
     rules = [policy for policy in policies.policies if _is_of_order(policy)]

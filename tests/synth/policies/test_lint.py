@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
@@ -220,6 +221,18 @@ def test_what_is_not_analysed_for_contradictions_is_named(tmp_path: Path) -> Non
     file.write_text(f"actions: {{pay: pay, ship: ship}}\npolicies:\n{rules}")
     told = CliRunner().invoke(command, ["lint", str(file)])
     assert told.exit_code == 0, told.output
-    assert told.output.splitlines()[1:] == [
-        f"{file}: not analysed for contradictions: P1 (rate), P2 (total), P3 (weekdays)"
+    why = "was not analysed for contradictions: it says more than the order of calls, or nothing about it."
+    kinds = ("rate", "total", "weekdays")
+    assert told.output.splitlines() == [
+        *(f"{file}:{k + 3}: not_analysed: P{k} ({kind}) {why}" for k, kind in enumerate(kinds, 1)),
+        f"{file}: 4 policies, no contradiction among the other 1",
     ]
+    told = CliRunner().invoke(command, ["lint", str(file), "--json"])
+    assert told.exit_code == 0
+    assert [json.loads(line) for line in told.output.splitlines()] == [
+        {"code": "not_analysed", "policies": [f"P{k}"], "explanation": f"P{k} ({kind}) {why}", "line": k + 3}
+        for k, kind in enumerate(kinds, 1)
+    ]
+    told = CliRunner().invoke(command, ["lint", str(file), "--json", "--guard"])
+    guard = [one for one in map(json.loads, told.output.splitlines()) if "--guard" in one["explanation"]]
+    assert [one["policies"] for one in guard] == [["P1"], ["P2"], ["P3"]]
