@@ -17,6 +17,7 @@ going through the SDK of OpenTelemetry, its standard exporter included (`PDOCTOR
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import datetime
 import json
@@ -30,9 +31,10 @@ import time
 import venv
 import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +57,15 @@ COMMON = (
     "opentelemetry-sdk",
     "opentelemetry-proto",
 )
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+FOR_UV = {
+    "index-url": "--default-index",
+    "extra-index-url": "--index",
+    "find-links": "--find-links",
+    "constraint": "--constraints",
+    "trusted-host": "--allow-insecure-host",
+}
+"""Settings of pip, and the options of uv that mean the same."""
 BUILD_SECONDS = TEST_SECONDS = 900
 """An environment that takes longer than this has failed."""
 
@@ -269,9 +280,43 @@ def prepared(python: Path, requirements: Sequence[str]) -> tuple[int, str]:
     """Make the environment of that interpreter, or bring it up to date; (exit code, output)."""
     if not python.exists():
         venv.create(python.parents[1], with_pip=False)
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
-    options = ["install", "-q", "--upgrade", "--no-compile"]
-    return bounded([*pip, *options, *COMMON, *requirements], BUILD_SECONDS, dict(os.environ))
+    return install(python, [*COMMON, *requirements])
+
+
+def install(python: Path, requirements: Sequence[str]) -> tuple[int, str]:
+    """By uv, which takes an eighth of the time; where it is missing or cannot, by pip."""
+    code, output = by_uv(python, requirements)
+    return (code, output) if code == 0 else by_pip(python, requirements)
+
+
+def by_uv(python: Path, requirements: Sequence[str]) -> tuple[int, str]:
+    command = [sys.executable, "-m", "uv", "pip", "install", "-q", "--upgrade", "--python", str(python)]
+    options, variables = as_uv_is_told(settings_of_pip())
+    return bounded([*command, *options, *requirements], BUILD_SECONDS, {**os.environ, **variables})
+
+
+def by_pip(python: Path, requirements: Sequence[str]) -> tuple[int, str]:
+    command = [*PIP, "--python", str(python), "install", "-q", "--upgrade", "--no-compile"]
+    return bounded([*command, *requirements], BUILD_SECONDS, dict(os.environ))
+
+
+@cache
+def settings_of_pip() -> dict[str, str]:
+    """What pip is told by its files and variables, by option; a variable comes before a file."""
+    _, output = bounded([*PIP, "config", "list"], 60, dict(os.environ))
+    lines = [line.partition("=") for line in output.splitlines() if "=" in line]
+    ordered = sorted(lines, key=lambda line: line[0].startswith(":env:"))
+    return {name.rpartition(".")[2]: ast.literal_eval(value) for name, _, value in ordered}
+
+
+def as_uv_is_told(settings: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The same for uv, which does not read pip's settings: options and variables. As pip, it takes the newest
+    of all indexes."""
+    options = ["--index-strategy", "unsafe-best-match"]
+    for name, option in FOR_UV.items():
+        options += [f"{option}={value}" for value in settings.get(name, "").split()]
+    options += ["--no-index"] * (settings.get("no-index", "") in ("1", "true", "yes", "on"))
+    return options, {"SSL_CERT_FILE": settings["cert"]} if "cert" in settings else {}
 
 
 TYPESCRIPT = "@modelcontextprotocol/sdk@^1.20"
@@ -353,7 +398,7 @@ def _outcome(case: ET.Element[str]) -> str:
 
 def newest_listed(distribution: str) -> str:
     """The newest release that the package index lists, whether or not it installs; "" where unknown."""
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "index", "versions", distribution]
+    command = [*PIP, "index", "versions", distribution]
     code, output = bounded(command, 120, dict(os.environ))
     first = next((line for line in output.splitlines() if line.startswith(f"{distribution} (")), "")
     return "" if code else first.rpartition("(")[2].rstrip(")")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+import venv
 import xml.etree.ElementTree as ET
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,14 @@ from tests.frameworks.environments import (
     THROUGH_THE_SDK,
     Environment,
     Result,
+    as_uv_is_told,
     bounded,
+    by_uv,
+    install,
+    installed,
     judge,
     recorded_results,
+    settings_of_pip,
 )
 
 HERE = Path(__file__).parent
@@ -177,3 +184,58 @@ def test_what_is_left_out_is_a_problem(cases: str, problem: str) -> None:
 def test_an_environment_that_hangs_is_ended() -> None:
     code, output = bounded(["sh", "-c", "echo begun; sleep 60 & wait"], 0.5, {"PATH": "/usr/bin:/bin"})
     assert (code, output) == (-1, "begun\n")
+
+
+def wheel(folder: Path, name: str, version: str) -> None:
+    """A distribution of one module that holds its version."""
+    about = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        archive.writestr(f"{name}.py", f"VERSION = {version!r}\n")
+        archive.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{about}/RECORD", "")
+
+
+@pytest.fixture
+def offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty environment; pip's settings, in a file and in variables, offer two releases, one forbidden."""
+    for version in ("1.0", "2.0", "3.0"):
+        wheel(tmp_path, "plate", version)
+    (tmp_path / "constraints.txt").write_text("plate<3\n")
+    (tmp_path / "pip.conf").write_text(f"[global]\nfind-links = {tmp_path}\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    monkeypatch.setenv("PIP_CONSTRAINT", str(tmp_path / "constraints.txt"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    settings_of_pip.cache_clear()
+    venv.create(tmp_path / "home", with_pip=False)
+    yield tmp_path / "home" / "bin" / "python"
+    settings_of_pip.cache_clear()
+
+
+def test_packages_are_installed_as_pip_is_told(offered: Path) -> None:
+    assert by_uv(offered, ["plate==1.0"])[0] == 0
+    assert installed(offered, "plate") == "1.0"
+    assert by_uv(offered, ["plate"])[0] == 0
+    assert installed(offered, "plate") == "2.0"
+
+
+def test_what_uv_cannot_install_is_left_to_pip(offered: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_EXCLUDE_NEWER", "no date")
+    code, output = by_uv(offered, ["plate"])
+    assert code != 0
+    assert "no date" in output
+    assert install(offered, ["plate"])[0] == 0
+    assert installed(offered, "plate") == "2.0"
+
+
+def test_uv_is_told_what_pip_is_told() -> None:
+    settings = {
+        "index-url": "file:///a",
+        "extra-index-url": "file:///b file:///c",
+        "cert": "/certificates",
+        "timeout": "3",
+    }
+    options, variables = as_uv_is_told(settings)
+    assert options[2:] == ["--default-index=file:///a", "--index=file:///b", "--index=file:///c"]
+    assert variables == {"SSL_CERT_FILE": "/certificates"}
