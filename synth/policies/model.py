@@ -145,6 +145,8 @@ class PolicySet:
     """Of a file that a collector keeps; `file` is then its name there."""
     known_tools: tuple[str, ...] = ()
     """Names that are meant as they stand, though no run may show them yet."""
+    kept: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What its readers made of it, as long as it lives."""
 
     def __len__(self) -> int:
         return len(self.policies)

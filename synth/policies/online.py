@@ -24,7 +24,7 @@ from synth.policies.kinds.duty import Judged
 from synth.policies.kinds.kind import answer
 from synth.policies.model import Policy, PolicySet
 from synth.policies.names import MODES
-from synth.policies.watched import MINUTE, Watched
+from synth.policies.watched import MINUTE, CompiledRules, Happened, Quick, Watched
 
 Standing = Literal["kept for good", "kept so far", "open", "broken for good", "not known"]
 """About a prefix. `open`: broken if the run ended now. `not known`: the evidence does not decide."""
@@ -95,9 +95,8 @@ class Prefix:
         self.calls: list[ToolCall] = []
         self.lock = threading.Lock()
         self._latest = 0
-        self._watched = [Watched(policy) for policy in policies.policies]
-        self._about: dict[str, list[Watched]] = {}
-        self._concerned: dict[str, list[Watched]] = {}
+        self._happened = Happened(self.calls)
+        self._ruled_by(policies)
 
     def propose(
         self,
@@ -133,7 +132,7 @@ class Prefix:
         with self.lock:
             now = self._now(at)
             made = _begun(call, now)
-            watched = next(one for one in self._watched if one.policy is policy)
+            watched = self._watched(self.policies.policies.index(policy))
             kept = watched.kept
             without = ((i, [one for one in kept if one != i]) for i in kept[-LOOKED_BACK:])
             return tuple(
@@ -148,9 +147,9 @@ class Prefix:
             call = self.calls[position]
             self._latest = end = self._now(at)
             over = _ended(call, result, error, end)
-            self.calls[position] = over
-            for watched in self._concerning(over.tool):
-                watched.ended(position, over, end)
+            self._happened.ended(position, over, end)
+            if over.succeeded:
+                self._hear(position, over)
 
     def told(self, **fields: Any) -> None:
         """More is known of the run than when it began."""
@@ -160,17 +159,10 @@ class Prefix:
     def ruled_by(self, policies: PolicySet) -> None:
         """Other rules from now on, as if they had been there from the beginning."""
         with self.lock:
-            self.policies = policies
-            self._watched = [Watched(policy) for policy in policies.policies]
-            self._about, self._concerned = {}, {}
-            for position, call in enumerate(self.calls):
-                for watched in self._concerning(call.tool):
-                    watched.began(position, call)
-            ended = [(call.end[1], position) for position, call in enumerate(self.calls) if call.end]
-            for end, position in sorted(ended):
-                call = self.calls[position]
-                for watched in self._concerning(call.tool):
-                    watched.ended(position, call, end)
+            self._ruled_by(policies)
+            done = [(call.end[1], at) for at, call in enumerate(self.calls) if call.end and call.succeeded]
+            for _, position in sorted(done):
+                self._hear(position, self.calls[position])
 
     def said(self, role: str, text: str) -> None:
         """The user, or the assistant, said something after the calls that have begun so far."""
@@ -190,14 +182,14 @@ class Prefix:
             now = self._now(at)
             return {
                 one.policy.id: _standing(one.policy, self._judged(one, range(len(self.calls)), now))
-                for one in self._watched
+                for one in self._every
             }
 
     def owed(self, at: int | None = None) -> list[tuple[Policy, str]]:
         """The rules that would be broken if the run ended now, with the reason."""
         with self.lock:
             now = self._now(at)
-            found = [(one.policy, self._judged(one, range(len(self.calls)), now)) for one in self._watched]
+            found = [(one.policy, self._judged(one, range(len(self.calls)), now)) for one in self._every]
             return [(policy, judged.explanation) for policy, judged in found if _is_open(judged)]
 
     def allowed(self, tools: Iterable[str], at: int | None = None) -> list[str]:
@@ -214,12 +206,9 @@ class Prefix:
         breaches: list[Breach] = []
         doubts: list[Doubt] = []
         at = made.start[0] if made.start else 0
-        asked = self._about.get(made.tool)
-        if asked is None:
-            asked = self._about[made.tool] = [one for one in self._watched if one.asked_about(made.tool)]
-        for watched in asked:
+        for watched, surely_allows in self._asked_about(made.tool):
             began = perf_counter()
-            if watched.surely_allows(made, at) and perf_counter() - began <= OVERRUN:
+            if surely_allows(made, at) and perf_counter() - began <= OVERRUN:
                 continue
             found = self._asked(watched, made, at)
             if isinstance(found, Breach):
@@ -312,19 +301,37 @@ class Prefix:
         return tuple(dict.fromkeys(self.calls[i].tool for i in running))
 
     def _note(self, made: ToolCall) -> int:
-        position = len(self.calls)
-        self.calls.append(made)
         self._latest = made.start[0] if made.start else self._latest
-        for watched in self._concerning(made.tool):
-            watched.began(position, made)
-        return position
+        return self._happened.began(made)
 
-    def _concerning(self, tool: str) -> list[Watched]:
-        """The rules that look at calls of the tool."""
-        found = self._concerned.get(tool)
+    def _ruled_by(self, policies: PolicySet) -> None:
+        self.policies, self._rules = policies, CompiledRules.of(policies)
+        self._known: dict[int, Watched] = {}
+        self._about: dict[str, list[tuple[Watched, Quick]]] = {}
+
+    def _watched(self, place: int) -> Watched:
+        """What is kept of the run for the rule at a place of the file; made when it is first needed."""
+        found = self._known.get(place)
         if found is None:
-            found = self._concerned[tool] = [one for one in self._watched if one.concerns(tool)]
+            found = self._known[place] = Watched(self._rules.each[place], self._happened)
         return found
+
+    @property
+    def _every(self) -> list[Watched]:
+        return [self._watched(place) for place in range(len(self._rules.each))]
+
+    def _asked_about(self, tool: str) -> list[tuple[Watched, Quick]]:
+        """The rules that a call of the tool may break by its start, each with what tells quickly."""
+        found = self._about.get(tool)
+        if found is None:
+            touched = [(self._watched(place), make) for place, make in self._rules.breaking(tool)]
+            found = self._about[tool] = [(watched, make(watched)) for watched, make in touched]
+        return found
+
+    def _hear(self, position: int, over: ToolCall) -> None:
+        """A call has succeeded."""
+        for place in self._rules.hearing(over.tool):
+            self._watched(place).succeeded(position, over)
 
 
 # ---------------------------------------------------------------- four answers

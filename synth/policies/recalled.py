@@ -24,9 +24,10 @@ MOST = 100
 class Recalled:
     """The successes of a run whose arguments and results are known; `vague` where one is not."""
 
-    __slots__ = ("_by_value", "_calls", "_order", "_unread", "_unsorted", "vague")
+    __slots__ = ("_by_value", "_calls", "_named", "_order", "_rule", "_unread", "_unsorted", "vague")
 
-    def __init__(self) -> None:
+    def __init__(self, rule: Guard) -> None:
+        self._rule, self._named = rule, rule.named
         self.vague = False
         self._unread: list[tuple[int, ToolCall]] = []
         self._calls: dict[int, dict[str, Any]] = {}
@@ -81,19 +82,21 @@ class Recalled:
         found = map(self._calls.__getitem__, reversed(places))
         return (call for call in found if called_so(call["name"], tools))
 
-
-def keeps(rule: Guard, made: ToolCall, recalled: Recalled) -> bool:
-    """Does the call certainly keep the rule? False where only the judge can tell."""
-    arguments = made.arguments
-    if made.partly or arguments is None or recalled.vague:
-        return False
-    values: dict[str, Any] = {"run": {}, "user": "", "args": normal(arguments)}
-    values["call"] = {"name": made.tool, "id": made.id, "step": made.step, "error": None}
-    lookup = recalled.lookup if rule.history else None
-    try:
-        for name, part in rule.let:
-            values[name] = part.value(values, lookup)
-        applies = rule.when is None or rule.when.holds(values, lookup)
-        return not applies or rule.check.holds(values, lookup)
-    except CannotEvaluate:
-        return False
+    def allows(self, made: ToolCall) -> bool:
+        """Does the call certainly keep the rule? False where only the judge can tell."""
+        rule, named, arguments = self._rule, self._named, made.arguments
+        if made.partly or arguments is None or self.vague:
+            return False
+        values: dict[str, Any] = {}
+        if "args" in named:
+            values["args"] = normal(arguments)
+        if "call" in named:
+            values["call"] = {"name": made.tool, "id": made.id, "step": made.step, "error": None}
+        lookup = self.lookup if rule.history else None
+        try:
+            for name, part in rule.let:
+                values[name] = part.value(values, lookup)
+            applies = rule.when is None or rule.when.holds(values, lookup)
+            return not applies or rule.check.holds(values, lookup)
+        except CannotEvaluate:
+            return False

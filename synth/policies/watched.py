@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from synth.observed.run import Run, ToolCall
@@ -24,94 +24,190 @@ from synth.policies.kinds.response import Response
 from synth.policies.kinds.sources import Sources, values_at
 from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
-from synth.policies.model import Policy
+from synth.policies.model import Policy, PolicySet
 from synth.policies.names import Tools
-from synth.policies.recalled import Recalled, keeps
+from synth.policies.recalled import Recalled
 
 MINUTE = 60 * 10**9
 _OURS = frozenset(KINDS)
 
+Quick = Callable[[ToolCall, int], bool]
+"""(call, instant) -> does it certainly not break the rule by its start? False: only the judge can tell."""
+Make = Callable[["Watched"], Quick]
 
-class Watched:
-    """One rule, and what is kept of the run for quick answers about it."""
+
+class Happened:
+    """What all rules count of a run that goes on."""
+
+    __slots__ = ("calls", "failed", "running", "started", "succeeded")
+
+    def __init__(self, calls: list[ToolCall]) -> None:
+        self.calls = calls
+        """In the order in which they began; those that are over are replaced in their places."""
+        self.started: dict[str, int] = {}
+        """Tool -> how many of its calls began."""
+        self.succeeded: dict[str, int] = {}
+        """Tool -> the instant at which it first succeeded."""
+        self.failed: set[str] = set()
+        """Tools of which a call failed."""
+        self.running: dict[int, str] = {}
+        """Position -> tool."""
+
+    def began(self, made: ToolCall) -> int:
+        """The position of a call that has begun."""
+        position, tool = len(self.calls), made.tool
+        self.calls.append(made)
+        self.started[tool] = self.started.get(tool, 0) + 1
+        self.running[position] = tool
+        return position
+
+    def ended(self, position: int, over: ToolCall, end: int) -> None:
+        self.calls[position] = over
+        self.running.pop(position, None)
+        if over.succeeded:
+            self.succeeded.setdefault(over.tool, end)
+        else:
+            self.failed.add(over.tool)
+
+
+class Compiled:
+    """What of a rule is the same for all runs; made once."""
 
     __slots__ = (
-        "_alone",
+        "_concerns",
         "_every",
-        "_quick",
-        "_read",
-        "_same",
-        "_sources",
+        "_plain",
+        "_reads",
         "_subjects",
         "_tools",
-        "_unread",
+        "alone",
         "by_call",
-        "calls",
-        "ends",
-        "failed",
-        "minutes",
         "policy",
-        "recalled",
-        "running",
-        "seen",
-        "takes_success",
     )
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         rule, reads = policy.rule, policy.rule.traits.reads
-        self._every = type(rule) not in _OURS or reads is None or reads.others or not rule.tools
-        self._every = self._every or rule.traits.turns or rule.traits.messages
+        every = type(rule) not in _OURS or reads is None or reads.others or not rule.tools
+        self._every = every or rule.traits.turns or rule.traits.messages
+        self._reads = reads
         more = () if reads is None else (*reads.arguments, *reads.results)
         offered = tuple(Tools(tool, (tool,)) for tool in policy.applies.tools)
         self._tools = (*rule.tools, *more, *policy.applies.calls, *offered)
-        plain = all(tools.agent is None for tools in rule.tools)
-        self._alone = isinstance(rule, Window | Weekdays) or (
-            isinstance(rule, Guard) and not rule.history and not self._every and not policy.applies.calls
-        )
-        self._quick: Callable[[Watched, ToolCall, int], bool] | None = (
-            QUICK.get(type(rule)) if plain else None
-        )
+        self._concerns: dict[str, bool] = {}
+        self._plain = all(tools.agent is None for tools in rule.tools)
+        self._subjects = rule.what if isinstance(rule, Guard | Provenance) else None
         self.by_call = isinstance(rule, Guard | Provenance)
         """Is each call judged by itself, so that of those before nothing is asked again?"""
+        self.alone = isinstance(rule, Window | Weekdays) or (
+            isinstance(rule, Guard) and not rule.history and not self._every and not policy.applies.calls
+        )
+        """Are the calls before the proposed one nothing to the rule?"""
+
+    def concerns(self, tool: str) -> bool:
+        """Does the rule look at calls of the tool?"""
+        found = self._concerns.get(tool)
+        if found is None:
+            found = self._concerns[tool] = self._every or any(tool in tools for tools in self._tools)
+        return found
+
+    def may_break(self, tool: str) -> Make | None:
+        """What makes, for a run, the quick answer about calls of the tool; None: none can break the rule."""
+        about = any(tool in tools for tools in self._subjects) if self._subjects else self.concerns(tool)
+        if not about:
+            return None
+        quick = QUICK.get(type(self.policy.rule)) if self._plain else None
+        return _judged if quick is None else quick(self.policy.rule, tool)
+
+    def hears(self, tool: str) -> bool:
+        """Is something kept of successes of the tool?"""
+        rule: Any = self.policy.rule
+        if isinstance(rule, Precedence):
+            return bool(rule.same) and any(tool in first for first, _ in rule.pairs)
+        if isinstance(rule, Provenance):
+            return any(tool in tools for tools in rule.sources)
+        if not isinstance(rule, Guard):
+            return False
+        return self._reads is None or self._reads.others or any(tool in one for one in self._reads.results)
+
+
+class CompiledRules:
+    """The rules of a file, with those that calls of each tool touch."""
+
+    __slots__ = ("_breaking", "_hearing", "each")
+
+    def __init__(self, policies: PolicySet) -> None:
+        self.each = tuple(map(Compiled, policies.policies))
+        self._breaking: dict[str, list[tuple[int, Make]]] = {}
+        self._hearing: dict[str, list[int]] = {}
+
+    @classmethod
+    def of(cls, policies: PolicySet) -> CompiledRules:
+        found: CompiledRules | None = policies.kept.get("watched")
+        if found is None:
+            found = policies.kept["watched"] = cls(policies)
+        return found
+
+    def breaking(self, tool: str) -> list[tuple[int, Make]]:
+        """Those that a call of the tool may break by its start."""
+        found = self._breaking.get(tool)
+        if found is None:
+            made = ((place, one.may_break(tool)) for place, one in enumerate(self.each))
+            found = self._breaking[tool] = [(place, make) for place, make in made if make is not None]
+        return found
+
+    def hearing(self, tool: str) -> list[int]:
+        """Those that keep something of successes of the tool."""
+        found = self._hearing.get(tool)
+        if found is None:
+            found = self._hearing[tool] = [place for place, one in enumerate(self.each) if one.hears(tool)]
+        return found
+
+
+class Watched:
+    """One rule, and what is kept of a run for quick answers about it."""
+
+    __slots__ = (
+        "_next",
+        "_read",
+        "_same",
+        "_seen",
+        "_sources",
+        "_unread",
+        "alone",
+        "by_call",
+        "compiled",
+        "happened",
+        "minutes",
+        "policy",
+        "recalled",
+        "takes_success",
+    )
+
+    def __init__(self, compiled: Compiled, happened: Happened) -> None:
+        self.compiled, self.happened, self.policy = compiled, happened, compiled.policy
+        self.alone, self.by_call = compiled.alone, compiled.by_call
+        rule = self.policy.rule
         self.takes_success = isinstance(rule, CaseRule)
         """Is the proposed call taken to do what it is made for, whatever comes of it?"""
-        self._subjects = rule.what if isinstance(rule, Guard | Provenance) else None
         self._read: Read = ({}, {}, {})
         self._sources: Sources | None = None
         if isinstance(rule, Provenance) and all(tools.agent is None for tools in rule.sources):
             self._sources = Sources()
         self.recalled: Recalled | None = None
         if isinstance(rule, Guard) and rule.of_calls_alone:
-            self.recalled = Recalled()
+            self.recalled = Recalled(rule)
         self._unread: list[tuple[int, ToolCall]] = []
         """Successes whose results are not in the sources yet."""
-        self._same: list[set[Any]] = [set() for _ in rule.pairs] if isinstance(rule, Precedence) else []
+        self._same: list[set[Any]] = []
         """For each pair, the values that successes of its first action had."""
-        self.seen: list[int] = []
-        """Positions of the calls that the rule looks at."""
-        self.calls: dict[str, int] = {}
-        """How many each of their tools had."""
-        self.ends: dict[str, int] = {}
-        """Tool -> the instant at which it first succeeded."""
-        self.failed: set[str] = set()
-        """Tools of which a call failed."""
+        if isinstance(rule, Precedence) and rule.same:
+            self._same = [set() for _ in rule.pairs]
+        self._seen: list[int] = []
+        self._next = 0
+        """The first position that is not looked at yet."""
         self.minutes: dict[str, int] = {}
         """Tool -> the minute in which the judge last allowed a call of it."""
-        self.running: set[int] = set()
-
-    def asked_about(self, tool: str) -> bool:
-        """May a call of the tool break the rule by its start?"""
-        if self._subjects is not None:
-            return any(tool in tools for tools in self._subjects)
-        return self.concerns(tool)
-
-    def concerns(self, tool: str) -> bool:
-        """Does the rule look at calls of the tool?"""
-        return self._every or any(tool in tools for tools in self._tools)
-
-    def surely_allows(self, made: ToolCall, at: int) -> bool:
-        return self._quick is not None and self._quick(self, made, at)
 
     def rest(self, run: Run) -> tuple[str, ...]:
         """The calls of a plan that works after this run, where the rule knows one."""
@@ -119,17 +215,21 @@ class Watched:
         return rule.rest(run) if self.takes_success else ()
 
     @property
+    def seen(self) -> list[int]:
+        """Positions of the calls that the rule looks at; always the same list."""
+        calls = self.happened.calls
+        for position in range(self._next, len(calls)):
+            if self.compiled.concerns(calls[position].tool):
+                for part in self._read:  # of one that was refused in its place
+                    part.pop(len(self._seen), None)
+                self._seen.append(position)
+        self._next = len(calls)
+        return self._seen
+
+    @property
     def kept(self) -> Sequence[int]:
         """Positions of the calls that the rule looks at, with which the proposed one is judged."""
-        return () if self._alone else self.seen
-
-    def began(self, position: int, call: ToolCall) -> None:
-        """A call that the rule looks at has begun."""
-        for part in self._read:  # of one that was refused in its place
-            part.pop(len(self.seen), None)
-        self.seen.append(position)
-        self.calls[call.tool] = self.calls.get(call.tool, 0) + 1
-        self.running.add(position)
+        return () if self.alone else self.seen
 
     def remind(self, seen: Evidence) -> None:
         """Give the judge what was read of the earlier calls before."""
@@ -141,13 +241,12 @@ class Watched:
 
     def sources(self) -> Sources | None:
         """What the results hold so far in which a value must be found."""
-        if self._sources is not None:
+        if self._sources is not None and self._unread:
             rule: Any = self.policy.rule
             for position, call in self._unread:
-                if any(call.tool in tools for tools in rule.sources):
-                    place = bisect_left(self.seen, position)
-                    result = read_result(call, f"the result of {call.tool} (call {place})")
-                    rule.take(place, result, self._sources)
+                place = bisect_left(self.seen, position)
+                result = read_result(call, f"the result of {call.tool} (call {place})")
+                rule.take(place, result, self._sources)
             self._unread.clear()
         return self._sources
 
@@ -164,105 +263,136 @@ class Watched:
             return None
         return tuple(map(key_of, said))
 
-    def _take(self, call: ToolCall) -> None:
-        rule: Any = self.policy.rule
-        for pair, (first, _) in enumerate(rule.pairs if rule.same else ()):
-            if call.tool in first and (values := self._values_of(call, 0)) is not None:
-                self._same[pair].add(values)
-
-    def ended(self, position: int, call: ToolCall, end: int) -> None:
-        """One of those is over."""
-        self.running.discard(position)
-        if not call.succeeded:
-            self.failed.add(call.tool)
-            return
-        self.ends.setdefault(call.tool, end)
+    def succeeded(self, position: int, call: ToolCall) -> None:
+        """Keep what is needed of a success that is heard of."""
         if self._same:
-            self._take(call)
+            rule: Any = self.policy.rule
+            for pair, (first, _) in enumerate(rule.pairs):
+                if call.tool in first and (values := self._values_of(call, 0)) is not None:
+                    self._same[pair].add(values)
         elif self._sources is not None:
             self._unread.append((position, call))
         elif self.recalled is not None:
             self.recalled.take(position, call)
 
-    def succeeded_before(self, tools: Tools, at: int) -> bool:
-        return any(end <= at and tool in tools for tool, end in self.ends.items())
 
-    def started(self, tools: Tools) -> int:
-        return sum(calls for tool, calls in self.calls.items() if tool in tools)
+# ------------------------------- for calls of one tool: what says at once that one does not break the rule
 
 
-# ---------------------------------------------------------------- quick answers: it cannot break the rule
+def _never(made: ToolCall, at: int) -> bool:
+    return False
 
 
-def _precedence(watched: Watched, made: ToolCall, at: int) -> bool:
-    rule: Any = watched.policy.rule
-    return all(
-        made.tool not in then
-        or (watched.has_same(pair, made) if rule.same else watched.succeeded_before(first, at))
-        for pair, (first, then) in enumerate(rule.pairs)
-    )
+def _judged(watched: Watched) -> Quick:
+    return _never
 
 
-def _absence(watched: Watched, made: ToolCall, at: int) -> bool:
-    rule: Any = watched.policy.rule
-    done = watched.failed if rule.failed else watched.ends
-    return not any(made.tool in what and any(t in trigger for t in done) for trigger, what in rule.pairs)
+def _those_of(tools: Tools) -> Callable[[Collection[str]], list[str]]:
+    """Which of some names of tools stand for an action; those that it names in full are looked up."""
+    names = tuple(dict.fromkeys(tools.names))
+    if tools.in_full:
+        return lambda there: [name for name in names if name in there]
+    return lambda there: [name for name in there if name in tools]
 
 
-def _count(watched: Watched, made: ToolCall, at: int) -> bool:
-    rule: Any = watched.policy.rule
-    if rule.most is None or rule.least is not None:
-        return True
-    return all(made.tool not in tools or watched.started(tools) < rule.most for tools in rule.what)
+def _precedence(rule: Any, tool: str) -> Make | None:
+    asked = [pair for pair, (_, then) in enumerate(rule.pairs) if tool in then]
+    firsts = [_those_of(rule.pairs[pair][0]) for pair in asked]
+
+    def of_the_same(watched: Watched) -> Quick:
+        return lambda made, at: all(watched.has_same(pair, made) for pair in asked)
+
+    def of_any(watched: Watched) -> Quick:
+        succeeded = watched.happened.succeeded
+        return lambda made, at: all(any(succeeded[one] <= at for one in of(succeeded)) for of in firsts)
+
+    return (of_the_same if rule.same else of_any) if asked else None
 
 
-def _rate(watched: Watched, made: ToolCall, at: int) -> bool:
-    rule: Any = watched.policy.rule
-    return all(made.tool not in tools or watched.started(tools) < rule.most for tools in rule.what)
+def _absence(rule: Any, tool: str) -> Make | None:
+    triggers = [_those_of(trigger) for trigger, what in rule.pairs if tool in what]
+
+    def untriggered(watched: Watched) -> Quick:
+        done: Collection[str] = watched.happened.failed if rule.failed else watched.happened.succeeded
+        return lambda made, at: not any(of(done) for of in triggers)
+
+    return untriggered if triggers else None
 
 
-def _by_the_clock(watched: Watched, made: ToolCall, at: int) -> bool:
+def _few(rule: Any, tool: str) -> Make | None:
+    """Rules that limit how many calls of an action there are."""
+    limited, most = [_those_of(tools) for tools in rule.what if tool in tools], rule.most
+
+    def few(watched: Watched) -> Quick:
+        started = watched.happened.started
+        return lambda made, at: all(sum(map(started.__getitem__, of(started))) < most for of in limited)
+
+    return few if limited else None
+
+
+def _count(rule: Any, tool: str) -> Make | None:
+    return None if rule.most is None or rule.least is not None else _few(rule, tool)
+
+
+def _by_the_clock(rule: Any, tool: str) -> Make | None:
     """What was allowed is allowed until the minute is over: limits of the clock are whole minutes."""
-    return watched.minutes.get(made.tool) == at // MINUTE and at % MINUTE > 0
+
+    def this_minute(watched: Watched) -> Quick:
+        minutes = watched.minutes
+        return lambda made, at: minutes.get(tool) == at // MINUTE and at % MINUTE > 0
+
+    return this_minute
 
 
-def _subjects(watched: Watched, made: ToolCall, at: int) -> bool:
+def _then(rule: Any, tool: str) -> Make | None:
     """Only calls of `then` can begin wrongly."""
-    rule: Any = watched.policy.rule
-    return not any(made.tool in then for _, then in rule.pairs)
+    return _judged if any(tool in then for _, then in rule.pairs) else None
 
 
-def _overlap(watched: Watched, made: ToolCall, at: int) -> bool:
-    return not watched.running
+def _overlap(rule: Any, tool: str) -> Make | None:
+    def nothing_runs(watched: Watched) -> Quick:
+        running, concerns = watched.happened.running, watched.compiled.concerns
+        return lambda made, at: not any(map(concerns, running.values()))
+
+    return nothing_runs
 
 
-def _response(watched: Watched, made: ToolCall, at: int) -> bool:
-    return True
+def _response(rule: Any, tool: str) -> Make | None:
+    return None
 
 
-def _guard(watched: Watched, made: ToolCall, at: int) -> bool:
-    rule: Any = watched.policy.rule
-    return watched.recalled is not None and keeps(rule, made, watched.recalled)
+def _guard(rule: Any, tool: str) -> Make | None:
+    def recalling(watched: Watched) -> Quick:
+        recalled = watched.recalled
+        return _never if recalled is None else lambda made, at: recalled.allows(made)
+
+    return recalling
 
 
-def _provenance(watched: Watched, made: ToolCall, at: int) -> bool:
+def _provenance(rule: Any, tool: str) -> Make | None:
     """A value that an earlier result certainly holds came from there."""
-    rule: Any = watched.policy.rule
-    sources = None if made.partly or made.arguments is None else watched.sources()
-    return sources is not None and all(
-        next(iter(sources.with_value(value)), None) is not None
-        for value in values_at(made.arguments, rule.argument)
-    )
+
+    def found(watched: Watched) -> Quick:
+        def quick(made: ToolCall, at: int) -> bool:
+            sources = None if made.partly or made.arguments is None else watched.sources()
+            return sources is not None and all(
+                next(iter(sources.with_value(value)), None) is not None
+                for value in values_at(made.arguments, rule.argument)
+            )
+
+        return quick
+
+    return found
 
 
-QUICK: dict[type[Any], Callable[[Watched, ToolCall, int], bool]] = {
+QUICK: dict[type[Any], Callable[[Any, str], Make | None]] = {
     Precedence: _precedence,
     AbsenceAfter: _absence,
     Count: _count,
     Response: _response,
-    Rate: _rate,
-    Adjacency: _subjects,
-    Gap: _subjects,
+    Rate: _few,
+    Adjacency: _then,
+    Gap: _then,
     NoOverlap: _overlap,
     Guard: _guard,
     Provenance: _provenance,

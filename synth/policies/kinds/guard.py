@@ -129,13 +129,13 @@ class Guard:
     @property
     def traits(self) -> Traits:
         loose = (*loose_in(self.what), *self.asked)
-        asks_user = "user" in self._names
+        asks_user = "user" in self.named
         return Traits(self.what, loose=loose, messages=asks_user, words=self.check.text, reads=self._reads)
 
     @property
     def of_calls_alone(self) -> bool:
         """Does it ask for nothing but arguments and what earlier calls had?"""
-        return not self._names & {"run", "user"} and not self._by_place
+        return not self.named & {"run", "user"} and not self._by_place
 
     @property
     def _reads(self) -> Reads:
@@ -213,14 +213,14 @@ class Guard:
         """Why the guard cannot be judged."""
         if without := without_fields(self.needs, seen):
             return without
-        if "user" in self._names and History.of(seen).user(attempts[0]) is None:
+        if "user" in self.named and History.of(seen).user(attempts[0]) is None:
             return Judged("unsupported", (), "The run has no messages.")
-        if "args" in self._names and all(seen.calls[i].arguments is None for i in attempts):
+        if "args" in self.named and all(seen.calls[i].arguments is None for i in attempts):
             return Judged("unsupported", (), "The arguments of the calls were not recorded.")
         return None
 
     @property
-    def _names(self) -> frozenset[str]:
+    def named(self) -> frozenset[str]:
         return frozenset(name for part in self._parts for name in part.names)
 
     @property
@@ -240,7 +240,7 @@ class Guard:
             applies = self.when is None or self.when.holds(values, lookup, careful=careful)
             kept = self.check.holds(values, lookup, careful=careful) if applies else None
         except CannotEvaluate as problem:
-            if "args" in self._names and seen.calls[call].arguments is None:
+            if "args" in self.named and seen.calls[call].arguments is None:
                 return NotRecorded(f"The arguments of {made_by(call, seen)} were not recorded.")
             return CannotEvaluate(history.open or in_plain_words(str(problem)))
         if self._by_place and self._place_is_open(call, seen):
@@ -266,7 +266,7 @@ class Guard:
             "step": made.step,
             "error": known(made.error, None if made.error is None else _hidden(made), where="call.error"),
         }
-        values["user"] = (history.user(call) or "") if "user" in self._names else ""
+        values["user"] = (history.user(call) or "") if "user" in self.named else ""
         return values
 
     def _summed(self, answers: Mapping[int, bool | CannotEvaluate | None], seen: Evidence) -> Judged:

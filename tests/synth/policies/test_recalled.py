@@ -10,7 +10,7 @@ from synth.judge import Rules
 from synth.observed.run import Run, ToolCall
 from synth.policies import judge_policies, load_policies
 from synth.policies.online import Prefix
-from synth.policies.recalled import MOST, Recalled, keeps
+from synth.policies.recalled import MOST, Recalled
 
 OFF = Rules(z3="off", repair=False)
 SECOND = 10**9
@@ -39,7 +39,7 @@ def test_what_it_lets_pass_keeps_the_rule(condition: str, more: str) -> None:
     rule = rules.policies[0].rule
     r, passed, answers = random.Random(f"{condition} {more}"), 0, set()
     for _ in range(60):
-        recalled, calls, at = Recalled(), list[ToolCall](), 10**18
+        recalled, calls, at = Recalled(rule), list[ToolCall](), 10**18  # type: ignore[arg-type]
         for place in range(r.randint(0, 6)):
             at += SECOND
             call = some_call(r, r.choice(("look", "look", "pay", "verify")), at)
@@ -50,7 +50,7 @@ def test_what_it_lets_pass_keeps_the_rule(condition: str, more: str) -> None:
         (found,) = judge_policies(rules, Run("r", (*calls, made)), rules=OFF)
         at_the_end = found.verdict == "violated" and len(calls) in found.violations
         answers.add(at_the_end)
-        if keeps(rule, made, recalled):  # type: ignore[arg-type]
+        if recalled.allows(made):
             passed += 1
             assert not at_the_end, (calls, made, found)
         else:
