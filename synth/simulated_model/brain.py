@@ -10,7 +10,8 @@ import re
 import threading
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -18,13 +19,17 @@ from synth.errors import BadInput, SynthError
 from synth.questions import Question, is_right
 from synth.simulated_model import answering, brackets, playing, replay
 from synth.simulated_model.dialogue import Answer, Ask, Asked, Dialogue, call_id, digest
+from synth.simulated_model.heeding import heeding, is_refused
 from synth.simulated_model.newest import Newest
 from synth.simulated_model.plan_texts import plan_text
 from synth.simulated_model.planning import Fault, Plan, perfect
 from synth.simulated_model.profiles import PROFILES, Profile, profile_named
 from synth.simulated_model.task import understand
 
-_MODEL = re.compile(r"simulated-(?P<profile>[a-z-]+)(?:\+(?P<heeds>always|half))?(?::(?P<seed>\d+))?\Z")
+_MODEL = re.compile(
+    r"simulated-(?P<profile>[a-z-]+)(?P<parallel>\+parallel)?(?:\+(?P<heeds>always|half|never))?"
+    r"(?::(?P<seed>\d+))?\Z"
+)
 
 REMEMBERED = 100_000
 """Conversations of which counts and planted faults are known."""
@@ -54,7 +59,9 @@ class Planted:
 def parse_model(name: str) -> tuple[Profile, int]:
     """`simulated-<profile>` or `simulated-<profile>:<seed>`.
 
-    `+always` or `+half` after the profile: what it is told of a plan that it wrote it heeds so often.
+    `+always`, `+half` or `+never` after the profile: how often it heeds what it is told, of a plan that it
+    wrote as text or of a call that a guard refused. `+parallel` before that: calls in no stated order are
+    asked for in one message.
     """
     match = _MODEL.match(name)
     profile = profile_named(match["profile"]) if match else None
@@ -102,7 +109,7 @@ class Brain:
         if question := self._questions.get(dialogue.text.strip()):
             return answering.next_step(question, dialogue, profile.name, seed, attempt), attempt
         try:
-            task = understand(dialogue)
+            task = replace(understand(dialogue), parallel="+parallel" in dialogue.model)
         except SynthError as error:
             return Answer(f"I cannot read this task: {error}"), attempt
         plan = profile.plan(task, _randomness(profile, seed, dialogue, attempt))
@@ -112,6 +119,8 @@ class Brain:
             if _heeds(dialogue):
                 plan = Plan(perfect(task, _randomness(profile, seed, dialogue, attempt)))
             return Answer(plan_text(plan, dialogue.planning), delay=plan.delay), attempt
+        if any(map(is_refused, dialogue.asked)):
+            plan = replace(plan, next=heeding(plan.next, task, partial(_listens, dialogue)))
         return _answer(plan, dialogue, attempt), attempt
 
     def aside(self, asked: brackets.Aside, model: str) -> str:
@@ -147,11 +156,16 @@ class Brain:
 
 def _heeds(dialogue: Dialogue) -> bool:
     """Has it been told that what it planned is wrong, and listened?"""
+    return any(_listens(dialogue, at) for at in range(dialogue.planning.complaints))
+
+
+def _listens(dialogue: Dialogue, at: int) -> bool:
+    """Does it heed what it is told the `at`-th time?"""
     match = _MODEL.match(dialogue.model)
-    heeds, told = match and match["heeds"], range(dialogue.planning.complaints)
+    heeds = match and match["heeds"]
     if heeds == "half":
-        return any(int(digest(dialogue.model, dialogue.text, at), 16) % 2 for at in told)
-    return heeds == "always" and bool(told)
+        return int(digest(dialogue.model, dialogue.text, at), 16) % 2 == 1
+    return heeds == "always"
 
 
 def _randomness(profile: Profile, seed: int, dialogue: Dialogue, attempt: int) -> Random:

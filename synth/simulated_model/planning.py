@@ -74,6 +74,12 @@ def start_at(minutes: int) -> str:
     return json.dumps({START_TIME: clock(minutes)})
 
 
+def minutes_of(time: str) -> int:
+    """Minutes after midnight of HH:MM; ValueError for anything else."""
+    hours, _, minutes = time.partition(":")
+    return 60 * int(hours) + int(minutes)
+
+
 # ---------------------------------------------------------------- ways to go on
 
 
@@ -123,9 +129,23 @@ def packed(order: Sequence[str], begin: int) -> Next:
 
 def in_order(task: Task, order: Sequence[str]) -> Next:
     """An order of tools as a plan: bare calls, or packed into the day in timed mode."""
-    if task.horizon is None:
-        return listed([Move(tool) for tool in order])
-    return packed(order, task.horizon[0])
+    if task.horizon is not None:
+        return packed(order, task.horizon[0])
+    if task.parallel:
+        return layered([[Move(tool) for tool in bundle] for bundle in bundles(task, order)])
+    return listed([Move(tool) for tool in order])
+
+
+def bundles(task: Task, order: Sequence[str]) -> list[list[str]]:
+    """An order of tools cut into messages, so that none holds two tools between which an order is stated."""
+    at, closure = {tool: place for place, tool in enumerate(task.tools)}, task.order
+    made: list[list[str]] = []
+    for tool in order:
+        tied = closure.before[at[tool]] | closure.after[at[tool]] if tool in at else 0
+        if not made or any(tied >> at[other] & 1 for other in made[-1]):
+            made.append([])
+        made[-1].append(tool)
+    return made
 
 
 def perfect(task: Task, rng: Random) -> Next:
@@ -150,8 +170,9 @@ def scheduled(task: Task, horizon: tuple[int, int]) -> Next:
     return next_moves
 
 
-def forever(move: Move) -> Next:
-    return lambda asked: (move,)
+def forever(move: Move, times: int = 1) -> Next:
+    """The same call again and again, so many `times` in a message."""
+    return lambda asked: (move,) * times
 
 
 def changed(rest: Next, change: Callable[[int, Move], Move]) -> Next:

@@ -137,7 +137,9 @@ def loops(task: Task, rng: Random) -> Plan:
     """The first task is done again and again."""
     tool = some_order(task, rng)[0]
     move = Move(tool) if task.horizon is None else Move(tool, start_at(task.horizon[0]))
-    return Plan(forever(move), Fault("timeout", f"calls {tool} for ever", then=tool))
+    return Plan(
+        forever(move, 2 if task.parallel else 1), Fault("timeout", f"calls {tool} for ever", then=tool)
+    )
 
 
 def slow(task: Task, rng: Random) -> Plan:

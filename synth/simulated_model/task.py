@@ -34,6 +34,8 @@ class Task:
     """What the sentences call each tool: phrase -> tool."""
     way: Way = "calls"
     """How its calls will be asked for."""
+    parallel: bool = False
+    """Are calls between which no order is stated asked for in one message? Untimed tasks only."""
 
     @property
     def topic(self) -> str:

@@ -56,6 +56,9 @@ COMMON = (
     "opentelemetry-api",
     "opentelemetry-sdk",
     "opentelemetry-proto",
+    "cel-expr-python",  # these three: the extra `guard`
+    "lark",
+    "ruamel.yaml",
 )
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 FOR_UV = {
@@ -170,7 +173,7 @@ ENVIRONMENTS = (
     Environment("anthropic", ("anthropic",), ("test_anthropic.py",), "2.10.0"),
     Environment(
         "mcp",
-        ("mcp", "cel-expr-python", "httpcore[asyncio]", "httptools", "lark", "ruamel.yaml", "uvicorn"),
+        ("mcp", "httpcore[asyncio]", "httptools", "uvicorn"),
         ("test_mcp.py", "test_mcp_proxy_clients.py"),
         "2.2.0",
     ),

@@ -95,4 +95,4 @@ def test_names_of_designs_and_models() -> None:
         with pytest.raises(BadInput, match="plan-STRATEGY-FORMAT-FEEDBACK"):
             load(name)
     with pytest.raises(BadInput, match="unknown model"):
-        parse_model("simulated-invents+never")
+        parse_model("simulated-invents+often")
