@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -29,6 +30,36 @@ from collector.store.catalog import put_policy
 from collector.store.ingest import KnownKeys, put
 from tests.support.outside_policies import HANGING, MODULE, for_children, installed
 from tests.support.traces import agent_request, eventually, new_id
+
+Start = Callable[..., Supervisor]
+
+
+def without_z3(folder: Path, **others: Any) -> Settings:
+    return Settings(
+        store_url=f"sqlite:///{folder / 'store.db'}", z3_check="off", z3_check_policies="off", **others
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store."""
+    made = open_store(without_z3(tmp_path).store_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def start(store: Store, tmp_path: Path) -> Iterator[Start]:
+    """Starts a checker of the store with these settings; it is ended after the test."""
+    started: list[Supervisor] = []
+
+    def make(**others: Any) -> Supervisor:
+        started.append(Supervisor(store, without_z3(tmp_path, **others)))
+        return started[-1]
+
+    yield make
+    for supervisor in started:
+        supervisor.close()
 
 
 def test_the_board_tells_what_is_judged_and_since_when() -> None:
@@ -59,57 +90,40 @@ def test_the_board_tells_what_is_judged_and_since_when() -> None:
 
 @pytest.mark.parametrize(("stall", "restarts"), [(30.0, 0), (1.0, 1)])
 def test_a_checker_that_stands_still_has_so_many_times_as_long_and_then_the_next_one_judges_the_rest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stall: float, restarts: int
+    store: Store, start: Start, monkeypatch: pytest.MonkeyPatch, stall: float, restarts: int
 ) -> None:
     """On a machine that has much else to do a run needs no more CPU time, only longer."""
     monkeypatch.setattr(supervisor_module, "STALL", stall)
-    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     runs = fill(store, 600)
-    settings = Settings(
-        store_url=f"sqlite:///{tmp_path / 'store.db'}",
-        check_seconds=2.0,
-        z3_check="off",
-        z3_check_policies="off",
-    )
-    supervisor = Supervisor(store, settings)
-    try:
-        hung = until(lambda: supervisor._board.read()[1], pause=0.0)
-        assert supervisor._process is not None
-        os.kill(supervisor._process.pid, signal.SIGSTOP)
-        assert hung
-        if restarts:
-            until(lambda: supervisor.restarts == 1)
-        else:
-            time.sleep(3.5)
-            os.kill(supervisor._process.pid, signal.SIGCONT)
-        until(lambda: unjudged(store) == 0)
-        assert supervisor.alive
-        assert supervisor.restarts == restarts
-        assert supervisor.judged >= runs
-    finally:
-        supervisor.close()
-        store.close()
+    supervisor = start(check_seconds=2.0)
+    hung = until(lambda: supervisor._board.read()[1], pause=0.0)
+    assert supervisor._process is not None
+    os.kill(supervisor._process.pid, signal.SIGSTOP)
+    assert hung
+    if restarts:
+        until(lambda: supervisor.restarts == 1)
+    else:
+        time.sleep(3.5)
+        os.kill(supervisor._process.pid, signal.SIGCONT)
+    until(lambda: unjudged(store) == 0)
+    assert supervisor.alive
+    assert supervisor.restarts == restarts
+    assert supervisor.judged >= runs
 
 
 @pytest.mark.slow
 def test_a_checker_that_hangs_while_it_has_nothing_to_do_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(supervisor_module, "SILENT_SECONDS", 2.0)
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    store = open_store(url)
-    supervisor = Supervisor(store, Settings(store_url=url, z3_check="off", z3_check_policies="off"))
-    try:
-        until(lambda: supervisor._board.read().state == "idle", pause=0.01)
-        assert supervisor._process is not None
-        os.kill(supervisor._process.pid, signal.SIGSTOP)
-        until(lambda: supervisor.silence > 0.5)
-        until(lambda: supervisor.restarts == 1)
-        fill(store, 3)
-        until(lambda: unjudged(store) == 0)
-    finally:
-        supervisor.close()
-        store.close()
+    supervisor = start()
+    until(lambda: supervisor._board.read().state == "idle", pause=0.01)
+    assert supervisor._process is not None
+    os.kill(supervisor._process.pid, signal.SIGSTOP)
+    until(lambda: supervisor.silence > 0.5)
+    until(lambda: supervisor.restarts == 1)
+    fill(store, 3)
+    until(lambda: unjudged(store) == 0)
 
 
 def test_only_time_that_was_seen_to_pass_counts() -> None:
@@ -136,59 +150,39 @@ def test_what_a_checker_worked_counts_from_its_last_sign_of_life() -> None:
 
 
 def test_what_a_checker_holds_is_its_own_while_it_judges(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However long the machine lets it wait: nobody else judges the run meanwhile."""
     monkeypatch.setattr(supervisor_module, "STALL", 30.0)
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    store = open_store(url)
     fill(store, 600)
-    known = Settings(store_url=url, check_seconds=1.0, z3_check="off", z3_check_policies="off")
-    supervisor = Supervisor(store, known)
-    try:
-        until(lambda: supervisor._board.read().busy, pause=0.0)
-        assert supervisor._process is not None
-        os.kill(supervisor._process.pid, signal.SIGSTOP)
-        mine = work.held(store, supervisor.worker)
-        time.sleep(2.6)
-        others = {one.run for one in work.claim(store, "w", now=supervisor._clock(), lease=30, limit=600)}
-        assert (bool(mine), mine & others) == (True, set())
-    finally:
-        supervisor.close()
-        store.close()
+    supervisor = start(check_seconds=1.0)
+    until(lambda: supervisor._board.read().busy, pause=0.0)
+    assert supervisor._process is not None
+    os.kill(supervisor._process.pid, signal.SIGSTOP)
+    mine = work.held(store, supervisor.worker)
+    time.sleep(2.6)
+    others = {one.run for one in work.claim(store, "w", now=supervisor._clock(), lease=30, limit=600)}
+    assert (bool(mine), mine & others) == (True, set())
 
 
 @pytest.mark.heavy
-def test_waiting_for_the_database_is_no_fault_of_a_run(tmp_path: Path) -> None:
+def test_waiting_for_the_database_is_no_fault_of_a_run(store: Store, start: Start) -> None:
     """Another program holds the lock of the file for longer than judging may take."""
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    store = open_store(url)
     fill(store, 3)
-    known = Settings(store_url=url, check_seconds=1.0, z3_check="off", z3_check_policies="off")
     with store.write():
-        supervisor = Supervisor(store, known)
+        supervisor = start(check_seconds=1.0)
         until(lambda: supervisor._ready.is_set())
         time.sleep(2.5)
         assert supervisor.restarts == 0
-    try:
-        until(lambda: unjudged(store) == 0)
-        assert supervisor.restarts == 0
-    finally:
-        supervisor.close()
-        store.close()
+    until(lambda: unjudged(store) == 0)
+    assert supervisor.restarts == 0
 
 
-def test_a_checker_that_has_time_is_left_alone(tmp_path: Path) -> None:
-    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+def test_a_checker_that_has_time_is_left_alone(store: Store, start: Start) -> None:
     fill(store, 40)
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    supervisor = Supervisor(store, Settings(store_url=url, z3_check="off", z3_check_policies="off"))
-    try:
-        until(lambda: unjudged(store) == 0)
-        assert supervisor.restarts == 0
-    finally:
-        supervisor.close()
-        store.close()
+    supervisor = start()
+    until(lambda: unjudged(store) == 0)
+    assert supervisor.restarts == 0
 
 
 def fill(store: Store, runs: int) -> int:
@@ -219,10 +213,10 @@ def until(ask: Callable[[], object], *, pause: float = 0.05, seconds: float = 18
 
 
 @pytest.mark.parametrize("condition", ["NEW.outcome IS NOT 'undecided'", "true"])
-def test_a_run_that_cannot_be_recorded_does_not_stop_the_others(tmp_path: Path, condition: str) -> None:
+def test_a_run_that_cannot_be_recorded_does_not_stop_the_others(
+    store: Store, tmp_path: Path, condition: str
+) -> None:
     """The planted fault: a database that refuses the verdict of one run, or whatever is said of it."""
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    store = open_store(url)
     fill(store, 5)
     with store.write() as connection:
         connection.exec_driver_sql(
@@ -230,7 +224,7 @@ def test_a_run_that_cannot_be_recorded_does_not_stop_the_others(tmp_path: Path, 
             "BEGIN SELECT RAISE(ABORT, 'planted'); END"
         )
     board = Board()
-    checker = Checker(store, Settings(store_url=url, z3_check="off", z3_check_policies="off"), "w", board)
+    checker = Checker(store, without_z3(tmp_path), "w", board)
     checker.round(time.time())
     with store.read() as connection:
         runs, verdicts = schema.runs, schema.verdicts
@@ -239,12 +233,10 @@ def test_a_run_that_cannot_be_recorded_does_not_stop_the_others(tmp_path: Path, 
     expected = [1, 2, 4, 5] if condition == "true" else [1, 2, 3, 4, 5]
     assert recorded == expected  # each once
     assert queue == []
-    store.close()
     board.close()
 
 
-def test_a_batch_that_cannot_be_stored_is_refused_alone_and_for_good(tmp_path: Path) -> None:
-    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
+def test_a_batch_that_cannot_be_stored_is_refused_alone_and_for_good(store: Store) -> None:
     good, bad = new_id(), new_id()
     with store.write() as connection:
         connection.exec_driver_sql(
@@ -265,15 +257,13 @@ def test_a_batch_that_cannot_be_stored_is_refused_alone_and_for_good(tmp_path: P
     assert isinstance(ends[bad], Unstorable)
     refusal = refused(ends[bad])
     assert (refusal.http, refusal.retry_after) == (400, None)
-    store.close()
 
 
 def test_a_sender_does_not_wait_longer_than_said_and_what_it_gave_up_is_not_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first batch is being stored when the database hangs, the second waits behind it."""
     monkeypatch.setattr(writer_module, "ANSWER_SECONDS", 0.05)
-    store = open_store(f"sqlite:///{tmp_path / 'store.db'}")
     writer = Writer(store, queue_bytes=1_000_000, open_check=0)
     ends: list[Overloaded] = []
 
@@ -296,13 +286,12 @@ def test_a_sender_does_not_wait_longer_than_said_and_what_it_gave_up_is_not_stor
     assert [(end.status, end.retry_after) for end in ends] == [(503, 5), (503, 5)]
     with store.read() as connection:
         assert list(connection.scalars(select(schema.runs.c.key))) == keys[:1]
-    store.close()
 
 
 @pytest.fixture
-def held_writer(tmp_path: Path) -> Iterator[tuple[Writer, threading.Event, list[list[str]]]]:
+def held_writer(store: Store) -> Iterator[tuple[Writer, threading.Event, list[list[str]]]]:
     """A writer that waits in the callback of a first batch; which runs each later transaction wrote."""
-    store, written = open_store(f"sqlite:///{tmp_path / 'store.db'}"), []
+    written: list[list[str]] = []
     go_on, first = threading.Event(), threading.Event()
     writer = Writer(store, queue_bytes=1_000_000, open_check=0)
     writer.submit(1, batch(new_id()), lambda _: (first.set(), go_on.wait(30)))
@@ -315,7 +304,6 @@ def held_writer(tmp_path: Path) -> Iterator[tuple[Writer, threading.Event, list[
     yield writer, go_on, written
     go_on.set()
     writer.close()
-    store.close()
 
 
 def of_runs(*keys: str) -> Batch:
@@ -385,36 +373,26 @@ def batch(key: str) -> Batch:
 @pytest.mark.heavy
 @pytest.mark.slow
 def test_a_policy_that_stops_the_checker_is_undecided_and_the_others_keep_their_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    store = open_store(url)
     monkeypatch.setenv("PYTHONPATH", for_children(tmp_path))
     text = "actions: {B: b}\npolicies:\n  - {id: hangs, hangs: a}\n  - {id: after, pairs: a}\n"
     text += "  - {id: never, rule: B must never happen.}\n"
-    with installed(tmp_path, HANGING) as put:
-        put(f"pairs = {MODULE}:Pairs", f"hangs = {MODULE}:Hangs")
-        judge_one_run(store, url, text)
-    store.close()
-
-
-def judge_one_run(store: Store, url: str, text: str) -> None:
-    put_policy(store, 1, "file.yaml", text, now=time.time())
-    fill(store, 1)
-    settings = Settings(store_url=url, check_seconds=4.0, z3_check="off", z3_check_policies="off")
-    supervisor = Supervisor(store, settings)
-    try:
+    with installed(tmp_path, HANGING) as add:
+        add(f"pairs = {MODULE}:Pairs", f"hangs = {MODULE}:Hangs")
+        put_policy(store, 1, "file.yaml", text, now=time.time())
+        fill(store, 1)
+        supervisor = start(check_seconds=4.0)
         until(lambda: unjudged(store) == 0)
-        assert supervisor.restarts == 1
-        with store.read() as connection:
-            rows = connection.execute(select(schema.policy_results.c.policy, schema.policy_results.c.verdict))
-            assert {row.policy: row.verdict for row in rows} == {
-                "hangs": "undecided",
-                "never": "violated",
-                "after": "violated",
-            }
-    finally:
-        supervisor.close()
+    assert supervisor.restarts == 1
+    assert answers(store) == {"hangs": "undecided", "never": "violated", "after": "violated"}
+
+
+def answers(store: Store) -> dict[str, str]:
+    """Policy -> verdict."""
+    with store.read() as connection:
+        rows = connection.execute(select(schema.policy_results.c.policy, schema.policy_results.c.verdict))
+        return {row.policy: row.verdict for row in rows}
 
 
 def test_the_board_tells_the_policy_until_the_next_run_begins() -> None:
@@ -429,10 +407,8 @@ def test_the_board_tells_the_policy_until_the_next_run_begins() -> None:
 
 
 def test_a_run_whose_policies_stopped_three_checkers_keeps_what_was_judged_before_them(
-    tmp_path: Path,
+    store: Store, tmp_path: Path
 ) -> None:
-    url = f"sqlite:///{tmp_path / 'store.db'}"
-    store = open_store(url)
     rules = ("B must never happen.", "A must happen before B.", "A must be followed by B.")
     lines = "".join(f"  - {{id: P{k}, rule: {said!r}}}\n" for k, said in enumerate(rules))
     put_policy(store, 1, "file.yaml", f"actions: {{A: a, B: b}}\npolicies:\n{lines}", now=time.time())
@@ -440,29 +416,15 @@ def test_a_run_whose_policies_stopped_three_checkers_keeps_what_was_judged_befor
     with store.read() as connection:
         key = connection.scalar(select(schema.runs.c.key))
     board = Board()
-    settings = Settings(store_url=url, z3_check="off", z3_check_policies="off")
-    checker = Checker(store, settings, "w", board, {key: ["P1", "gone", "P1"]})
+    checker = Checker(store, without_z3(tmp_path), "w", board, {key: ["P1", "gone", "P1"]})
     checker.round(time.time())
-    with store.read() as connection:
-        rows = connection.execute(select(schema.policy_results.c.policy, schema.policy_results.c.verdict))
-        assert {row.policy: row.verdict for row in rows} == {
-            "P0": "violated",
-            "P1": "undecided",
-            "P2": "undecided",
-        }
-    store.close()
+    assert answers(store) == {"P0": "violated", "P1": "undecided", "P2": "undecided"}
     board.close()
 
 
-def test_a_checker_has_the_memory_that_its_setting_says(tmp_path: Path) -> None:
-    settings = Settings(store_url=f"sqlite:///{tmp_path / 'store.db'}", checker_mib=321)
-    store = open_store(settings.store_url)
-    supervisor = Supervisor(store, settings)
-    try:
-        eventually(lambda: supervisor.healthy and data_limit(supervisor) == 321 * 2**20)
-    finally:
-        supervisor.close()
-        store.close()
+def test_a_checker_has_the_memory_that_its_setting_says(start: Start) -> None:
+    supervisor = start(checker_mib=321)
+    eventually(lambda: supervisor.healthy and data_limit(supervisor) == 321 * 2**20)
 
 
 def data_limit(supervisor: Supervisor) -> int:
