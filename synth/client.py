@@ -19,6 +19,8 @@ from synth.errors import BadInput
 
 if TYPE_CHECKING:
     # In the functions, not here: verbs that ask no collector shall not wait for an HTTP library.
+    import ssl
+
     import httpx
 
 DEFAULT_URL = "http://127.0.0.1:4318"
@@ -74,7 +76,11 @@ class Collector:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self.url = _address(url)
         self._http = httpx.Client(
-            base_url=f"{self.url}/api/v1", headers=headers, timeout=timeout, trust_env=False
+            base_url=f"{self.url}/api/v1",
+            headers=headers,
+            timeout=timeout,
+            trust_env=False,
+            verify=_trusted(self.url),
         )
 
     def __enter__(self) -> Self:
@@ -219,6 +225,13 @@ def _address(url: str) -> str:
     if scheme not in ("http", "https") or not rest.strip("/"):
         raise BadInput(f"the collector's address is {url!r}; expected one such as {DEFAULT_URL}")
     return url.rstrip("/")
+
+
+def _trusted(url: str) -> ssl.SSLContext | bool:
+    """Whose certificates count: to read them takes a while, and over plain HTTP none is shown."""
+    import ssl
+
+    return url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _usable(key: str) -> str:
