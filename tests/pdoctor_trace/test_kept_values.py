@@ -14,6 +14,7 @@ import types
 import uuid
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
@@ -221,32 +222,36 @@ class Counted:
             sys.settrace(None)
 
 
-ROWS = [{"id": number, "name": f"row {number}", "price": 1.5, "tags": ["a"]} for number in range(20_000)]
-LARGE: dict[str, Any] = {
-    "text": "x" * 50_000_000,
-    "text in a list": {"content": [{"type": "text", "text": "y" * 50_000_000}]},
-    "escapes": "\n\x00é" * 1_000_000,
-    "numbers": list(range(2_000_000)),
-    "numbers in it": {"values": list(range(2_000_000))},
-    "table": ROWS,
-    "table of tuples": [tuple(row.values()) for row in ROWS],
-    "table inside": {"result": {"rows": ROWS}},
-    "dictionary": {f"key {number}": number for number in range(200_000)},
-    "set": set(range(200_000)),
-    "deque": deque(range(200_000)),
-    "array": numpy.arange(2_000_000),
-    "matrix": numpy.ones((20_000, 10)),
-    "wide matrix": numpy.ones((2, 1_000_000)),
-    "bytes": {"data": b"x" * 50_000_000, "more": "z" * 100_000},
-    "many small lists": [[] for _ in range(500_000)],
-    "nested": [[[[list(range(20_000))] * 3] * 3] * 3] * 3,
+@cache
+def rows() -> list[dict[str, Any]]:
+    return [{"id": number, "name": f"row {number}", "price": 1.5, "tags": ["a"]} for number in range(20_000)]
+
+
+LARGE: dict[str, Callable[[], Any]] = {
+    "text": lambda: "x" * 50_000_000,
+    "text in a list": lambda: {"content": [{"type": "text", "text": "y" * 50_000_000}]},
+    "escapes": lambda: "\n\x00é" * 1_000_000,
+    "numbers": lambda: list(range(2_000_000)),
+    "numbers in it": lambda: {"values": list(range(2_000_000))},
+    "table": rows,
+    "table of tuples": lambda: [tuple(row.values()) for row in rows()],
+    "table inside": lambda: {"result": {"rows": rows()}},
+    "dictionary": lambda: {f"key {number}": number for number in range(200_000)},
+    "set": lambda: set(range(200_000)),
+    "deque": lambda: deque(range(200_000)),
+    "array": lambda: numpy.arange(2_000_000),
+    "matrix": lambda: numpy.ones((20_000, 10)),
+    "wide matrix": lambda: numpy.ones((2, 1_000_000)),
+    "bytes": lambda: {"data": b"x" * 50_000_000, "more": "z" * 100_000},
+    "many small lists": lambda: [[] for _ in range(500_000)],
+    "nested": lambda: [[[[list(range(20_000))] * 3] * 3] * 3] * 3,
 }
 
 
 @pytest.mark.parametrize("name", LARGE)
 def test_encoding_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     counted = Counted(monkeypatch)
-    text = counted.write(LARGE[name], json_writer(LIMIT))
+    text = counted.write(LARGE[name](), json_writer(LIMIT))
     assert type(text) is Truncated
     assert "…" in str(json.loads(text))
     assert LIMIT / 8 < len(text) < LIMIT * 1.1
@@ -260,10 +265,10 @@ def test_also_after_many_short_values(monkeypatch: pytest.MonkeyPatch, name: str
     for _ in range(1_000):
         write({"a": 1, "b": ["short"]})
     before = counted.bytes
-    assert type(counted.write(LARGE[name], write)) is Truncated
+    assert type(counted.write(LARGE[name](), write)) is Truncated
     assert counted.bytes - before < 8 * LIMIT
     before = counted.bytes
-    counted.write(LARGE["table inside"], write)
+    counted.write(LARGE["table inside"](), write)
     assert counted.bytes - before < 8 * LIMIT, "nobody is trusted who was just too long"
 
 
@@ -288,11 +293,11 @@ def test_what_fits_is_kept_whole(value: Any) -> None:
 
 
 def test_what_is_left_of_what_was_cut_is_the_beginning() -> None:
-    rows = json.loads(json_text(ROWS))
-    whole = len(rows) - 2
-    assert rows[:whole] == ROWS[:whole]
-    assert rows[whole] == {"id": whole, "…": "+3 more"}
-    assert rows[-1] == f"… (+{len(ROWS) - len(rows) + 1} more)"
+    left = json.loads(json_text(rows()))
+    whole = len(left) - 2
+    assert left[:whole] == rows()[:whole]
+    assert left[whole] == {"id": whole, "…": "+3 more"}
+    assert left[-1] == f"… (+{len(rows()) - len(left) + 1} more)"
     text = json.loads(json_text("é\n" * 100_000))
     kept, _, rest = text.partition("…")
     assert rest == f" (+{200_000 - len(kept)} characters)"
@@ -302,8 +307,8 @@ def test_what_is_left_of_what_was_cut_is_the_beginning() -> None:
 
 
 def test_mixed_values_are_taken_one_by_one() -> None:
-    rows = [{"id": numpy.int64(number), 5: {number}, "x": [None, float("nan")]} for number in range(100)]
-    assert json.loads(json_text(rows)) == [
+    mixed = [{"id": numpy.int64(number), 5: {number}, "x": [None, float("nan")]} for number in range(100)]
+    assert json.loads(json_text(mixed)) == [
         {"id": number, "5": [number], "x": [None, "NaN"]} for number in range(100)
     ]
 
