@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ from tests import quick
 if TYPE_CHECKING:
     from tests.support.models import FakeModels
     from tests.support.sink import OtlpSink
+    from tests.support.warm_checkers import Warm
 
 pytest.register_assert_rewrite("tests.support")
 
@@ -51,6 +53,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("quick") or "processes" in config.getoption("markexpr"):  # to find out takes seconds
         for item in items:
             quick.mark(item)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm() -> Iterator[Warm | None]:
+    """Collectors of this process start their checkers warm, where there are any."""
+    if "collector.pipeline.supervisor" not in sys.modules:
+        yield None
+        return
+    from tests.support.warm_checkers import warm_checkers
+
+    with warm_checkers() as started:
+        yield started
+
+
+@pytest.fixture
+def cold_checkers(warm: Warm | None) -> Iterator[None]:
+    """Checkers of this test are started as programs."""
+    assert warm is not None
+    warm.cold = True
+    yield
+    warm.cold = False
 
 
 @pytest.fixture(scope="session")

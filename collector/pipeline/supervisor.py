@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Collection
 from typing import IO
 
 import orjson
@@ -65,6 +66,17 @@ def ring(bell: int) -> None:
     """Tell a checker that there is work; a full pipe means that it has been told already."""
     with contextlib.suppress(BlockingIOError):
         os.write(bell, b"w")
+
+
+def start_checker(descriptors: Collection[int]) -> subprocess.Popen[bytes]:
+    """A checker that waits for its order on standard input; it has these descriptors and no other."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "collector.pipeline.checker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        close_fds=True,
+        pass_fds=descriptors,
+    )
 
 
 class Supervisor:
@@ -192,13 +204,7 @@ class Supervisor:
         return self._process.returncode if self._process else None
 
     def _start(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "collector.pipeline.checker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            close_fds=True,
-            pass_fds=(self._board.descriptor, self._ears),
-        )
+        self._process = start_checker((self._board.descriptor, self._ears))
         assert self._process.stdin is not None
         order = Order(
             self._settings, self.worker, self._board.descriptor, self._ears, self._clock.offset, self._stopped

@@ -380,6 +380,7 @@ def test_a_real_disk_that_is_full_then_read_only_then_repaired(disk: Disk) -> No
     connection.close()
 
 
+@pytest.mark.usefixtures("cold_checkers")
 def test_readiness_says_when_the_checker_is_gone(tmp_path: Path) -> None:
     with running(settings(tmp_path)) as url, Client(url) as client:
         run = new_id()

@@ -311,6 +311,7 @@ def fire(told: Told, folder: Path, expected: set[str], allowed: set[str]) -> Non
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.usefixtures("cold_checkers")
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_an_alert_fires_when_what_it_watches_breaks(
     scenario: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

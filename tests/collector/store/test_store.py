@@ -318,6 +318,7 @@ def test_a_hundred_thousand_runs_are_listed_in_milliseconds(tmp_path: Path) -> N
     store.close()
 
 
+@pytest.mark.usefixtures("cold_checkers")
 def test_the_checker_keeps_no_port_open(tmp_path: Path) -> None:
     """A socket that a checker inherited would keep the address taken after a crash."""
     with running(settings(tmp_path)) as at, Client(at) as client:
