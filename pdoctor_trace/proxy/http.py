@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import ipaddress
 import socket
-import ssl
 import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,6 +19,7 @@ from urllib.parse import urlsplit
 
 from .messages import INTERNAL_ERROR, INVALID_REQUEST, Malformed, error, read, version, written
 from .session import CANCEL, Session
+from .upstream import Answer, Away, Headers, Server
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -30,7 +30,7 @@ OF_THE_HOP = {
     b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade",
 }  # fmt: skip
 """Headers that are not passed on."""
-CONNECT_SECONDS = 10.0
+READ_ALONG = (b"accept-encoding", b"identity")
 
 
 class TooMuch(Exception):
@@ -41,17 +41,8 @@ class Proxy:
     """The ASGI application."""
 
     def __init__(self, url: str, most: int, asks: bool, loopback: bool = True) -> None:
-        import httpcore
-
         self.most, self.asks, self.loopback = most, asks, loopback
-        self.server = httpcore.URL(url)
-        self.host = urlsplit(url).netloc.rpartition("@")[2]
-        self.client = httpcore.AsyncConnectionPool(
-            ssl_context=ssl.create_default_context(), max_connections=None, max_keepalive_connections=100
-        )
-        self.address = httpcore.URL
-        broken = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol)
-        self.failures = (*broken, httpcore.TimeoutException)
+        self.server = Server(url)
         self._sessions: OrderedDict[str, Session] = OrderedDict()
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -69,10 +60,10 @@ class Proxy:
             if scope["method"] == "DELETE" and SESSION in headers:
                 self._sessions.pop(headers[SESSION].decode("latin-1"), session).close()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         for session in self._sessions.values():
             session.close()
-        await self.client.aclose()
+        self.server.close()
 
     # ------------------------------------------------------------ who asks
 
@@ -188,48 +179,40 @@ class Proxy:
             await send(event)
 
         try:
-            async with self.client.stream(
-                scope["method"],
-                self._address(scope),
-                headers=self._headers(scope),
-                content=body or None,
-                extensions={"timeout": {"connect": CONNECT_SECONDS}},
-            ) as response:
-                headers = [(name.lower(), value) for name, value in response.headers]
-                name = dict(headers).get(SESSION)
+            asked = scope["method"], _target(scope), self._headers(scope, body), body
+            async with self.server.request(*asked) as response:
+                name = dict(response.headers).get(SESSION)
                 if name is not None and any(message.get("method") == "initialize" for message in messages):
                     session.name = name.decode("latin-1")
                     self._sessions[session.name] = session
-                await self._answer(response, headers, session, sending)
-        except self.failures as problem:
-            why = f"the MCP server at {self.host} does not answer ({type(problem).__name__}: {problem})"
+                await self._answer(response, session, sending)
+        except Away as problem:
+            why = f"the MCP server at {self.server.host} does not answer ({problem})"
             await self._failed(why, messages, session, send, begun)
         except TooMuch:
             why = f"the MCP server's answer has more than {self.most:,} bytes (--max-message)"
             await self._failed(why, messages, session, send, False)
 
-    def _address(self, scope: dict[str, Any]) -> Any:
-        query = scope["query_string"]
-        path = scope.get("raw_path") or scope["path"].encode()
-        target = path + (b"?" + query if query else b"")
-        return self.address(
-            scheme=self.server.scheme, host=self.server.host, port=self.server.port, target=target
-        )
-
-    def _headers(self, scope: dict[str, Any]) -> list[tuple[bytes, bytes]]:
-        left_out = {*OF_THE_HOP, b"host", b"accept-encoding"}
+    def _headers(self, scope: dict[str, Any], body: bytes) -> Headers:
+        left_out = {*OF_THE_HOP, b"host", b"accept-encoding", b"content-length"}
         kept = [(name, value) for name, value in scope["headers"] if name not in left_out]
-        return [(b"host", self.host.encode()), *kept, (b"accept-encoding", b"identity")]  # to read along
+        size = [(b"content-length", b"%d" % len(body))] if body or scope["method"] == "POST" else []
+        return [(b"host", self.server.host.encode()), *kept, *size, READ_ALONG]
 
-    async def _answer(
-        self, response: Any, said: list[tuple[bytes, bytes]], session: Session, send: Send
-    ) -> None:
-        kind = dict(said).get(b"content-type", b"").decode("latin-1").partition(";")[0].strip().lower()
+    async def _answer(self, response: Answer, session: Session, send: Send) -> None:
+        kind = (
+            dict(response.headers)
+            .get(b"content-type", b"")
+            .decode("latin-1")
+            .partition(";")[0]
+            .strip()
+            .lower()
+        )
         left_out = OF_THE_HOP if kind == STREAM else {*OF_THE_HOP, b"content-length"}
-        headers = [(name, value) for name, value in said if name not in left_out]
+        headers = [(name, value) for name, value in response.headers if name not in left_out]
         head = {"type": "http.response.start", "status": response.status, "headers": headers}
         if kind != STREAM:
-            body = await whole(response.aiter_stream(), self.most)
+            body = await whole(response.pieces(), self.most)
             if kind == JSON:
                 self._read(body, session)
             headers.append((b"content-length", str(len(body)).encode()))
@@ -238,7 +221,7 @@ class Proxy:
             return
         await send(head)
         events = Events(self.most)
-        async for chunk in response.aiter_stream():
+        async for chunk in response.pieces():
             for data in events.feed(chunk):
                 self._read(data, session)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
@@ -299,6 +282,11 @@ class Events:
             self._data = []
 
 
+def _target(scope: dict[str, Any]) -> bytes:
+    path: bytes = scope.get("raw_path") or scope["path"].encode()
+    return path + (b"?" + scope["query_string"] if scope["query_string"] else b"")
+
+
 def is_loopback(host: str | None) -> bool:
     if host == "localhost":
         return True
@@ -339,7 +327,8 @@ async def answer(send: Send, status: int, message: Any) -> None:
 
 
 def serve(url: str, host: str, port: int, most: int, asks: bool) -> int:
-    """Until it is told to end. Raises OSError where it cannot listen, ImportError without libraries."""
+    """Until it is told to end. Raises OSError where it cannot listen, ValueError for no address,
+    ImportError without libraries."""
     import uvicorn
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -358,7 +347,7 @@ def serve(url: str, host: str, port: int, most: int, asks: bool) -> int:
 
         async def main() -> None:
             await uvicorn.Server(config).serve(sockets=[listening])
-            await proxy.close()
+            proxy.close()
 
         with contextlib.suppress(KeyboardInterrupt):
             asyncio.run(main())

@@ -47,6 +47,8 @@ def _over_http(options: argparse.Namespace, asks: bool) -> int:
         return _complain(f"--url needs the extra 'proxy' ({error}): pip install 'pdoctor-trace[proxy]'")
     except OSError as error:
         return _complain(f"cannot listen on {where}: {error.strerror or error}")
+    except ValueError as error:
+        return _complain(f"--url: {error}")
 
 
 def _parser() -> argparse.ArgumentParser:

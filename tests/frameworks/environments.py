@@ -173,7 +173,7 @@ ENVIRONMENTS = (
     Environment("anthropic", ("anthropic",), ("test_anthropic.py",), "2.10.0"),
     Environment(
         "mcp",
-        ("mcp", "httpcore[asyncio]", "httptools", "uvicorn"),
+        ("mcp", "httptools", "uvicorn"),
         ("test_mcp.py", "test_mcp_proxy_clients.py"),
         "2.2.0",
     ),

@@ -85,7 +85,7 @@ def posted(url: str, *contents: Any, most: int = 100_000, **headers: str) -> lis
                 )
                 for one in contents
             ]
-        await proxy.close()
+        proxy.close()
         return answers
 
     return asyncio.run(main())
@@ -123,7 +123,7 @@ def test_sessions_do_not_know_of_each_other(header: str, ids: set[str | None], s
                 headers = {header: session}
                 said = await client.post("http://localhost/mcp", json=call(tool), headers=headers)
                 answers.append("isError" in said.json()["result"])
-        await proxy.close()
+        proxy.close()
         return answers
 
     with upstream() as (url, _), pdoctor_trace.guard(RULES, mode="block"):
