@@ -167,20 +167,19 @@ def _web(service: Service) -> FastAPI:
         to_thread.current_default_thread_limiter().total_tokens = PAGE_THREADS
         grpc_server = None
         if settings.grpc_port is not None:
-            from collector.otlp import grpc_in  # a quarter of the start-up time, and not always wanted
+            from collector.otlp import grpc_in  # not always wanted
 
             grpc_server, service.grpc_port = await grpc_in.start(
                 settings.host,
                 settings.grpc_port,
                 service.intake,
                 certificate=service.certificate,
+                doors=service.doors,
                 sender_of=service.sender_over_grpc,
                 called=service.telemetry.called,
                 shared=service.crew.size > 1,
             )
         watching = [asyncio.create_task(service.telemetry.feel_loop())]
-        if service.grpc_port is not None:
-            watching.append(asyncio.create_task(service.grpc_doors(service.grpc_port).look_loop()))
         if service.crew.size > 1:
             watching.append(asyncio.create_task(service.tell()))
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
@@ -63,14 +63,25 @@ class Slices:
         self._clears = False
         self._waiting: Turns[asyncio.Future[None]] = Turns()
 
+    @property
+    def is_free(self) -> bool:
+        """Is there time left in this slice, and nobody waiting?"""
+        return self._used < SLICE_SECONDS and not self._waiting
+
     async def turn(self, who: str) -> None:
         """Returns when it is the turn of this sender."""
-        if self._used < SLICE_SECONDS and not self._waiting:
-            return
+        if not self.is_free:
+            await self._line_up(who)
+
+    def when_free(self, who: str, then: Callable[[], object]) -> None:
+        """Calls `then` when it is the turn of this sender, but not at once."""
+        self._line_up(who).add_done_callback(lambda _: then())
+
+    def _line_up(self, who: str) -> asyncio.Future[None]:
         turn = asyncio.get_running_loop().create_future()
         self._waiting.put(who, turn)
         self._clear_soon()
-        await turn
+        return turn
 
     @contextmanager
     def work(self) -> Iterator[None]:

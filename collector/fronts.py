@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from collector.access import is_loopback
 from synth.errors import BadInput
@@ -117,9 +116,3 @@ def carries_key(name: bytes, value: bytes) -> bool:
     if name == b"authorization":
         return value[:11].lower() == HAS_KEY[0]
     return name == b"cookie" and HAS_KEY[1] in value
-
-
-def peer(said: str) -> str:
-    """The address in a peer as gRPC writes it: `ipv4:10.0.0.1:50000`, `ipv6:%5B::1%5D:50000`."""
-    kind, _, rest = said.partition(":")
-    return unquote(rest.rpartition(":")[0]).strip("[]") if kind.startswith("ip") else said

@@ -120,9 +120,8 @@ class _Uvicorn(uvicorn.Server):
             await super().startup(sockets)
             return
         await super().startup([])
-        accepting = accept(
-            sockets[0], service.certificate, service.doors, self._connection, lambda: crew.has_fewest
-        )
+        context = service.certificate.context("http/1.1") if service.certificate else None
+        accepting = accept(sockets[0], context, service.doors, self._connection, lambda: crew.has_fewest)
         self._accepting = asyncio.create_task(accepting)
         service.start_workers(sockets[0].fileno())
 

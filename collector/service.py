@@ -11,7 +11,7 @@ import shutil
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,8 +23,7 @@ from collector.budget import Budget
 from collector.clock import Clock, passed
 from collector.doors import Doors
 from collector.errors import Overloaded
-from collector.fronts import Fronts, InClear, Sender, peer
-from collector.grpc_doors import GrpcDoors
+from collector.fronts import Fronts, InClear, Sender
 from collector.guarded import Guarded
 from collector.judging.bind import case_texts
 from collector.judging.names import names_of, warnings
@@ -249,17 +248,11 @@ class Service:
         except TimeoutError:
             raise Overloaded("the key could not be looked up", "check the database", retry_after=5) from None
 
-    def grpc_doors(self, port: int) -> GrpcDoors:
-        """What bounds the connections of this port."""
-        most, most_of_one = self.settings.max_connections, self.settings.max_connections_per_address
-        size = self.crew.size
-        return GrpcDoors(port, most // size, -(-most_of_one // size), self.doors.most, self.fronts.trusts)
-
-    def sender_over_grpc(self, said: str, headers: Mapping[bytes, bytes]) -> str:
-        """The address of who sent a call, by what gRPC says of its connection."""
-        seen = Sender(peer(said), "http" if self.certificate is None else "https")
-        found = self.fronts.sender(seen, headers.items())
-        self.in_clear.look(found, headers.items())
+    def sender_over_grpc(self, address: str, headers: Iterable[tuple[bytes, bytes]]) -> str:
+        """The address of who sent a call over a connection from `address`."""
+        seen = Sender(address, "http" if self.certificate is None else "https")
+        found = self.fronts.sender(seen, headers)
+        self.in_clear.look(found, headers)
         return found.address
 
     async def authorize(self, headers: Mapping[bytes, bytes]) -> str:

@@ -168,7 +168,10 @@ class Settings:
     )  # fmt: skip
     """A run that takes more is undecided."""
     max_connections: int = setting(
-        1000, "Connections at once, over HTTP and over gRPC.", option="--max-connections", within=(10, None)
+        1000,
+        "Connections at once, over HTTP and gRPC together.",
+        option="--max-connections",
+        within=(10, None),
     )
     """For one more, the longest silent is closed; fewer where the process may not open so many files."""
     max_connections_per_address: int = setting(

@@ -15,11 +15,11 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from collector.doors import Doors
 from synth.errors import BadInput
@@ -34,6 +34,8 @@ GOODBYE_SECONDS = 1.0
 OUT_OF_FILES_SECONDS = 1.0
 TURN_SECONDS, TURNS = 0.01, 10
 """For a process with fewer connections to take one, and how often that is waited for."""
+Spoken = Literal["http/1.1", "h2"]
+"""What follows a handshake: HTTP, or the HTTP/2 of gRPC."""
 State = tuple[tuple[int, ...], ...]
 """Of both files: as long as it is the same, so are they."""
 
@@ -42,11 +44,7 @@ State = tuple[tuple[int, ...], ...]
 class Pair:
     """A certificate and its key, which fit."""
 
-    context: ssl.SSLContext
-    certificate: bytes
-    """PEM, with those that signed it."""
-    key: bytes
-    """PEM."""
+    contexts: Mapping[Spoken, ssl.SSLContext]
     begins: float
     """Unix seconds."""
     expires: float
@@ -67,9 +65,16 @@ class Certificate:
         self._state, self._pair = self._read()
         self._told, self._trouble = False, ""
         self._tell_times()
-        self.context = server_context()
+
+    def context(self, protocol: Spoken) -> ssl.SSLContext:
         """For listening: every handshake is given the pair of its time."""
-        self.context.sni_callback = self._at_handshake  # also called where no name is sent
+        made = server_context(protocol)
+
+        def at_handshake(connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
+            connection.context = self.pair.contexts[protocol]
+
+        made.sni_callback = at_handshake  # also called where no name is sent
+        return made
 
     @property
     def pair(self) -> Pair:
@@ -115,14 +120,11 @@ class Certificate:
             instant = datetime.fromtimestamp(pair.expires if now >= pair.expires else pair.begins, UTC)
             log.warning("the certificate in %s %s %s", self._file, said, instant.isoformat())
 
-    def _at_handshake(self, connection: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:
-        connection.context = self.pair.context
 
-
-def server_context() -> ssl.SSLContext:
+def server_context(protocol: Spoken) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(["http/1.1"])
+    context.set_alpn_protocols([protocol])
     return context
 
 
@@ -136,12 +138,13 @@ def read_pair(file: Path, key: Path) -> Pair:
         raise BadInput(
             f"there is no private key in it, expected PEM (BEGIN PRIVATE KEY){where}", file=str(key)
         )
-    context = server_context()
+    contexts = {protocol: server_context(protocol) for protocol in get_args(Spoken)}
     try:
-        context.load_cert_chain(file, key, password=refuse_passphrase)
+        for context in contexts.values():
+            context.load_cert_chain(file, key, password=refuse_passphrase)
     except ssl.SSLError as failure:
         raise BadInput(why_no_pair(failure, file), file=str(key)) from None
-    return Pair(context, certificate, secret, *validity(certificate))
+    return Pair(contexts, *validity(certificate))
 
 
 PEM = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
@@ -215,7 +218,7 @@ class Greeting:
 
 async def accept(
     listening: socket.socket,
-    certificate: Certificate | None,
+    context: ssl.SSLContext | None,
     doors: Doors,
     make: Callable[[], Any],
     has_turn: Callable[[], bool] = lambda: True,
@@ -233,10 +236,10 @@ async def accept(
             except OSError:  # no file is left for one more
                 await asyncio.sleep(OUT_OF_FILES_SECONDS)
                 continue
-            if certificate is None:
+            if context is None:
                 await loop.connect_accepted_socket(make, connection)
             else:
-                greetings.create_task(greet(connection, address, certificate, doors, make))
+                greetings.create_task(greet(connection, address, context, doors, make))
 
 
 async def next_of(listening: socket.socket, has_turn: Callable[[], bool]) -> tuple[socket.socket, str]:
@@ -266,7 +269,7 @@ async def readable(waiting: socket.socket) -> None:
 async def greet(
     connection: socket.socket,
     address: str,
-    certificate: Certificate,
+    context: ssl.SSLContext,
     doors: Doors,
     make: Callable[[], Any],
 ) -> None:
@@ -285,7 +288,7 @@ async def greet(
         await asyncio.get_running_loop().connect_accepted_socket(
             arriving,
             connection,
-            ssl=certificate.context,
+            ssl=context,
             ssl_handshake_timeout=HANDSHAKE_SECONDS,
             ssl_shutdown_timeout=GOODBYE_SECONDS,
         )

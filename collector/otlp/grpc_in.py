@@ -3,40 +3,69 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import contextlib
 import logging
+import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import partial
 from typing import Any
+from urllib.parse import quote_from_bytes
 
-import grpc
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
 from collector.budget import Held, busy, end_now, owner, too_long
+from collector.doors import Doors
 from collector.errors import CollectorError
-from collector.otlp.errors import INTERNAL, ExportError, malformed, refused
-from collector.otlp.http import success
-from collector.otlp.intake import Authorize, Intake
-from collector.tls import Certificate, Pair
+from collector.otlp.errors import (
+    INTERNAL,
+    RESOURCE_EXHAUSTED,
+    UNIMPLEMENTED,
+    ExportError,
+    malformed,
+    refused,
+)
+from collector.otlp.hpack import literal
+from collector.otlp.http import BUG, success
+from collector.otlp.http2 import Connection, Stream
+from collector.otlp.intake import Intake
+from collector.tls import Certificate, accept
 
 log = logging.getLogger("collector.otlp")
 
-SERVICE = "opentelemetry.proto.collector.{0}.v1.{1}Service"
-Export = Callable[[AsyncIterator[bytes], Any], Awaitable[bytes]]
-SenderOf = Callable[[str, Mapping[bytes, bytes]], str]
-"""(peer as gRPC writes it, headers) -> address of the sender."""
-SILENT_MS, IDLE_MS = 5_000, 60_000
-"""Until a connection that says nothing, and one without a call, is closed."""
-STREAMS = 100
-"""Calls of one connection at once."""
-UNREAD_BYTES = 1024 * 1024
-"""What a message counts in the budget while it is being read: how much of it has come is not told."""
-
-
+SERVICE = "/opentelemetry.proto.collector.{0}.v1.{1}Service/Export"
+SERVICES: dict[bytes, str] = {
+    SERVICE.format("trace" if name == "Trace" else name.lower(), name).encode(): name
+    for name in ("Trace", "Metrics", "Logs")
+}
+"""Path of a call -> its service."""
+SenderOf = Callable[[str, Iterable[tuple[bytes, bytes]]], str]
+"""(address of a connection, headers) -> address of the sender."""
 Called = Callable[[str, str, float], object]
 """Told of every call that has ended: (service, code, seconds)."""
+CODES = (
+    "OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
+    "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE",
+    "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
+)  # fmt: skip
+"""By number."""
+PACKED = (b"gzip", b"deflate")
+CODINGS = (b"", b"identity", *PACKED)
+PREFIX_BYTES = 5
+"""Before a message: whether it is compressed, and how long it is."""
+BACKLOG = 1024
+TOLD_CHARACTERS = 1000
+"""Of what was wrong."""
+
+STATUS_200 = b"\x88"
+HEAD = STATUS_200 + literal(b"content-type", b"application/grpc")
+OK = literal(b"grpc-status", b"0")
+NO_GRPC = literal(b":status", b"415")
+TAKES = literal(b"grpc-accept-encoding", b"identity,gzip,deflate")
 
 
 async def start(
@@ -45,157 +74,194 @@ async def start(
     intake: Intake,
     *,
     certificate: Certificate | None,
+    doors: Doors,
     sender_of: SenderOf,
     called: Called = lambda *_: None,
     shared: bool = False,
-) -> tuple[Any, int]:
+) -> tuple[Server, int]:
     """(server, port), with TLS where there is a certificate; raises OSError where the address is taken.
 
     A `shared` port is that of all workers of one collector.
     """
-    server = grpc.aio.server(
-        options=(
-            ("grpc.max_receive_message_length", intake.limits.grpc_bytes),
-            ("grpc.max_concurrent_streams", STREAMS),
-            ("grpc.server_handshake_timeout_ms", SILENT_MS),
-            ("grpc.max_connection_idle_ms", IDLE_MS),
-            ("grpc.so_reuseport", int(shared)),  # two collectors on one port would each get half of the spans
-        )
-    )
-    server.add_generic_rpc_handlers(tuple(_services(intake, sender_of, called)))
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
-        if certificate is None:
-            bound = server.add_insecure_port(address)
-        else:
-            bound = server.add_secure_port(address, credentials(certificate))
-    except RuntimeError as failure:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:  # two collectors on one port would each get half of the spans
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except OSError as failure:
+        listening.close()
         raise OSError(f"cannot listen on {host}:{port} for gRPC: {failure}") from None
-    await server.start()
-    return server, bound
+    receiver = Receiver(intake, sender_of, called)
+    connections: set[Connection] = set()
+    most = intake.limits.grpc_bytes + PREFIX_BYTES
+    make = partial(Connection, receiver.serve, most, doors, intake.slices, connections)
+    context = certificate.context("h2") if certificate else None
+    accepting = accept(listening, context, doors, make)
+    return Server(listening, accepting, connections), listening.getsockname()[1]
 
 
-def credentials(certificate: Certificate) -> Any:
-    """Every handshake gets the newest pair of the certificate."""
-    used = certificate.pair
+class Server:
+    """The connections of one port."""
 
-    def renewed() -> Any:
-        """On a thread of gRPC's, at each handshake; None = the one that it has."""
-        nonlocal used
-        if (pair := certificate.pair) is used:
-            return None
-        used = pair
-        return told(pair)
+    def __init__(
+        self, listening: socket.socket, accepting: Coroutine[Any, Any, None], connections: set[Connection]
+    ) -> None:
+        """`accepting` puts connections into the set."""
+        self._listening, self._connections = listening, connections
+        self._accepting = asyncio.create_task(accepting)
 
-    return grpc.dynamic_ssl_server_credentials(told(used), renewed, require_client_authentication=False)
-
-
-def told(pair: Pair) -> Any:
-    return grpc.ssl_server_certificate_configuration([(pair.key, pair.certificate)])
-
-
-def _services(intake: Intake, sender_of: SenderOf, called: Called) -> list[Any]:
-    """The calls have one message each; as streams they are asked for it, so that it can be refused unread."""
-    exports: dict[str, Export] = {
-        "Trace": _traces(intake, sender_of),
-        "Metrics": _nothing(intake.authorize, sender_of),
-        "Logs": _nothing(intake.authorize, sender_of),
-    }
-    return [
-        grpc.method_handlers_generic_handler(
-            SERVICE.format("trace" if name == "Trace" else name.lower(), name),
-            {"Export": grpc.stream_unary_rpc_method_handler(_measured(export, name, called))},
-        )
-        for name, export in exports.items()
-    ]
+    async def stop(self, seconds: float) -> None:
+        """Take no more, and let what has begun end for so long."""
+        self._accepting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._accepting
+        self._listening.close()
+        for one in self._connections:
+            one.say_goodbye()
+        until = time.monotonic() + seconds
+        while any(one.streams for one in self._connections) and time.monotonic() < until:
+            await asyncio.sleep(0.01)
+        for one in list(self._connections):
+            one.leave()
 
 
-def _measured(export: Export, service: str, called: Called) -> Export:
-    async def timed(messages: AsyncIterator[bytes], context: Any) -> bytes:
+class Receiver:
+    """Answers calls."""
+
+    def __init__(self, intake: Intake, sender_of: SenderOf, called: Called) -> None:
+        self._intake, self._sender_of, self._called = intake, sender_of, called
+
+    async def serve(self, call: Stream) -> None:
+        headers = dict(call.headers)
+        if not headers.get(b"content-type", b"").startswith(b"application/grpc"):
+            call.answer(NO_GRPC)
+            return
+        service = SERVICES.get(headers.get(b":path", b""))
+        if service is None:
+            call.answer(failed(ExportError(404, UNIMPLEMENTED, "there is no such method here")))
+            return
         began, code = time.perf_counter(), "CANCELLED"
         try:
-            answer = await export(messages, context)
+            message = await self._answered(call, headers, service)
+            data = b"\0" + len(message).to_bytes(PREFIX_BYTES - 1) + message
             code = "OK"
-            return answer
-        finally:
-            if code != "OK" and context.code() is not None:
-                code = _CODES[context.code()]
-            called(service, code, time.perf_counter() - began)
-
-    return timed
-
-
-_CODES = {key: status.name for status in grpc.StatusCode for key in (status, status.value[0])}
-"""A status, or its number -> its name."""
-
-
-def _traces(intake: Intake, sender_of: SenderOf) -> Export:
-    async def export(messages: AsyncIterator[bytes], context: Any) -> bytes:
-        try:
-            headers = _headers(context)
-            address = sender_of(context.peer(), headers)
-            project = await intake.authorize(headers)
-            with intake.budget.open(owner(headers, address)) as held:
-                body = await _message(messages, held, intake.limits.body_seconds)
-                rejections = (await intake.take(project, held, body, "", "protobuf")).rejections
+            call.answer(HEAD, data, OK)
         except ExportError as failure:
-            await _abort(context, failure.grpc, failure.message, failure.retry_after)
+            code = CODES[failure.grpc]
+            call.answer(failed(failure))
+        finally:
+            self._called(service, code, time.perf_counter() - began)
+
+    async def _answered(self, call: Stream, headers: Mapping[bytes, bytes], service: str) -> bytes:
+        """The message of the answer; raises ExportError."""
+        try:
+            address = self._sender_of(call.address, call.headers)
+            if service != "Trace":
+                await self._intake.authorize(headers)
+                return b""
+            with self._intake.budget.open(owner(headers, address)) as held:
+                return await self._export(call, headers, held)
         except CollectorError as said:
-            refusal = refused(said)
-            await _abort(context, refusal.grpc, refusal.message, refusal.retry_after)
+            raise refused(said) from None
+        except ExportError as failure:
+            if failure.http == 413:
+                failure.grpc = RESOURCE_EXHAUSTED
+            raise
         except Exception:
             log.exception("a gRPC export failed")
-            await _abort(context, INTERNAL, "internal error; the collector's log has the details", None)
-        return success(rejections, "protobuf")
+            raise BUG from None
 
-    return export
-
-
-async def _message(messages: AsyncIterator[bytes], held: Held, seconds: float) -> bytes:
-    """The one message of a call; raises as `read_body` does."""
-    held.resize(UNREAD_BYTES)
-    loop = asyncio.get_running_loop()
-    try:
-        async with asyncio.timeout(seconds) as clock:
-            held.evict = lambda: loop.call_soon_threadsafe(end_now, clock, loop)
-            body = await anext(messages, None)
-    except TimeoutError:
-        raise (busy() if held.gave_way else too_long(seconds)) from None
-    finally:
-        held.evict = None
-    if body is None:
-        raise malformed("the call has no message")
-    held.resize(len(body))
-    return body
+    async def _export(self, call: Stream, headers: Mapping[bytes, bytes], held: Held) -> bytes:
+        message = Message(call, held, self._intake.limits.grpc_bytes)
+        project = await self._intake.authorize(headers)
+        coding = headers.get(b"grpc-encoding", b"")
+        if coding not in CODINGS:
+            raise ExportError(415, UNIMPLEMENTED, "expected gzip, deflate or no compression")
+        body = await message.whole(self._intake.limits.body_seconds)
+        packed = coding.decode() if message.is_packed else ""
+        if message.is_packed and coding not in PACKED:
+            raise ExportError(400, INTERNAL, "the message is compressed, and grpc-encoding does not say how")
+        batch = await self._intake.take(project, held, body, packed, "protobuf")
+        return success(batch.rejections, "protobuf")
 
 
-def _nothing(authorize: Authorize, sender_of: SenderOf) -> Export:
-    async def export(_messages: AsyncIterator[bytes], context: Any) -> bytes:
-        headers = _headers(context)
-        sender_of(context.peer(), headers)
+class Message:
+    """The one message of a call while it comes in; what has come is held."""
+
+    def __init__(self, call: Stream, held: Held, most: int) -> None:
+        """Raises as `read_body` does, and so does `whole`."""
+        self._call, self._held, self._most = call, held, most
+        self._end: asyncio.Future[None] | None = None
+        self._flaw: Exception | None = None
+        self._grow()
+        call.grew = self._grown
+
+    @property
+    def is_packed(self) -> bool:
+        return bool(self._call.body[0])
+
+    def _grown(self) -> None:
         try:
-            await authorize(headers)
-        except CollectorError as said:
-            await _abort(context, refused(said).grpc, said.message, None)
-        return b""
+            self._grow()
+        except (CollectorError, ExportError) as flaw:
+            self._flaw = flaw
+        if self._end is not None and not self._end.done() and (self._flaw or self._call.ended):
+            self._end.set_result(None)
 
-    return export
+    def _grow(self) -> None:
+        body = self._call.body
+        self._held.resize(len(body))
+        if len(body) >= PREFIX_BYTES and int.from_bytes(body[1:PREFIX_BYTES]) > self._most:
+            raise ExportError(
+                413,
+                RESOURCE_EXHAUSTED,
+                f"the message is over the limit of {self._most}; send smaller batches",
+            )
+
+    async def whole(self, seconds: float) -> bytes:
+        """What it says, still packed where it is."""
+        if not self._call.ended and self._flaw is None:
+            await self._wait(seconds)
+        if self._flaw is not None:
+            raise self._flaw
+        body = self._call.body
+        if not body:
+            raise malformed("the call has no message")
+        if len(body) < PREFIX_BYTES or int.from_bytes(body[1:PREFIX_BYTES]) != len(body) - PREFIX_BYTES:
+            raise malformed("the message has another length than it says, or there is more than one")
+        whole = bytes(memoryview(body)[PREFIX_BYTES:])
+        self._call.body = bytearray(body[:PREFIX_BYTES])
+        return whole
+
+    async def _wait(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._end = loop.create_future()
+        try:
+            async with asyncio.timeout(seconds) as clock:
+                self._held.evict = lambda: loop.call_soon_threadsafe(end_now, clock, loop)
+                await self._end
+        except TimeoutError:
+            raise (busy() if self._held.gave_way else too_long(seconds)) from None
+        finally:
+            self._held.evict = None
 
 
-def _headers(context: Any) -> Mapping[bytes, bytes]:
-    return {
-        key.encode(): value.encode() if isinstance(value, str) else value
-        for key, value in context.invocation_metadata() or ()
-    }
-
-
-async def _abort(context: Any, code: int, message: str, retry_after: int | None) -> None:
-    """End the call; a client retries only where `RetryInfo` says when."""
-    details = Status(code=code, message=message)
-    if retry_after is not None:
+def failed(failure: ExportError) -> bytes:
+    """An answer without a message; a client retries only where `RetryInfo` says when."""
+    said = failure.message[:TOLD_CHARACTERS]
+    details = Status(code=failure.grpc, message=said)
+    if failure.retry_after is not None:
         info = AnyMessage()
-        info.Pack(RetryInfo(retry_delay=Duration(seconds=retry_after)))
+        info.Pack(RetryInfo(retry_delay=Duration(seconds=failure.retry_after)))
         details.details.append(info)
-    by_number = {status.value[0]: status for status in grpc.StatusCode}
-    metadata = (("grpc-status-details-bin", details.SerializeToString()),)
-    await context.abort(by_number[code], message, trailing_metadata=metadata)
+    packed = base64.b64encode(details.SerializeToString()).rstrip(b"=")
+    return b"".join((
+        HEAD, literal(b"grpc-status", str(failure.grpc).encode()),
+        literal(b"grpc-message", quote_from_bytes(said.encode(errors="replace"), safe=PRINTABLE).encode()),
+        literal(b"grpc-status-details-bin", packed), TAKES,
+    ))  # fmt: skip
+
+
+PRINTABLE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")

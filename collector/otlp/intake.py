@@ -63,14 +63,15 @@ class Intake:
     def __init__(self, store: Store, authorize: Authorize, limits: Limits, budget: Budget) -> None:
         self.authorize, self.limits, self.budget = authorize, limits, budget
         self._store = store
-        self._slices = Slices()
+        self.slices = Slices()
+        """Of the event loop, for bodies and for what brings them."""
         self._decoder = Decoder()
         self._dear = Dear()
 
     async def take(self, project: str, held: Held, body: bytes, coding: str, form: Form) -> Batch:
         """Store the spans of a body, and return them; `held` is what the request holds."""
-        await self._slices.turn(held.who)
-        with self._slices.work():
+        await self.slices.turn(held.who)
+        with self.slices.work():
             batch = self._decoded_here(held.who, body, coding, form)
         if batch is None:
             batch = await self._decoder.batch(held.who, Body(body, coding, form, self.limits))

@@ -11,7 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceS
 from collector import fronts
 from collector.access import new_key
 from collector.errors import BadStore
-from collector.fronts import Fronts, InClear, Sender, peer
+from collector.fronts import Fronts, InClear, Sender
 from collector.server import running
 from collector.settings import Settings
 from collector.store import open_store
@@ -58,16 +58,6 @@ def test_a_front_is_named_by_its_address(named: str, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="expected 10"), running(settings(tmp_path, trusted_proxies=(named,))):
         pass
     assert not (tmp_path / "store.db").exists()
-
-
-@pytest.mark.parametrize(
-    ("said", "address"),
-    [("ipv4:10.0.0.1:50000", "10.0.0.1"), ("ipv6:%5B::1%5D:50000", "::1"), ("ipv6:[::1]:5", "::1"),
-     ("unix:/x", "unix:/x")],
-    ids=["v4", "v6 escaped", "v6", "unix"],
-)  # fmt: skip
-def test_a_peer_of_grpc_has_an_address(said: str, address: str) -> None:
-    assert peer(said) == address
 
 
 KEY = (b"authorization", b"bEARER pdk_x")

@@ -19,7 +19,7 @@ from google.rpc.status_pb2 import Status
 from collector import budget as budget_
 from collector.budget import Budget, Full
 from collector.model import Batch
-from collector.otlp import grpc_in, intake
+from collector.otlp import intake
 from collector.server import running
 from collector.settings import Limits
 from tests.support.traces import (
@@ -198,27 +198,24 @@ def test_a_body_of_the_api_counts_too(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- over gRPC
 
 
-def test_over_grpc_calls_without_their_message_are_bounded(
+def test_over_grpc_calls_without_the_end_of_their_message_are_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    end = threading.Event()
+    end, port = threading.Event(), free_port()
 
-    def nothing() -> Iterator[bytes]:
+    def some() -> Iterator[bytes]:
+        yield bytes(MIB - 5)
         end.wait(20)
-        return
-        yield b""
 
-    port = free_port()
     with (
         running(settings(tmp_path, checkers=0, in_flight_mib=8, grpc_port=port)) as url,
         Client(url) as client,
         grpc.insecure_channel(f"127.0.0.1:{port}") as channel,
     ):
-        calls = [channel.stream_unary(EXPORT).future(nothing(), timeout=20) for _ in range(4)]
-        held = 4 * grpc_in.UNREAD_BYTES
-        eventually(lambda: metrics_of(client)["in_flight_bytes"] > 0.99 * held)
+        calls = [channel.stream_unary(EXPORT).future(some(), timeout=20) for _ in range(4)]
+        eventually(lambda: metrics_of(client)["in_flight_bytes"] == 4 * MIB)
         with pytest.raises(grpc.RpcError) as refused:
-            channel.unary_unary(EXPORT)(b"", timeout=60)
+            channel.unary_unary(EXPORT)(bytes(2 * MIB), timeout=60)
         monkeypatch.setattr(budget_, "YOUNG_SECONDS", 0.0)
         body = agent_request(new_id(), ["a"])
         assert channel.unary_unary(EXPORT)(body, timeout=60) == b""
