@@ -23,7 +23,7 @@ SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.p
   tests/synth/language/test_drawn_words.py tests/synth/language/test_readings.py \
   tests/synth/policies/test_policy_sums.py tests/end_to_end/test_crash.py tests/collector/store/test_postgresql.py
 
-.PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous bench docs picture screenshots release clean
+.PHONY: demo serve setup quick test lint system test-heavy soak test-frameworks test-frameworks-previous test-frameworks-planners bench docs picture screenshots release clean
 .NOTPARALLEL:
 
 demo: $(VENV)/.installed
@@ -90,6 +90,10 @@ test-frameworks: $(VENV)/.installed-dev
 
 test-frameworks-previous: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.frameworks.environments --previous --record --parallel $(WORKERS)
+
+# Fifty of each simulated planner under a guard in every framework, for docs/guard.md (`make docs` afterwards).
+test-frameworks-planners: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.frameworks.environments --planners
 
 # Everything of a release, in dist/; nothing is uploaded.
 release:

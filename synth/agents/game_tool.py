@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from synth.agents import tracer
 from synth.agents.mock_tools import MockTool, ToolLog
 from synth.agents.usage import Usage, usage_of
@@ -104,6 +102,8 @@ def asking(judge: Judge, told: Callable[[Usage], None] = lambda usage: None) -> 
 
     Asked without an SDK: who watches the agent's model calls must not see the judge's among them.
     """
+    import httpx  # who only reads what the tool is called does without
+
     base = judge.base_url or os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
     key = os.environ.get("OPENAI_API_KEY") or "none"
 

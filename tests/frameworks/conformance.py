@@ -76,6 +76,8 @@ CELLS: dict[str, tuple[str, ...]] = {
 OF_THE_GUARD = (
     "test_a_call_that_a_guard_refuses_does_not_run",
     "test_a_call_that_a_guard_blocks_does_not_run",
+    "test_deaf_planners_run_no_violating_call_under_a_guard",
+    "test_a_planner_that_heeds_refusals_does_what_it_never_did_without",
 )
 """Claims of every framework that fill no cell: docs/guard.md tells them for all alike."""
 
@@ -297,6 +299,9 @@ class Driver:
     blocked = "ends"
     """What an exception of a guard that blocks comes to: it `ends` the run, or the framework `tells` its
     model; a `loop` of the host's own does as it likes."""
+
+    named = "{}"
+    """What the model is told of a tool's name."""
 
     malformed_ends_the_run_in: tuple[str, ...] = ()
     """Modes in which malformed arguments raise before there is a call."""
@@ -651,6 +656,30 @@ class Conformance:
         from tests.frameworks.refusals import assert_a_blocked_call_does_not_run
 
         assert_a_blocked_call_does_not_run(self.driver, models, sink, mode, self._made)
+
+    def test_deaf_planners_run_no_violating_call_under_a_guard(
+        self, models: FakeModels, sink: OtlpSink
+    ) -> None:
+        """In no mode of the framework, one call a message or several; the host ends as it would."""
+        from tests.frameworks.planning import FAULTS, campaign
+
+        for fault in FAULTS:
+            for mode in ("block", "feedback"):
+                done = campaign(self.driver, models, fault, mode, made=self._made)
+                assert (done["violating"], done["odd"], done["passed"]) == (0, 0, 0), (fault, mode)
+                assert done["refused"] or fault == "forgets", (fault, mode)
+
+    def test_a_planner_that_heeds_refusals_does_what_it_never_did_without(
+        self, models: FakeModels, sink: OtlpSink
+    ) -> None:
+        from tests.frameworks.planning import campaign
+
+        without = campaign(self.driver, models, "swaps", None, made=self._made)
+        assert (without["passed"], without["violating"] > 0) == (0, True)
+        for heeds, least in (("half", 0), ("always", 0.95)):
+            done = campaign(self.driver, models, "swaps", "feedback", heeds, made=self._made)
+            assert (done["violating"], done["odd"]) == (0, 0), heeds
+            assert done["passed"] >= least * done["runs"], heeds
 
     # -- harmlessness
 

@@ -10,8 +10,10 @@ Without `--previous` each framework is taken at the newest release that installs
 that its adapter supports; with it, at the release before (`Environment.previous`). A run fails where an
 environment cannot be built, a test fails, a test file holds no test, or anything was skipped: a limit of a
 framework is a test that shows it, not a test left out. `--record` writes what was found to `results.json`,
-which the tables of docs/frameworks.md are made from. `NAME+otel` is the environment NAME with every span
-going through the SDK of OpenTelemetry, its standard exporter included (`PDOCTOR_EXPORT=otel`).
+which the tables of docs/frameworks.md are made from. `--planners` runs nothing but fifty of each simulated
+planner under a guard, and writes what became of them to `planners.json`, for docs/guard.md. `NAME+otel` is
+the environment NAME with every span going through the SDK of OpenTelemetry, its standard exporter included
+(`PDOCTOR_EXPORT=otel`).
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / ".environments"
 RESULTS = Path(__file__).with_name("results.json")
+PLANNERS = Path(__file__).with_name("planners.json")
 CHOICE = "PDOCTOR_TEST_ENVIRONMENT"
 """Variable that says which environment the tests run in; not set in the project's main one."""
 MAIN = ("langchain", "openai")
@@ -224,10 +227,14 @@ class Result:
             "version": self.version,
             "passed": self.tests["passed"],
             "failed": self.tests["failed"] + len(self.problems) * (not self.tests["failed"]),
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "date": today(),
             "cells": self.cells,
             "limits": self.limits,
         }
+
+
+def today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def run(environment: Environment, previous: bool) -> Result:
@@ -426,6 +433,39 @@ def table(rows: Iterable[Sequence[object]]) -> str:
     )
 
 
+def run_planners(environment: Environment) -> str:
+    """Run and keep fifty of each planner under a guard; what pytest says, where that fails."""
+    home = HOME / environment.base
+    told = home / "planners.jsonl"
+    told.unlink(missing_ok=True)
+    tests = [str(ROOT / "tests" / "frameworks" / name) for name in environment.tests]
+    with _HELD[environment.base]:
+        code, output = prepared(home / "bin" / "python", environment.requirements(previous=False))
+        if not code:
+            pytest = [str(home / "bin" / "python"), "-m", "pytest", "-q", "--tb=short", "-k", "planner"]
+            own = {"PYTHONPATH": str(ROOT), CHOICE: environment.base, "PDOCTOR_SOAK": str(told)}
+            given = {**os.environ, **own}
+            code, output = bounded([*pytest, "-p", "no:cacheprovider", *tests], 4 * TEST_SECONDS, given)
+    if code:
+        return output
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for line in map(json.loads, told.read_text().splitlines()):
+        found[line.pop("what")].update(line)
+    version = installed(home / "bin" / "python", environment.distribution)
+    keep_planners(environment.name, {"version": version, "date": today(), "planners": found})
+    return ""
+
+
+def keep_planners(name: str, found: dict[str, Any]) -> None:
+    kept = {**recorded_planners(), name: found}
+    PLANNERS.write_text(json.dumps({name: kept[name] for name in sorted(kept)}, indent=1) + "\n")
+
+
+def recorded_planners() -> dict[str, Any]:
+    """What became of the planners under a guard, by environment."""
+    return dict(json.loads(PLANNERS.read_text())) if PLANNERS.exists() else {}
+
+
 def recorded_results(kind: str) -> dict[str, Any]:
     """What was recorded last of the `newest` or of the `previous` releases, by environment."""
     if not RESULTS.exists():
@@ -448,6 +488,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the environments and what they hold")
     parser.add_argument("--previous", action="store_true", help="take the release before the newest")
     parser.add_argument("--record", action="store_true", help="keep the results for docs/frameworks.md")
+    parser.add_argument("--planners", action="store_true", help="run and keep the planners under a guard")
     parser.add_argument("--parallel", type=int, default=2)
     options = parser.parse_args()
     every = (*ENVIRONMENTS, *THROUGH_THE_SDK)
@@ -460,6 +501,10 @@ def main() -> int:
             wanted = " ".join(one.requirements(options.previous))
             sys.stdout.write(f"{one.name:16} {wanted:50} {' '.join(one.tests)}\n")
         return 0
+    if options.planners:
+        wrong = [f"== {one.name}\n{output}" for one in chosen if (output := run_planners(one))]
+        sys.stdout.write("\n".join(wrong))
+        return int(bool(wrong))
     start = time.monotonic()
     results: list[Result] = []
     with ThreadPoolExecutor(options.parallel) as pool:

@@ -22,7 +22,7 @@ from tests.support.sink import OtlpSink
 
 def schema(tool: Callable[..., Any]) -> dict[str, Any]:
     shape = {"type": "object", "properties": {}}
-    return {"name": tool.__name__, "description": tool.__name__, "input_schema": shape}
+    return {"name": tool.__name__, "description": tool.__doc__ or tool.__name__, "input_schema": shape}
 
 
 def create(sdk: Any, request: Any) -> Any:

@@ -15,6 +15,7 @@ from langchain_core.tools import StructuredTool
 
 import pdoctor_trace
 from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from tests.support import planners
 from tests.support.hostile import ARGUMENTS
 from tests.support.models import FINAL, STEPS, FakeModels, chat_events, script
 from tests.support.sink import OtlpSink
@@ -45,7 +46,8 @@ class AnsweringModels(FakeModels):
     def reply(self, body: dict[str, Any]) -> Any:
         if not body.get("tools"):
             return self.text(body)
-        replies = [message for message in body["messages"] if message["role"] == "assistant"]
+        planned = body["model"].startswith("simulated-")
+        replies = [message for message in body["messages"] if planned or message["role"] == "assistant"]
         reply = super().chat({**body, "messages": replies})
         message = reply["choices"][0]["message"]
         if message["content"] == FINAL:
@@ -54,12 +56,18 @@ class AnsweringModels(FakeModels):
         return reply
 
     def text(self, body: dict[str, Any]) -> Any:
+        if body["model"].startswith("simulated-"):
+            calls, _ = planners.said(planners.of_fields(body))
+            return self.fields(body, *(calls[0][1:] if calls else ("finish", "{}")))
         asked = [(tool, arguments) for calls in script(body["model"])[0] for _, tool, arguments in calls]
         done = len(re.findall(r"\[\[ ## tool_name_\d+", str(body["messages"][-1]["content"])))
         tool, arguments = asked[done] if done < len(asked) else ("finish", "{}")
+        return self.fields(body, tool, arguments, "hm" if done in script(body["model"])[1] else "")
+
+    def fields(self, body: dict[str, Any], tool: str, arguments: str, thought: str = "") -> Any:
+        """A call, or the answer, as whichever is asked for."""
         said = str(body["messages"]).replace("pred.next_tool_name", "")  # a line of a tool's traceback
         if "next_tool_name" in said:
-            thought = "hm" if done in script(body["model"])[1] else ""
             answer = {"next_thought": thought, "next_tool_name": tool, "next_tool_args": arguments}
         else:
             answer = {"reasoning": "hm", "answer": FINAL}

@@ -26,8 +26,11 @@ from tests.support.models import FakeModels
 from tests.support.sick_models import sick_models
 from tests.support.sink import OtlpSink
 
-INPUT: Any = {"messages": [{"role": "user", "content": QUERY}]}
 QUIET: Any = {"max_retries": 0, "api_key": "x"}
+
+
+def asked() -> Any:
+    return {"messages": [{"role": "user", "content": QUERY}]}
 
 
 def as_tools(functions: Sequence[Callable[..., Any]]) -> list[BaseTool]:
@@ -55,7 +58,7 @@ def last_text(state: Any) -> str:
 
 def stream(agent: Any) -> Any:
     final = None
-    for state in agent.stream(INPUT, stream_mode="values"):
+    for state in agent.stream(asked(), stream_mode="values"):
         assert pdoctor_trace.runs.CURRENT.get() is None or pdoctor_trace.runs.current().call is None
         final = state
     return final
@@ -64,7 +67,7 @@ def stream(agent: Any) -> Any:
 def stream_messages(agent: Any) -> Any:
     """Token by token; the text of the last message comes in pieces."""
     text, message_id = "", None
-    for chunk, _ in agent.stream(INPUT, stream_mode="messages"):
+    for chunk, _ in agent.stream(asked(), stream_mode="messages"):
         if chunk.type == "tool" or chunk.id != message_id:
             text, message_id = "", chunk.id
         text += chunk.content
@@ -73,21 +76,21 @@ def stream_messages(agent: Any) -> Any:
 
 async def astream(agent: Any) -> Any:
     final = None
-    async for state in agent.astream(INPUT, stream_mode="values"):
+    async for state in agent.astream(asked(), stream_mode="values"):
         final = state
     return final
 
 
 async def aevents(agent: Any) -> Any:
     final = None
-    async for event in agent.astream_events(INPUT, version="v2"):
+    async for event in agent.astream_events(asked(), version="v2"):
         if event["event"] == "on_chain_end" and not event["parent_ids"]:
             final = event["data"]["output"]
     return final
 
 
-SYNC = {"invoke": lambda agent: agent.invoke(INPUT), "stream": stream, "messages": stream_messages}
-ASYNC = {"ainvoke": lambda agent: agent.ainvoke(INPUT), "astream": astream, "aevents": aevents}
+SYNC = {"invoke": lambda agent: agent.invoke(asked()), "stream": stream, "messages": stream_messages}
+ASYNC = {"ainvoke": lambda agent: agent.ainvoke(asked()), "astream": astream, "aevents": aevents}
 
 
 class LangChainDriver(Driver):
@@ -228,7 +231,7 @@ def test_a_stream_left_early_still_ends_the_run(models: FakeModels, sink: OtlpSi
     log = ToolLog()
 
     def read_two(agent: Any) -> None:
-        states = agent.stream(INPUT, stream_mode="values")
+        states = agent.stream(asked(), stream_mode="values")
         next(states)
         next(states)
         states.close()
@@ -301,7 +304,7 @@ def sick_agent(tool: Callable[..., Any], *script: Any, other: bool = False) -> N
     with sick_models(*script) as server, contextlib.suppress(Exception), DefaultHttpxClient() as client:
         url = f"{server.url}/v1"
         watched: Any = ChatOpenAI(model="m", base_url=url, http_client=client, **QUIET)
-        create_agent(OtherProvider(script=[*script]) if other else watched, tools).invoke(INPUT)
+        create_agent(OtherProvider(script=[*script]) if other else watched, tools).invoke(asked())
 
 
 def add() -> str:

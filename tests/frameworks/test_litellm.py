@@ -35,9 +35,11 @@ NAMES = {"add": {"a": "integer", "b": "integer"}, "slow_echo": {"text": "string"
 MODES = ("completion", "stream", "acompletion", "astream")
 
 
-def schema(name: str, parameters: dict[str, str]) -> dict[str, Any]:
+def schema(tool: Callable[..., Any]) -> dict[str, Any]:
+    name, about = tool.__name__, tool.__doc__ or ""
+    parameters = NAMES.get(name, {"text": "string"})
     shape = {"type": "object", "properties": {key: {"type": kind} for key, kind in parameters.items()}}
-    return {"type": "function", "function": {"name": name, "description": name, "parameters": shape}}
+    return {"type": "function", "function": {"name": name, "description": about, "parameters": shape}}
 
 
 def execute(tools: dict[str, Callable[..., Any]], name: str, raw: str) -> str:
@@ -74,7 +76,7 @@ async def ask(request: dict[str, Any], mode: str) -> Any:
 async def loop(models: FakeModels, model: str, tools: Sequence[Callable[..., Any]], mode: str) -> str:
     """The loop everybody writes."""
     by_name = {tool.__name__: tool for tool in tools}
-    offered = [schema(name, NAMES.get(name, {"text": "string"})) for name in by_name]
+    offered = [schema(tool) for tool in tools]
     messages: list[Any] = [{"role": "user", "content": QUERY}]
     where = {"model": f"openai/{model}", "api_base": models.openai, "api_key": "x", "max_retries": 0}
     while True:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import re
 import sys
-from collections.abc import AsyncIterator
+import urllib.request
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,12 @@ from mcp import ClientSession, MCPError, StdioServerParameters
 from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_server import server
+from mcp_server import MCPServer, server
 
 import pdoctor_trace
-from tests.frameworks.conformance import limit
+from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, limit
 from tests.frameworks.refusals import TEXT, denying
+from tests.support.models import FakeModels
 from tests.support.sink import OtlpSink
 from tests.support.unchanged import patched, problems
 
@@ -196,3 +199,62 @@ def test_a_call_that_a_guard_refuses_is_answered_like_a_failure(sink: OtlpSink, 
     (span,) = sink.calls
     assert span.executed is False
     assert span["pdoctor.guard.decision"] == "allowed"
+
+
+class LoopDriver(Driver):
+    """A loop of one's own, without an SDK, whose tools are a server's."""
+
+    source = "mcp"
+    blocked = "loop"
+    modes = ("one by one", "at once")
+    sync_mode = "one by one"
+
+    def run(self, models: FakeModels, script: str, tools: Sequence[Callable[..., Any]], mode: str) -> Outcome:
+        tasks = MCPServer("tasks")
+        for tool in tools:
+            tasks.tool()(tool)
+        try:
+            return Outcome(text=asyncio.run(self._talk(models, script, tasks, mode)))
+        except BaseException as error:
+            return Outcome(error=error)
+
+    async def _talk(self, models: FakeModels, script: str, tasks: Any, mode: str) -> str:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        async with Client(tasks) as client:
+            with pdoctor_trace.run(query=QUERY):
+                listed = (await client.list_tools()).tools
+                offered = [{"type": "function", "function": _function(tool)} for tool in listed]
+                request = {"model": script, "messages": messages, "tools": offered}
+                while calls := (message := await asyncio.to_thread(_posted, models, request)).get(
+                    "tool_calls"
+                ):
+                    asked = [client.call_tool(call["function"]["name"], {}) for call in calls]
+                    answers = (
+                        await asyncio.gather(*asked) if mode == "at once" else [await one for one in asked]
+                    )
+                    messages.append(message)
+                    for call, answer in zip(calls, answers, strict=True):
+                        said = " ".join(part.text for part in answer.content)
+                        messages.append({"role": "tool", "tool_call_id": call["id"], "content": said})
+        return str(message["content"])
+
+
+def _function(tool: Any) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description}
+
+
+def _posted(models: FakeModels, request: dict[str, Any]) -> dict[str, Any]:
+    asked = urllib.request.Request(f"{models.openai}/chat/completions", json.dumps(request).encode())
+    with urllib.request.urlopen(asked) as reply:
+        return dict(json.load(reply)["choices"][0]["message"])
+
+
+class TestPlanners:
+    driver = LoopDriver()
+    _made = Conformance._made
+    test_deaf_planners_run_no_violating_call_under_a_guard = (
+        Conformance.test_deaf_planners_run_no_violating_call_under_a_guard
+    )
+    test_a_planner_that_heeds_refusals_does_what_it_never_did_without = (
+        Conformance.test_a_planner_that_heeds_refusals_does_what_it_never_did_without
+    )

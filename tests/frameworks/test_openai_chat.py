@@ -31,7 +31,8 @@ TOOLS = [schema(name, parameters) for name, parameters in NAMES.items()]
 
 
 def offered(tools: Sequence[Callable[..., Any]]) -> list[dict[str, Any]]:
-    return [schema(t.__name__, NAMES.get(t.__name__, {"text": "string"})) for t in tools]
+    about = {tool.__name__: tool.__doc__ or tool.__name__ for tool in tools}
+    return [schema(n, NAMES.get(n, {"text": "string"}), description=said) for n, said in about.items()]
 
 
 def execute(tools: dict[str, Callable[..., Any]], name: str, raw: str) -> str:

@@ -66,7 +66,9 @@ MODES = {"get_response": respond, "invoke": invoke, "stream": stream}
 
 async def with_agent(models: FakeModels, script: str, tools: Any, mode: str) -> str:
     async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
-        agent = ChatCompletionAgent(service=service(client, script), name="tester", kernel=kernel(tools))
+        choice = FunctionChoiceBehavior.Auto(maximum_auto_invoke_attempts=20)
+        options: Any = {"kernel": kernel(tools), "function_choice_behavior": choice}
+        agent = ChatCompletionAgent(service=service(client, script), name="tester", **options)
         return await MODES[mode](agent)
 
 
@@ -75,6 +77,7 @@ class KernelDriver(AsyncDriver):
     modes = tuple(MODES)
     streaming = ("stream",)
     sync_mode = "get_response"
+    named = "P-{}"
     fatal = LEAVES_ASYNCIO_BROKEN
 
     async def answer(self, models: FakeModels, script: str, tools: Any, mode: str) -> str:

@@ -12,6 +12,7 @@ import json
 import re
 import threading
 import time
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -47,6 +48,10 @@ VERBATIM = "*verbatim*"
 """Around the text of a value that nests too deep to be read and written here."""
 
 
+Message = tuple[list[tuple[str, str, str]], str | None]
+"""(calls as (id, tool, arguments), text) of a model's message."""
+
+
 def script(model: str) -> tuple[list[list[tuple[str, str, str]]], set[int]]:
     """Messages as lists of (call id, tool, arguments), and the turns that also hold text."""
     words = model.split(".")[1:]
@@ -61,7 +66,7 @@ def script(model: str) -> tuple[list[list[tuple[str, str, str]]], set[int]]:
     return messages, talking
 
 
-def message_at(model: str, turn: int) -> tuple[list[tuple[str, str, str]], str | None]:
+def message_at(model: str, turn: int) -> Message:
     """(calls, text) of the model's message number `turn`."""
     messages, talking = script(model)
     if turn >= len(messages):
@@ -77,6 +82,8 @@ class FakeModels:
         self.turns: dict[str, int] = {}
         self.conversations: dict[str, int] = {}
         self.runs: dict[str, dict[str, Any]] = {}
+        self.held: dict[str, list[Any]] = {}
+        """Response -> items of its conversation."""
         self.ids = itertools.count(1)
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
@@ -96,10 +103,18 @@ class FakeModels:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    def message(self, kind: str, body: dict[str, Any], turn: int, items: Sequence[Any] = ()) -> Message:
+        """What the model says: by its script, or as the planner that it is (see `planners`)."""
+        if not body["model"].startswith("simulated-"):
+            return message_at(body["model"], turn)
+        from tests.support import planners
+
+        return planners.answer(kind, body, items)
+
     # -- one method per surface; each returns either a JSON value or a list of (event name, data)
 
     def chat(self, body: dict[str, Any]) -> Any:
-        calls, text = message_at(body["model"], _chat_turn(body["messages"]))
+        calls, text = self.message("chat", body, _chat_turn(body["messages"]))
         head = {"id": f"chatcmpl-{next(self.ids)}", "created": int(time.time()), "model": body["model"]}
         if body.get("stream"):
             return chat_events(head, calls, text, body)
@@ -120,7 +135,9 @@ class FakeModels:
             asked_anew = isinstance(given, list) and any(item.get("role") == "user" for item in given)
             turn = 0 if asked_anew else self.conversations.get(held, 0)
             self.conversations[held] = turn + 1
-        calls, text = message_at(body["model"], turn)
+        begun = [{"role": "user", "content": given}] if isinstance(given, str) else given or []
+        items = [*self.held.get(previous or "", ()), *begun]
+        calls, text = self.message("responses", body, turn, items)
         response_id = f"resp_{next(self.ids)}"
         self.turns[response_id] = turn + 1
         output: list[dict[str, Any]] = []
@@ -132,11 +149,12 @@ class FakeModels:
             kind, said = _KINDS[n in CUSTOM]
             call = {"type": f"{kind}_call", "id": f"fc_{response_id}_{i}", "call_id": i, "name": n}
             output.append({**call, said: a, "status": "completed"})
+        self.held[response_id] = [*items, *output]
         response = _response(response_id, body, output, previous)
         return _response_events(response) if body.get("stream") else response
 
     def messages(self, body: dict[str, Any]) -> Any:
-        calls, text = message_at(body["model"], _chat_turn(body["messages"]))
+        calls, text = self.message("messages", body, _chat_turn(body["messages"]))
         thread = body.get("thread") or {}
         if thread.get("type") == "continue":
             calls, text = message_at(body["model"], self.turns.get(thread["previous_message_id"], 0))
