@@ -18,6 +18,7 @@ from . import semconv
 from .calls import BAD_ARGUMENTS, INFERRED, UNKNOWN_TOOL, Call, Reading
 from .elsewhere import HERE, token_of_ids
 from .pauses import UNANSWERED, Pause
+from .rejections import says_no
 from .run_state import RunState
 from .runs import Frame, OpenRun
 from .same_call import Request, is_inside
@@ -71,12 +72,17 @@ def close_unheard(call: Call, offered: Collection[str], end_ns: int, *, well_for
 def close_answered(
     call: Call, offered: Collection[str], said: Reading, end_ns: int, *, well_formed: bool = True
 ) -> None:
-    """A later request to a model carries what came of it, so it ran at some time between."""
+    """A later request to a model carries what came of it, so it ran at some time between.
+
+    Unless that says that a person did not let it.
+    """
     call.timing = INFERRED
     text = said.content if type(said.content) is str else said.error or ""
     if refuse(call, offered, text, well_formed=well_formed):
         call.close(end_ns=end_ns)
         return
+    if call.executed and says_no(call.tool, said.error or said.content):
+        call.unheard()
     call.ended(said, end_ns)
 
 

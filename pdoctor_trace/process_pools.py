@@ -8,7 +8,8 @@ it is. Where the worker has a guard the tool is started as everywhere, since onl
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import copy_context
 from typing import Any
 
 from . import raw_loops, runtime
@@ -58,6 +59,65 @@ def _patch_pool(module: Any) -> None:
         return apply(self, func, args, {} if kwds is None else kwds, *more, **options)
 
     module.Pool.apply_async = applied
+    for name in ("map", "map_async", "imap", "imap_unordered", "starmap", "starmap_async"):
+        setattr(module.Pool, name, _mapping(getattr(module.Pool, name), thread_pool, name.startswith("star")))
+
+
+def _mapping(method: Any, thread_pool: type, star: bool) -> Any:
+    """One of the methods that give away a call for each item; `star`: an item holds all its arguments."""
+
+    @functools.wraps(method)
+    def mapped(self: Any, func: Any, iterable: Any, *more: Any, **options: Any) -> Any:
+        if raw_loops.in_use() and runtime.recording() and not isinstance(self, thread_pool):
+            func, iterable = guarded(_each, func, iterable, star) or (func, iterable)
+        return method(self, func, iterable, *more, **options)
+
+    return mapped
+
+
+def _each(function: Any, items: Any, star: bool) -> tuple[Any, Any]:
+    """The function and the items for workers, each with whether a model asked for it, where it is a tool.
+
+    Items are read when and where the pool reads them.
+    """
+    tool, before, named_before = function, (), {}
+    if type(function) is functools.partial:
+        tool, before, named_before = function.func, function.args, function.keywords
+    if type(getattr(tool, OF_A_TOOL, None)) is not tuple:
+        return function, items
+    here = copy_context()
+
+    def told(item: Any) -> tuple[Any, ...]:
+        given = (*before, *(item if star else (item,)))
+        asked_for = here.run(guarded, _is_asked_for, tool, [(given, named_before)])
+        return (bool(asked_for), *item) if star else (bool(asked_for), item)
+
+    made = functools.partial(_Unrecorded(tool), *before, **named_before)
+    return _Each(function, made, star), _Items(items, told) if hasattr(items, "__len__") else map(told, items)
+
+
+class _Items:
+    """Items of which a pool knows how many there are, and reads them once."""
+
+    def __init__(self, items: Any, told: Callable[[Any], tuple[Any, ...]]) -> None:
+        self.items, self.told = items, told
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return map(self.told, self.items)
+
+
+class _Each:
+    """The tool for a worker, once for each item."""
+
+    def __init__(self, recorded: Any, unrecorded: Any, star: bool) -> None:
+        self.recorded, self.unrecorded, self.star = recorded, unrecorded, star
+
+    def __call__(self, *given: Any) -> Any:
+        asked_for, *args = given if self.star else given[0]
+        return (self.unrecorded if asked_for else self.recorded)(*args)
 
 
 def _given(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

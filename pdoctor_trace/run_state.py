@@ -12,6 +12,8 @@ from .wire import as_dict, run_bytes
 
 _NUMBERS = range(1 << 62)
 MAX_STARTED = 64
+RECORDED: set[str] = set()
+"""Names of the tools under `@tool` and `wrap_tools`."""
 
 
 class RunState:

@@ -26,7 +26,7 @@ from .elsewhere import HERE
 from .harmless import guarded
 from .ids import new_span_id, new_trace_id
 from .reading import class_names
-from .run_state import RunState
+from .run_state import RECORDED, RunState
 from .same_call import Request, asked_for, same_json
 from .spoken import input_messages
 from .usage import Usage
@@ -277,8 +277,14 @@ class OpenRun(Frame):
         return (call_id, tool) in self._taken_early
 
     def starts_here(self, tool: str) -> bool:
-        """Whether that tool is seen when it starts, so that an answer alone does not say that it ran."""
-        return tool in self.started_here or tool in self.state.seen_starting
+        """Whether that tool is seen when it starts, so that an answer alone does not say that it ran.
+
+        One that has not started yet is where it is recorded, and so is another one that has started.
+        """
+        seen = self.state.seen_starting
+        if tool in self.started_here or tool in seen:
+            return True
+        return tool in RECORDED and not RECORDED.isdisjoint(seen)
 
     @property
     def has_requests(self) -> bool:

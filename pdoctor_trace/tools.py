@@ -17,11 +17,13 @@ from .harmless import guarded
 from .machine import around_of
 from .patching import calling
 from .process_pools import OF_A_TOOL, named
+from .run_state import RECORDED
 from .runs import USER, current
 from .runtime import ACTIVE
 from .values import NOT_KEPT, Truncated
 from .wrappers import Enter, Visit, around, around_async, around_async_generator, around_generator
 
+MOST_RECORDED = 10_000
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -89,6 +91,8 @@ def _wrapped(function: Any, *, name: str | None = None) -> Any:
     parameters = _parameters(function)
     made = _recording(function, _entrance(tool_name, parameters, getattr(function, "__doc__", None)))
     setattr(made, OF_A_TOOL, (tool_name, parameters))
+    if len(RECORDED) < MOST_RECORDED:
+        RECORDED.add(tool_name)
     return made
 
 

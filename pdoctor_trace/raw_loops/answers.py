@@ -34,6 +34,8 @@ class AnswersHad:
 
     def __init__(self) -> None:
         self._had: OrderedDict[int, Had] = OrderedDict()
+        self._held: OrderedDict[str, dict[str | None, Asked]] = OrderedDict()
+        """What messages that a server holds asked for, by the key that a request begins with them by."""
 
     def add(self, key: int, before: int | None, answer: Answer) -> None:
         """A call has its answer, or another one."""
@@ -44,6 +46,18 @@ class AnswersHad:
     def add_none(self, key: int, before: int | None, token: str | None) -> None:
         """The run of a call has ended without its answer."""
         self._keep(key, Had(before, frozenset(), token))
+
+    def asked_in(self, key: str, asked: Asked) -> None:
+        """A message that the server holds under this key asked for a call."""
+        self._held.setdefault(key, {})[asked.call_id] = asked
+        if len(self._held) > MOST:
+            self._held.popitem(last=False)
+
+    def shown(self, out: Outgoing) -> None:
+        """Have a request that names the message of a server show what that asked for."""
+        for call_id, asked in self._held.get(out.key or "", {}).items():
+            if call_id is not None:
+                out.asked.setdefault(call_id, asked)
 
     def _keep(self, key: int, had: Had) -> None:
         self._had[key] = had
@@ -57,7 +71,10 @@ class AnswersHad:
         for answer in out.answers:
             asked = out.asked.get(answer.call_id) if answer.last else None
             had = None if asked is None else self._had.get(key_of(asked))
-            if asked is None or had is None or had.before not in out.history[:-1]:
+            if asked is None or had is None:
+                continue
+            begins_with_it = self._held.get(out.key or "", {}).get(answer.call_id) is asked
+            if not begins_with_it and had.before not in out.history[:-1]:
                 continue
             if _digest(answer) not in had.answers:
                 found.append((asked, answer, had))

@@ -203,5 +203,10 @@ OPENAI = Framework(
             "a step of another process that sends only `previous_response_id` shows no calls: whether those "
             "of the step before ran stays unknown",
         ),
+        Limit(
+            "refusals in words",
+            "that a person did not let a tool run is told by usual English words of the answer, or where a "
+            "tool under @pdoctor_trace.tool was not seen starting",
+        ),
     ),
 )

@@ -69,6 +69,7 @@ class Tracker:
         """Take in a request: close the calls that it answers. None = no agent loop, nothing to follow."""
         now = time.time_ns()
         with self._lock:
+            self._had.shown(out)
             if out.unnamed:
                 self._known.count_on(out)
             conversation = self._known.find(out)
@@ -231,6 +232,8 @@ class Tracker:
             for one in asked:
                 self._open(conversation, one, number, has_text, now)
                 self._note(conversation, one, number)
+                if key is not None:
+                    self._had.asked_in(key, one)
                 calls += 1
             conversation.ending = final and not calls
             if conversation.ending and not counts_follow:

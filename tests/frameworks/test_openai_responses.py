@@ -182,6 +182,38 @@ def test_a_conversation_that_the_server_holds_is_one_run_a_question(
     assert all(call.executed and not call.failed for call in sink.calls)
 
 
+@pytest.mark.parametrize("read", [create, stream])
+def test_branches_from_one_response_have_each_its_own_answer(
+    models: FakeModels, sink: OtlpSink, read: Any
+) -> None:
+    """The server holds the history: only the response's id says which message a branch begins with."""
+    raw_loops.forget_everything()
+    talk = Talk("fake.one.par", ToolLog().functions(), True)
+    with client(models) as sdk:
+        first = read(sdk, talk.request())
+        seconds = []
+        for result in ("42", "43", "42"):
+            output = {"type": "function_call_output", "call_id": "call_0_0", "output": result}
+            begun = {**talk.request(), "previous_response_id": first.id, "input": [output]}
+            seconds.append(read(sdk, begun))
+        for branch, second in enumerate(seconds[:2]):
+            outputs = [
+                {"type": "function_call_output", "call_id": call.call_id, "output": f"{branch} {call.name}"}
+                for call in calls_of(second)
+            ]
+            read(sdk, {**talk.request(), "previous_response_id": second.id, "input": outputs})
+    pdoctor_trace.flush()
+    ran = sorted((call.call_id, str(call.result)) for call in sink.calls if call.executed)
+    assert ran == [
+        ("call_0_0", "42"),
+        ("call_0_0", "43"),
+        ("call_1_0", "0 add"),
+        ("call_1_0", "1 add"),
+        ("call_1_1", "0 slow_echo"),
+        ("call_1_1", "1 slow_echo"),
+    ]
+
+
 def test_the_stream_helper_is_read(models: FakeModels, sink: OtlpSink) -> None:
     talk = Talk("fake.par.one", ToolLog().functions(), False)
     with client(models) as sdk:

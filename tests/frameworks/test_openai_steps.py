@@ -312,7 +312,31 @@ def applied(given: dict[str, Any]) -> Any:
         return pool.apply(add, (given["a"],), {"b": given["b"]})
 
 
-WAYS_TO_WORKERS = (submitted, partly_submitted, mapped, applied)
+def pool_mapped(given: dict[str, Any]) -> Any:
+    with multiprocessing.Pool(1) as pool:
+        return pool.map(functools.partial(add, given["a"]), [given["b"]])[0]
+
+
+def pool_starmapped(given: dict[str, Any]) -> Any:
+    with multiprocessing.Pool(1) as pool:
+        return pool.starmap(add, [(given["a"], given["b"])])[0]
+
+
+def pool_imapped(given: dict[str, Any]) -> Any:
+    """The pool reads the items as it needs them."""
+    with multiprocessing.Pool(1) as pool:
+        return next(pool.imap_unordered(functools.partial(add, b=given["b"]), iter([given["a"]]), 2))
+
+
+WAYS_TO_WORKERS = (
+    submitted,
+    partly_submitted,
+    mapped,
+    applied,
+    pool_mapped,
+    pool_starmapped,
+    pool_imapped,
+)
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
@@ -349,6 +373,22 @@ def test_a_tool_that_a_worker_runs_for_nobody_is_a_call_of_its_own(
         ask(sdk, "fake.one", [*messages, reply, *answers(reply)])
     _, calls = in_order(sink)
     assert sorted((call.call_id or "", call.executed) for call in calls) == [("", True), ("call_0_0", True)]
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_pool_is_given_a_call_among_others_that_nobody_asked_for(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        reply = ask(sdk, "fake.one", messages)
+        with multiprocessing.Pool(1) as pool:
+            assert pool.starmap(add, [(1, 1), (40, 2), (2, 2)], chunksize=3) == [2, 42, 4]
+            assert pool.map(abs, [-1]) == [1]
+        ask(sdk, "fake.one", [*messages, reply, *answers(reply)])
+    _, calls = in_order(sink)
+    told_of = sorted((call.call_id or "", call.arguments["a"], call.executed) for call in calls)
+    assert told_of == [("", 1, True), ("", 2, True), ("call_0_0", 40, True)]
 
 
 # -- twins
@@ -574,3 +614,41 @@ def test_an_answer_to_a_call_whose_tool_is_seen_when_it_starts_and_was_not(
         ((True, None), 42),
         ((False, "unknown"), "The user said no."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "ran"),
+    [("The user rejected this action.", False), ("Nope, too risky", True)],
+    ids=["usual words", "words of its own"],
+)
+@limit("openai", "refusals in words")
+def test_a_call_that_a_person_rejects_and_whose_tool_was_never_seen(
+    models: FakeModels, sink: OtlpSink, said: str, ran: bool
+) -> None:
+    """Only the answer tells: in other than usual words it is a result like any other."""
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        reply = ask(sdk, "fake.one", messages)
+        answer = {"role": "tool", "tool_call_id": "call_0_0", "content": said}
+        ask(sdk, "fake.one", [*messages, reply, answer])
+    _, (call,) = in_order(sink)
+    assert (told(call), call.result) == (("call_0_0", "add", ran, None if ran else "unknown"), said)
+
+
+def test_a_recorded_tool_that_a_person_rejects_when_it_is_first_asked_for(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    """Another recorded tool of the loop was seen when it ran, so this one would have been."""
+
+    @pdoctor_trace.tool
+    def slow_echo(text: str) -> str:
+        return text
+
+    with client(models) as sdk:
+        messages: list[Any] = [{"role": "user", "content": QUERY}]
+        reply = ask(sdk, "fake.par", messages)
+        said = {"call_0_0": "Nope, too risky", "call_0_1": slow_echo("hi")}
+        made = [{"role": "tool", "tool_call_id": key, "content": text} for key, text in said.items()]
+        ask(sdk, "fake.par", [*messages, reply, *made])
+    _, calls = in_order(sink)
+    assert [told(call)[1:] for call in calls] == [("add", False, "unknown"), ("slow_echo", True, None)]
