@@ -36,6 +36,8 @@ RESULT = {"items": [{"id": i, "price": 100.5 + i, "carrier": f"XX{i:03}", "stops
 OURS, OPENINFERENCE, OPENLLMETRY = "ours", "openinference", "openllmetry"
 ANCHOR, PLAIN, TRACED, DISABLED, RUN = "otel span", "plain", "traced", "disabled", "run"
 WITHOUT_CHAT = "traced without chat spans"
+IN_PLACE = "otel span in the tool's place"
+"""The anchor among the framework's own code, which leaves nothing of it in the processor's caches."""
 
 Action = Callable[[], Any]
 
@@ -267,7 +269,7 @@ def openai_agents(tracer: str) -> Load:
     from agents import set_trace_processors, set_tracing_disabled
 
     set_trace_processors([])
-    call = agent_run()
+    call, in_place = agent_run(lambda: None), agent_run(load.variants[ANCHOR].call)
     if tracer == OURS:
         set_tracing_disabled(True)
         before = our_patches("openai_agents")
@@ -280,6 +282,7 @@ def openai_agents(tracer: str) -> Load:
         }
     for name, action in before.items():
         load.variants[name] = Variant(call, 1, TOOLS_PER_AGENT_RUN, action, warm_up=1)
+    load.variants[IN_PLACE] = Variant(in_place, 1, TOOLS_PER_AGENT_RUN, before[PLAIN], warm_up=1)
     return load
 
 
@@ -308,7 +311,8 @@ def our_patches(framework: str) -> dict[str, Action]:
     return {PLAIN: unwrap, TRACED: wrap}
 
 
-def agent_run() -> Action:
+def agent_run(inside: Action) -> Action:
+    """Runs of an agent whose tool does that."""
     from agents import Agent, Runner, function_tool
     from agents.items import ModelResponse
     from agents.models.interface import Model
@@ -322,6 +326,7 @@ def agent_run() -> Action:
     @function_tool
     def search_tool(query: str, limit: int, currency: str) -> str:
         """Search for flights."""
+        inside()
         return "x" * 300
 
     def asked(number: int) -> Any:
