@@ -221,8 +221,11 @@ class Evidence:
         return call.extra.get(name, MISSING) if value is None else value
 
     def argument(self, position: int, path: Sequence[str]) -> Any:
-        """A value in the arguments of a call, or MISSING."""
-        return value_at(self.arguments(position), path)
+        """A value in the arguments of a call, or MISSING; at the empty path all of them."""
+        arguments = self.arguments(position)
+        if not path and arguments is None:
+            return Unknown("absent", where="args")
+        return value_at(arguments, path)
 
     @property
     def is_partly_known(self) -> bool:

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfoNotFoundError
 from synth.errors import BadInput, MissingExtra
 from synth.policies.kinds.kind import Field, PolicyKind
 from synth.policies.kinds.times import zone_of
+from synth.policies.limits import read_limits
 from synth.policies.model import Applies, Policy, PolicySet
 from synth.policies.names import MODES, SCOPES, SEVERITIES, Names, Scope, Tools, some_of
 from synth.policies.plugins import all_forms
@@ -27,7 +28,9 @@ MAX_NODES = 100_000
 """Values, lists and fields with names in one file; reading one takes 20 to 60 us."""
 MAX_DEPTH = 200
 
-FILE_FIELDS = ("version", "timezone", "scope", "aliases", "known_tools", "actions", "applies", "policies")
+FILE_FIELDS = (
+    "version", "timezone", "scope", "aliases", "known_tools", "actions", "applies", "limits", "policies",
+)  # fmt: skip
 POLICY_FIELDS = ("id", "text", "severity", "owner", "applies", "on_break", "on_error")
 ERRORS = ("open", "closed")
 
@@ -144,7 +147,8 @@ def _policy_set(top: Node, file: str | None, text: str) -> PolicySet:
     names = Names(actions)
     applies = top.get("applies")
     default = Applies() if applies is None else _applies(applies, names)
-    entries = top.need("policies").items()
+    limits = top.get("limits")
+    entries = top.need("policies").items() if limits is None or top.get("policies") else []
     if len(entries) > MAX_POLICIES:
         raise top.need("policies").bad(f"{len(entries)} policies in one file (at most {MAX_POLICIES})")
     policies = tuple(_policy(entry, names, default) for entry in entries)
@@ -152,8 +156,11 @@ def _policy_set(top: Node, file: str | None, text: str) -> PolicySet:
     scope_node, known = top.get("scope"), top.get("known_tools")
     scope = "run" if scope_node is None else scope_node.one_of(SCOPES)
     _of_scope(scope, policies, entries)
+    bounds = () if limits is None else tuple(read_limits(limits, names, default))
+    if taken := {policy.id for policy in policies} & {bound.id for bound in bounds}:
+        raise top.need("limits").bad(f"its rule {min(taken)!r} has the id of a policy; give that another one")
     return PolicySet(
-        policies,
+        (*policies, *bounds),
         actions,
         _timezone(top.get("timezone")),
         scope,

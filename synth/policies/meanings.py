@@ -93,7 +93,8 @@ def _(rule: Rate) -> Iterator[str]:
     time = "" if rule.time is None else f" within any {duration_in_words(rule.time)}"
     for tools in rule.what:
         calls = counted(rule.most, "call")
-        yield f"at most {calls} of {_of(tools)}{_alike(rule.same)}{time}{_per(rule)}, failed ones included"
+        what = f"{_of(tools)}, each tool by itself," if rule.each else _of(tools)
+        yield f"at most {calls} of {what}{_alike(rule.same)}{time}{_per(rule)}, failed ones included"
 
 
 @_demands.register

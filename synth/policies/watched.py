@@ -322,6 +322,8 @@ def _absence(rule: Any, tool: str) -> Make | None:
 def _few(rule: Any, tool: str) -> Make | None:
     """Rules that limit how many calls of an action there are."""
     limited, most = [_those_of(tools) for tools in rule.what if tool in tools], rule.most
+    if limited and isinstance(rule, Rate) and rule.each:
+        limited = [_those_of(Tools(tool, (tool,)))]
 
     def few(watched: Watched) -> Quick:
         started = watched.happened.started

@@ -74,6 +74,12 @@ MORE: dict[str, tuple[str, ...]] = {
 """Forms that the runs with gaps do not try, beside theirs."""
 
 
+LIMITS = {
+    "count": "limits: {calls: 6, per_tool: {pay: 2, refund: 3}}\n",
+    "rate": "limits: {same_call: 2, per_tool: 3}\n",
+}
+
+
 def rules_of(kind: str) -> PolicySet:
     """All forms of a kind that are tried."""
     lines = [
@@ -82,7 +88,7 @@ def rules_of(kind: str) -> PolicySet:
         for at, text in enumerate(MORE.get(kind, ()))
     ]
     file = policy_file(kind).replace("actions: {", "actions: {look: look, ", 1)
-    return load_policies(file + "".join(lines))
+    return load_policies(LIMITS.get(kind, "") + file + "".join(lines))
 
 
 def some_call(r: random.Random, turn: int, tools: tuple[str, ...] = TOOLS) -> ToolCall:

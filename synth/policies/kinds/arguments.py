@@ -47,7 +47,12 @@ def _keys(value: Any) -> Iterable[str]:
 
 def with_the_same(same: Paths) -> str:
     """` with the same id and user.name`; empty where nothing must be the same."""
-    return " with the same " + " and ".join(".".join(path) for _, path in same) if same else ""
+    return " with the same " + " and ".join(named(path) for _, path in same) if same else ""
+
+
+def named(path: Sequence[str]) -> str:
+    """A path of arguments in words; the empty one is of all of them."""
+    return ".".join(path) or "arguments"
 
 
 @quick
@@ -78,6 +83,8 @@ class Values:
 
 
 ANY_VALUES = Values((), ())
+ALL_ARGUMENTS: Paths = (((), ()),)
+"""Calls with equal arguments, whatever those are."""
 
 
 def values_of(call: int, side: int, same: Paths, seen: Evidence) -> Values:
@@ -86,7 +93,7 @@ def values_of(call: int, side: int, same: Paths, seen: Evidence) -> Values:
     said = tuple(seen.argument(call, pair[side]) for pair in same)
     if any(value is MISSING or (isinstance(value, Unknown) and value.rest) for value in said):
         return Values(None, None)
-    if not seen.calls[call].partly or all(map(is_whole, said)):
+    if (not seen.calls[call].partly and same != ALL_ARGUMENTS) or all(map(is_whole, said)):
         return Values(tuple(map(key_of, said)), said)
     return Values(tuple(map(_known_key, said)), said, whole=False)
 
@@ -249,6 +256,7 @@ def lacking_in_words(lacking: Sequence[tuple[int, int]], same: Paths, seen: Evid
         return Judged("undecided", (), said)
     for call, path in asked:
         for unknown in unknowns(seen.argument(call, path)):
-            said = f"The argument {'.'.join(path)!r} of {made_by(call, seen)} {unknown.what}."
+            what = f"The argument {'.'.join(path)!r}" if path else "An argument"
+            said = f"{what} of {made_by(call, seen)} {unknown.what}."
             return Judged("undecided", (), said)
     return Judged("undecided", (), f"More than {MOST_COMPARED} values of which not all is known.")

@@ -56,6 +56,8 @@ class Rate:
     same: Paths = ()
     per: Scope | None = None
     """The scope that the sentence names; None = that of the file."""
+    each: bool = False
+    """Does each of the tools count by itself?"""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -67,22 +69,31 @@ class Rate:
         return Traits(subjects=self.what, reads=Reads(arguments=arguments), scope=self.per)
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
-        tried = [(tools, seen.attempts(tools)) for tools in self.what]
+        tried = [crowd for tools in self.what for crowd in self._apart(tools, seen)]
         if not any(calls for _, calls in tried):
             return NOT_APPLICABLE
         open_: Judged | None = None
         found: dict[str, set[int]] = {}
         try:
-            for tools, calls in tried:
+            for phrase, calls in tried:
                 for surely, perhaps in alike(calls, self.same, seen):
                     late = beyond(surely, _one, self.most, self.time, seen)
-                    found.setdefault(tools.phrase, set()).update(late)
+                    found.setdefault(phrase, set()).update(late)
                     if open_ is None:
                         open_ = self._open(surely, perhaps, seen)
         except GaveUp as spent:
             return self._violated(found, seen) or given_up(spent)
         broken = NOT_ITS_OWN if any(found.values()) else Judged("ok", (), "The rate is kept.")
         return self._violated(found, seen) or open_ or broken
+
+    def _apart(self, tools: Tools, seen: Evidence) -> Iterator[tuple[str, Sequence[int]]]:
+        """What counts together, with its name."""
+        calls = seen.attempts(tools)
+        if not self.each:
+            yield tools.phrase, calls
+            return
+        for tool in dict.fromkeys(seen.calls[i].tool for i in calls):
+            yield tool, [i for i in calls if seen.calls[i].tool == tool]
 
     def _violated(self, found: Mapping[str, set[int]], seen: Evidence) -> Judged | None:
         late = sorted(i for calls in found.values() for i in calls)
