@@ -40,6 +40,8 @@ INPUT_TOKENS = (*names.INPUT_TOKENS, "llm.usage.prompt_tokens")
 OUTPUT_TOKENS = (*names.OUTPUT_TOKENS, "llm.usage.completion_tokens")
 """The last are OpenLLMetry's, whose model calls are read here."""
 
+ALLOWED = "allowed"
+
 
 def read_call(span: Span) -> SeenCall | None:
     """A span of `execute_tool`; with inferred timing its ends bound both instants."""
@@ -67,8 +69,10 @@ def read_call(span: Span) -> SeenCall | None:
         executed,
         said,
     )
-    if names.TOOL_STATE in said:
-        call = call.moved(call.step, start, end, _state_in(said[names.TOOL_STATE]))
+    decision = get(names.GUARD_DECISION, ALLOWED)
+    if names.TOOL_STATE in said or decision != ALLOWED:
+        more = {**_state_in(get(names.TOOL_STATE)), **_decided(decision, said)}
+        call = call.moved(call.step, start, end, more)
     if not span.end_ns and executed is not None:
         call = without_end(call)
     if ANTHROPIC_RESULT in said:
@@ -77,6 +81,14 @@ def read_call(span: Span) -> SeenCall | None:
     if span.dropped:
         call = with_losses(call, span)
     return SeenCall(call, span, whole(get(names.STEP_INDEX)))
+
+
+def _decided(decision: Any, said: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a guard said about the call, as a field of its record; nothing where it had nothing to say."""
+    if decision == ALLOWED or not isinstance(decision, str):
+        return {}
+    rules, reason = text(said.get(names.GUARD_RULES)) or "", text(said.get(names.GUARD_REASON)) or ""
+    return {"guard": {"decision": decision, "rules": [*filter(None, rules.split(","))], "reason": reason}}
 
 
 def _state_in(said: Any) -> Mapping[str, Any]:
