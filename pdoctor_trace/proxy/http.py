@@ -255,6 +255,8 @@ class Events:
     def __init__(self, most: int) -> None:
         self.most = most
         self._line = bytearray()
+        self._cut = False
+        """Has the line lost bytes?"""
         self._data: list[bytes] = []
         self._size = 0
 
@@ -263,8 +265,11 @@ class Events:
         *lines, rest = chunk.split(b"\n")
         for line in lines:
             self._keep(line)
-            whole_line = bytes(self._line).rstrip(b"\r")
+            whole_line, cut = bytes(self._line).rstrip(b"\r"), self._cut
             self._line.clear()
+            self._cut = False
+            if cut:
+                continue
             if whole_line.startswith(b"data:"):
                 self._data.append(whole_line[5:].removeprefix(b" "))
             elif not whole_line:
@@ -279,7 +284,7 @@ class Events:
         if self._size <= self.most:
             self._line += part
         else:
-            self._data = []
+            self._data, self._cut = [], self._cut or part not in (b"", b"\r")
 
 
 def _target(scope: dict[str, Any]) -> bytes:

@@ -185,3 +185,20 @@ def test_where_nobody_can_be_asked_the_call_is_refused(host: Client) -> None:
     with pdoctor_trace.guard(RULE, mode="ask"), pdoctor_trace.run():
         assert refund().startswith("Not run: Verify must happen before refund.")
     pdoctor_trace.install(endpoint=str(host.http.base_url), records=True)
+
+
+def test_a_question_whose_time_is_over_by_the_timer_is_over() -> None:
+    """The clock that is looked at next may be a moment behind the timer."""
+    kept = approvals.Approvals(alone=True)
+    asked = kept.ask(0, QUESTION | {"seconds": 0.02}, now=1_000.0)
+    asyncio.run(kept.wait(asked, 5.0, now=1_000.0))
+    assert (asked.state, asked.decided_at) == ("expired", 1_000.02)
+    with pytest.raises(approvals.Conflict):
+        kept.decide(0, asked.id, "approve", "somebody", now=1_000.0)
+
+
+def test_a_wait_that_ends_before_the_time_does_leaves_the_question_open() -> None:
+    kept = approvals.Approvals(alone=True)
+    asked = kept.ask(0, QUESTION | {"seconds": 60}, now=1_000.0)
+    asyncio.run(kept.wait(asked, 0.01, now=1_000.0))
+    assert kept.decide(0, asked.id, "approve", "somebody", now=1_000.0).state == "approved"

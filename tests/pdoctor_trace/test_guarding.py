@@ -149,6 +149,32 @@ def test_ask_lets_it_run_for_a_yes(answer: object) -> None:
     assert shop.ran == (["refund"] if answer is True else [])
 
 
+@pytest.mark.parametrize(("mode", "threads"), [("feedback", 0), ("block", 0), ("ask", 1)])
+def test_a_coroutine_waits_in_a_thread_only_for_a_guard_that_may_ask(
+    monkeypatch: pytest.MonkeyPatch, mode: str, threads: int
+) -> None:
+    begun: list[object] = []
+    in_thread = asyncio.to_thread
+
+    async def counted(*given: Any) -> Any:
+        begun.append(given)
+        return await in_thread(*given)
+
+    monkeypatch.setattr(asyncio, "to_thread", counted)
+
+    @pdoctor_trace.tool
+    async def verify() -> str:
+        return "verified"
+
+    async def main() -> str:
+        with pdoctor_trace.run():
+            return await verify()
+
+    with pdoctor_trace.guard(FIRST, mode=mode, on_ask=lambda text: True):
+        assert asyncio.run(main()) == "verified"
+    assert len(begun) == threads
+
+
 def test_each_run_begins_anew() -> None:
     shop = Shop()
     with pdoctor_trace.guard(ONCE, mode="feedback"):

@@ -210,3 +210,12 @@ def test_events_are_told_apart_however_they_are_cut(size: int) -> None:
     events = Events(most=50)
     found = [data for at in range(0, len(stream), size) for data in events.feed(stream[at : at + size])]
     assert found == [b'{"a":\n1}', b"{}"]
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+@pytest.mark.parametrize("last", [b"data: {}", b"id: 7\ndata: {}", b"\r"])
+def test_the_last_piece_of_an_event_that_is_too_long_is_no_event(size: int, last: bytes) -> None:
+    stream = b"data: " + b"y" * 60 + b"\n" + last + b"\n\n" + b"data: {}\n\n" * 2
+    events = Events(most=50)
+    found = [data for at in range(0, len(stream), size) for data in events.feed(stream[at : at + size])]
+    assert found == [b"{}"] * 2

@@ -77,6 +77,28 @@ def test_a_run_that_the_collector_keeps(client: Client) -> None:
     assert asked(client, run_id="another", call={"name": "refund"})["allowed"] is False
 
 
+READS = (
+    HEAD
+    + "  - {id: ARGUMENTS, guard: {calls: refund, check: \"earlier('verify').all(c, c.args != null)\"}}\n"
+    + "  - {id: RESULT, guard: {calls: refund, check: \"last('verify') != null\"}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    "long",
+    [{}, {"arguments": "ARGUMENTS"}, {"result": "RESULT"}, {"arguments": "ARGUMENTS", "result": "RESULT"}],
+)
+def test_values_that_are_too_long_to_be_kept_are_not_known(client: Client, long: dict[str, str]) -> None:
+    arguments, result = (
+        {"text": "x" * (guarded.MAX_VALUE if name in long else 1)} for name in ("arguments", "result")
+    )
+    about = {"run_id": "long " + " ".join(long), "policies": READS}
+    begun = asked(client, **about, call={"name": "verify", "arguments": arguments})
+    told = [{"call": begun["call"], "result": result}]
+    found = asked(client, **about, ended=told, call={"name": "refund", "arguments": {}})
+    assert [doubt["policy"] for doubt in found["doubts"]] == list(long.values())
+
+
 def test_of_two_calls_at_once_that_are_allowed_once_one_is(client: Client) -> None:
     answers: list[bool] = []
 

@@ -43,3 +43,45 @@ def test_what_the_user_said_last_counts_whatever_was_called_since() -> None:
     assert not refused(course, "refund")
     course.said("user", "no")
     assert refused(course, "refund")
+
+
+NINE = 9 * 3600 * 10**9
+MINUTE = 60 * 10**9
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Refund must happen before 09:00.",
+        "Refund must happen after 09:00.",
+        "Refund must never happen before 09:00.",
+        "Refund must never happen after 09:00.",
+        "Refund must happen between 09:00 and 10:00.",
+    ],
+)
+def test_what_is_remembered_of_a_minute_is_what_the_judge_says(rule: str) -> None:
+    asked_before = prefix(f"rule: {rule}")
+    edges = [0, 1, MINUTE - 1, MINUTE, MINUTE + 1, 2 * MINUTE]
+    for first in [NINE + sign * edge for edge in edges for sign in (1, -1)]:
+        for then in [NINE + sign * edge for edge in edges for sign in (1, -1)]:
+            call = ToolCall(None, "refund", {})
+            asked_before.would(call, first)
+            fresh = prefix(f"rule: {rule}").would(call, then)
+            assert asked_before.would(call, then).refused is fresh.refused, (first - NINE, then - NINE)
+
+
+@pytest.mark.parametrize("side", ["look", "refund", "both"])
+def test_equal_beginnings_of_values_that_were_cut_are_not_equal_values(side: str) -> None:
+    course = prefix("rule: Look must happen before refund with the same order.")
+    cut, whole = {"order": "A-1… (+7 characters)"}, {"order": "A-12345678"}
+    look, refund = (
+        ToolCall(None, tool, cut, partly={"arguments": "cut"})
+        if side in (tool, "both")
+        else ToolCall(None, tool, whole)
+        for tool in ("look", "refund")
+    )
+    _, place = course.propose(look)
+    assert place is not None
+    course.ended(place, {})
+    decision = course.would(refund)
+    assert (decision.refused, len(decision.doubts)) == (False, 1)
