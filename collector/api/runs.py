@@ -312,7 +312,8 @@ def load_spans(access: Access, run_id: str) -> tuple[Any, list[Span], list[views
     with access.service.store.read() as connection:
         row = find_run(connection, access, run_id)
         own, guests = reads.spans_with_guests(connection, row["id"])
-        history = [entry_of(connection, access.project, one) for one in reads.history(connection, row["id"])]
+        rows = reads.history(connection, row["id"])
+        history = [entry_of(connection, access.project, row["key"], one) for one in rows]
     spans = list(bounded(spans_of(own.payloads, own.shared)))
     return row, spans + inside(spans, list(bounded(spans_of(guests.payloads, guests.shared)))), history
 
@@ -326,10 +327,10 @@ def load_case(access: Access, case_id: str | None) -> Case | None:
     return None if text is None else case_from_json(orjson.loads(text))
 
 
-def entry_of(connection: Any, project: int, row: Any) -> views.Entry:
-    """A conclusion with the words of the rules that it was reached by."""
-    body = as_concluded(row["body"])
-    body["policies"] = list(map(Words(connection, project).result, body["policies"]))
+def entry_of(connection: Any, project: int, run: str, row: Any) -> views.Entry:
+    """A conclusion about a run (its key) with the words of the rules that it was reached by."""
+    body, words = as_concluded(row["body"]), Words(connection, project)
+    body["policies"] = [words.result(run, one) for one in body["policies"]]
     return views.Entry(row["at"], row["outcome"], row["error_type"], body)
 
 

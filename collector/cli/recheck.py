@@ -152,7 +152,7 @@ class Local:
         with self.store.read() as connection:
             row = reads.one_run(connection, self.project, run)
             newest = reads.history(connection, row["id"])[-1:] if row is not None else []
-            entries = [entry_of(connection, self.project, one) for one in newest]
+            entries = [entry_of(connection, self.project, run, one) for one in newest]
         return [result for entry in entries for result in entry.body["policies"]]
 
     def warnings(self) -> Warnings:

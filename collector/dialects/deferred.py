@@ -8,7 +8,7 @@ page shows a few.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from collector.dialects import names
@@ -42,6 +42,16 @@ LATER: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
 """Field -> how the attributes of a GenAI tool span tell it."""
 
 
+@dataclass(slots=True)
+class Looks:
+    """How often somebody looked at what a call leaves to its attributes."""
+
+    times: int = 0
+
+
+LOOKED = Looks()
+
+
 class DeferredCall(ToolCall):
     """A ToolCall in every respect; the fields of `LATER` come from `said` at the first look."""
 
@@ -53,6 +63,7 @@ class DeferredCall(ToolCall):
         read = LATER.get(name)
         if read is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        LOOKED.times += 1
         value = read(self.said) if name != "partly" else _partly(self, self.said)
         object.__setattr__(self, name, value)
         return value

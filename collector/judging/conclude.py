@@ -403,12 +403,12 @@ def _row(
 def _digest(body: Mapping[str, Any], spans: int) -> str:
     """Equal for equal conclusions: what was found and from how much, but not how long Z3 took.
 
-    Nor which version of a policy file it was found by, where the rule is the same.
+    Nor which version of a policy file it was found by, where the rule is the same, or about which run.
     """
     verdict = body["verdict"]
     lasting = {
         **body,
-        "policies": [{**result, "version": None} for result in body.get("policies", ())],
+        "policies": [{**result, "version": None, "run_id": None} for result in body.get("policies", ())],
         "verdict": verdict and {k: v for k, v in verdict.items() if k != "z3_ms"},
         "spans": spans,
     }

@@ -61,6 +61,15 @@ class Policies:
         traits = (policy.rule.traits for found in self.files for policy in found.policies)
         return any(known.turns or known.messages for known in traits)
 
+    @cached_property
+    def ask_for_order(self) -> bool:
+        """Do they ask which call came before which, and never when, how long, or which run it is?"""
+        policies = [policy for found in self.files for policy in found.policies]
+        return not self.session_files and all(
+            policy.rule.traits.order_alone and not {"run_id", "id"} & policy.applies.fields.keys()
+            for policy in policies
+        )
+
     def about(self, tool: str) -> list[str]:
         """The ids of those that name a tool."""
         return [policy.id for found in self.files for policy in found.policies if tool in tools_in(policy)]
@@ -203,19 +212,19 @@ USUAL: Mapping[str, Any] = {"violations": [], "severity": "error"}
 
 
 def without_words(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The JSON of a result as it is stored: every version of a policy file is kept."""
-    in_file = IN_FILE if result["version"] is not None else ()
+    """The JSON of a result as it is stored, with its run: every version of a policy file is kept."""
+    in_file = (*IN_FILE, "run_id") if result["version"] is not None else ("run_id",)
     empty = [name for name in RULE_FIELDS if result[name] is None]
     usual = [name for name, value in USUAL.items() if result[name] == value]
     return {name: value for name, value in result.items() if name not in (*in_file, *empty, *usual)}
 
 
-def with_words(result: Mapping[str, Any], words: Mapping[str, Any]) -> dict[str, Any]:
-    """A stored result as it was found; `words` are those of the file that it was judged by.
+def with_words(run: str, result: Mapping[str, Any], words: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored result as it was found about a run; `words` are those of the file that it was judged by.
 
     What cannot be had any more (a file of an older kind, a result from before results had words) is null.
     """
-    return {**dict.fromkeys(RULE_FIELDS), **USUAL, **words.get(result["policy"], {}), **result}
+    return {"run_id": run, **dict.fromkeys(RULE_FIELDS), **USUAL, **words.get(result["policy"], {}), **result}
 
 
 def diagram_in(file: PolicyFile, policy: str) -> str | None:

@@ -22,9 +22,9 @@ class Words:
         self._files: dict[tuple[str, int], Mapping[str, Any]] = {}
         self._paragraphs: dict[str, str | None] = {}
 
-    def result(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """A stored result of a policy as it was found."""
-        return with_words(stored, self._of_file(stored.get("file"), stored.get("version")))
+    def result(self, run: str, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """A stored result of a policy as it was found about the run with this key."""
+        return with_words(run, stored, self._of_file(stored.get("file"), stored.get("version")))
 
     def findings(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         """What a stored conclusion says is wrong: `rule`, `explanation`, and of the rule what is `TOLD`."""
@@ -38,8 +38,9 @@ class Words:
                     "file": None,
                     "version": None,
                 }
-        for result in map(self.result, body["policies"]):
-            if result["verdict"] == "violated":
+        for stored in body["policies"]:
+            if stored["verdict"] == "violated":
+                result = self.result("", stored)
                 said = {name: result[name] for name in ("explanation", *TOLD)}
                 yield {"rule": f"policy:{result['policy']}", **said}
 

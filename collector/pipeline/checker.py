@@ -21,11 +21,14 @@ import orjson
 
 from collector import logs, memory
 from collector.clock import Clock
+from collector.dialects.deferred import LOOKED
 from collector.errors import CollectorError
 from collector.judging.conclude import Known, conclude, given_up
+from collector.judging.joining import Read
 from collector.judging.names import NamesOfProjects
 from collector.judging.policies import Policies
 from collector.model import Rebuilt
+from collector.pipeline.alike import Alike
 from collector.pipeline.board import Board
 from collector.pipeline.conversations import Conversations
 from collector.pipeline.garbage import calm_garbage_collection
@@ -84,6 +87,7 @@ class Checker:
         self._active = ActivePolicies()
         self._names = NamesOfProjects()
         self._conversations = Conversations(store, settings, self._alive)
+        self._alike = Alike(settings)
 
     def round(self, now: float) -> int:
         """Confirm what was judged before, then claim and judge one batch; returns how many runs that were."""
@@ -156,7 +160,8 @@ class Checker:
         with self.store.read() as connection:
             policies = self._active.of(connection, projects)
             self._names.refresh(connection, projects)
-            reading = Reading.of(connection, claims, policies, sizes)
+            self._alike.begin()
+            reading = Reading.of(connection, claims, policies, sizes, self._alike.read)
         facts = known(self.store, reading, self.settings, self.rules, self.policy_rules)
         facts = replace(facts, names=self._names.learn(self.store, reading.runs, policies))
         self._conversations.enter(reading, facts, policies, now=self.clock())
@@ -173,7 +178,7 @@ class Checker:
             if time.monotonic() - renewed > self.settings.check_seconds / 2:
                 work.renew(self.store, self.worker, until=self.clock() + self._lease)
                 renewed = time.monotonic()
-            yield self._conclude(claim, *reading.rebuilt[claim.run], facts, policies[claim.project])
+            yield self._conclude(claim, reading.rebuilt[claim.run], facts, policies[claim.project])
 
     def _record(self, conclusions: Iterator[Conclusion]) -> None:
         """Store conclusions, those of fast runs together."""
@@ -187,10 +192,14 @@ class Checker:
         if done:
             work.finish(self.store, done, now=self.clock())
 
-    def _conclude(
+    def _conclude(self, claim: Claim, read: Read, facts: Known, policies: Policies) -> Conclusion:
+        """One run that breaks a rule, or the checker, must not stop the others."""
+        found = self._alike.concluded(claim, facts, policies, self.clock())
+        return found or self._judged(claim, *self._alike.whole(claim, read), facts, policies)
+
+    def _judged(
         self, claim: Claim, rebuilt: Rebuilt, traces: tuple[str, ...], facts: Known, policies: Policies
     ) -> Conclusion:
-        """One run that breaks a rule, or the checker, must not stop the others."""
         stopped = self.stopped.get(claim.key, ())
         if claim.attempts > ATTEMPTS + len(stopped):
             return given_up(claim, rebuilt, f"was stopped {ATTEMPTS} times for taking too long")
@@ -198,9 +207,11 @@ class Checker:
         budget = RunBudget(self.policy_rules, skip=stopped, until=until, at=self.board.at)
         try:
             conversation = self._conversations.of(claim, rebuilt, policies, facts.last_seen(claim))
-            return conclude(
-                claim, rebuilt, traces, facts, policies, conversation, now=self.clock(), budget=budget
-            )
+            looked, now = LOOKED.times, self.clock()
+            found = conclude(claim, rebuilt, traces, facts, policies, conversation, now=now, budget=budget)
+            if not stopped:
+                self._alike.keep(claim, facts, policies, now, looked, found)
+            return found
         except Exception as failure:
             log.exception("run %s could not be judged", claim.key)
             why = f"failed: {type(failure).__name__}: {failure}"

@@ -7,7 +7,7 @@ writes, and `known` reads the rest in a second one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -64,22 +64,27 @@ class Reading:
 
     @classmethod
     def of(
-        cls, connection: Any, claims: Sequence[Claim], policies: Mapping[int, Policies], sizes: Sizes
+        cls,
+        connection: Any,
+        claims: Sequence[Claim],
+        policies: Mapping[int, Policies],
+        sizes: Sizes,
+        read: Callable[[Claim, Stored, Sequence[Stored], Policies], Read],
     ) -> Reading:
         """Read in the transaction of `connection`; `policies` of every project among the claims.
 
-        `sizes` are those of the runs.
+        `sizes` are those of the runs, and `read` makes a run of what is stored of it and its guests.
         """
         ids = [claim.run for claim in claims]
         guests, hosts = work.guests(connection, ids), work.hosts(connection, ids)
         stored = payloads(connection, ids, sizes=sizes.within(ids))
         beside = payloads(connection, [g for some in guests.values() for g in some], in_all=RUN_BYTES)
         rebuilt = {
-            claim.run: rebuilt_run(
-                claim.key,
+            claim.run: read(
+                claim,
                 stored[claim.run],
                 [beside[guest] for guest in guests.get(claim.run, ())],
-                details=policies[claim.project].need_models,
+                policies[claim.project],
             )
             for claim in claims
         }

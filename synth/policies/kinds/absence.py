@@ -75,7 +75,9 @@ class AbsenceAfter:
     @property
     def traits(self) -> Traits:
         return Traits(
-            subjects=tuple(trigger for trigger, _ in self.pairs), reads=Reads(self.tools if self.same else ())
+            subjects=tuple(trigger for trigger, _ in self.pairs),
+            order_alone=self.within is None,
+            reads=Reads(self.tools if self.same else ()),
         )
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:

@@ -75,7 +75,8 @@ class Count:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=(), forbids=self.what if self.most == 0 else (), reads=Reads(), scope=self.per)
+        forbids = self.what if self.most == 0 else ()
+        return Traits(subjects=(), forbids=forbids, order_alone=True, reads=Reads(), scope=self.per)
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         too_many = [i for tools in self.what for i in self._surplus(tools, seen) if seen.owns(i)]

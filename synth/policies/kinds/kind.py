@@ -113,6 +113,8 @@ class Traits:
     """Does it ask which calls belong to one model message?"""
     messages: bool = False
     """Does it ask what was said?"""
+    order_alone: bool = False
+    """Of instants, does it ask only which came first? Never how far apart they are, or what time it was."""
     words: str = ""
     """What it demands, of a rule that a field states: a condition, a specification."""
     reads: Reads | None = None

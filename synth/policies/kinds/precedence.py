@@ -58,6 +58,7 @@ class Precedence:
         return Traits(
             subjects=tuple(then for _, then in self.pairs),
             needs=self.pairs,
+            order_alone=True,
             reads=Reads(self.tools if self.same else ()),
         )
 

@@ -128,8 +128,9 @@ def test_a_conclusion_leaves_out_what_is_nothing_and_gives_it_back() -> None:
 def test_a_result_leaves_out_what_is_usual_and_gives_it_back(said: dict[str, Any]) -> None:
     result = PolicyResult("run", "p", "ok", explanation="why", **said).to_json()
     short = without_words(result)
-    assert ("violations" in short, "severity" in short) == (bool(said), bool(said))
-    assert with_words(short, {}) == result
+    assert ("violations" in short, "severity" in short, "run_id" in short) == (bool(said), bool(said), False)
+    assert with_words("run", short, {}) == result
+    assert with_words("another", {**short, "run_id": "run"}, {}) == result  # as older versions stored it
 
 
 @pytest.fixture
