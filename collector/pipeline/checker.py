@@ -37,7 +37,7 @@ from collector.pipeline.reading import ActivePolicies, Reading, known, parts_of
 from collector.priority import give_way
 from collector.rebuild import rebuild
 from collector.settings import MIB, Settings
-from collector.store import Store, open_store, seen, work
+from collector.store import Store, open_store, retention, seen, work
 from collector.store.stored import Sizes
 from collector.store.work import Claim, Conclusion
 from synth.errors import BadInput
@@ -291,7 +291,7 @@ class Rounds:
             warm_up(self._checker.settings)
             calm_garbage_collection()
         elif not self._wake.wait(pause) and pause >= POLL_SECONDS:
-            self._checker.store.shorten_log()
+            retention.tidy(self._checker.store)
 
 
 def main() -> None:

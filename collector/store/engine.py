@@ -125,12 +125,17 @@ class Store:
             )
         self._held = hold_file(self.file)
 
+    @property
+    def has_long_log(self) -> bool:
+        """Has SQLite's log the length of a busy moment?"""
+        return self.file is not None and _size(Path(f"{self.file}-wal")) >= LONG_LOG_BYTES
+
     def shorten_log(self) -> None:
         """Empty SQLite's log into the file where it is long; left for later where somebody is at it.
 
         It keeps the length of the busiest moment otherwise. Nobody has to wait for more than its last pages.
         """
-        if self.file is None or _size(Path(f"{self.file}-wal")) < LONG_LOG_BYTES:
+        if not self.has_long_log:
             return
         with self._connected() as connection:
             driver = driver_of(connection)

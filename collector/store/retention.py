@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import Connection, Select, Table, delete, or_, select
 
 from collector.store import counts, schema, turns
-from collector.store.engine import Store
+from collector.store.engine import BUSY_SECONDS, Store
+from collector.store.prepared import driver_of
 
 BATCH = 500
 """Runs in one transaction, so that arrivals never wait long."""
@@ -84,24 +85,48 @@ def delete_runs(
 
 
 FREE_PAGES = 4_000
-"""Free pages (2 KiB each) that an SQLite file keeps for what comes next."""
+"""Free pages (2 KiB each) that an SQLite file keeps for what comes next, at most."""
+FREE_SHARE = 100
+"""It keeps one page of so many."""
 VACUUM_PAGES = 1_000
 """Given back in one step, a few milliseconds each: arrivals never wait long."""
 VACUUM_STEPS = 200
 
 
 def shrink(store: Store) -> int:
-    """Give the file system back what deleted runs used; returns the pages. PostgreSQL does so by itself."""
+    """Give the file system back what nothing uses; returns the pages. PostgreSQL does so by itself."""
     if not store.sqlite:
         return 0
     given = 0
     for _ in range(VACUUM_STEPS):
         with store.read() as connection:
-            free = int(connection.exec_driver_sql("PRAGMA freelist_count").scalar_one())
-            step = min(VACUUM_PAGES, free - FREE_PAGES)
+            free, pages = (
+                int(connection.exec_driver_sql(f"PRAGMA {name}_count").scalar_one())
+                for name in ("freelist", "page")
+            )
+            step = min(VACUUM_PAGES, free - min(FREE_PAGES, pages // FREE_SHARE))
             if step <= 0:
                 break
-            driver: Any = connection.connection.driver_connection
-            driver.executescript(f"PRAGMA incremental_vacuum({step})")  # `execute` would stop after one page
+            if not _vacuum(driver_of(connection), step):
+                break
             given += step
     return given
+
+
+def _vacuum(driver: sqlite3.Connection, pages: int) -> bool:
+    """Give back free pages; False where somebody else writes: it can wait, and others shall not."""
+    driver.execute("PRAGMA busy_timeout = 0")
+    try:
+        driver.executescript(f"PRAGMA incremental_vacuum({pages})")  # `execute` would stop after one page
+    except sqlite3.OperationalError:  # or the disk is full, which the next commit tells
+        return False
+    finally:
+        driver.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
+    return True
+
+
+def tidy(store: Store) -> None:
+    """After a busy moment, of which a long log tells: give back the space that only it needed."""
+    if store.has_long_log:
+        shrink(store)
+        store.shorten_log()

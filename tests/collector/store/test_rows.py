@@ -18,7 +18,7 @@ from collector.otlp.segments import from_protobuf, without
 from collector.pipeline.board import Board
 from collector.pipeline.checker import POLL_SECONDS, Checker, Rounds
 from collector.settings import Limits, Settings
-from collector.store import Store, open_store, packing
+from collector.store import Store, open_store, packing, retention
 from collector.store.engine import LONG_LOG_BYTES
 from collector.store.ingest import KnownKeys, put
 from collector.store.packing import HEADER_BYTES, USUAL_BYTES, pack, pack_keys, size_of, unpack, unpack_keys
@@ -161,6 +161,32 @@ def test_a_long_log_is_emptied_unless_somebody_reads(store: Store) -> None:
     with store.read() as connection:
         assert driver_of(connection).execute("PRAGMA busy_timeout").fetchone() == (15_000,)
         assert connection.scalar(text("SELECT count(*) FROM filling")) == 2
+
+
+def test_space_that_only_a_busy_moment_needed_is_given_back(store: Store) -> None:
+    with store.write() as connection:
+        connection.execute(text("INSERT INTO filling VALUES (zeroblob(2000000))"))
+        connection.execute(text("DELETE FROM filling"))
+    assert store.file is not None
+    with store.read() as connection:
+        before = connection.scalar(text("PRAGMA page_count"))
+    retention.tidy(store)
+    with store.read() as connection:
+        pages, free = (connection.scalar(text(f"PRAGMA {name}_count")) for name in ("page", "freelist"))
+    assert free <= pages / 100 < before / 400
+    assert (log(store).stat().st_size, store.file.stat().st_size) == (0, pages * 2048)
+
+
+def test_nothing_is_given_back_while_somebody_writes(store: Store) -> None:
+    with store.read() as connection:
+        pages = connection.scalar(text("PRAGMA page_count"))
+    with store.write() as connection:
+        connection.execute(text("DELETE FROM filling"))
+    with store.write() as connection:
+        connection.execute(text("INSERT INTO filling VALUES (1)"))
+        retention.tidy(store)
+    with store.read() as connection:
+        assert connection.scalar(text("PRAGMA page_count")) == pages
 
 
 def test_a_short_log_is_left(store: Store) -> None:
