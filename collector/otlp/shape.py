@@ -24,7 +24,7 @@ from collector.rebuild.limits import LIMITS
 
 MOST_SPANS = 12
 """Longer runs are rarely alike."""
-MOST_BYTES = 16 * 1024
+MOST_BYTES = 8 * 1024
 VALUES = frozenset((TOOL_ARGUMENTS, TOOL_RESULT))
 """Attributes of a call of which the shape says only that they are there."""
 

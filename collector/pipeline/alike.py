@@ -27,8 +27,8 @@ from collector.settings import Settings
 from collector.store.stored import Stored
 from collector.store.work import Claim, Closing, Conclusion
 
-MOST = 2_048
-"""Shapes that are kept, the newest."""
+MOST = 512
+"""Shapes that are kept, those that were seen last; each holds what its first run said."""
 KEPT = frozenset(("ok", "not_applicable", "unsupported"))
 Standard = tuple[float | None, bool, bool, bool]
 """Allowed skew of clocks, whether Z3 is asked, whether the run is complete, whether it soon is."""
@@ -80,6 +80,7 @@ class Alike:
         key = (claim.project, shape.digest)
         known = self._known.get(key)
         if known is not None:
+            self._known.move_to_end(key)
             self._seen[claim.run] = _Seen(shape, known, stored, rebuilt=False)
             return known.rebuilt, (claim.key,)
         looked = LOOKED.times
