@@ -174,7 +174,7 @@ def meaning(policy: Policy) -> tuple[str, tuple[str, ...]] | None:
 )
 @click.option(
     "--min-support",
-    type=click.IntRange(1),
+    type=click.IntRange(3),
     default=3,
     show_default=True,
     metavar="N",
@@ -198,10 +198,11 @@ def draft(
     output: str,
     as_json: bool,
 ) -> None:
-    """Propose order, answer, absence and count rules that every given run keeps, as a policy file.
+    """Propose rules that every given run keeps, as a policy file: order, counts, sums, times, equal fields.
 
     They are hypotheses for a person to review: each says in how many runs it mattered, how unlikely it is
-    by chance, and how many copies with the calls in another order would break it.
+    by chance, and how many changed copies of runs would break it; a limit says what it leaves beyond the
+    largest that was seen. No limit is learned from fewer than 20 runs. Hours and days are those of UTC.
     """
     with clear_errors():
         from synth.policies.draft import draft as drafted
