@@ -5,12 +5,13 @@ Property tests try the same examples every time; HYPOTHESIS_PROFILE=exploring lo
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -47,6 +48,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("quick"):
         config.pluginmanager.register(quick.Quick())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is loaded stays: nothing looks through it for garbage, now or while tests run."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,6 +21,9 @@ collect_ignore = [
     if path.name not in tests_here() and (CHOICE in os.environ or path.name != "test_environments.py")
 ]
 os.environ.setdefault("LANGSMITH_TRACING", "false")
+FIRST_CLAIM = "test_each_call_is_one_span_and_agrees_with_the_tools_own_log"
+"""All that `make test` asks of the frameworks in the project's own environment: `make test-frameworks` asks
+everything in theirs."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,6 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not isinstance(item, pytest.Function) or Path(__file__).parent not in item.path.parents:
             continue
+        if CHOICE not in os.environ and item.path.name in tests_here() and item.originalname != FIRST_CLAIM:
+            item.add_marker("heavy")
         driver = getattr(item.cls, "driver", None)
         mode = item.callspec.params.get("mode") if hasattr(item, "callspec") else None
         own = cells_of(item.originalname, mode in driver.streaming) if driver is not None else []
