@@ -12,7 +12,7 @@ import pytest
 from collector.cli.runs import run_text
 from collector.dialects import names
 from collector.server import running
-from tests.support.traces import MS, Client, agent_spans, new_id, request, settings, until
+from tests.support.traces import MS, PATIENCE, Client, agent_spans, new_id, request, settings, until
 
 pytestmark = pytest.mark.both_engines(heavy="postgresql")
 
@@ -53,7 +53,7 @@ def found(client: Client, run: str) -> tuple[str | None, list[str]]:
     return said["outcome"], [call["name"] for call in said["calls"]]
 
 
-def becomes(client: Client, run: str, outcome: str, *calls: str, seconds: float = 15.0) -> dict[str, Any]:
+def becomes(client: Client, run: str, outcome: str, *calls: str, seconds: float = PATIENCE) -> dict[str, Any]:
     said: Any = None
     for _ in until(seconds):
         if client.http.get(f"/api/v1/runs/{run}").status_code == 200:
