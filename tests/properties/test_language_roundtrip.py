@@ -18,6 +18,7 @@ from synth.language.lexer import Vocabulary
 from synth.language.parse import read_paragraph
 from synth.language.render import render
 from synth.llm.extract import meaning
+from tests.support.soak import tries
 
 PLAIN = [phrase for topic in shipped_topics()[:6] for phrase in topic.activities]
 TRICKY = [
@@ -90,21 +91,21 @@ def test_sentences_read_back_to_their_trees_and_spans():
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("seed", range(5))
-def test_fifty_thousand_sentences_read_back(seed: int):
-    assert round_trips(100 + seed, 10_000, 1) == 10_000
+@pytest.mark.parametrize("seed", range(2))
+def test_many_sentences_read_back(seed: int):
+    assert round_trips(100 + seed, tries(250_000), 1) == tries(250_000)
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("seed", range(4))
-def test_ten_thousand_queries_read_back(seed: int):
-    assert round_trips(200 + seed, 10_000, 4) >= 10_000
+@pytest.mark.parametrize("seed", range(2))
+def test_many_queries_read_back(seed: int):
+    assert round_trips(200 + seed, tries(250_000), 4) >= tries(250_000)
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("mode", ["order", "timed"])
 def test_generated_queries_read_back(mode: str):
-    for case in generate(5_000, 17, Options(actions=(2, 9), mode=mode), confirm=False):
+    for case in generate(tries(50_000), 17, Options(actions=(2, 9), mode=mode), confirm=False):
         assert read_paragraph(case.paragraph, Vocabulary(case.actions)).constraints == case.constraints
 
 
@@ -147,9 +148,9 @@ def test_damaged_texts_never_change_their_meaning_silently():
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("seed", range(10, 18))
+@pytest.mark.parametrize("seed", range(10, 14))
 def test_many_damaged_texts_never_change_their_meaning_silently(seed: int):
-    assert silently_different(seed, 2_500) == []
+    assert silently_different(seed, tries(50_000)) == []
 
 
 def test_the_damage_test_would_see_a_changed_meaning():

@@ -9,6 +9,7 @@ import pytest
 
 from synth.errors import BadInput
 from synth.plans import Plan, PlanStep, ToolGraph, graph_from_json, verify, verify_json
+from tests.support.soak import tries
 
 TOOLS = [
     {"name": "find city", "inputs": ["query"], "outputs": ["city", "country"]},
@@ -178,5 +179,5 @@ def test_a_second_reading_agrees_on_random_plans() -> None:
 
 
 @pytest.mark.heavy
-def test_a_second_reading_agrees_on_twenty_thousand_random_plans() -> None:
-    compare(range(20_000))
+def test_a_second_reading_agrees_on_many_random_plans() -> None:
+    compare(range(tries(200_000)))
