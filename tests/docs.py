@@ -22,7 +22,12 @@ from synth.agents import AGENTS
 from synth.cases.generate import Options, generate
 from synth.simulated_model import PROFILES
 from tests.frameworks.conformance import BESIDE, CELLS
-from tests.frameworks.environments import ENVIRONMENTS, Environment, recorded_results
+from tests.frameworks.environments import (
+    ENVIRONMENTS,
+    Environment,
+    recorded_planners,
+    recorded_results,
+)
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -82,6 +87,25 @@ def matrix() -> str:
         if entry.name in results
     ]
     return markdown(("", *cells), rows)
+
+
+def guarded_planner_table() -> str:
+    """Pass rates of the swapping planner by guard and by how often it heeds it, and what all of them ran."""
+    columns = ("without never", "block never", "feedback never", "feedback half", "feedback always")
+    kept, rows = recorded_planners(), []
+    for one in (one for one in ENVIRONMENTS if one.name in kept):
+        found = kept[one.name]["planners"]
+        rates = [_rate(found[f"swaps {column}"]) for column in columns]
+        guarded = [figures for what, figures in found.items() if " without " not in what]
+        without = found["swaps without never"].get("violating", 0)
+        sums = [sum(figures.get(what, 0) for figures in guarded) for what in ("runs", "violating", "refused")]
+        rows.append((f"{one.name} {kept[one.name]['version']}", *rates, without, *sums))
+    heads = ("environment", "without", "block", "feedback, deaf", "half", "heeded")
+    return markdown((*heads, "violating without", "runs guarded", "violating", "refused"), rows)
+
+
+def _rate(figures: Mapping[str, int]) -> str:
+    return f"{figures.get('passed', 0) / figures['runs']:.0%}"
 
 
 def agent_table() -> str:
@@ -167,6 +191,7 @@ PARTS: dict[str, dict[str, Part]] = {
     "docs/frameworks.md": {"frameworks": framework_table, "matrix": matrix},
     "docs/cli.md": {"verbs": verb_table},
     "docs/api.md": {"api": api_table},
+    "docs/guard.md": {"guarded planners": guarded_planner_table},
     "docs/testing.md": {"agents": agent_table, "planners": planner_table},
     "docs/verdicts.md": {"synth": synth_example, "metrics": metric_table},
     "docs/settings.md": {"settings": settings_table, "collector settings": collector_settings_table},

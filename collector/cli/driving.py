@@ -241,14 +241,18 @@ class Setup:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The model, or several with commas between; `simulated-*` is every planner that ends by itself."""
+        """The model, or several with commas between; `simulated-*` is every planner that ends by itself,
+        each with what stands behind the star, as in `simulated-*+always`."""
         from synth.simulated_model import PROFILES
 
         bench = [f"simulated-{profile.name}" for profile in PROFILES if profile.name != "slow"]
-        named = several(self.model_name)
-        return tuple(
-            dict.fromkeys(one for name in named for one in (bench if name == ALL_SIMULATED else [name]))
+        named = (
+            [f"{one}{name.removeprefix(ALL_SIMULATED)}" for one in bench]
+            if name.startswith(ALL_SIMULATED)
+            else [name]
+            for name in several(self.model_name)
         )
+        return tuple(dict.fromkeys(one for names in named for one in names))
 
     def check_model(self) -> None:
         """Raise `BadInput` for a model that nobody serves."""

@@ -57,6 +57,14 @@ RATE = click.FloatRange(0, 1)
 @click.option("--cases", default="20", show_default=True, metavar="COUNT|FILE", help="To draw, or to read.")
 @driving_options
 @click.option("--repeat", type=POSITIVE, default=1, show_default=True, help="Runs per case.")
+@click.option(
+    "--guard",
+    "guards",
+    metavar="MODES",
+    default=None,
+    help="Run each case under a guard of its own constraints: none, observe, warn, feedback or block; "
+    "several with commas between, in a table.",
+)
 @click.option("--min-pass-rate", type=RATE, default=None, help="Default: 1, or none with --baseline.")
 @click.option(
     "--baseline",
@@ -80,8 +88,9 @@ RATE = click.FloatRange(0, 1)
 @color_option
 @json_option
 def command(
-    agent: str, cases: str, repeat: int, min_pass_rate: float | None, baseline: str | None,
-    max_drop: float, alpha: float, junit: str | None, journal: str | None, as_json: bool, **settings: Any,
+    agent: str, cases: str, repeat: int, guards: str | None, min_pass_rate: float | None,
+    baseline: str | None, max_drop: float, alpha: float, junit: str | None, journal: str | None,
+    as_json: bool, **settings: Any,
 ) -> None:  # fmt: skip
     """Drive AGENT through planning problems and judge every run.
 
@@ -93,13 +102,24 @@ def command(
     something is undecided, 2 bad input, or more runs than --max-errors in which the agent was not tested.
     """
     with clear_errors():
+        under = guards_of(guards, agent)
         earlier = None if baseline is None else results_of(baseline)
         limit = min_pass_rate if min_pass_rate is not None else float(earlier is None)
         setup, budget, money = Setup.take(settings), budget_of(settings), Money.take(settings)
         errors = Errors(setup.max_errors, journal)
-        asked = {"cases": cases, "repeat": repeat, **settings}
+        asked = {"cases": cases, "repeat": repeat, **({"guard": guards} if guards else {}), **settings}
         made = drive(
-            agent, setup, drawn(cases, settings), errors, repeat, journal, budget, money, asked, earlier
+            agent,
+            setup,
+            drawn(cases, settings),
+            errors,
+            repeat,
+            journal,
+            budget,
+            money,
+            asked,
+            earlier,
+            under,
         )
         results, seen = made
         gates = beside(earlier, results, max_drop, alpha, baseline)
@@ -125,6 +145,7 @@ def drive(
     money: Money,
     asked: Mapping[str, Any],
     earlier: Sequence[Result] | None,
+    guards: Sequence[str | None] = (None,),
 ) -> tuple[list[Result], str]:
     """Every result, in the order of cases and repeats, and where to see them; a journal's are not run again.
 
@@ -136,11 +157,12 @@ def drive(
     from synth.experiments.trial import Trial
 
     trials = [
-        Trial(name, model, case, repeat=r, synthesis_seconds=took)
+        Trial(name, model, case, repeat=r, synthesis_seconds=took, guard=guard)
         for name in several(agent)
         for model in setup.models
         for case, took in cases
         for r in range(repeat)
+        for guard in guards
     ]
     place = {trial.key: index for index, trial in enumerate(trials)}
     campaign = {"agent": agent, "model": setup.model_name, **setup.apart}
@@ -176,6 +198,25 @@ def drive(
             f"pdoctor: stopped by the budget ({spent}) after {len(results)} of {len(trials)} runs", err=True
         )
     return sorted(results, key=lambda result: place[result.key]), setup.seen(posting)
+
+
+def guards_of(said: str | None, agent: str) -> tuple[str | None, ...]:
+    """The guards under which each case is run, each once; BadInput for what is none."""
+    from synth.agents import is_external
+    from synth.experiments.guarded import GUARDS
+
+    if said is None:
+        return (None,)
+    modes = several(said)
+    wrong = [mode for mode in modes if mode not in GUARDS]
+    if wrong or not modes:
+        why = "; in mode ask nobody would answer" if "ask" in wrong else ""
+        raise BadInput(
+            f"expected {', '.join(GUARDS)}, with commas between, got {said!r}{why}", field="--guard"
+        )
+    if outside := [one for one in several(agent) if is_external(one)]:
+        raise BadInput(f"{outside[0]} runs its tools where no guard of ours is asked", field="--guard")
+    return modes
 
 
 def results_of(file: str) -> list[Result]:
@@ -256,6 +297,7 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         from synth.experiments.gate import at_k
+        from synth.experiments.guarded import guarded
         from synth.experiments.tally import detection
 
         row = self.row
@@ -275,6 +317,7 @@ class Report:
             "cost": None if None in costs else sum(filter(None, costs)),
             "at_k": [one.to_json() for one in at_k(self.results)],
             "baseline": [gate.to_json() for gate in self.gates],
+            "guard": [one.to_json() for one in guarded(self.results)],
             "detection": [found.to_json() for found in detection(self.results)],
             "results": [
                 {"outcome": result.outcome, "error_type": result.error_type, **result.to_json()}
@@ -289,8 +332,24 @@ class Report:
         overview = tabled(headers, [counts(row) for row in self.rows])
         said = "\n".join(plain(line) for line in untested(self.results))
         beside = "\n".join(gate.text for gate in self.gates)
-        shown = [overview, "\n".join(self.paid()), said, "\n".join(self.repeated()), beside]
+        shown = [
+            overview,
+            "\n".join(self.guarded()),
+            "\n".join(self.paid()),
+            said,
+            "\n".join(self.repeated()),
+            beside,
+        ]
         return "\n\n".join([*filter(None, shown), *self.detected(), *self.failures()])
+
+    def guarded(self) -> Iterator[str]:
+        """What guards stopped, and what came of it."""
+        from synth.experiments.report import GUARD_TITLE
+        from synth.experiments.tables import guard_table
+
+        found = guard_table(self.results, "guard", GUARD_TITLE)
+        if found.rows:
+            yield f"{found.title}\n{tabled(found.headers, found.rows, found.headers)}\n{found.note}"
 
     def paid(self) -> Iterator[str]:
         """Tokens and what they cost, where they cost something."""
@@ -352,9 +411,11 @@ def spent(row: Row) -> list[object]:
     ]
 
 
-def tabled(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def tabled(
+    headers: Sequence[str], rows: Iterable[Sequence[object]], whole: Sequence[str] = ("agent", "model")
+) -> str:
     """A table of agents and models for this terminal; in a pipe names are whole."""
-    return table(headers, rows, whole=() if sys.stdout.isatty() else ("agent", "model"))
+    return table(headers, rows, whole=() if sys.stdout.isatty() else whole)
 
 
 def counts(row: Row) -> list[object]:

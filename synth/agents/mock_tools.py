@@ -18,6 +18,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from synth.agents import tracer
 from synth.cases.case import Action, Case
 from synth.errors import MissingExtra
 from synth.language.query import describe
@@ -147,6 +148,27 @@ class MockTool:
 def mock_tools(case: Case, log: ToolLog) -> tuple[MockTool, ...]:
     """One tool per action of the case, in the order of its actions."""
     return tuple(_mock_tool(case, action, log) for action in case.actions)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedAbout(MockTool):
+    """A mock tool that is called through a door of the tracer's, where guards are asked, whoever calls it."""
+
+    door: Callable[..., Any] | None = None
+
+    def __call__(self, **arguments: Any) -> Any:
+        return MockTool.__call__(self, **arguments) if self.door is None else self.door(**arguments)
+
+
+def asked_about(tools: Sequence[MockTool]) -> tuple[MockTool, ...]:
+    """The same tools, about whose calls guards are asked."""
+    doors = tracer.traced([as_callable(tool) for tool in tools])
+    return tuple(
+        AskedAbout(
+            tool.name, tool.description, tool.parameters, tool.answer, tool.log, tool.text_is, door
+        )
+        for tool, door in zip(tools, doors, strict=True)
+    )  # fmt: skip
 
 
 def _mock_tool(case: Case, action: Action, log: ToolLog) -> MockTool:

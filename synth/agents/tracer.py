@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
+
+from synth.errors import SynthError
+
+STOPPING = ("feedback", "block")
+"""Modes of a guard in which a tool does not run."""
 
 
 def flush(timeout: float | None = None) -> bool:
@@ -31,6 +36,16 @@ def stated(state: Any) -> None:
     tell = _member("state")
     if tell is not None:
         tell(state)
+
+
+@contextmanager
+def guarded(rules: Any, mode: str) -> Iterator[Callable[[], int]]:
+    """A guard while a block lasts; what is given tells how many calls it has not let run."""
+    set_guard = _member("guard")
+    if set_guard is None:
+        raise SynthError("a guard needs the tracer: the agent is started by `pdoctor run`")
+    with set_guard(rules, mode=mode) as guard:
+        yield lambda: int(guard.told()["decisions"].get(mode, 0)) if mode in STOPPING else 0
 
 
 def traced(tools: list[Callable[..., Any]]) -> list[Callable[..., Any]]:

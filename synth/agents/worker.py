@@ -6,16 +6,18 @@ exactly as a caller in another process would hand them over.
 
 In: `{"agent", "trace_id", "case_id", "case" | "record" | "task" | "game" | "question", "settings",
 "tool_log"}` a line; the mock tools write their own log into the file `tool_log`, which so survives a killed
-process. A `task` is that of `tasks.Task`, and what its user says goes to the file `heard` of it. A `game` is
+process. With a `case`, `guard` may be the mode of a guard of its constraints. A `task` is that of
+`tasks.Task`, and what its user says goes to the file `heard` of it. A `game` is
 `{"variant", "seed", "data", "judge", "log"}`; its moves go to the file `log`, and its trouble to
 `log` + `.trouble`. A `question` is `{"text", "tools", "corpus", "data", "examples"}`.
 
 Out: `{"ready": true}` or `{"ready": false, "error"}` once, when the agent is loaded. Then for each job
 `{"trace_id", "begun": true}` (or `{"trace_id", "refused": why}` where its agent cannot be loaded);
-`{"trace_id", "status", "error", "answer", "iterations", "usage", "trouble", "retry_after", "wall_seconds",
-"cpu_seconds"}` as soon as the agent has ended, `trouble` where it could not be reached, `retry_after` in
-seconds where a server that refused it said so, `usage` null where the agent is none of ours; and
-`{"trace_id", "flushed": whether}` once its spans are with the collector, while the next job may already run.
+`{"trace_id", "status", "error", "answer", "iterations", "usage", "trouble", "retry_after", "refused_calls",
+"wall_seconds", "cpu_seconds"}` as soon as the agent has ended, `trouble` where it could not be reached,
+`retry_after` in seconds where a server that refused it said so, `refused_calls` by the guard, `usage` null
+where the agent is none of ours; and `{"trace_id", "flushed": whether}` once its spans are with the collector,
+while the next job may already run.
 
 On SIGTERM the tracer sends the spans so far before the process ends. When stdin ends, whoever started this
 process is gone, so it ends too, in the middle of a job if need be, with all its child processes.
@@ -40,7 +42,7 @@ from typing import Any, TextIO
 
 from synth.agents import is_external, is_ours, load, load_replay, tracer
 from synth.agents.game_tool import game_tool, sitting_of, task_of
-from synth.agents.mock_tools import ToolLog, mock_tools
+from synth.agents.mock_tools import ToolLog, asked_about, mock_tools
 from synth.agents.model import (
     CASE_ID,
     RECORDED,
@@ -166,7 +168,9 @@ def load_any(agent: str) -> RunRequest:
             return run(replace(job_of(request["task"], settings, log), answers=told))
         case = case_from_json(request["case"])
         settings = Settings(**request["settings"]).told(case.query)
-        return run(Job(case.query, mock_tools(case, log), settings, answers=told))
+        tools = mock_tools(case, log)
+        tools = asked_about(tools) if request.get("guard") else tools
+        return run(Job(case.query, tools, settings, answers=told))
 
     return run_case
 
@@ -242,11 +246,22 @@ def run_job(agent: str, run: RunRequest, request: Mapping[str, Any]) -> dict[str
     """Run one case; whatever the agent does, an answer comes back."""
     log, answers = ToolLog(request.get("tool_log")), Answers()
     began, cpu = time.perf_counter(), time.process_time()
-    with traced(request["trace_id"], request.get("case_id")):
+    with traced(request["trace_id"], request.get("case_id")), _guarded(request) as refused:
         told = _told(agent, run, request, log, answers)
+        told["refused_calls"] = refused()
     spent = {"wall_seconds": time.perf_counter() - began, "cpu_seconds": time.process_time() - cpu}
     log.close()
     return {**told, "usage": answers.usage.to_json() if is_ours(agent) else None, **spent}
+
+
+@contextmanager
+def _guarded(request: Mapping[str, Any]) -> Iterator[Callable[[], int | None]]:
+    """A guard of the case's own constraints, if one is asked for; it tells how many calls it refused."""
+    if not request.get("guard"):
+        yield lambda: None
+        return
+    with tracer.guarded(case_from_json(request["case"]), request["guard"]) as refused:
+        yield refused
 
 
 def _told(

@@ -33,7 +33,7 @@ from synth.errors import BadInput, SynthError
 from synth.experiments.agreement import decided_by_log
 from synth.experiments.patience import Patience, may_pass, pause_after
 from synth.experiments.source import Gate, Source
-from synth.experiments.trial import KEPT, Result, Trial
+from synth.experiments.trial import KEPT, UNGUARDED, Result, Trial
 from synth.experiments.workers import Given, Lane, Workers
 from synth.formal.trouble import Trouble, trouble_from_json
 from synth.simulated_model import Planted, SimulatedModel
@@ -208,6 +208,7 @@ class Harness:
         head: dict[str, Any]
         head = {"agent": trial.agent, "trace_id": trace_id, "case_id": trial.case_id}
         head["tool_log"] = str(self._log(trace_id))
+        head["guard"] = None if trial.guard == UNGUARDED else trial.guard
         return {**head, **what, "settings": settings}
 
     def _settings(self, model: str, trace_id: str) -> Settings:
@@ -308,7 +309,7 @@ class Harness:
         planted = self._planted(trace_id)
         return Result(
             trial=trial.key,
-            agent=trial.agent,
+            agent=trial.tested,
             model=trial.model,
             case_id=trial.case_id,
             trace_id=trace_id,
@@ -326,6 +327,8 @@ class Harness:
             trouble=trouble,
             heard=_read_lines(self._heard(trace_id)),
             usage=_usage_of(answer, run, trouble),
+            guard=trial.guard,
+            refused=answer.get("refused_calls"),
         )
 
     @staticmethod

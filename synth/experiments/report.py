@@ -22,7 +22,7 @@ from synth.experiments.facts import Facts, facts_of, in_words
 from synth.experiments.money import Prices
 from synth.experiments.paper import Chapter, Reproduction, Sizes
 from synth.experiments.tables import Table
-from synth.experiments.tally import most_telling, untested
+from synth.experiments.tally import detection, most_telling, untested
 from synth.experiments.trial import Result
 from synth.formal.diagram import svg_of
 from synth.formal.model import ERROR_TYPES
@@ -237,6 +237,9 @@ def campaign_report(
     return replace(told, drawings=drawings, facts=facts_of(results, prices))
 
 
+GUARD_TITLE = "Without a guard and under one"
+
+
 def results_report(
     results: Sequence[Result], title: str, before: Sequence[Result] = (), prices: Prices | None = None
 ) -> Report:
@@ -249,9 +252,11 @@ def results_report(
         ),
     ]
     comparisons = tables.compare(before, results)
+    if any(result.guard is not None for result in results):
+        shown.insert(0, tables.guard_table(results, "guard", GUARD_TITLE))
     if before:
         shown.insert(0, tables.comparison_table(comparisons, "comparison", "Before and after"))
-    if any(result.planted is not None for result in results):
+    if detection(results):
         shown.append(tables.detection_table(results, "detection", "Planted faults, and what was found"))
     summary = (*untested(results), *map(tables.comparison_in_words, comparisons))
     return Report(title, findings_of(results), tuple(shown), summary=summary, runs=tuple(results))

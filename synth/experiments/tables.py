@@ -12,6 +12,7 @@ from synth.agents.usage import total_of
 from synth.experiments.capability import Curve
 from synth.experiments.causes import CAUSES, LAYERS
 from synth.experiments.dissect import Dissection, top_topics
+from synth.experiments.guarded import guarded
 from synth.experiments.money import Prices
 from synth.experiments.rates import Rate, fisher_test, sign_test
 from synth.experiments.tally import detection, errors_of, tally
@@ -282,6 +283,30 @@ def detection_table(results: Iterable[Result], name: str, title: str) -> Table:
     headers = ("model", "runs", "planted", "found", "missed", "false alarms", "unsettled", "error")
     rows = tuple(tuple(map(str, astuple(found))) for found in detection(results))
     return Table(name, title, headers, rows, "Found means: judged with the error type that was planted.")
+
+
+def guard_table(results: Iterable[Result], name: str, title: str) -> Table:
+    """What a guard stopped, and what came of it."""
+    headers = (
+        "agent", "model", "guard", "runs", "pass rate", "95 %", "violating", "refused",
+    )  # fmt: skip
+    rows = tuple(
+        (
+            one.agent, one.model, one.guard, str(one.runs), _percent(one.passed.value),
+            _between(one.passed), str(one.violating), str(one.refused),
+        )
+        for one in guarded(results)
+    )  # fmt: skip
+    note = (
+        "Violating: calls that ran and after which no right answer to the request is left, by the tools' own "
+        "log. Refused: calls that did not run."
+    )
+    return Table(name, title, headers, rows, note)
+
+
+def _between(rate: Rate) -> str:
+    low, high = rate.interval
+    return "-" if rate.value is None else f"{100 * low:.0f}-{high:.0%}"
 
 
 # ---------------------------------------------------------------- two campaigns side by side

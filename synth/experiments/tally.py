@@ -9,7 +9,7 @@ from typing import Any
 
 from synth.counted import counted
 from synth.experiments.money import Prices
-from synth.experiments.trial import Result
+from synth.experiments.trial import UNGUARDED, Result
 from synth.formal.model import ERROR_TYPES
 from synth.formal.trouble import Trouble
 
@@ -183,10 +183,11 @@ class Detection:
 
 
 def detection(results: Iterable[Result]) -> tuple[Detection, ...]:
-    """A row per simulated model; runs of other models, and recorded runs, are left out."""
+    """A row per simulated model; runs of other models, recorded runs, and those under a guard, which may
+    stop a fault before there is one to find, are left out."""
     groups: dict[str, list[Result]] = defaultdict(list)
     for result in results:
-        if result.planted is not None:
+        if result.planted is not None and result.guard in (None, UNGUARDED):
             groups[result.model].append(result)
     return tuple(_detection(model, group) for model, group in groups.items())
 

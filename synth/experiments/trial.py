@@ -13,6 +13,8 @@ from synth.experiments.money import Paid, usual
 from synth.formal.trouble import Trouble, trouble_from_json
 from synth.simulated_model.replay import Record
 
+UNGUARDED = "none"
+
 
 @dataclass(frozen=True, slots=True)
 class Trial:
@@ -27,10 +29,17 @@ class Trial:
     synthesis_seconds: float = 0.0
     """What making the case took."""
     task: Task | None = None
+    guard: str | None = None
+    """Mode of a guard of the case's own constraints, or `none` beside runs under one; None: nobody asked."""
 
     @property
     def case_id(self) -> str | None:
         return None if self.case is None else self.case.id
+
+    @property
+    def tested(self) -> str:
+        """What results are told of: the agent, with its guard."""
+        return self.agent if self.guard is None else f"{self.agent} (guard: {self.guard})"
 
     @property
     def actions(self) -> int:
@@ -50,7 +59,8 @@ class Trial:
         """Identifies the trial across processes; campaigns resume by it."""
         what = self.case_id if self.record is None else self.record["run_id"]
         what = what if self.task is None else self.task.key
-        return f"{self.agent}|{self.model}|{what}|{self.repeat}"
+        key = f"{self.agent}|{self.model}|{what}|{self.repeat}"
+        return key if self.guard is None else f"{key}|{self.guard}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +99,10 @@ class Result:
     """What its model took; None where nobody told."""
     lost: Usage | None = NOTHING
     """What earlier tries took, in which the agent was not tested; None where nobody told."""
+    guard: str | None = None
+    """`Trial.guard`."""
+    refused: int | None = None
+    """Calls that the guard did not let run; None without one."""
 
     @property
     def key(self) -> str:

@@ -26,6 +26,7 @@ from tests.frameworks.environments import (
     install,
     installed,
     judge,
+    recorded_planners,
     recorded_results,
     settings_of_pip,
 )
@@ -140,6 +141,20 @@ def test_every_recorded_framework_fills_the_matrix(kind: str) -> None:
         assert set(result["limits"]) <= limits, name
         if name != NO_LOOP:
             assert set(result["cells"]) - set(BESIDE) == set(CELLS), name
+
+
+@pytest.mark.parametrize("name", recorded_planners())
+def test_the_recorded_planners_under_a_guard_are_as_the_claims_say(name: str) -> None:
+    found = recorded_planners()[name]["planners"]
+    assert len(found) == 9
+    for what, figures in found.items():
+        fault, guard, heeds = what.split()
+        assert figures["runs"] >= 50, what
+        assert (figures.get("violating", 0) > 0) == (guard == "without"), what
+        assert "odd" not in figures, what
+        assert heeds != "never" or "passed" not in figures, what
+        assert heeds != "always" or figures["passed"] >= 0.95 * figures["runs"], what
+        assert guard == "without" or fault == "forgets" or figures["refused"] > 0, what
 
 
 AGNO = Environment("agno", ("agno",), ("test_agno.py",), "3.0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,14 @@ def test_where_no_option_is_given_agents_are_driven_as_by_the_harness_alone() ->
     usual, alone = Setup.usual(), Options()
     assert (usual.temperature, usual.params) == (alone.temperature, alone.params)
     assert (usual.agent_timeout, usual.max_iterations) == (alone.timeout, alone.max_iterations)
+
+
+def test_a_star_names_every_planner_with_what_stands_behind_it() -> None:
+    plain, heeding = (replace(Setup.usual(), model=f"simulated-*{more}") for more in ("", "+always:3"))
+    assert len(plain.models) > 10
+    assert heeding.models == tuple(f"{model}+always:3" for model in plain.models)
+    heeding.check_model()
+    assert replace(plain, model="simulated-swaps,other").models == ("simulated-swaps", "other")
 
 
 def test_a_file_without_a_case_is_refused(tmp_path: Path) -> None:
