@@ -38,11 +38,11 @@ serve: $(VENV)/.installed
 
 # Before a commit, in about two minutes: what needs no browser, no database and no other program.
 quick: lint
-	$(BIN)/python -m pytest -q -n $(WORKERS) --quick
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --quick
 
 # What fails is run once more alone, and is named if it passes then.
 test: system lint
-	$(BIN)/python -m tests.again -q -n $(WORKERS) -m "not heavy"
+	$(BIN)/python -m tests.again -q -n $(WORKERS) --dist worksteal -m "not heavy"
 
 setup: system $(VENV)/.installed-dev
 
@@ -79,7 +79,7 @@ test test-heavy: WORKERS := 3
 
 # Long property tests, kills and outages; the frameworks' own are run by `test-frameworks`.
 test-heavy: system $(VENV)/.installed-dev
-	$(BIN)/python -m tests.again -q -n $(WORKERS) -m heavy --durations 15 --ignore tests/frameworks
+	$(BIN)/python -m tests.again -q -n $(WORKERS) --dist worksteal -m heavy --durations 15 --ignore tests/frameworks
 
 # Properties that other runs try a fiftieth as often; their figures are printed, the last are in docs/benchmarks.md.
 soak: system $(VENV)/.installed-dev
