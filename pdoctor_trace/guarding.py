@@ -92,6 +92,15 @@ class Guard:
             return _Asked(course, place, self._reads_values)
         return self._answer(call, course, made, decision, place)
 
+    def hidden(self, run: Any, tools: Sequence[str]) -> list[str]:
+        """Those of the tools that it refuses whatever else a run calls from now on; `run` may be none yet."""
+        course = None if run is None else self._runs.get(self._key(run, run.state.run_id))
+        prefix = self._online.Prefix(self.policies) if course is None else course.prefix
+        found: list[str] = prefix.shut(
+            tools, lambda policy: self._online.mode_of(policy, self.mode) in ("feedback", "block")
+        )
+        return found
+
     def failed(self, call: Any) -> _Asked | None:
         """What is done where the guard itself cannot be asked: only rules that fail closed refuse."""
         for policy in self.policies.policies:
@@ -199,9 +208,8 @@ class Guard:
 
     def _course(self, call: Any) -> _Course:
         """The calls of the run so far; of the conversation, where the file is about those."""
-        run, key = call.run, call.state.run_id
-        if self.policies.scope == "session" and run is not None and run.conversation:
-            key = f"conversation {run.conversation}"
+        run = call.run
+        key = self._key(run, call.state.run_id)
         with self._lock:
             found: _Course | None = self._runs.get(key)
             if found is None:
@@ -212,6 +220,11 @@ class Guard:
             if run is not None:
                 found.heard(run)
             return found
+
+    def _key(self, run: Any, run_id: str) -> str:
+        if self.policies.scope == "session" and run is not None and run.conversation:
+            return f"conversation {run.conversation}"
+        return run_id
 
     def told(self) -> dict[str, Any]:
         """For `status()`."""

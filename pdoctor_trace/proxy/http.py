@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 import ipaddress
+import re
 import socket
 import sys
 from collections import OrderedDict
@@ -30,6 +31,7 @@ OF_THE_HOP = {
     b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade",
 }  # fmt: skip
 """Headers that are not passed on."""
+_END = re.compile(rb"\r?\n\r?\n")
 READ_ALONG = (b"accept-encoding", b"identity")
 
 
@@ -40,8 +42,8 @@ class TooMuch(Exception):
 class Proxy:
     """The ASGI application."""
 
-    def __init__(self, url: str, most: int, asks: bool, loopback: bool = True) -> None:
-        self.most, self.asks, self.loopback = most, asks, loopback
+    def __init__(self, url: str, most: int, asks: bool, loopback: bool = True, hides: bool = False) -> None:
+        self.most, self.asks, self.loopback, self.hides = most, asks, loopback, hides
         self.server = Server(url)
         self._sessions: OrderedDict[str, Session] = OrderedDict()
 
@@ -91,7 +93,7 @@ class Proxy:
     def _kept(self, key: str, name: str | None) -> Session:
         found = self._sessions.get(key)
         if found is None:
-            found = self._sessions[key] = Session(name)
+            found = self._sessions[key] = Session(name, self.hides)
             if len(self._sessions) > MAX_SESSIONS:
                 self._sessions.popitem(last=False)[1].close()
         self._sessions.move_to_end(key)
@@ -113,7 +115,9 @@ class Proxy:
             await answer(send, 400, error(problem.id, problem.code, f"pdoctor mcp-proxy: {problem}"))
             return
         begins = any(message.get("method") == "initialize" for message in messages)
-        session = Session() if begins and SESSION not in headers else self._session(scope, headers)
+        session = (
+            Session(hides=self.hides) if begins and SESSION not in headers else self._session(scope, headers)
+        )
         said = [await self._asked(session, message) for message in messages]
         if all(one is None for one in said):
             await self._pass(scope, body, messages, session, receive, send)
@@ -214,24 +218,34 @@ class Proxy:
         if kind != STREAM:
             body = await whole(response.pieces(), self.most)
             if kind == JSON:
-                self._read(body, session)
+                body = self._read(body, session) or body
             headers.append((b"content-length", str(len(body)).encode()))
             await send(head)
             await send({"type": "http.response.body", "body": body})
             return
         await send(head)
         events = Events(self.most)
+        changing = Changing(self.most, lambda data: self._read(data, session)) if self.hides else None
         async for chunk in response.pieces():
-            for data in events.feed(chunk):
-                self._read(data, session)
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+            if changing is not None:
+                chunk = changing.feed(chunk)
+            else:
+                for data in events.feed(chunk):
+                    self._read(data, session)
+            if chunk:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b"" if changing is None else bytes(changing.held)})
 
     @staticmethod
-    def _read(raw: bytes, session: Session) -> None:
+    def _read(raw: bytes, session: Session) -> bytes | None:
+        """Read along; what passes in its place, where that is something else."""
         with contextlib.suppress(Malformed):
-            for message in read(raw):
-                session.from_server(message)
+            messages = read(raw)
+            others = [session.from_server(message) for message in messages]
+            if any(others):
+                said = [other or message for other, message in zip(others, messages, strict=True)]
+                return written(said if raw.lstrip()[:1] == b"[" else said[0])
+        return None
 
     async def _failed(
         self, why: str, messages: list[dict[str, Any]], session: Session, send: Send, begun: bool
@@ -292,6 +306,35 @@ def _target(scope: dict[str, Any]) -> bytes:
     return path + (b"?" + scope["query_string"] if scope["query_string"] else b"")
 
 
+class Changing:
+    """Server-sent events that pass one by one, some of them with other data; one too long passes as it is."""
+
+    def __init__(self, most: int, change: Callable[[bytes], bytes | None]) -> None:
+        self.most, self.change = most, change
+        self.held = bytearray()
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What passes now."""
+        self.held += chunk
+        passes = bytearray()
+        while (end := _END.search(self.held)) is not None:
+            passes += self._changed(bytes(self.held[: end.end()]))
+            del self.held[: end.end()]
+        if len(self.held) > self.most:
+            passes += self.held
+            self.held.clear()
+        return bytes(passes)
+
+    def _changed(self, event: bytes) -> bytes:
+        lines = event.splitlines()
+        data = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
+        other = self.change(b"\n".join(data)) if data else None
+        if other is None:
+            return event
+        rest = [line for line in lines if line and not line.startswith(b"data:")]
+        return b"\n".join([*rest, b"data: " + other, b"", b""])
+
+
 def is_loopback(host: str | None) -> bool:
     if host == "localhost":
         return True
@@ -331,7 +374,7 @@ async def answer(send: Send, status: int, message: Any) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-def serve(url: str, host: str, port: int, most: int, asks: bool) -> int:
+def serve(url: str, host: str, port: int, most: int, asks: bool, hides: bool = False) -> int:
     """Until it is told to end. Raises OSError where it cannot listen, ValueError for no address,
     ImportError without libraries."""
     import uvicorn
@@ -341,7 +384,7 @@ def serve(url: str, host: str, port: int, most: int, asks: bool) -> int:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
         address = listening.getsockname()
-        proxy = Proxy(url, most, asks, is_loopback(address[0]))
+        proxy = Proxy(url, most, asks, is_loopback(address[0]), hides)
         config = uvicorn.Config(
             proxy, log_level="warning", lifespan="off", timeout_graceful_shutdown=1, access_log=False
         )

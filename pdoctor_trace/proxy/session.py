@@ -60,9 +60,10 @@ class _Open:
 class Session:
     """Safe to use from several threads."""
 
-    def __init__(self, name: str | None = None) -> None:
-        """`name` is the server's for the session, where the transport has such names."""
-        self.name = name
+    def __init__(self, name: str | None = None, hides: bool = False) -> None:
+        """`name` is the server's for the session, where the transport has such names; `hides`: tools that
+        the guard refuses whatever comes are left out of lists."""
+        self.name, self.hides = name, hides
         self._lock = threading.RLock()
         self._asked: OrderedDict[bytes, _Open] = OrderedDict()
         self._asked_back: OrderedDict[bytes, Any] = OrderedDict()
@@ -93,8 +94,8 @@ class Session:
             self._note(_Open(id_, method))
         return None
 
-    def from_server(self, message: dict[str, Any]) -> None:
-        """Read along what the server says."""
+    def from_server(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        """Read along what the server says; what passes in its place, where that is something else."""
         method, id_ = message.get("method"), message.get("id")
         if type(method) is str:
             with self._lock:
@@ -103,17 +104,20 @@ class Session:
                     _bounded(self._asked_back)
                 elif method == CANCEL:
                     self._asked_back.pop(key(part(message, "params").get("requestId")), None)
-            return
+            return None
         with self._lock:
             found = self._asked.pop(key(id_), None)
         if found is None:
-            return
+            return None
+        shown: dict[str, Any] | None = None
         if found.call is not None:
             self._answered(found, message)
         elif found.method == LIST:
-            self._offered(part(message, "result").get("tools"))
+            shown = guarded(self._without_hidden, message) if self.hides else None
+            self._offered(part(shown or message, "result").get("tools"))
         elif found.method == "initialize":
             self._version = _text(part(message, "result").get("protocolVersion"))
+        return shown
 
     def waits(self, id_: Any) -> bool:
         """Whether the client waits for the answer to that request."""
@@ -258,6 +262,18 @@ class Session:
         run.offer(self._tools.values())
         ready()
         return run
+
+    def _without_hidden(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        """A list of tools without those that a guard refuses from now on; None where there are none."""
+        result = part(message, "result")
+        tools = result.get("tools")
+        listed = tools if type(tools) is list else []
+        names = [name for one in listed if type(name := part({"tool": one}, "tool").get("name")) is str]
+        with self._lock:
+            run = next(reversed(self._runs.values()), None)
+        hidden = {name for one in DOOR.guards for name in one.hidden(run, [*self._tools, *names])}
+        left = [one for one in listed if part({"tool": one}, "tool").get("name") not in hidden]
+        return {**message, "result": {**result, "tools": left}} if len(left) < len(listed) else None
 
     def _offered(self, tools: Any) -> None:
         """A list of tools, or a page of one."""

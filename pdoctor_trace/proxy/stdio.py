@@ -29,9 +29,9 @@ STDIN, STDOUT = 0, 1
 class Relay:
     """Between one client and the server that `command` starts; `asks`: the guard may wait for a person."""
 
-    def __init__(self, command: Sequence[str], most: int, asks: bool) -> None:
+    def __init__(self, command: Sequence[str], most: int, asks: bool, hides: bool = False) -> None:
         self.most, self.asks = most, asks
-        self.session = Session()
+        self.session = Session(hides=hides)
         self.server = start(command)
         self._to_client, self._to_server = threading.Lock(), threading.Lock()
         self._held: dict[bytes, bool] = {}
@@ -122,8 +122,10 @@ class Relay:
                 sys.stderr.write(f"{text}\n")
                 self._tell_client(error(problem.id, problem.code, text))
                 continue
-            for message in messages:
-                self.session.from_server(message)
+            others = [self.session.from_server(message) for message in messages]
+            if any(others):
+                said = [other or message for other, message in zip(others, messages, strict=True)]
+                line = written(said if line.lstrip()[:1] == b"[" else said[0])
             self._write_client(whole_line(line))
         self._stop("the server ended")
 

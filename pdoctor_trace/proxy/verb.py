@@ -31,7 +31,7 @@ def main(rest: Sequence[str]) -> int:
     from .stdio import Relay
 
     try:
-        relay = Relay(command, options.max_message * 2**20, asks)
+        relay = Relay(command, options.max_message * 2**20, asks, options.hide)
     except OSError as error:
         return _complain(f"cannot start {command[0]!r}: {error.strerror or error}")
     return relay.run()
@@ -42,7 +42,8 @@ def _over_http(options: argparse.Namespace, asks: bool) -> int:
 
     where = f"{options.host}:{options.port}"
     try:
-        return serve(options.url, options.host, options.port, options.max_message * 2**20, asks)
+        most = options.max_message * 2**20
+        return serve(options.url, options.host, options.port, most, asks, options.hide)
     except ImportError as error:
         return _complain(f"--url needs the extra 'proxy' ({error}): pip install 'pdoctor-trace[proxy]'")
     except OSError as error:
@@ -73,6 +74,12 @@ def _parser() -> argparse.ArgumentParser:
         default=os.environ.get(f"{VARIABLE}MODE"),
         help="for rules that say no mode, and the most for those that do (default: as the file says, at "
         "most feedback)",
+    )
+    parser.add_argument(
+        "--hide",
+        action="store_true",
+        default=os.environ.get(f"{VARIABLE}HIDE", "") not in ("", "0"),
+        help="leave tools out of lists that the rules refuse from then on, whatever else is called",
     )
     parser.add_argument(
         "--max-message",

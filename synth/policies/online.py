@@ -196,6 +196,36 @@ class Prefix:
         """Those of the tools that may be called now, as far as that is known without their arguments."""
         return [tool for tool in tools if not self.would(ToolCall(None, tool, None), at).refused]
 
+    def shut(
+        self,
+        tools: Iterable[str],
+        counts: Callable[[Policy], bool] = lambda policy: True,
+        at: int | None = None,
+    ) -> list[str]:
+        """Those of the tools that one of the rules that count refuses now, and after any of the others, too.
+
+        What runs is taken to succeed; the others are tried one by one, and all together.
+        """
+        offered = list(tools)
+        with self.lock:
+            now = self._now(at)
+            return [tool for tool in offered if self._is_shut(tool, offered, counts, now)]
+
+    def _is_shut(self, tool: str, offered: Sequence[str], counts: Callable[[Policy], bool], at: int) -> bool:
+        made = _begun(ToolCall(None, tool, None), at)
+        others = [
+            _ended(_begun(ToolCall(None, one, None), at), None, None, at) for one in offered if one != tool
+        ]
+        return any(
+            isinstance(self._asked(watched, made, at), Breach)
+            and all(
+                self._refused_after(watched, more, made, at)
+                for more in ([], *([one] for one in others), others)
+            )
+            for watched, _ in self._asked_about(tool)
+            if counts(watched.policy)
+        )
+
     # ------------------------------------------------------------ deciding
 
     def _now(self, at: int | None) -> int:
@@ -230,7 +260,7 @@ class Prefix:
             and (watched.takes_success or self._whatever_comes_of_it(watched, kept, made, at))
         ):
             rest = watched.rest(self._run(self.calls))
-            return Breach(policy, judged.explanation, self._waits(watched, kept, made, at), rest)
+            return Breach(policy, judged.explanation, self._waits(watched, made, at), rest)
         if perf_counter() - began > OVERRUN and self._is_slow(watched, kept, made, at):
             return Doubt(policy, f"took longer than {OVERRUN * 1e3:g} ms", failed=True)
         if judged.verdict == "unsupported" or (judged.verdict == "undecided" and not judged.awaits):
@@ -285,20 +315,21 @@ class Prefix:
     def _run(self, calls: Sequence[ToolCall]) -> Run:
         return Run("run", tuple(calls), status="running", **self.fields)
 
-    def _waits(self, watched: Watched, kept: Sequence[int], made: ToolCall, at: int) -> tuple[str, ...]:
+    def _waits(self, watched: Watched, made: ToolCall, at: int) -> tuple[str, ...]:
         """The tools whose end would make the call right."""
+        kept = watched.kept
         running = [i for i in kept if not self.calls[i].finished]
-        if not running:
-            return ()
-        over = {i: _ended(self.calls[i], None, None, at) for i in running}
-        whole = [over.get(i, self.calls[i]) for i in kept]
-        later = _begun(made, at + 1)
-        trial = Prefix(self.policies, **self.fields)
-        trial.calls = whole
-        found = trial._judged(watched, range(len(whole)), at + 1, later)
-        if found.verdict == "violated" and len(whole) in (*found.violations, len(whole)):
+        if not running or self._refused_after(watched, [], made, at):
             return ()
         return tuple(dict.fromkeys(self.calls[i].tool for i in running))
+
+    def _refused_after(self, watched: Watched, more: Sequence[ToolCall], made: ToolCall, at: int) -> bool:
+        """Is the rule broken by the call, too, once all that runs, and more calls, have succeeded?"""
+        before = (self.calls[i] for i in watched.kept)
+        whole = [call if call.finished else _ended(call, None, None, at) for call in before] + [*more]
+        trial = Prefix(self.policies, **self.fields)
+        trial.calls = whole
+        return trial._judged(watched, range(len(whole)), at + 1, _begun(made, at + 1)).verdict == "violated"
 
     def _note(self, made: ToolCall) -> int:
         self._latest = made.start[0] if made.start else self._latest

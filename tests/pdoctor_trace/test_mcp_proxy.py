@@ -324,3 +324,28 @@ def test_what_cannot_begin_says_why(rest: list[str], said: str) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("pdoctor mcp-proxy: ")
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(("mode", "banned", "spent"), [("feedback", 1, 2), ("observe", 0, 0)])
+def test_tools_that_are_refused_whatever_comes_are_left_out_of_lists(
+    tmp_path: Path, mode: str, banned: int, spent: int
+) -> None:
+    rules = tmp_path / "more.yaml"
+    rules.write_text(
+        "actions: {verify: verify, refund: refund, die: die}\npolicies:\n"
+        "- {id: NO, rule: Die must never happen.}\n"
+        "- {id: FIRST, rule: Verify must happen before refund.}\n"
+        "- {id: ONCE, rule: Refund must happen at most 1 time.}\n"
+    )
+    with proxied(tmp_path, "--hide", "--mode", mode, "--policies", str(rules)) as host:
+
+        def listed() -> list[str]:
+            return [tool["name"] for tool in host.ask("tools/list")["result"]["tools"]]
+
+        every = [*plain_mcp_server.TOOLS]
+        assert len(every) - len(listed()) == banned
+        host.call("refund")
+        assert len(every) - len(listed()) == banned
+        host.call("verify")
+        host.call("refund")
+        assert len(every) - len(listed()) == spent

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 import pdoctor_trace
-from pdoctor_trace.proxy.http import Events, Proxy
+from pdoctor_trace.proxy.http import Changing, Events, Proxy
 from tests.support.sink import OtlpSink
 
 RULES = """
@@ -71,11 +71,38 @@ def upstream() -> Iterator[tuple[str, list[dict[str, Any]]]]:
         server.server_close()
 
 
-def posted(url: str, *contents: Any, most: int = 100_000, **headers: str) -> list[httpx.Response]:
+@contextmanager
+def answering(kind: str, body: bytes) -> Iterator[str]:
+    """A server that says the same to everything."""
+
+    class Here(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *parts: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Here)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def posted(
+    url: str, *contents: Any, most: int = 100_000, hides: bool = False, **headers: str
+) -> list[httpx.Response]:
     """What the proxy in front of that address answers to each."""
 
     async def main() -> list[httpx.Response]:
-        proxy = Proxy(url, most, asks=False)
+        proxy = Proxy(url, most, asks=False, hides=hides)
         sent = {"host": "127.0.0.1:4319", "content-type": "application/json", **headers}
         transport = httpx.ASGITransport(app=proxy)  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:4319") as client:
@@ -219,3 +246,31 @@ def test_the_last_piece_of_an_event_that_is_too_long_is_no_event(size: int, last
     events = Events(most=50)
     found = [data for at in range(0, len(stream), size) for data in events.feed(stream[at : at + size])]
     assert found == [b"{}"] * 2
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_events_whose_data_is_changed_keep_the_rest_as_it_was(size: int) -> None:
+    stream = (
+        b': ping\n\nid: 1\nevent: message\ndata: {"a":\ndata: 1}\n\nid: 2\r\ndata: {}\r\n\r\ndata: cut off'
+    )
+    changing = Changing(100, lambda data: b"[]" if data == b'{"a":\n1}' else None)
+    found = b"".join(changing.feed(stream[at : at + size]) for at in range(0, len(stream), size))
+    assert found == b": ping\n\nid: 1\nevent: message\ndata: []\n\nid: 2\r\ndata: {}\r\n\r\n"
+    assert bytes(changing.held) == b"data: cut off"
+    assert Changing(10, lambda data: b"").feed(b"data: " + b"y" * 20) == b"data: " + b"y" * 20
+
+
+def test_lists_of_tools_over_http_leave_out_what_is_refused_whatever_comes(sink: OtlpSink) -> None:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    tools = [{"name": name} for name in ("verify", "refund", "die")]
+    rules = RULES.replace("policies: [", "policies: [{id: NO, rule: Die must never happen.}, ")
+    rules = rules.replace("refund: refund}", "refund: refund, die: die}")
+    said = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": tools, "nextCursor": "2"}}).encode()
+    for kind, before, after in (("application/json", b"", b""), ("text/event-stream", b"data: ", b"\n\n")):
+        with answering(kind, before + said + after) as url, pdoctor_trace.guard(rules, mode="block"):
+            (shown,) = posted(url, asked, hides=True)
+        listed = json.loads(shown.text.removeprefix("data: "))["result"]
+        assert listed == {"tools": tools[:2], "nextCursor": "2"}
+        with answering(kind, before + said + after) as url, pdoctor_trace.guard(rules, mode="block"):
+            (shown,) = posted(url, asked)
+        assert shown.content == before + said + after

@@ -85,3 +85,36 @@ def test_equal_beginnings_of_values_that_were_cut_are_not_equal_values(side: str
     course.ended(place, {})
     decision = course.would(refund)
     assert (decision.refused, len(decision.doubts)) == (False, 1)
+
+
+TOOLS = ("look", "verify", "refund")
+
+
+@pytest.mark.parametrize(
+    ("rule", "shut"),
+    [
+        ("rule: Refund must never happen.", ["refund"]),
+        ("rule: Verify must happen before refund.", []),
+        ("rule: Verify and look must happen before refund.", []),
+        ("rule: Refund must happen at most 1 time.", []),
+        ("rule: Refund must never happen after look.", []),
+        ("guard: {calls: refund, check: args.amount < 3}", []),
+    ],
+)
+def test_a_tool_is_shut_where_nothing_else_opens_it(rule: str, shut: list[str]) -> None:
+    assert prefix(rule).shut(TOOLS) == shut
+
+
+def test_a_tool_is_shut_once_what_was_called_shuts_it() -> None:
+    course = prefix("rule: Refund must happen at most 1 time.", "rule: Look must never happen after verify.")
+    refused(course, "refund")
+    assert course.shut(TOOLS) == ["refund"]
+    refused(course, "verify")
+    assert course.shut(TOOLS) == ["look", "refund"]
+    assert course.shut(TOOLS, lambda policy: policy.id == "R0") == ["refund"]
+
+
+def test_what_runs_may_open_a_tool() -> None:
+    course = prefix("rule: Verify must happen before refund.")
+    course.propose(ToolCall(None, "verify", {}))
+    assert course.shut(("verify", "refund")) == []
