@@ -188,10 +188,10 @@ def judge_all(
 # ---------------------------------------------------------------- the words of a rule, in results
 
 NOTHING: Mapping[str, Any] = {
-    "verdict": None, "policies": [], "problems": [], "extra": {},
+    "verdict": None, "policies": [], "problems": [], "extra": {}, "status": "ok", "complete": True,
     "case_id": None, "wall_seconds": None, "iterations": None,
 }  # fmt: skip
-"""Of a conclusion what is stored only where it is something else."""
+"""Of a conclusion what is stored only where it is something else: of most, nothing."""
 
 
 def without_nothing(body: Mapping[str, Any]) -> dict[str, Any]:

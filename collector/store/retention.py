@@ -86,7 +86,7 @@ def delete_runs(
 
 FREE_PAGES = 4_000
 """Free pages (2 KiB each) that an SQLite file keeps for what comes next, at most."""
-FREE_SHARE = 100
+FREE_SHARE = 400
 """It keeps one page of so many."""
 VACUUM_PAGES = 1_000
 """Given back in one step, a few milliseconds each: arrivals never wait long."""

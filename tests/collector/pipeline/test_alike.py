@@ -71,7 +71,8 @@ class Traces:
 
     def _call(self, trace: str, at: int, number: int) -> dict[str, Any]:
         dice = self._dice
-        start = at + number * dice.choice((10, 10, 10, 25)) * MS + dice.randrange(MS)
+        place = dice.choice((number, number, 2 - number))
+        start = at + place * dice.choice((10, 10, 10, 25)) * MS + dice.randrange(MS)
         end = start + dice.choice((0, 5 * MS, 5 * MS, 5 * MS, 30 * MS))
         if self._is_odd():
             start, end = dice.choice(((end + MS, start), (0, end), (start, 0), (at, at)))
@@ -177,20 +178,21 @@ def judge(made: list[Judge], tmp_path: Path) -> Judge:
     return made[0]
 
 
-def send(judge: Judge, *tools: str, **of_agent: str) -> str:
-    """A run with calls of these tools one after the other; its id."""
+def send(judge: Judge, *tools: str, backwards: bool = False, **of_agent: str) -> str:
+    """A run with calls of these tools one after the other, or the last one first; its id."""
     trace = f"{random.getrandbits(128):032x}"
     at = T0 + random.randrange(10**15)
     spans = [
         {
             "trace": trace, "id": number + 2, "parent": 1,
-            "start": at + number * MS + 1, "end": at + number * MS + 2,
+            "start": at + place * MS + 1, "end": at + place * MS + 2,
             "at": {
                 "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool,
                 "gen_ai.tool.call.id": trace, "gen_ai.tool.call.arguments": f'{{"id": "{trace}"}}',
             },
         }
         for number, tool in enumerate(tools)
+        for place in [len(tools) - number if backwards else number]
     ]  # fmt: skip
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a", **of_agent}
     root = {"trace": trace, "id": 1, "start": at, "end": at + 90 * MS, "at": agent}
@@ -215,6 +217,16 @@ def test_runs_of_one_shape_are_judged_once(judge: Judge, conclusions: list[Any])
     times = judge.rows(schema.runs, "started_ns", "ended_ns", "last_seen")
     assert len({started for started, _, _ in times}) == 8
     assert {(ended - started, seen) for started, ended, seen in times} == {(90 * MS, NOW)}
+
+
+def test_runs_that_tell_the_same_calls_in_another_order_are_not_alike(
+    judge: Judge, conclusions: list[Any]
+) -> None:
+    first = send(judge, "verify", "pay", "receipt")
+    judge.at(0)
+    second = send(judge, "verify", "pay", "receipt", backwards=True)
+    judge.at(0)
+    assert (outcomes(judge, first, second), conclusions) == (["open", "fail"], [first, second])
 
 
 def test_what_else_says_something_about_a_run_has_it_judged(judge: Judge, conclusions: list[Any]) -> None:

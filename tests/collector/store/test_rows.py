@@ -113,12 +113,14 @@ def test_a_conclusion_leaves_out_what_is_nothing_and_gives_it_back() -> None:
     much = {
         **nothing,
         "problems": ["a"],
+        "status": "running",
+        "complete": False,
         "case_id": "c",
         "wall_seconds": 0.0,
         "iterations": 0,
         "policies": [{}],
     }
-    assert without_nothing(nothing) == {"status": "ok", "complete": True}
+    assert without_nothing(nothing) == {}
     for body in (nothing, much):
         for as_stored in (without_nothing(body), body):
             assert as_concluded(orjson.dumps(as_stored).decode()) == body
@@ -173,7 +175,7 @@ def test_space_that_only_a_busy_moment_needed_is_given_back(store: Store) -> Non
     retention.tidy(store)
     with store.read() as connection:
         pages, free = (connection.scalar(text(f"PRAGMA {name}_count")) for name in ("page", "freelist"))
-    assert free <= pages / 100 < before / 400
+    assert free <= pages / 400 < before / 1600
     assert (log(store).stat().st_size, store.file.stat().st_size) == (0, pages * 2048)
 
 
