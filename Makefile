@@ -74,8 +74,8 @@ system:
 # axe, which looks at every page.
 test-heavy: DRILLS := nginx prometheus npm
 
-# A third of their time they wait for what they started.
-test test-heavy: WORKERS := 3
+# Much of their time they wait for what they started.
+test test-heavy: WORKERS := 4
 
 # Long property tests, kills and outages; the frameworks' own are run by `test-frameworks`.
 test-heavy: system $(VENV)/.installed-dev
