@@ -214,7 +214,7 @@ class Client:
 
     def judged(self, run_id: str, *, complete: bool = True, seconds: float = PATIENCE) -> dict[str, Any]:
         """The run once it has been judged (and has ended, unless told otherwise)."""
-        for _ in until(seconds):
+        for _ in until(seconds, pause=0.05):
             answer = self.http.get(f"/api/v1/runs/{run_id}")
             if answer.status_code == 200:
                 found: dict[str, Any] = answer.json()
