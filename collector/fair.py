@@ -83,6 +83,10 @@ class Slices:
         self._clear_soon()
         return turn
 
+    def owe(self, seconds: float) -> None:
+        """What was begun in this slice will cost so much more, beside all that waits."""
+        self._used += seconds
+
     @contextmanager
     def work(self) -> Iterator[None]:
         """The block is work of the event loop."""

@@ -13,11 +13,12 @@ import signal
 import socket
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from collector import logs
 from collector.app import create_app
@@ -232,6 +233,7 @@ class BoundedHeads(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._unanswered: deque[RequestResponseCycle] = deque()
         if self.greeting is not None:
             self.doors.gone(self.greeting)
         if self.doors.enter(self, self.client[0] if self.client else ""):
@@ -241,6 +243,8 @@ class BoundedHeads(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        for cycle in self._unanswered:  # the server itself knows only the newest of a pipeline
+            cycle.disconnected = True
         self.doors.gone(self)
         super().connection_lost(exc)
 
@@ -272,6 +276,8 @@ class BoundedHeads(HttpToolsProtocol):
         self._stop_timer()
         self.doors.reading(self)
         super().on_headers_complete()
+        if self.cycle is not None:
+            self._unanswered.append(self.cycle)
 
     def on_message_complete(self) -> None:
         self._in_head, self._size = True, 0
@@ -280,6 +286,8 @@ class BoundedHeads(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
+        if self._unanswered:
+            self._unanswered.popleft()
         super().on_response_complete()
         if not self.doors.is_reading(self):
             self.doors.silent(self)

@@ -39,7 +39,7 @@ STATUSES = ("ok", "timeout", "crash")
 @router.post("/cases", status_code=201)
 async def put_cases(access: Writer, request: Request) -> dict[str, Any]:
     """Store one case or many (object, list, `{"items": [...]}` or JSON lines); all or none."""
-    async with documents_in_turn(request) as found:
+    async with documents_in_turn(request, each=b'"valid_plans"') as found:
         return await run_in_threadpool(_put_cases, access, found)
 
 
@@ -81,7 +81,7 @@ def show_case(access: Reader, case_id: str) -> Any:
 @router.post("/bindings", status_code=201)
 async def put_bindings(access: Writer, request: Request) -> dict[str, Any]:
     """Say which case the runs of a trace belong to; with a `status`, that the run has ended."""
-    async with documents_in_turn(request) as found:
+    async with documents_in_turn(request, each=b'"trace_id"') as found:
         return {"stored": await run_in_threadpool(_put_bindings, access, found)}
 
 

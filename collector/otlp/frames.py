@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA, HEADERS, PRIORITY, RESET, SETTINGS, PUSH, PING, GOAWAY, WINDOW, CONTINUATION = range(10)
@@ -15,6 +16,8 @@ MAX_STREAMS, FIRST_WINDOW, MOST_FRAME, MOST_HEADERS = 3, 4, 5, 6
 FRAME = struct.Struct(">HBBBI")
 """Length (in 16 and 8 bits), kind, flags, stream."""
 SETTING = struct.Struct(">HI")
+FRAME_BYTES = 16 * 1024
+WINDOW_BYTES, MOST_WINDOW = 65_535, 2**31 - 1
 
 
 class Ending(Exception):
@@ -28,6 +31,17 @@ class Ending(Exception):
 def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
     size = len(payload)
     return FRAME.pack(size >> 8, size & 0xFF, kind, flags, stream) + payload
+
+
+def first_windows(settings: bytes) -> Iterator[int]:
+    """The windows that settings give to each stream; raises Ending where a setting cannot be."""
+    for setting, value in SETTING.iter_unpack(settings):
+        if setting == FIRST_WINDOW:
+            if value > MOST_WINDOW:
+                raise Ending(FLOW_CONTROL_ERROR, "a window is too big")
+            yield value
+        elif setting == MOST_FRAME and not FRAME_BYTES <= value < 2**24:
+            raise Ending(PROTOCOL_ERROR, "no such size of frames")
 
 
 def without_padding(flags: int, payload: bytes) -> bytes:

@@ -27,12 +27,13 @@ from collector.otlp.frames import (
     FIRST_WINDOW,
     FLOW_CONTROL_ERROR,
     FRAME,
+    FRAME_BYTES,
     FRAME_SIZE_ERROR,
     GOAWAY,
     HEADERS,
     MAX_STREAMS,
-    MOST_FRAME,
     MOST_HEADERS,
+    MOST_WINDOW,
     NO_ERROR,
     PING,
     PREFACE,
@@ -44,22 +45,22 @@ from collector.otlp.frames import (
     SETTINGS,
     STREAM_CLOSED,
     WINDOW,
+    WINDOW_BYTES,
     WITH_PRIORITY,
     Ending,
+    first_windows,
     frame,
     without_padding,
 )
 from collector.otlp.hpack import BadHeaders, Header, Headers
 from collector.tls import Greeting
 
-FRAME_BYTES = 16 * 1024
 HEADERS_BYTES = 16 * 1024
 """Of a call, packed, and unpacked with 32 for each header; gRPC's own limit is half of that."""
 CONTINUATIONS = 4
 """Frames that the headers of a call may go on for."""
 STREAMS = 100
 """Calls of one connection at once."""
-WINDOW_BYTES, MOST_WINDOW = 65_535, 2**31 - 1
 TINY_BYTES = 64
 """Frames with less of a message bring nothing forward."""
 STRIKES, FORGIVEN, EARNED = 500, 50, 10
@@ -71,6 +72,8 @@ SILENT_SECONDS, IDLE_SECONDS, STUCK_SECONDS = 5.0, 60.0, 20.0
 call, and whose answers are not read."""
 PART_SECONDS = 0.003
 """Of frames of one connection in one go."""
+CALL_SECONDS = 0.0001
+"""What a call costs that has begun, at least: many at once are no less work than many frames."""
 OTHER_PROTOCOL = (
     b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n"
     b"This port speaks gRPC; OTLP over HTTP goes to the port of --http-port.\n"
@@ -140,7 +143,7 @@ class Connection(asyncio.Protocol):
         """Bodies that have not ended."""
         self._since = time.monotonic()
         """The last that brought something forward."""
-        self._full_since = 0.0
+        self._full_since = self._part_ends = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     # ------------------------------------------------------------ the transport
@@ -264,7 +267,7 @@ class Connection(asyncio.Protocol):
             if not self._greet():
                 return True
             at = len(PREFACE)
-        began = time.perf_counter()
+        self._part_ends = time.perf_counter() + PART_SECONDS
         try:
             while len(data) - at >= FRAME.size and not self._closing:
                 high, low, kind, flags, number = FRAME.unpack_from(data, at)
@@ -277,7 +280,7 @@ class Connection(asyncio.Protocol):
                 payload = bytes(data[at + FRAME.size : end])
                 at = end
                 self._frame(kind, flags, number & MOST_WINDOW, payload)
-                if time.perf_counter() - began > PART_SECONDS:
+                if time.perf_counter() > self._part_ends:
                     return False
         finally:
             del data[:at]
@@ -340,15 +343,10 @@ class Connection(asyncio.Protocol):
             raise Ending(FRAME_SIZE_ERROR, "no settings")
         if flags & ACK:
             return
-        for setting, value in SETTING.iter_unpack(payload):
-            if setting == FIRST_WINDOW:
-                if value > MOST_WINDOW:
-                    raise Ending(FLOW_CONTROL_ERROR, "a window is too big")
-                for stream in self.streams.values():
-                    stream.window += value - self.first_window
-                self.first_window = value
-            elif setting == MOST_FRAME and not FRAME_BYTES <= value < 2**24:
-                raise Ending(PROTOCOL_ERROR, "no such size of frames")
+        for value in first_windows(payload):
+            for stream in self.streams.values():
+                stream.window += value - self.first_window
+            self.first_window = value
         self._transport.write(frame(SETTINGS, ACK, 0))
         self._send_pending()
 
@@ -415,6 +413,8 @@ class Connection(asyncio.Protocol):
             if self._coming == 1:
                 self._doors.reading(self)
         stream.task = self._loop.create_task(self._served(stream))
+        self._slices.owe(CALL_SECONDS)
+        self._part_ends -= CALL_SECONDS
 
     def _trailers(self, number: int, flags: int) -> None:
         stream = self.streams.get(number)

@@ -25,6 +25,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from collector.otlp.raw import Traces
+from tests.support.drills import quiet_port
+from tests.support.http2 import CONTINUATION, HEADERS, Peer, frame, head, literal
 from tests.support.traces import JSON, PROTOBUF, agent_request, any_value, eventually, new_id
 
 MIB = 1024 * 1024
@@ -40,7 +42,9 @@ class Target:
     """A collector in processes of its own, and what is seen of it meanwhile."""
 
     def __init__(self, folder: Path) -> None:
-        options = ["--http-port", "0", "--grpc-port", "off", "--idle-seconds", "1", "--grace-seconds", "0"]
+        self.grpc_port = quiet_port()
+        ports = ["--http-port", "0", "--grpc-port", str(self.grpc_port)]
+        options = [*ports, "--idle-seconds", "1", "--grace-seconds", "0"]
         command = [sys.executable, "-m", "pdoctor_trace", "serve", *options]
         self.process = subprocess.Popen(
             [*command, "--store", f"sqlite:///{folder / 'store.db'}"],
@@ -200,6 +204,23 @@ def silent(target: Target, connections: int, goes_on: threading.Event) -> str:
     return "silent"
 
 
+def heads_without_end(target: Target, connections: int, seconds: float) -> str:
+    """Headers over gRPC that go on and on, over connection after connection."""
+    end = time.monotonic() + seconds
+    goes_on = frame(CONTINUATION, 0, 1, literal(b"x", b"y" * 100) * 150) * 100
+
+    def work() -> int:
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError), Peer(target.grpc_port, address=ELSEWHERE) as peer:
+                peer.say(frame(HEADERS, 0, 1, head()))
+                while time.monotonic() < end:
+                    peer.say(goes_on)
+        return 0
+
+    at_once(connections, work)
+    return "heads"
+
+
 RUN = "a" * 32
 """The run that all dense spans are of."""
 
@@ -245,3 +266,10 @@ def assert_known(name: str, said: object) -> None:
     answers = said if isinstance(said, list) else []
     codes = [code for one in answers for code in (one if isinstance(one, list) else [one])]
     assert set(codes) <= {200, 400, 404, 413, 503}, (name, codes)
+
+
+def test_heads_without_end_over_grpc_take_no_memory(target: Target) -> None:
+    eventually(lambda: target.stored > 3, 120)
+    before, goes_on = target.memory(), threading.Event()
+    target.during(lambda: heads_without_end(target, 16, 3.0), goes_on)
+    assert target.peak < before + 30

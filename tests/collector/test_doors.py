@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -226,3 +227,17 @@ def test_the_end_does_not_wait_for_who_says_nothing(tmp_path: Path) -> None:
                 eventually(lambda: metrics_of(client)["connections"] >= 5)
             began = time.monotonic()
         assert time.monotonic() - began < 9, "not the ten seconds that an end waits at most"
+
+
+def test_who_asks_for_much_in_one_go_and_leaves_is_no_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask = b"GET /runs HTTP/1.1\r\nhost: localhost\r\n\r\n"
+    with running(settings(tmp_path, checkers=0)) as url, Client(url) as client:
+        for _ in range(12):
+            with socket.create_connection(("127.0.0.1", urlsplit(url).port or 0), 30) as hasty:
+                hasty.sendall(ask * 8)
+                hasty.recv(12)
+                hasty.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        assert client.http.get("/healthz").status_code == 200
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]

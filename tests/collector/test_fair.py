@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from collector import fair
-from collector.fair import Slices, Turns
+from collector.fair import SLICE_SECONDS, Slices, Turns
 
 
 def test_senders_take_turns() -> None:
@@ -120,3 +120,15 @@ def test_who_leaves_when_its_turn_has_come_keeps_nobody_waiting(monkeypatch: pyt
 
     asyncio.run(main())
     assert done == ["a", "c"]
+
+
+def test_work_that_was_only_begun_uses_up_its_slice() -> None:
+    async def scene() -> tuple[bool, bool]:
+        slices = Slices()
+        with slices.work():
+            slices.owe(SLICE_SECONDS)
+        before = slices.is_free
+        await asyncio.sleep(0)
+        return before, slices.is_free
+
+    assert asyncio.run(scene()) == (False, True)

@@ -204,6 +204,16 @@ def test_a_list_that_is_too_long_is_413(shared: Client, path: str, body: bytes, 
     assert f"{what} are over the limit of" in str(said["message"])
 
 
+@pytest.mark.parametrize(
+    ("path", "item"),
+    [("/api/v1/cases", b'{"valid_plans": 1}'), ("/api/v1/bindings", b'{"trace_id": "a"}')],
+    ids=["cases", "bindings"],
+)
+def test_a_list_that_is_too_long_is_not_even_read(shared: Client, path: str, item: bytes) -> None:
+    answer = shared.http.post(path, content=b"[" + (item + b",") * 10_001 + b"no JSON")
+    assert error(answer)[0] == 413
+
+
 def test_a_body_that_is_too_big_is_413(shared: Client) -> None:
     assert error(shared.http.post("/api/v1/cases", content=bytes(21 * 1024 * 1024)))[0] == 413
 
