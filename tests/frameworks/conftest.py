@@ -21,9 +21,6 @@ collect_ignore = [
     if path.name not in tests_here() and (CHOICE in os.environ or path.name != "test_environments.py")
 ]
 os.environ.setdefault("LANGSMITH_TRACING", "false")
-FIRST_CLAIM = "test_each_call_is_one_span_and_agrees_with_the_tools_own_log"
-"""All that `make test` asks of the frameworks in the project's own environment: `make test-frameworks` asks
-everything in theirs."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,13 +29,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say in the report which cell of the matrix a test fills and which limit it shows."""
-    from tests.frameworks.conformance import cells_of
+    """Say in the report which cell of the matrix a test fills and which limit it shows.
+
+    In the project's own environment all but the first claim is heavy; `make test-frameworks` asks it all.
+    """
+    from tests.frameworks.conformance import CELLS, cells_of
 
     for item in items:
         if not isinstance(item, pytest.Function) or Path(__file__).parent not in item.path.parents:
             continue
-        if CHOICE not in os.environ and item.path.name in tests_here() and item.originalname != FIRST_CLAIM:
+        if (
+            CHOICE not in os.environ
+            and item.path.name in tests_here()
+            and item.originalname not in CELLS["sync"]
+        ):
             item.add_marker("heavy")
         driver = getattr(item.cls, "driver", None)
         mode = item.callspec.params.get("mode") if hasattr(item, "callspec") else None
