@@ -40,6 +40,7 @@ from collector.logs import REQUEST_ID, new_request_id, request_id
 from collector.origins import foreign, guarded, refuse
 from collector.otlp.http import PATHS, receiver
 from collector.service import Service
+from collector.store.leaving import Asker, asker
 from collector.telemetry import Telemetry
 from collector.ui import alerts as alerts_page
 from collector.ui import approvals as approvals_page
@@ -145,7 +146,8 @@ async def noted(web: App, scope: Any, receive: Any, send: Any) -> None:
         await send(message)
 
     try:
-        await web(scope, receive, guarded(watched, mine))
+        async with awaited(scope, receive) as listening:
+            await web(scope, listening, guarded(watched, mine))
     finally:
         quiet = status < 400 and scope["method"] in ("GET", "HEAD")
         said = {
@@ -157,6 +159,39 @@ async def noted(web: App, scope: Any, receive: Any, send: Any) -> None:
             "actor": scope.get("actor"),
         }
         log.log(logging.DEBUG if quiet else logging.INFO, "request", extra=said)
+
+
+@contextlib.asynccontextmanager
+async def awaited(scope: Any, receive: Any) -> AsyncIterator[Any]:
+    """What is read from the store in the block is read as long as somebody waits; gives their `receive`.
+
+    That is for questions: what changes something is done whether or not somebody waits for the end of it.
+    """
+    if scope["method"] not in ("GET", "HEAD"):
+        yield receive
+        return
+    who, first, is_heard = Asker(), asyncio.ensure_future(receive()), False
+
+    async def listen() -> None:
+        message = await asyncio.shield(first)
+        while message["type"] != "http.disconnect":
+            message = await receive()
+        await asyncio.to_thread(who.leave)
+
+    async def listening() -> Any:
+        nonlocal is_heard
+        if is_heard:
+            return await receive()
+        is_heard = True
+        return await asyncio.shield(first)
+
+    asking, task = asker.set(who), asyncio.create_task(listen())
+    try:
+        yield listening
+    finally:
+        asker.reset(asking)
+        task.cancel()
+        first.cancel()
 
 
 def _web(service: Service) -> FastAPI:

@@ -29,7 +29,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.exc import TimeoutError as NoConnection
 
 from collector.errors import BadStore, CollectorError, Overloaded
-from collector.store import schema
+from collector.store import leaving, schema
 from collector.store.hung import PATIENT, Patience, Watched, watch
 from collector.store.prepared import driver_of
 from synth.errors import MissingExtra
@@ -39,7 +39,7 @@ try:
 except ImportError:  # not on Windows: there nothing stops a second collector on one file
     fcntl = None  # type: ignore[assignment]
 
-REVISIONS = tuple(f"{number:04}" for number in range(1, 15))
+REVISIONS = tuple(f"{number:04}" for number in range(1, 16))
 """Every schema revision this code knows, oldest first; the last is `schema.HEAD`."""
 
 
@@ -61,9 +61,12 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection for reading one consistent state. Raises Overloaded where the database is away."""
+        """A connection for reading one consistent state.
+
+        Raises Overloaded where the database is away, and where nobody waits for the answer any more.
+        """
         try:
-            with self._connected() as connection:
+            with self._connected() as connection, leaving.served(connection):
                 if self.sqlite:
                     connection.exec_driver_sql("BEGIN")
                 else:
