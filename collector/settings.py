@@ -150,6 +150,11 @@ class Settings:
         False, "Also when its address is inside a private network.", option="--webhook-private"
     )
     """Or on this machine."""
+    public_url: str | None = setting(
+        None, "Address at which people reach this collector: alerts lead to it.", option="--public-url",
+        metavar="URL",
+    )  # fmt: skip
+    """`http://` or `https://`, without a path that is not ours; None = alerts name runs by their ids."""
     smtp: str | None = setting(
         None, "Mail server for alerts: smtp[s]://[USER:PASSWORD@]HOST[:PORT][?from=ADDRESS].",
         option="--smtp", metavar="URL",

@@ -20,7 +20,7 @@ from collector.api.findings import note
 from collector.api.inbox import NAME, text_of
 from collector.api.search import lasting
 from collector.errors import BadRequest, NotFound
-from collector.notify.alerts import KINDS, mail_server, test_message
+from collector.notify.alerts import KINDS, base_of, mail_server, test_message
 from collector.notify.webhooks import check_address
 from collector.store import alerts
 from collector.store.groups import SEVERITIES
@@ -149,7 +149,7 @@ def tested(access: Access, alert: int) -> dict[str, Any]:
         row = alerts.one(connection, access.project, alert)
     if row is None:
         raise missing(alert)
-    test_message(access.service.store, row, now=access.now)
+    test_message(access.service.store, row, now=access.now, base=base_of(access.service.settings))
     return {"id": alert, "queued": True}
 
 

@@ -16,6 +16,7 @@ from synth.judge import Rules
 from synth.observed import Run
 from synth.policies import (
     RULE_FIELDS,
+    Diagram,
     Held,
     Needs,
     Part,
@@ -227,8 +228,8 @@ def with_words(run: str, result: Mapping[str, Any], words: Mapping[str, Any]) ->
     return {"run_id": run, **dict.fromkeys(RULE_FIELDS), **USUAL, **words.get(result["policy"], {}), **result}
 
 
-def diagram_in(file: PolicyFile, policy: str) -> str | None:
-    """A policy's behaviour specification as SVG; None where it has none that can be drawn."""
+def diagram_in(file: PolicyFile, policy: str) -> Diagram | None:
+    """That of a policy's behaviour specification; None where it has none that can be drawn."""
     try:
         policies = file.read().policies
     except SynthError:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from email.message import EmailMessage
 from typing import Any
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlencode, urlsplit
 
 import orjson
 
@@ -68,10 +68,10 @@ def severities(connection: Any, project: int) -> Mapping[str, str | None]:
     return {name: owned.severity for name, owned in owners(files).items()}
 
 
-def test_message(store: Store, rule: Any, *, now: float) -> None:
+def test_message(store: Store, rule: Any, *, now: float, base: str) -> None:
     """Queue a message that says it is a test."""
     body = orjson.loads(rule["body"])
-    message = message_of(rule, body, Seen(0, 0, ()), "test", "")
+    message = message_of(rule, body, Seen(0, 0, ()), "test", base)
     said = orjson.loads(rule["said"]) if rule["said"] else None
     text = orjson.dumps(message).decode()
     alerts.say(store, rule, firing=rule["firing"], said=said, body=text, kind="test", now=now)
@@ -82,6 +82,7 @@ def message_of(
 ) -> dict[str, Any]:
     """What is told, in no form yet."""
     what = condition(body)
+    narrowed = {name: body[name] for name in ("agent", "version") if body.get(name)}
     head = {
         "firing": f"{rule['name']}: {found.broken} of {found.of} runs ({found.rate:.1%}) {what}",
         "over": f"{rule['name']} is over: {found.broken} of {found.of} runs ({found.rate:.1%}) {what}",
@@ -95,12 +96,17 @@ def message_of(
         "of": found.of,
         "rate": found.rate,
         "groups": [
-            {**key._asdict(), "runs": runs, "sentence": sentence, "run_id": run}
+            {**key._asdict(), "runs": runs, "sentence": sentence, "run_id": run, "link": f"{base}/runs/{run}"}
             for key, runs, sentence, run in found.groups[:TOLD]
         ],
         "more": max(0, len(found.groups) - TOLD),
-        "link": f"{base}/findings",
+        "link": f"{base}/findings?{urlencode({'last': body['window'], 'state': 'all', **narrowed})}",
     }
+
+
+def base_of(settings: Settings) -> str:
+    """What links begin with; empty where nobody said how people reach this collector."""
+    return (settings.public_url or "").rstrip("/")
 
 
 def condition(body: Mapping[str, Any]) -> str:
@@ -122,7 +128,14 @@ def lines_of(message: Mapping[str, Any]) -> list[str]:
         f"{'run' if one['runs'] == 1 else 'runs'}. {one['sentence']} (run {one['run_id'][:12]})"
         for one in message["groups"]
     ]
-    return [*told, *([f"and {message['more']} more"] if message["more"] else [])]
+    more = [f"and {message['more']} more"] if message["more"] else []
+    return [*told, *more, *([f"Look: {link}"] if (link := link_of(message)) else [])]
+
+
+def link_of(message: Mapping[str, Any]) -> str:
+    """Where the findings are shown; empty where that is not known."""
+    link = str(message.get("link", ""))
+    return link if link.startswith(("http://", "https://")) else ""
 
 
 def slack(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,10 +157,13 @@ def teams(message: Mapping[str, Any]) -> dict[str, Any]:
     """As the webhooks of Teams take it: an adaptive card."""
     head = {"type": "TextBlock", "text": plain(message["text"]), "weight": "Bolder", "wrap": True}
     rest = [{"type": "TextBlock", "text": plain(line), "wrap": True} for line in lines_of(message)]
-    card = {
+    link = link_of(message)
+    card: dict[str, Any] = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard",
         "version": "1.4", "body": [head, *rest],
     }  # fmt: skip
+    if link:
+        card["actions"] = [{"type": "Action.OpenUrl", "title": "Look at the findings", "url": link}]
     kind = "application/vnd.microsoft.card.adaptive"
     return {"type": "message", "attachments": [{"contentType": kind, "content": card}]}
 
@@ -256,7 +272,7 @@ class Watchman:
             if rule["looked"] is not None and 0 <= now - rule["looked"] < every:
                 continue
             if not self._stop.is_set() and alerts.take(self._store, rule["id"], now=now, every=every):
-                look(self._store, rule, now=now)
+                look(self._store, rule, now=now, base=base_of(self._settings))
         for message in alerts.due(self._store, now=self._clock(), lease=LEASE, limit=AT_ONCE):
             if not self._stop.is_set():
                 self._deliver(message)

@@ -30,6 +30,7 @@ from collector.store.work import HISTORY
 from collector.ui import words
 from collector.ui.call_rows import LONGEST, SHOWN
 from collector.ui.run_page import run_page
+from synth.policies import Diagram
 
 HERE = Path(__file__).parent
 FILTERS = (
@@ -95,15 +96,18 @@ def labels_of(access: Access, run: str) -> dict[str, Any]:
         return {row["rule"]: row for row in groups.labels(connection, access.project, run=run)}
 
 
-def _diagrams(access: Access, results: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Policy -> address of the diagram of its behaviour specification, where it has one."""
+def _diagrams(
+    access: Access, results: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[str, tuple[str, Sequence[Any]]]]:
+    """Policy -> the diagram of its behaviour specification, where it has one: its address, and as a table."""
     for one in results:
         told = one["sentence"] or ""  # a formula, or the one word that a specification is called
         if one["version"] is None or not (told.startswith("(") or len(told.split()) == 1):
             continue
-        if _drawn(access, one["file"], one["version"], one["policy"]) is not None:
+        drawn = _drawn(access, one["file"], one["version"], one["policy"])
+        if drawn is not None:
             asked = {"file": one["file"], "version": one["version"], "policy": one["policy"]}
-            yield one["policy"], f"/diagram?{urlencode(asked)}"
+            yield one["policy"], (f"/diagram?{urlencode(asked)}", drawn.rows)
 
 
 def _facts(
@@ -118,7 +122,7 @@ def _facts(
             yield one["policy"], held
 
 
-def _drawn(access: Access, file: str, version: int, policy: str) -> str | None:
+def _drawn(access: Access, file: str, version: int, policy: str) -> Diagram | None:
     found = _policy_file(access, file, version)
     return None if found is None else diagram_in(found, policy)
 
@@ -135,12 +139,12 @@ def diagram(
     access: Reader, file: str, version: Annotated[int, Query(ge=0, lt=1 << 31)], policy: str
 ) -> Response:
     """A behaviour specification that a policy has, as SVG."""
-    svg = _drawn(access, file, version, policy)
-    if svg is None:
+    drawn = _drawn(access, file, version, policy)
+    if drawn is None:
         raise NotFound(
             f"version {version} of {file[:80]!r} has no specification {policy[:80]!r} that can be drawn"
         )
-    return Response(svg, media_type="image/svg+xml")
+    return Response(drawn.svg, media_type="image/svg+xml")
 
 
 def state_of(row: Any) -> str:

@@ -6,24 +6,26 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 from urllib.parse import parse_qs, urlencode
 
+import orjson
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.concurrency import run_in_threadpool
 
-from collector.api import search, views
+from collector.api import making, search, views
 from collector.api.access import Access, reader, writer
 from collector.api.bodies import raw_body
 from collector.api.inbox import drop_view, keep_view
 from collector.api.runs import alone, deleted, load_run, run_filter
 from collector.errors import BadRequest, CollectorError
 from collector.judging.names import misspelt_tools
-from collector.store import reads
+from collector.store import reads, seen
 from collector.store import views as saved_views
 from collector.store.recheck import make_due_of
 from collector.ui import words
 from collector.ui.overview import shown, teaching
 from collector.ui.pages import FILTERS, page
 from collector.ui.ranges import OFFERED
+from synth.errors import SynthError
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
@@ -145,6 +147,7 @@ def suggestions(connection: Any, project: int) -> list[str]:
     """Parts of a search line that would find something."""
     columns = (
         ("agent", "agent"),
+        ("case", "case_id"),
         ("version", "release"),
         ("environment", "environment"),
         ("error", "error_type"),
@@ -155,7 +158,10 @@ def suggestions(connection: Any, project: int) -> list[str]:
         for value in reads.distinct(connection, project, column)[:20]
     ]
     rules = [f"rule:{search.quoted(name)}" for name in reads.policy_names(connection, project)[:20]]
-    return [f"outcome:{name}" for name in ("fail", "pass", "error", "undecided", "open")] + named + rules
+    called = {tool for tool, how in seen.names(connection, project) if how == "called"}
+    tools = [f"tool:{search.quoted(name)}" for name in sorted(called)[:20]]
+    outcomes = [f"outcome:{name}" for name in ("fail", "pass", "error", "undecided", "open")]
+    return outcomes + named + rules + tools
 
 
 # ---------------------------------------------------------------- what is done with chosen runs
@@ -208,6 +214,26 @@ def export(request: Request, access: Reader) -> Response:
         with alone(access, key):
             lines.append(views.encoded(views.run_record(*load_run(access, key))))
     about = {"content-disposition": 'attachment; filename="runs.jsonl"'}
+    return Response(b"\n".join(lines) + b"\n", media_type="application/x-ndjson", headers=about)
+
+
+@router.get("/runs/cases")
+async def cases(request: Request, access: Reader) -> Response:
+    """The chosen runs as test cases, a line each, as `pdoctor replay` reads them."""
+    keys = request.query_params.getlist("run")[:ROWS]
+    if not keys:
+        return nothing_chosen()
+    lines = []
+    for key in keys:
+        try:
+            made = orjson.loads(bytes((await making.case_of_run(access, key, request)).body))
+        except (CollectorError, SynthError) as failure:
+            return page(
+                "message.html", 400, title="No cases", back="/runs",
+                text=f"No case can be made of run {key[:12]}: {failure}. Take its tick away.",
+            )  # fmt: skip
+        lines.append(views.encoded(made["case"]))
+    about = {"content-disposition": 'attachment; filename="cases.jsonl"'}
     return Response(b"\n".join(lines) + b"\n", media_type="application/x-ndjson", headers=about)
 
 

@@ -32,6 +32,22 @@ class _Box:
         return self.x + self.width / 2
 
 
+Listed = tuple[str, str, str, str]
+"""A state, who writes it, the states that may follow, whether a run may end there."""
+
+
+def rows_of(monitor: Monitor) -> list[Listed]:
+    """The diagram as a table: the start, then a row for each of its boxes. BadInput as for `svg_of`."""
+    edges = sorted(_edges(monitor))
+    given = {one.name for one in monitor.specification.states if one.env_input}
+    rows = [("start", "-", ", ".join(to[0] for at, to in edges if at == START), "-")]
+    for node in _in_order(monitor, edges):
+        after = ", ".join(to[0] for at, to in edges if at == node)
+        writer = "environment" if node[0] in given else "agent"
+        rows.append((node[0], writer, after or "-", "yes" if monitor.accepting[node[1]] else "no"))
+    return rows
+
+
 def svg_of(monitor: Monitor) -> str:
     """The diagram: a box a state, dashed where the environment writes, double where the run may end.
 
@@ -39,8 +55,6 @@ def svg_of(monitor: Monitor) -> str:
     """
     edges = sorted(_edges(monitor))
     nodes = _in_order(monitor, edges)
-    if len(nodes) > MAX_NODES:
-        raise BadInput(f"a diagram of {len(nodes)} states cannot be read (at most {MAX_NODES})")
     boxes = dict(_placed(nodes))
     order = {node: place for place, node in enumerate(nodes)}
     spans = [abs(order[to] - order.get(at, -1)) for at, to in edges]
@@ -76,6 +90,8 @@ def _in_order(monitor: Monitor, edges: Sequence[tuple[Node, Node]]) -> list[Node
     """As the states are declared; of a bare formula, as they are numbered."""
     declared = {state.name: place for place, state in enumerate(monitor.specification.states)}
     nodes = {to for _, to in edges}
+    if len(nodes) > MAX_NODES:
+        raise BadInput(f"a diagram of {len(nodes)} states cannot be read (at most {MAX_NODES})")
     return sorted(nodes, key=lambda node: (declared.get(node[0], 0), node[1], node[0]))
 
 

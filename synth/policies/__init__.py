@@ -15,7 +15,7 @@ from synth.judge.rules import Rules
 from synth.observed.run import Run
 from synth.policies.budgets import REPAIR_SECONDS, REPAIRS, RunBudget
 from synth.policies.chance import ByChance
-from synth.policies.drawn import Held, diagram_of, facts_held
+from synth.policies.drawn import Diagram, Held, diagram_of, facts_held
 from synth.policies.evidence import Evidence, Part, made_by
 from synth.policies.kinds.duty import STOPPED, Judged, given_up
 from synth.policies.lasting import are_lasting
@@ -51,9 +51,9 @@ from synth.policies.stated import stated_policies, suggested_rules
 from synth.policies.told import Step, steps_of
 
 __all__ = [
-    "MODES", "RULE_FIELDS", "Applies", "ByChance", "Held", "Needs", "Node", "Part", "Policy", "PolicyResult",
-    "PolicySet", "PolicyVerdict", "Problem", "Proposal", "Rules", "RunBudget", "SeenNames", "Shadow", "Step",
-    "Tools",
+    "MODES", "RULE_FIELDS", "Applies", "ByChance", "Diagram", "Held", "Needs", "Node", "Part", "Policy",
+    "PolicyResult", "PolicySet", "PolicyVerdict", "Problem", "Proposal", "Rules", "RunBudget", "SeenNames",
+    "Shadow", "Step", "Tools",
     "all_tools_in", "are_lasting", "diagram_of", "doubtful", "doubts", "facts_held", "join_runs",
     "judge_policies",
     "judge_session", "judge_turn", "lint", "load_policies", "names_of_runs", "needs_of",

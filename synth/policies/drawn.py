@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from synth.errors import BadInput
-from synth.formal.diagram import svg_of
+from synth.formal.diagram import Listed, rows_of, svg_of
 from synth.observed import Run
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.behaviour import Behaviour
@@ -14,12 +14,20 @@ from synth.policies.kinds.contract import ContractRule
 from synth.policies.model import Policy, PolicySet
 
 
-def diagram_of(policy: Policy) -> str | None:
-    """Its behaviour specification as SVG; None where it has none, or one that is too large to be read."""
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """A behaviour specification as a picture and as a table."""
+
+    svg: str
+    rows: tuple[Listed, ...]
+
+
+def diagram_of(policy: Policy) -> Diagram | None:
+    """That of its behaviour specification; None where it has none, or one that is too large to be read."""
     if not isinstance(policy.rule, Behaviour):
         return None
     try:
-        return svg_of(policy.rule.monitor)
+        return Diagram(svg_of(policy.rule.monitor), tuple(rows_of(policy.rule.monitor)))
     except BadInput:
         return None
 

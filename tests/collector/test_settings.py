@@ -77,6 +77,7 @@ VALUES: dict[str, tuple[str, Any]] = {
     "--query-rules": ("judge", "judge"),
     "--z3-policies": ("1/7", "1/7"),
     "--webhook-host": ("hooks.example", ("hooks.example",)),
+    "--public-url": ("https://traces.example", "https://traces.example"),
     "--smtp": ("smtp://mail.example:587", "smtp://mail.example:587"),
     "--events-endpoint": ("http://127.0.0.1:9", "http://127.0.0.1:9"),
     "--max-connections": ("10", 10),

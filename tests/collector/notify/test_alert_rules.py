@@ -170,6 +170,12 @@ def test_the_forms_of_messages_hold_no_markup_of_the_findings() -> None:
     assert letter["Bcc"] is None
     assert letter["Subject"] == "[PDoctor] a Bcc: all@example.com"
     assert lines_of(MESSAGE)[-1] == "and 3 more"
+    link = "https://traces.example/findings?last=1h"
+    assert lines_of({**MESSAGE, "link": link})[-1] == f"Look: {link}"
+    assert lines_of({**MESSAGE, "link": "/findings"})[-1] == "and 3 more"
+    (action,) = teams({**MESSAGE, "link": link})["attachments"][0]["content"]["actions"]
+    assert (action["type"], action["url"]) == ("Action.OpenUrl", link)
+    assert "actions" not in card
     body = {"policy": "A2", "agent": "x", "window": "1h", "above": 0.02}
     assert condition(body) == "break A2 (of x) in 1h, above 2.0%"
 
@@ -178,7 +184,7 @@ def test_a_running_collector_tells_a_hook_slack_teams_and_a_mailbox(tmp_path: Pa
     with hook() as (address, posted), mailbox() as (port, letters):
         told = settings(
             tmp_path, webhook_hosts=("127.0.0.1",), webhook_private=True,
-            smtp=f"smtp://127.0.0.1:{port}?from=watch@example.com",
+            smtp=f"smtp://127.0.0.1:{port}?from=watch@example.com", public_url="https://traces.example/",
         )  # fmt: skip
         with running(told) as url, Client(url) as client:
             client.http.put("/api/v1/policies/shop", content=RULES)
@@ -196,6 +202,9 @@ def test_a_running_collector_tells_a_hook_slack_teams_and_a_mailbox(tmp_path: Pa
             hooked = next(body for _, body in posted if body.get("event"))
             assert (hooked["event"], hooked["broken"], hooked["of"]) == ("alert.firing", 1, 1)
             assert hooked["groups"][0]["run_id"] == run
+            assert hooked["groups"][0]["link"] == f"https://traces.example/runs/{run}"
+            assert hooked["link"].startswith("https://traces.example/findings?last=1m")
+            assert "https://traces.example/findings?" in letters[0].get_payload(decode=True).decode()
             assert "whsec" not in str(hooked)
             assert all("X-PDoctor-Signature" in headers for headers, _ in posted)
             assert letters[0]["From"] == "watch@example.com"

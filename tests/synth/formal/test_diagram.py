@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from synth.errors import BadInput
-from synth.formal.diagram import svg_of
+from synth.formal.diagram import rows_of, svg_of
 from synth.formal.monitor import SHIPPED, monitor_of, shipped
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -32,6 +32,16 @@ def test_the_diagram_of_react_is_that_of_the_paper() -> None:
 def test_the_diagram_of_pass_has_its_batch() -> None:
     names = ["Ques", "Plan", "Act", "Act-Inp", "Sum", "Final-Tht", "Ans"]
     assert drawn(svg_of(shipped("pass"))) == (names, 11, 1, 1)
+
+
+def test_the_table_has_the_boxes_and_arrows_of_the_diagram() -> None:
+    for name in SHIPPED:
+        boxes, arrows, dashed, double = drawn(svg_of(shipped(name)))
+        start, *rows = rows_of(shipped(name))
+        assert [row[0] for row in rows] == boxes
+        assert sum(len(row[2].split(", ")) for row in (start, *rows) if row[2] != "-") == arrows
+        assert sum(1 + (row[3] == "yes") for row in rows if row[1] == "environment") == dashed
+        assert sum(row[3] == "yes" for row in rows) == double
 
 
 def test_a_long_name_is_cut() -> None:
