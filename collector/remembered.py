@@ -1,11 +1,13 @@
-"""Figures over many runs, kept for a short while: as long as it takes twenty times to find them."""
+"""What is not found twice: figures over many runs, kept for twenty times as long as they took to find, and
+what is true as long as that which it depends on does not change."""
 
 from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 TIMES, LONGEST = 20.0, 30.0
@@ -38,3 +40,25 @@ class Remembered:
             now = self._clock()
             self._found[key] = (now + min((now - began) * TIMES, LONGEST), fresh)
             return fresh
+
+
+class Newest(Generic[T]):
+    """The values that were asked for last, under keys that name all they depend on."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Hashable, T] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def get(self, key: Hashable) -> T | None:
+        with self._guard:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def put(self, key: Hashable, value: T) -> None:
+        with self._guard:
+            self._kept[key] = value
+            self._kept.move_to_end(key)
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)

@@ -39,7 +39,7 @@ from collector.pipeline.asked import Asked
 from collector.pipeline.supervisor import ring
 from collector.pipeline.watch import Watch
 from collector.pipeline.writer import ANSWER_SECONDS, Writer
-from collector.remembered import Remembered
+from collector.remembered import Newest, Remembered
 from collector.settings import MIB, Settings
 from collector.store import QUICK, Store, catalog, open_store, readiness, work
 from collector.store.engine import project_id
@@ -57,6 +57,8 @@ LONGEST_WAIT = 60
 TOLD_LAG = 30.0
 """Seconds that runs wait for their verdicts until the pages say so."""
 FREE_BYTES = 16 * MIB
+MEASURED_RUNS = 1_000
+"""Runs whose metrics are kept, in 2 MiB."""
 HEAVY_LINE = 2
 """Answers about big runs that are worked at or waited for: each has a thread of those for pages."""
 LEAST_MIB = 32
@@ -103,6 +105,8 @@ class Service:
         self.intake = Intake(self.put_spans, self.authorize, settings.limits, self.budget)
         self.telemetry = Telemetry()
         self.remembered = Remembered()
+        self.measured: Newest[Mapping[str, float]] = Newest(MEASURED_RUNS)
+        """The metrics of runs, by what they depend on."""
         self.store: Store = open_store(settings.store_url, patience=QUICK)
         with contextlib.ExitStack() as failed:
             failed.callback(self.store.close)

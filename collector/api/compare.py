@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Query
 
 from collector.api import views
 from collector.api.access import Access, reader
 from collector.api.answers import JsonRoute
+from collector.api.numbers import numbers_of
 from collector.api.runs import alone, load_case, load_run, run_filter
 from collector.errors import BadRequest
 from collector.judging.aligned import aligned, differing
-from collector.metrics import METRICS, measured, observed
+from collector.metrics import METRICS
 from collector.model import ToolCall
 from collector.store import populations
 from collector.store.reads import Filter
-from synth.experiments import Member, Rate, compare, drifts
+from synth.experiments import Counted, Member, Rate, compare, drifts, matched
 
 router = APIRouter(prefix="/api/v1", tags=["runs"], route_class=JsonRoute)
 Reader = Annotated[Access, Depends(reader)]
@@ -26,8 +27,6 @@ FIELDS = ("version", "prompt", "environment", "agent", "service")
 """By what runs are told apart into populations."""
 MEASURED = 100
 """Runs of each population, the newest, whose spans are read for the metrics."""
-FEWEST_SPANS = 2_000
-"""A run with more is not read for them."""
 HIGHEST = {metric.name: metric.highest for metric in METRICS if metric.highest is not None}
 """Metrics that have an upper end."""
 
@@ -61,8 +60,8 @@ def compare_runs(
         tool=tool, policy=policy,
     )  # fmt: skip
     asked: list[dict[str, Any]] = [{by: value} for value in (a, b)]
-    first, second = (members(access, replace(wanted, **one)) for one in asked)
-    return {"by": by, "a": a, "b": b, **compare(first, second, HIGHEST).to_json()}
+    (first, second), counted = populations_of(access, [replace(wanted, **one) for one in asked])
+    return {"by": by, "a": a, "b": b, **compare(first, second, HIGHEST, counted).to_json()}
 
 
 def two_runs(access: Access, a: str, b: str) -> dict[str, Any]:
@@ -108,35 +107,54 @@ def differences(first: Loaded, second: Loaded) -> dict[str, Any]:
     }
 
 
-def members(access: Access, wanted: Filter) -> list[Member]:
-    """The complete runs of a population, newest first."""
+def populations_of(access: Access, wanted: Sequence[Filter]) -> tuple[list[list[Member]], Counted]:
+    """The complete runs of both populations, newest first, and how many of them rules and tools concern.
+
+    Only where the two are compared case by case, each run says that itself.
+    """
     with access.service.store.read() as connection:
-        rows = populations.complete_runs(connection, access.project, wanted)
-        rules = populations.rules_of(connection, access.project, wanted)
-        tools = populations.tools_of(connection, access.project, wanted)
-    numbers = {row["id"]: numbers_of(access, row) for row in rows[:MEASURED]}
-    return [
-        Member(
-            row["key"], row["outcome"], row["case_id"], rules.get(row["id"], {}),
-            frozenset(tools.get(row["id"], ())),
-            {**dict(populations.counts_of(dict(row))), **numbers.get(row["id"], {})},
+        rows = [populations.complete_runs(connection, access.project, one) for one in wanted]
+        ids = [[row.id for row in some] for some in rows]
+        paired = bool(
+            matched(*([Member(row.key, None, row.case_id) for row in some if row.case_id] for some in rows))
         )
-        for row in rows
-    ]  # fmt: skip
+        rules = [populations.rules_of(connection, some) if paired else {} for some in ids]
+        tools = [populations.tools_of(connection, some) if paired else {} for some in ids]
+        counted = {} if paired else shares(connection, ids)
+    numbers = numbers_of(access, [row for some in rows for row in some[:MEASURED]])
+    found = [
+        [
+            Member(
+                row.key,
+                row.outcome,
+                row.case_id,
+                kept.get(row.id, NOTHING),
+                frozenset(called.get(row.id, ())),
+                {**populations.counts_of(row), **numbers.get(row.id, NOTHING)},
+            )
+            for row in some
+        ]
+        for some, kept, called in zip(rows, rules, tools, strict=True)
+    ]
+    return found, counted
 
 
-def numbers_of(access: Access, row: Any) -> dict[str, float]:
-    """The metrics of a run that are numbers; those that its row has are left to that."""
-    if (row["spans"] or 0) > FEWEST_SPANS:
-        return {}
-    found, rebuilt, history = load_run(access, row["key"])
-    problems = history[-1].body.get("problems", ()) if history else ()
-    said = measured(observed(rebuilt, load_case(access, found["case_id"]), problems))
-    return {
-        name: float(value)
-        for name, value in said.items()
-        if isinstance(value, int | float) and name not in ("calls", "duration_ms")
+NOTHING: Mapping[str, Any] = {}
+
+
+def shares(connection: Any, ids: Sequence[Sequence[int]]) -> Counted:
+    """How often each rule was broken and each tool called, in both populations."""
+    broken = [populations.rules_counted(connection, some) for some in ids]
+    called = [populations.tools_counted(connection, some) for some in ids]
+    rules = {
+        ("rule", name): tuple(Rate(*some.get(name, (0, 0))) for some in broken)
+        for name in {*broken[0], *broken[1]}
     }
+    tools = {
+        ("tool", name): tuple(Rate(some.get(name, 0), len(of)) for some, of in zip(called, ids, strict=True))
+        for name in {*called[0], *called[1]}
+    }
+    return cast(Counted, rules | tools)
 
 
 @router.get("/drift")

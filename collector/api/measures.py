@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Query
 from collector.api import views
 from collector.api.access import Access, reader
 from collector.api.answers import JsonRoute
-from collector.api.compare import FEWEST_SPANS, numbers_of
+from collector.api.numbers import MOST_SPANS, numbers_of
 from collector.api.runs import run_filter
 from collector.api.search import lasting, searched
 from collector.errors import BadRequest
@@ -118,24 +118,33 @@ def values_of(
     access: Access, question: Asked, rows: Sequence[Any]
 ) -> Iterator[tuple[str | None, int, float]]:
     """(what it is told apart by, stretch, value) of each run that has one."""
+    if question.metric in OF_ROWS:
+        values = [(row, of_row(row).get(question.metric)) for row in rows]
+    else:
+        chosen = list(to_read(question, rows))
+        numbers = numbers_of(access, chosen)
+        values = [(row, numbers[row.id].get(question.metric)) for row in chosen]
+    for row, value in values:
+        if value is not None:
+            by = getattr(row, GROUPED_BY[question.by]) if question.by else None
+            yield by, question.stretch(row.first_seen), value
+
+
+def to_read(question: Asked, rows: Sequence[Any]) -> Iterator[Any]:
+    """The newest `READ` runs of each stretch that are not too big."""
     read: Counter[int] = Counter()
     for row in rows:
-        stretch = question.stretch(row["first_seen"])
-        if question.metric in OF_ROWS:
-            value = dict(of_row(row)).get(question.metric)
-        elif read[stretch] < READ and (row["spans"] or 0) <= FEWEST_SPANS:
+        stretch = question.stretch(row.first_seen)
+        if read[stretch] < READ and (row.spans or 0) <= MOST_SPANS:
             read[stretch] += 1
-            value = numbers_of(access, row).get(question.metric)
-        else:
-            continue
-        if value is not None:
-            yield row[GROUPED_BY[question.by]] if question.by else None, stretch, value
+            yield row
 
 
-def of_row(row: Any) -> Iterator[tuple[str, float]]:
-    yield from populations.counts_of(row)
-    if row["outcome"] in ("pass", "fail"):
-        yield FAILED, float(row["outcome"] == "fail")
+def of_row(row: Any) -> dict[str, float]:
+    found = populations.counts_of(row)
+    if row.outcome in ("pass", "fail"):
+        found[FAILED] = float(row.outcome == "fail")
+    return found
 
 
 def series(question: Asked, value: str | None, found: Sequence[tuple[int, float]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import orjson
 from collector.errors import BadRequest
 from collector.judging.words import case_is_unknown
 from collector.metrics import Observed, measured, observed
-from collector.metrics.progress import progress_rates, repetition_rates
+from collector.metrics.progress import progress_rates
 from collector.model import LAST_NS, Part, Rebuilt, Span, ToolCall
 from collector.rebuild.messages import certain_messages
 from collector.store.reads import Place
@@ -112,7 +112,7 @@ def run_told(
 
 def rates_item(seen: Observed) -> dict[str, Any]:
     """Progress and repetition after each call, as far as they are known, of the first `MOST_CALLS` calls."""
-    rates = {"progress": progress_rates(seen), "repetition": repetition_rates(seen)}
+    rates = {"progress": progress_rates(seen), "repetition": seen.repetition}
     return {name: None if of is None else list(of[:MOST_CALLS]) for name, of in rates.items()}
 
 

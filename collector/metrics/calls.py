@@ -52,17 +52,11 @@ def repeated_share(seen: Observed) -> float | None:
 
 
 def turns(seen: Observed) -> int | None:
-    steps = _steps(seen)
-    return len(steps) if steps else None
+    return len(seen.turns) or None
 
 
 def parallel_turns(seen: Observed) -> int | None:
-    steps = _steps(seen)
-    return sum(count > 1 for count in steps.values()) if steps else None
-
-
-def _steps(seen: Observed) -> Counter[int]:
-    return Counter(call.step for call in seen.run.calls if call.step is not None)
+    return sum(count > 1 for count in seen.turns.values()) if seen.turns else None
 
 
 METRICS = (

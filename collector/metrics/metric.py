@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import Literal
 
 from collector.model import ModelCall, Rebuilt, Run
 from synth.cases import Case
-from synth.progress import Step, action_text, steps_of
+from synth.progress import Step, action_text, repetition, repetition_doubts, steps_of
 
 Value = int | float | Mapping[str, int] | None
 """A number, counts by name, or None where the spans do not say."""
@@ -37,6 +38,16 @@ class Observed:
     def actions(self) -> tuple[str, ...]:
         """Those of `steps`, for metrics that need no result."""
         return tuple(map(action_text, self.run.calls))
+
+    @cached_property
+    def repetition(self) -> tuple[float, ...] | None:
+        """The repetition rate after each call; None where calls were not seen or arguments are not known."""
+        return None if repetition_doubts(self.run) else repetition(self.actions).rates()
+
+    @cached_property
+    def turns(self) -> Counter[int]:
+        """Message of a model -> calls that it asked for."""
+        return Counter(call.step for call in self.run.calls if call.step is not None)
 
 
 def observed(rebuilt: Rebuilt, case: Case | None = None, problems: Iterable[str] = ()) -> Observed:

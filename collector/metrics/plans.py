@@ -21,8 +21,9 @@ def _measure(
 
     def measure(seen: Observed) -> float | None:
         found = scores(seen)
-        known = not values or all("arguments" not in call.partly for call in seen.run.calls)
-        return float(of(found)) if found is not None and known else None
+        if found is None or (values and any("arguments" in call.partly for call in seen.run.calls)):
+            return None
+        return float(of(found))
 
     return measure
 

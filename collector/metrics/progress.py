@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from collector.metrics.metric import Metric, Observed
-from synth.progress import case_milestones, known_progress, known_rate, repetition, repetition_doubts
+from synth.progress import case_milestones, known_progress, known_rate
 
 
 def progress_rates(seen: Observed) -> tuple[float, ...] | None:
@@ -17,13 +17,6 @@ def progress_rates(seen: Observed) -> tuple[float, ...] | None:
     if seen.case is None:
         return _told_by_states(seen)
     return known_progress(seen.run, case_milestones(seen.case))
-
-
-def repetition_rates(seen: Observed) -> tuple[float, ...] | None:
-    """After each call, by equal actions; None where calls were not seen or arguments are not known."""
-    if repetition_doubts(seen.run):
-        return None
-    return repetition(seen.actions).rates()
 
 
 def progress_rate(seen: Observed) -> float | None:
@@ -47,8 +40,7 @@ def _share(said: Any) -> float | None:
 
 
 def repetition_rate(seen: Observed) -> float | None:
-    rates = repetition_rates(seen)
-    return None if rates is None else (rates or (0.0,))[-1]
+    return None if seen.repetition is None else (seen.repetition or (0.0,))[-1]
 
 
 METRICS = (

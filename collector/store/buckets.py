@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 from sqlalchemy import Integer, cast, func, select
@@ -13,43 +13,28 @@ from collector.store import reads, schema
 from collector.store.reads import Filter
 
 
-class Group(NamedTuple):
-    """Runs that are counted together."""
-
-    bucket: int
-    outcome: str
-    agent: str | None
-    version: str | None
-    model: str | None
-
-
-class Count(NamedTuple):
-    """Of one group."""
-
-    runs: int
-    calls: int
-    counted: int
-    """Runs whose calls are known."""
-    nanoseconds: int
-    timed: int
-    """Runs of which it is known how long they took."""
-
-
-def counted(
+def over_time(
     connection: Connection, project: int, wanted: Filter, *, since: float, width: float
-) -> dict[Group, Count]:
-    """Listed runs that pass a filter, in stretches of `width` seconds from `since` on."""
+) -> dict[tuple[int, str], int]:
+    """(stretch, outcome) -> listed runs that pass a filter; stretches are `width` seconds from `since` on."""
     runs = schema.runs
-    at = _number((runs.c.first_seen - since) / width, connection)
-    took = runs.c.ended_ns - runs.c.started_ns
-    of = (at, func.coalesce(runs.c.outcome, "unbound"), runs.c.agent, runs.c.release, runs.c.model)
-    query = reads.matching(project, wanted).with_only_columns(
-        *of, func.count(), func.sum(runs.c.calls), func.count(runs.c.calls), func.sum(took), func.count(took)
+    place = _number((runs.c.first_seen - since) / width, connection)
+    query = reads.matching(project, wanted).where(runs.c.first_seen >= since)
+    return _counted(connection, query, place, func.coalesce(runs.c.outcome, "unbound"))
+
+
+def decided(connection: Connection, project: int, wanted: Filter, column: str) -> dict[tuple[str, str], int]:
+    """(value of a column of `runs`, `pass` or `fail`) -> listed runs that pass a filter."""
+    runs = schema.runs
+    query = reads.matching(project, wanted).where(
+        runs.c.outcome.in_(("pass", "fail")), runs.c[column].is_not(None)
     )
-    found = {}
-    for row in connection.execute(query.where(runs.c.first_seen >= since).group_by(*of)):
-        found[Group(*row[:5])] = Count(*(int(value or 0) for value in row[5:]))
-    return found
+    return _counted(connection, query, runs.c[column], runs.c.outcome)
+
+
+def _counted(connection: Connection, query: Any, *of: Any) -> dict[Any, int]:
+    rows = connection.execute(query.with_only_columns(*of, func.count()).group_by(*of))
+    return {tuple(row[:-1]): int(row[-1]) for row in rows}
 
 
 def _number(place: Any, connection: Connection) -> Any:
@@ -63,17 +48,22 @@ def broken_rules(
 ) -> list[tuple[str, int, str]]:
     """(rule, runs that break it, what was said of one of them), the most frequent first."""
     findings, runs = schema.findings, schema.runs
-    chosen = reads.matching(project, wanted).with_only_columns(runs.c.id).where(runs.c.findings > 0)
     count = func.count(func.distinct(findings.c.run))
     here = findings.c.project + 0 == project  # not its index, which has those of all times
-    query = (
-        select(findings.c.rule, count, func.max(findings.c.explanation))
-        .where(here, findings.c.run.in_(chosen))
+    query = reads.matching(project, wanted).join(findings, findings.c.run == runs.c.id)
+    broken = (
+        query.where(here, runs.c.findings > 0)
+        .with_only_columns(findings.c.rule, count.label("runs"), func.max(findings.c.id).label("newest"))
         .group_by(findings.c.rule)
         .order_by(count.desc(), findings.c.rule)
         .limit(limit)
+        .subquery()
     )
-    return [(row[0], int(row[1]), row[2]) for row in connection.execute(query)]
+    said = select(broken.c.rule, broken.c.runs, findings.c.explanation).join(
+        findings, findings.c.id == broken.c.newest
+    )
+    rows = connection.execute(said.order_by(broken.c.runs.desc(), broken.c.rule))
+    return [(row[0], int(row[1]), row[2]) for row in rows]
 
 
 LOOKED_AT = 500

@@ -1,4 +1,5 @@
-"""How many runs and spans each project has, by outcome: kept with every commit that changes it.
+"""How many runs and spans each project has, by outcome, and how rules were kept on each day: counted with
+every commit that changes it.
 
 Whoever asks reads a few rows, however many runs there are. What a transaction changes is written at its end
 and in one order, so that two of them never wait for each other.
@@ -6,11 +7,12 @@ and in one order, so that two of them never wait for each other.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from sqlalchemy import case, delete, func, select, text
+from sqlalchemy import Integer, case, cast, delete, func, select, text
 from sqlalchemy.engine import Connection
 
 from collector.store import schema
@@ -31,6 +33,19 @@ class Group(NamedTuple):
 
 Tally = Mapping[Group, tuple[int, int]]
 """Group -> (runs, spans)."""
+DAY = 86_400.0
+
+
+class Judged(NamedTuple):
+    """Listed runs of a day of which a policy said the same."""
+
+    project: int
+    day: int
+    """Since 1970, UTC, on which the first span of a run came."""
+    policy: str
+    agent: str
+    """Empty = not known."""
+    verdict: str
 
 
 def kept_of(connection: Connection, project: int | None = None) -> dict[Group, tuple[int, int]]:
@@ -57,8 +72,8 @@ def arrived(connection: Connection, projects: Iterable[int]) -> None:
 
 @contextmanager
 def kept(connection: Connection, runs: Collection[int]) -> Iterator[None]:
-    """Count what the block changes of these runs, or that it deletes them."""
-    before = _of_runs(connection, runs)
+    """Count what the block changes of these runs and their results, or that it deletes them."""
+    before, judged = _of_runs(connection, runs), _judged(connection, runs)
     yield
     after = _of_runs(connection, runs)
     changes = {
@@ -69,19 +84,30 @@ def kept(connection: Connection, runs: Collection[int]) -> Iterator[None]:
         for group in before.keys() | after.keys()
     }
     _add(connection, {group: change for group, change in changes.items() if change != (0, 0)})
+    results = _judged(connection, runs)
+    results.subtract(judged)
+    _add_judged(connection, results)
 
 
 def set_right(store: Store) -> bool:
     """Count all again where what is kept is not what is there; whether that was so."""
     with store.read() as connection:
-        if kept_of(connection) == _of_all(connection):
+        if kept_of(connection) == _of_all(connection) and judged_of(connection) == _all_judged(connection):
             return False
     with store.write() as connection:
         if not store.sqlite:
-            connection.execute(text("LOCK TABLE run_counts IN EXCLUSIVE MODE"))
+            connection.execute(text("LOCK TABLE run_counts, policy_days IN EXCLUSIVE MODE"))
         connection.execute(delete(schema.run_counts))
+        connection.execute(delete(schema.policy_days))
         _add(connection, _of_all(connection))
+        _add_judged(connection, _all_judged(connection))
     return True
+
+
+def judged_of(connection: Connection) -> dict[Judged, int]:
+    """What is counted of the results of policies, of all projects."""
+    rows = connection.execute(select(schema.policy_days).where(schema.policy_days.c.runs != 0))
+    return {Judged(*row[:-1]): row[-1] for row in rows}
 
 
 def columns() -> list[Any]:
@@ -112,6 +138,39 @@ def _of_runs(connection: Connection, runs: Collection[int]) -> dict[Group, tuple
         count, total = found.get(group, (0, 0))
         found[group] = (count + 1, total + spans)
     return found
+
+
+def _judged(connection: Connection, runs: Collection[int]) -> Counter[Judged]:
+    rows = JUDGED.ask(connection, runs=several(connection, [*runs]))
+    return Counter({Judged(*row[:-1]): row[-1] for row in rows})
+
+
+def _all_judged(connection: Connection) -> dict[Judged, int]:
+    rows = connection.execute(_results(on_sqlite=connection.dialect.name == "sqlite"))
+    return {Judged(*row[:-1]): row[-1] for row in rows}
+
+
+def _results(*, on_sqlite: bool) -> Any:
+    runs, results = schema.runs.c, schema.policy_results
+    day = runs.first_seen / DAY
+    of = (
+        runs.project, cast(day if on_sqlite else func.floor(day), Integer), results.c.policy,
+        func.coalesce(runs.agent, ""), results.c.verdict,
+    )  # fmt: skip
+    query = select(*of, func.count()).join(schema.runs, runs.id == results.c.run)
+    return query.where(runs.listed.is_not(False)).group_by(*of)
+
+
+JUDGED = Prepared(
+    lambda on_sqlite: _results(on_sqlite=on_sqlite).where(
+        among(on_sqlite, schema.policy_results.c.run, "runs")
+    )
+)
+
+
+def _add_judged(connection: Connection, changes: Mapping[Judged, int]) -> None:
+    rows = [{**judged._asdict(), "runs": runs} for judged, runs in sorted(changes.items()) if runs]
+    ADD_JUDGED.run(connection, rows)
 
 
 def _add(connection: Connection, changes: Tally) -> None:
@@ -146,3 +205,14 @@ def _upsert(on_sqlite: bool) -> Any:
 
 
 ADD = Prepared(_upsert)
+
+
+def _upsert_judged(on_sqlite: bool) -> Any:
+    table = schema.policy_days
+    statement = insertion(on_sqlite, table, *(column.name for column in table.c))
+    return statement.on_conflict_do_update(
+        index_elements=[*Judged._fields], set_={"runs": table.c.runs + statement.excluded.runs}
+    )
+
+
+ADD_JUDGED = Prepared(_upsert_judged)

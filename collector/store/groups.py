@@ -15,7 +15,7 @@ from sqlalchemy import Integer, cast, delete, func, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine import RowMapping as Row
 
-from collector.store import reads, schema
+from collector.store import policy_counts, reads, schema
 from collector.store.engine import Store
 from collector.store.reads import Filter
 
@@ -110,7 +110,7 @@ def found(
         .join(runs, runs.c.id == findings.c.run)
         .where(
             runs.c.project == project, runs.c.listed.is_not(False), runs.c.first_seen >= since,
-            *reads.conditions(wanted),
+            runs.c.findings > 0, *reads.conditions(wanted),
         )
         .group_by(*of, *also)
     )  # fmt: skip
@@ -131,27 +131,34 @@ def applied(
     connection: Connection, project: int, rules: Sequence[str], wanted: Filter
 ) -> Mapping[tuple[str, str], int]:
     """(rule, agent) -> runs that it applied to."""
-    results, runs = schema.policy_results, schema.runs
-    agent = func.coalesce(runs.c.agent, "")
-    here = (runs.c.project == project, runs.c.listed.is_not(False), *reads.conditions(wanted))
     counted: dict[tuple[str, str], int] = {}
-    names = [rule.removeprefix("policy:") for rule in rules if rule.startswith("policy:")]
-    judged = (
-        select(results.c.policy, agent, func.count())
-        .join(runs, runs.c.id == results.c.run)
-        .where(results.c.policy.in_(names), results.c.verdict.in_(("ok", "violated")), *here)
-        .group_by(results.c.policy, agent)
-    )
+    for (policy, agent, verdict), count in _results(connection, project, wanted).items():
+        if verdict in ("ok", "violated") and (not wanted.agent or agent == wanted.agent):
+            key = f"policy:{policy}", agent
+            counted[key] = counted.get(key, 0) + count
+    runs = schema.runs
+    of = (runs.c.case_id, func.coalesce(runs.c.agent, ""))
     cases = [rule.removeprefix("case:") for rule in rules if rule.startswith("case:")]
-    bound = (
-        select(runs.c.case_id, agent, func.count())
-        .where(runs.c.case_id.in_(cases), runs.c.outcome.in_(("pass", "fail")), *here)
-        .group_by(runs.c.case_id, agent)
+    bound = reads.matching(project, wanted).where(
+        runs.c.case_id.in_(cases), runs.c.outcome.in_(("pass", "fail"))
     )
-    for kind, query in (("policy", judged if names else None), ("case", bound if cases else None)):
-        for name, of, count in connection.execute(query) if query is not None else ():
-            counted[f"{kind}:{name}", of] = int(count)
+    if cases:
+        for name, agent, count in connection.execute(
+            bound.with_only_columns(*of, func.count()).group_by(*of)
+        ):
+            counted[f"case:{name}", agent] = int(count)
     return counted
+
+
+def _results(connection: Connection, project: int, wanted: Filter) -> policy_counts.Results:
+    """What policies came to in runs that a filter of time, agent and version passes."""
+    if wanted.version is None and wanted.since is not None:
+        return policy_counts.results(connection, project, wanted.since)
+    results, runs = schema.policy_results, schema.runs
+    of = (results.c.policy, func.coalesce(runs.c.agent, ""), results.c.verdict)
+    query = reads.matching(project, wanted).join(results, results.c.run == runs.c.id)
+    rows = connection.execute(query.with_only_columns(*of, func.count()).group_by(*of))
+    return {(policy, agent, verdict): int(count) for policy, agent, verdict, count in rows}
 
 
 def examples(connection: Connection, findings: Sequence[int]) -> dict[int, Row]:

@@ -2,75 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Subquery, select
-from sqlalchemy.engine import Connection, RowMapping
+from sqlalchemy import Subquery, func, or_, select
+from sqlalchemy.engine import Connection, Row
 
 from collector.store import reads, schema
+from collector.store.prepared import Prepared, among, several
 from collector.store.reads import Filter
 
 MOST = 10_000
 """Runs of one population, the newest."""
 
 
-def complete_runs(
-    connection: Connection, project: int, wanted: Filter, *, limit: int = MOST
-) -> list[RowMapping]:
-    """Those that are complete, newest first."""
-    chosen = _chosen(project, wanted, limit)
-    return list(connection.execute(select(chosen).order_by(chosen.c.first_seen.desc())).mappings())
-
-
 MEASURED = (
     "id", "key", "first_seen", "spans", "calls", "started_ns", "ended_ns", "outcome", "agent", "release",
-    "model", "prompt", "environment", "service",
+    "model", "prompt", "environment", "service", "case_id", "version", "checked", "digest", "joined",
 )  # fmt: skip
+
+
+def complete_runs(
+    connection: Connection, project: int, wanted: Filter, *, limit: int = MOST
+) -> Sequence[Row[Any]]:
+    """Those that are complete, newest first, with what is compared of their rows."""
+    chosen = _chosen(project, wanted, limit)
+    return connection.execute(select(chosen).order_by(chosen.c.first_seen.desc())).all()
 
 
 def to_measure(
     connection: Connection, project: int, wanted: Filter, *, limit: int = MOST
-) -> list[RowMapping]:
+) -> Sequence[Row[Any]]:
     """Complete runs that pass a filter, newest first, with what metrics need of their rows."""
     runs = schema.runs
     query = reads.matching(project, wanted).with_only_columns(*(runs.c[name] for name in MEASURED))
     query = query.where(runs.c.complete.is_(True)).order_by(runs.c.first_seen.desc()).limit(limit)
-    return list(connection.execute(query).mappings())
+    return connection.execute(query).all()
 
 
-def rules_of(
-    connection: Connection, project: int, wanted: Filter, *, limit: int = MOST
-) -> dict[int, dict[str, bool]]:
+def rules_of(connection: Connection, runs: Sequence[int]) -> dict[int, dict[str, bool]]:
     """Run -> rule that applied -> was it kept?"""
-    chosen, results = _chosen(project, wanted, limit), schema.policy_results
-    query = (
-        select(results.c.run, results.c.policy, results.c.verdict)
-        .join(chosen, chosen.c.id == results.c.run)
-        .where(results.c.verdict.in_(("ok", "violated")))
-    )
     found: dict[int, dict[str, bool]] = {}
-    for run, policy, verdict in connection.execute(query):
+    for run, policy, verdict in RULES.ask(connection, runs=several(connection, runs)):
         found.setdefault(run, {})[policy] = verdict == "ok"
     return found
 
 
-def tools_of(
-    connection: Connection, project: int, wanted: Filter, *, limit: int = MOST
-) -> dict[int, set[str]]:
+def tools_of(connection: Connection, runs: Sequence[int]) -> dict[int, set[str]]:
     """Run -> the tools that it called."""
-    chosen, tools = _chosen(project, wanted, limit), schema.run_tools
-    query = select(tools.c.run, tools.c.tool).join(chosen, chosen.c.id == tools.c.run)
     found: dict[int, set[str]] = {}
-    for run, tool in connection.execute(query):
+    for run, tool in TOOLS.ask(connection, runs=several(connection, runs)):
         found.setdefault(run, set()).add(tool)
     return found
 
 
+def rules_counted(connection: Connection, runs: Sequence[int]) -> dict[str, tuple[int, int]]:
+    """Rule -> (runs that broke it, runs that it applied to)."""
+    found: dict[str, tuple[int, int]] = {}
+    for policy, verdict, count in RULES_COUNTED.ask(connection, runs=several(connection, runs)):
+        hits, trials = found.get(policy, (0, 0))
+        found[policy] = hits + count * (verdict == "violated"), trials + count
+    return found
+
+
+def tools_counted(connection: Connection, runs: Sequence[int]) -> dict[str, int]:
+    """Tool -> runs that called it."""
+    return dict(TOOLS_COUNTED.ask(connection, runs=several(connection, runs)))
+
+
+def _of_results(on_sqlite: bool, *columns: str) -> Any:
+    table = schema.policy_results
+    query = select(*(table.c[name] for name in columns))
+    return query.where(
+        among(on_sqlite, table.c.run, "runs"), or_(table.c.verdict == "ok", table.c.verdict == "violated")
+    )
+
+
+def _of_tools(on_sqlite: bool, *columns: str) -> Any:
+    table = schema.run_tools
+    return select(*(table.c[name] for name in columns)).where(among(on_sqlite, table.c.run, "runs"))
+
+
+def _each(query: Any, *columns: str) -> Any:
+    """How many rows a query has of each value."""
+    named = [query.selected_columns[name] for name in columns]
+    return query.add_columns(func.count()).group_by(*named)
+
+
+RULES = Prepared(lambda on_sqlite: _of_results(on_sqlite, "run", "policy", "verdict"))
+TOOLS = Prepared(lambda on_sqlite: _of_tools(on_sqlite, "run", "tool"))
+RULES_COUNTED = Prepared(
+    lambda on_sqlite: _each(_of_results(on_sqlite, "policy", "verdict"), "policy", "verdict")
+)
+TOOLS_COUNTED = Prepared(lambda on_sqlite: _each(_of_tools(on_sqlite, "tool"), "tool"))
+
+
 def _chosen(project: int, wanted: Filter, limit: int) -> Subquery:
     runs = schema.runs
-    query = select(runs).where(
+    query = select(*(runs.c[name] for name in MEASURED)).where(
         runs.c.project == project,
         runs.c.listed.is_not(False),
         runs.c.complete.is_(True),
@@ -111,9 +141,9 @@ def monday(seconds: float) -> str:
     return (day - timedelta(days=day.weekday())).isoformat()
 
 
-def counts_of(rows: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def counts_of(row: Row[Any]) -> dict[str, float]:
     """The numbers that the row of a run has."""
-    if rows["calls"] is not None:
-        yield "calls", float(rows["calls"])
-    if rows["started_ns"] is not None and rows["ended_ns"] is not None:
-        yield "duration_ms", (rows["ended_ns"] - rows["started_ns"]) / 1e6
+    found = {} if row.calls is None else {"calls": float(row.calls)}
+    if row.started_ns is not None and row.ended_ns is not None:
+        found["duration_ms"] = (row.ended_ns - row.started_ns) / 1e6
+    return found

@@ -309,6 +309,24 @@ def spans_with_guests(connection: Connection, run: int) -> tuple[Stored, Stored]
     return of_several(connection, own), of_several(connection, ids)
 
 
+def spans_of_several(
+    connection: Connection, project: int, rows: Sequence[Any]
+) -> dict[int, tuple[Stored, Stored]]:
+    """Row id -> what `spans_with_guests` says of it; `rows` have `id`, `key` and `joined`."""
+    own = {
+        row.id: members_of(connection, project, row.key) if row.joined == row.key else [row.id]
+        for row in rows
+    }
+    several = sorted({run for runs in own.values() for run in runs})
+    beside = guests(connection, several)
+    others = {
+        run: sorted({guest for one in runs for guest in beside.get(one, ())} - {*runs})
+        for run, runs in own.items()
+    }
+    found = payloads(connection, sorted({*several, *(run for runs in others.values() for run in runs)}))
+    return {run: (together(found, own[run]), together(found, others[run])) for run in own}
+
+
 def key_of(connection: Connection, run: int) -> str:
     """Of the run of a row."""
     return str(connection.scalar(select(schema.runs.c.key).where(schema.runs.c.id == run)))

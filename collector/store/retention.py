@@ -45,13 +45,13 @@ def _forget(connection: Connection, ids: Sequence[int]) -> None:
     """Delete rows of runs with everything that belongs to them."""
     runs = schema.runs
     turns.mark_cut(connection, ids)
-    for table in (
-        schema.segments, schema.verdicts, schema.findings, schema.run_tools, schema.policy_results,
-        schema.run_traces, schema.run_shared, schema.deliveries, schema.pieces, schema.piece_links,
-        schema.turns, schema.closings,
-    ):  # fmt: skip
-        connection.execute(delete(table).where(table.c.run.in_(ids)))
     with counts.kept(connection, ids):
+        for table in (
+            schema.segments, schema.verdicts, schema.findings, schema.run_tools, schema.policy_results,
+            schema.run_traces, schema.run_shared, schema.deliveries, schema.pieces, schema.piece_links,
+            schema.turns, schema.closings,
+        ):  # fmt: skip
+            connection.execute(delete(table).where(table.c.run.in_(ids)))
         connection.execute(delete(runs).where(runs.c.id.in_(ids)))
 
 

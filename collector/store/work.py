@@ -362,11 +362,12 @@ def _put(store: Store, connection: Connection, conclusions: Sequence[Conclusion]
     news = [conclusion for conclusion in conclusions if conclusion.is_news]
     if news:
         events.announce(store, connection)
+    with counts.kept(connection, [conclusion.claim.run for conclusion in conclusions]):
         _record(connection, news, now)
+        _close(connection, conclusions)
+    if news:
         webhooks.enqueue(store, connection, _alerts(news), now=now)
         _wake(connection, {run for conclusion in news for run in conclusion.wakes}, now)
-    with counts.kept(connection, [conclusion.claim.run for conclusion in conclusions]):
-        _close(connection, conclusions)
 
 
 def shelve(store: Store, claim: Claim) -> None:

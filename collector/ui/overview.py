@@ -87,15 +87,18 @@ def found(access: Access, chosen: Range) -> dict[str, Any]:
     """The pictures and tables of a stretch of time."""
     wanted = Filter(since=chosen.since, until=chosen.until)
     with access.service.store.read() as connection:
-        counts = buckets.counted(connection, access.project, wanted, since=chosen.since, width=chosen.width)
+        counts = buckets.over_time(connection, access.project, wanted, since=chosen.since, width=chosen.width)
+        agents, versions = (
+            buckets.decided(connection, access.project, wanted, column) for column in ("agent", "release")
+        )
         rules = buckets.broken_rules(connection, access.project, wanted)
         lost = buckets.lost_at(connection, access.project, wanted)
-    total = sum(count.runs for count in counts.values())
+    total = sum(counts.values())
     return {
         "total": total,
         "over_time": over_time(counts, chosen),
-        "by_agent": by(counts, "agent", chosen),
-        "by_version": by(counts, "version", chosen),
+        "by_agent": by(agents, "agent", chosen),
+        "by_version": by(versions, "version", chosen),
         "rules": [
             {
                 "rule": rule.partition(":")[2],
@@ -115,11 +118,11 @@ def link(search: str, chosen: Range) -> str:
     return f"/runs?q={quote_plus(f'{search} {chosen.search}'.strip())}"
 
 
-def over_time(counts: Mapping[buckets.Group, buckets.Count], chosen: Range) -> Picture:
+def over_time(counts: Mapping[tuple[int, str], int], chosen: Range) -> Picture:
     """Outcomes, a bar for each stretch; it leads to the runs of it."""
     bars: list[Counter[str]] = [Counter() for _ in range(BARS)]
-    for group, count in counts.items():
-        bars[min(max(group.bucket, 0), BARS - 1)][group.outcome] += count.runs
+    for (stretch, outcome), runs in counts.items():
+        bars[min(max(stretch, 0), BARS - 1)][outcome] += runs
     drawn = []
     for at, bar in enumerate(bars):
         start = chosen.since + at * chosen.width
@@ -131,14 +134,12 @@ def over_time(counts: Mapping[buckets.Group, buckets.Count], chosen: Range) -> P
     return stacked_bars("Runs by outcome over time", drawn, kinds, attributes=drag)
 
 
-def by(counts: Mapping[buckets.Group, buckets.Count], field: str, chosen: Range) -> Picture | None:
+def by(counts: Mapping[tuple[str, str], int], field: str, chosen: Range) -> Picture | None:
     """The share of failures of each agent or version, those with most runs; of what was decided."""
     decided, failed = Counter[str](), Counter[str]()
-    for group, count in counts.items():
-        name = getattr(group, field)
-        if name is not None and group.outcome in ("pass", "fail"):
-            decided[name] += count.runs
-            failed[name] += count.runs * (group.outcome == "fail")
+    for (name, outcome), runs in counts.items():
+        decided[name] += runs
+        failed[name] += runs * (outcome == "fail")
     rows = []
     for name, runs in decided.most_common(MOST_ROWS):
         rate = Rate(failed[name], runs)

@@ -8,11 +8,21 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
-from synth.experiments.populations import Member, compare, drifts, mean_json
+from synth.experiments.populations import Counted, Member, compare, drifts, matched, mean_json
 from synth.experiments.rates import Rate
 from synth.experiments.recording import recorded_case
 
-__all__ = ["Member", "Rate", "campaign_body", "compare", "drifts", "mean_json", "recorded_case"]
+__all__ = [
+    "Counted",
+    "Member",
+    "Rate",
+    "campaign_body",
+    "compare",
+    "drifts",
+    "matched",
+    "mean_json",
+    "recorded_case",
+]
 
 
 def campaign_body(

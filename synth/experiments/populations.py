@@ -105,14 +105,22 @@ class Comparison:
         }
 
 
-def compare(a: Population, b: Population, highest: Mapping[str, float] | None = None) -> Comparison:
+Counted = Mapping[tuple[str, str], tuple[Rate, Rate]]
+"""(`rule` or `tool`, its name) -> the share of each population."""
+
+
+def compare(
+    a: Population, b: Population, highest: Mapping[str, float] | None = None, counted: Counted | None = None
+) -> Comparison:
     """The differences of two populations, the outcome first, then what differs most surely.
 
-    `highest` has the upper ends of those numbers that have one; all begin at 0.
+    `highest` has the upper ends of those numbers that have one; all begin at 0. `counted` has the shares of
+    rules and tools where the members do not tell them, which they must where there are pairs (`matched`).
     """
     pairs = matched(a, b)
     failing = _shares("outcome", "failed", a, b, pairs, _failed)
     others = [
+        *(_unpaired(*what, *rates) for what, rates in sorted((counted or {}).items())),
         *(_shares("rule", name, a, b, pairs, _breaks(name)) for name in _names(a, b, _rules)),
         *(_shares("tool", name, a, b, pairs, _calls(name)) for name in _names(a, b, _tools)),
         *(_numbers(name, a, b, pairs, (highest or {}).get(name)) for name in _names(a, b, _measures)),
@@ -240,20 +248,23 @@ def _rate_json(rate: Rate) -> dict[str, Any]:
 
 def _shares(kind: str, name: str, a: Population, b: Population, pairs: Pairs, asked: Question) -> Difference:
     first, second = _rate(a, asked), _rate(b, asked)
-    if pairs:
-        more = less = 0
-        for before, after in pairs.values():
-            known = [
-                (one, other)
-                for one, other in zip(map(asked, before), map(asked, after), strict=True)
-                if one is not None and other is not None
-            ]
-            change = sum(other for _, other in known) - sum(one for one, _ in known)
-            more, less = more + (change > 0), less + (change < 0)
-        test, p = "sign test of pairs", sign_test(more, less)
-    else:
-        test, p = "Fisher's exact test", fisher_test(first, second)
-    return Difference(kind, name, _rate_json(first), _rate_json(second), test, p)
+    if not pairs:
+        return _unpaired(kind, name, first, second)
+    more = less = 0
+    for before, after in pairs.values():
+        known = [
+            (one, other)
+            for one, other in zip(map(asked, before), map(asked, after), strict=True)
+            if one is not None and other is not None
+        ]
+        change = sum(other for _, other in known) - sum(one for one, _ in known)
+        more, less = more + (change > 0), less + (change < 0)
+    p = sign_test(more, less)
+    return Difference(kind, name, _rate_json(first), _rate_json(second), "sign test of pairs", p)
+
+
+def _unpaired(kind: str, name: str, a: Rate, b: Rate) -> Difference:
+    return Difference(kind, name, _rate_json(a), _rate_json(b), "Fisher's exact test", fisher_test(a, b))
 
 
 def smallest_change(a: Rate, b: Rate) -> float | None:

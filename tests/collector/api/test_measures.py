@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from collector.api import numbers
 from tests.support.traces import Client, agent_spans, case_json, eventually, new_id, request
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -63,3 +64,23 @@ def test_what_cannot_be_measured_is_refused_with_what_can(shared: Client, asked:
     assert (answer.status_code, "expected" in answer.text) == (400, True)
     page = shared.http.get("/metrics-explorer", params=asked, headers={"accept": "text/html"})
     assert (page.status_code, "expected" in page.text) == (400, True)
+
+
+def test_what_spans_say_is_read_once_and_anew_once_the_run_has_grown(
+    fresh: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[str]()
+    rebuild = numbers.rebuild
+    monkeypatch.setattr(numbers, "rebuild", lambda run, spans: (read.append(run), rebuild(run, spans))[1])
+    run = sent(fresh, "do_a", "do_a", version="1.0")
+
+    def repeated() -> list[float]:
+        return [one["mean"] for one in fresh.get("/metrics", metric="repeated_calls")["series"]]
+
+    eventually(lambda: repeated() == [1.0], 60)
+    assert repeated() == [1.0]
+    assert read == [run]
+    spans = agent_spans(run, ["do_a", "do_a", "do_a"], agent="desk")
+    fresh.send(request(*spans, resource={"service.name": "shop"}, scope="more").SerializeToString())
+    sent(fresh, "do_b", version="1.0")
+    eventually(lambda: len(read) >= 2, 60)

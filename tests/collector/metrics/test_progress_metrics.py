@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from collector.metrics import Observed, measured
-from collector.metrics.progress import progress_rates, repetition_rates
+from collector.metrics.progress import progress_rates
 from collector.model import Run, ToolCall
 from collector.server import running
 from synth.cases import case_from_json
@@ -50,7 +50,7 @@ def test_steps_of_a_metric_have_the_attributes_of_the_paper() -> None:
 def test_rates_after_each_call_are_the_last_ones_history() -> None:
     run = seen(THEN, FIRST, FIRST, THEN)
     assert progress_rates(run) == (0, 0.5, 0.5, 1)
-    assert repetition_rates(run) == (0, 0, 1 / 3, 2 / 3)
+    assert run.repetition == (0, 0, 1 / 3, 2 / 3)
 
 
 def test_the_api_and_the_page_show_progress_and_repetition(fresh: Client) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,23 @@ def counted(store: Store) -> dict[counts.Group, tuple[int, int]]:
             number, spans = found.get(group, (0, 0))
             found[group] = (number + 1, spans + (row.spans or 0))
     return found
+
+
+def judged(store: Store) -> tuple[dict[counts.Judged, int], dict[counts.Judged, int]]:
+    """Results of policies by day as they are kept, and by the slow way."""
+    runs, results = schema.runs.c, schema.policy_results.c
+    with store.read() as connection:
+        rows = connection.execute(
+            select(runs.project, runs.first_seen, results.policy, runs.agent, results.verdict, runs.listed)
+            .select_from(schema.runs)
+            .join(schema.policy_results, runs.id == results.run)
+        )
+        found = Counter(
+            counts.Judged(project, int(seen // counts.DAY), policy, agent or "", verdict)
+            for project, seen, policy, agent, verdict, listed in rows
+            if listed is not False
+        )
+        return counts.judged_of(connection), dict(found)
 
 
 def kept(store: Store) -> dict[counts.Group, tuple[int, int]]:
@@ -107,11 +125,16 @@ def test_counts_are_right_after_everything_that_happens_to_runs(
             connection.execute(update(schema.runs).where(schema.runs.c.key.in_(some)).values(last_seen=0.0))
         retention.prune(store, now=time.time())
 
+    verdicts = set[str]()
     for _ in range(5):
         arrive()
     for _ in range(40):
         dice.choice([arrive, arrive, come_late, judge, bind, rule, forget])()
         assert kept(store) == counted(store)
+        now_kept, now_there = judged(store)
+        assert now_kept == now_there
+        verdicts |= {one.verdict for one in now_kept}
+    assert {"not_applicable", "violated"} <= verdicts
     assert {"fail", "pass", ""} & {group.outcome for group in kept(store)}
     with store.read() as connection:
         stats = reads.stats(connection, 1)
@@ -146,6 +169,9 @@ def test_counts_that_are_wrong_are_told_and_set_right(store: Store, caplog: pyte
     with store.write() as connection:
         connection.execute(update(schema.run_counts).values(runs=7))
         connection.execute(
+            insert(schema.policy_days).values(project=1, day=1, policy="p", agent="", verdict="ok", runs=3)
+        )
+        connection.execute(
             insert(schema.run_counts).values(project=1, listed=0, outcome="x", error_type="", runs=1, spans=1)
         )
     janitor = Janitor(store, Clock(), dict, pause=0.001)
@@ -154,6 +180,7 @@ def test_counts_that_are_wrong_are_told_and_set_right(store: Store, caplog: pyte
             break
     janitor.close()
     assert kept(store) == counted(store)
+    assert judged(store) == ({}, {})
     assert caplog.text.count("the counts of runs were wrong") == 1
 
 

@@ -100,6 +100,17 @@ def test_a_rule_that_did_not_apply_says_nothing() -> None:
     assert rule.a["trials"] == 1
 
 
+def test_shares_that_were_counted_beforehand_are_compared_as_those_of_the_runs() -> None:
+    a = runs("pass", "fail", "pass", rules={"A1": True}, tools=frozenset(("pay",)))
+    b = runs("fail", "fail", rules={"A1": False}, tools=frozenset(("mail",)))
+    counted = {
+        ("rule", "A1"): (Rate(0, 3), Rate(2, 2)), ("tool", "pay"): (Rate(3, 3), Rate(0, 2)),
+        ("tool", "mail"): (Rate(0, 3), Rate(2, 2)),
+    }  # fmt: skip
+    bare = compare(runs("pass", "fail", "pass"), runs("fail", "fail"), None, counted)
+    assert bare.to_json() == compare(a, b).to_json()
+
+
 def test_populations_without_runs_do_not_differ() -> None:
     found = compare([], runs("pass"))
     assert (found.differences[0].p, found.smallest, found.to_json()["runs"]) == (1.0, None, [0, 1])
