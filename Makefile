@@ -21,6 +21,7 @@ SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.p
   tests/synth/plans/test_verify.py tests/collector/otlp/test_otlp_fuzz.py \
   tests/properties/test_rules_by_worlds.py \
   tests/properties/test_guard_agreement.py tests/properties/test_guard_of_cases.py \
+  tests/pdoctor_trace/test_guarding.py \
   tests/real_data/test_guard_on_mutants.py \
   tests/collector/store/test_drills_under_load.py tests/synth/experiments/test_causes.py \
   tests/synth/experiments/test_gate.py tests/synth/judge/test_replanning.py tests/synth/games/test_games.py \

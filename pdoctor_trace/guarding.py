@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -20,7 +20,7 @@ from . import semconv
 from .asking import DOOR
 from .asking import Refused as Refused
 from .harmless import guarded, note
-from .runs import USER
+from .runs import USER, OpenRun, current
 from .runtime import ACTIVE
 from .settings import LOG
 from .values import Truncated
@@ -30,6 +30,20 @@ MAX_RUNS = 1_024
 LOOK_EVERY = 1.0
 """Seconds between two looks at the file of rules."""
 UNTOLD = "It cannot be told whether the call keeps that."
+
+
+class Owed(NamedTuple):
+    """A rule that is broken if the run ends now."""
+
+    policy: str
+    text: str
+
+
+class _Here(NamedTuple):
+    """Where a run stands while nothing is called."""
+
+    run: Any
+    state: Any
 
 
 class Guard:
@@ -147,6 +161,19 @@ class Guard:
 
         about = Run("plan", (), tools=None if tools is None else tuple(tools))
         return flaws_of(self.policies, calls_of(calls), about)
+
+    def owed(self) -> tuple[Owed, ...]:
+        """What the run that goes on here has left undone: rules that are broken if it ends now.
+
+        For what a framework asks before it takes an answer: an output guardrail, a validator, a hook.
+        () = nothing, and also outside of a run.
+        """
+        above = current()
+        if above is None:
+            return ()
+        run = above if isinstance(above, OpenRun) else above.run
+        prefix = self._course(_Here(run, above.state)).prefix
+        return tuple(Owed(policy.id, text) for policy, text in prefix.owed())
 
     def _answer(self, call: Any, course: _Course, made: Any, decision: Any, place: int | None) -> _Asked:
         prefix = course.prefix

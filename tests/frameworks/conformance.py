@@ -101,6 +101,11 @@ def limit(framework: str, name: str) -> pytest.MarkDecorator:
     return pytest.mark.limit(framework, name)
 
 
+TOLD = """
+actions: {refund: refund, notify: notify}
+policies: [{id: TOLD, rule: Refund must be followed by notify.}]
+"""
+"""For hosts that ask before they take an answer."""
 QUERY = "Please do it."
 FIVE_IDS = ["call_0_0", "call_0_1", "call_1_0", "call_2_0", "call_2_1"]
 """Of script `par.one.same`."""

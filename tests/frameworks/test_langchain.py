@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import ToolRetryMiddleware
+from langchain.agents.middleware import ToolRetryMiddleware, after_model
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import BaseTool, StructuredTool
@@ -21,7 +22,7 @@ from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 from pydantic import BaseModel
 
 import pdoctor_trace
-from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from tests.frameworks.conformance import QUERY, TOLD, Conformance, Driver, Outcome, ToolLog, limit
 from tests.support.models import FakeModels
 from tests.support.sick_models import sick_models
 from tests.support.sink import OtlpSink
@@ -348,3 +349,36 @@ def test_the_same_exception_out_of_a_tool_is_the_tools(sink: OtlpSink, other: bo
     pdoctor_trace.flush()
     (run,) = sink.runs
     assert (run["pdoctor.run.trouble.kind"], run.failed) == (None, True)
+
+
+def test_an_answer_is_held_back_while_a_rule_waits_for_a_call(sink: OtlpSink) -> None:
+    class Scripted(GenericFakeChatModel):
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            return self
+
+    def asks(name: str) -> AIMessage:
+        return AIMessage(content="", tool_calls=[{"name": name, "args": {}, "id": name}])
+
+    def refund() -> str:
+        """Refund."""
+        return "refunded"
+
+    def notify() -> str:
+        """Tell."""
+        return "told"
+
+    model = Scripted(
+        messages=iter([asks("refund"), AIMessage("done"), asks("notify"), AIMessage("all done")])
+    )
+    with pdoctor_trace.guard(TOLD) as guard:
+
+        @after_model(can_jump_to=["model"])
+        def nothing_is_open(state: Any, runtime: Any) -> dict[str, Any] | None:
+            if state["messages"][-1].tool_calls or not (owed := guard.owed()):
+                return None
+            return {"messages": [HumanMessage(" ".join(one.text for one in owed))], "jump_to": "model"}
+
+        agent = create_agent(model, [refund, notify], middleware=[nothing_is_open])
+        *_, last = agent.invoke({"messages": [("user", "Refund it.")]})["messages"]
+    pdoctor_trace.flush()
+    assert (last.content, [call.tool for call in sink.calls]) == ("all done", ["refund", "notify"])

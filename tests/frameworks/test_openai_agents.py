@@ -12,12 +12,15 @@ import agents
 import pytest
 from agents import (
     Agent,
+    GuardrailFunctionOutput,
     Model,
     ModelResponse,
     ModelSettings,
     ModelTracing,
     OpenAIChatCompletionsModel,
     OpenAIResponsesModel,
+    OutputGuardrail,
+    OutputGuardrailTripwireTriggered,
     RunConfig,
     Runner,
     Usage,
@@ -38,6 +41,7 @@ from tests.frameworks.conformance import (
     LEAVES_ASYNCIO_BROKEN,
     MCP_SERVER,
     QUERY,
+    TOLD,
     AsyncDriver,
     Conformance,
     ToolLog,
@@ -275,3 +279,41 @@ def test_a_call_costs_few_calls_of_ours(sink: OtlpSink) -> None:
     pdoctor_trace.flush()
     assert len(sink.calls) == 61
     assert (many - few) / 50 <= 29
+
+
+class Scripted(Model):
+    """Asks for a refund, then says that it is done."""
+
+    def __init__(self) -> None:
+        call = ResponseFunctionToolCall(type="function_call", call_id="c1", name="refund", arguments="{}")
+        text = ResponseOutputText(type="output_text", text="done", annotations=[])
+        done = ResponseOutputMessage(
+            id="m1", type="message", role="assistant", status="completed", content=[text]
+        )
+        self.said: Any = iter([call, done])
+
+    async def get_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        return ModelResponse(output=[next(self.said)], usage=Usage(), response_id=None)
+
+    def stream_response(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+def test_an_answer_is_held_back_while_a_rule_waits_for_a_call(sink: OtlpSink) -> None:
+    def refund() -> str:
+        return "refunded"
+
+    with pdoctor_trace.guard(TOLD) as guard:
+
+        async def nothing_is_open(context: Any, agent: Any, output: Any) -> GuardrailFunctionOutput:
+            owed = guard.owed()
+            return GuardrailFunctionOutput(output_info=owed, tripwire_triggered=bool(owed))
+
+        agent = Agent(
+            name="shop", model=Scripted(), tools=[function_tool(refund)],
+            output_guardrails=[OutputGuardrail(nothing_is_open)],
+        )  # fmt: skip
+        with pytest.raises(OutputGuardrailTripwireTriggered) as held:
+            asyncio.run(Runner.run(agent, "Refund it."))
+    pdoctor_trace.flush()
+    assert [one.policy for one in held.value.guardrail_result.output.output_info] == ["TOLD"]

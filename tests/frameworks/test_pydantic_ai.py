@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 from pydantic import BaseModel
-from pydantic_ai import Agent, SkipToolExecution, Tool
+from pydantic_ai import Agent, ModelRetry, SkipToolExecution, Tool
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.direct import model_request
-from pydantic_ai.messages import ModelRequest
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.tools import ToolDefinition
@@ -25,6 +26,7 @@ import pdoctor_trace
 from tests.frameworks.conformance import (
     LEAVES_ASYNCIO_BROKEN,
     QUERY,
+    TOLD,
     AsyncDriver,
     Conformance,
     ToolLog,
@@ -189,3 +191,30 @@ def test_what_may_run_in_another_process_is_not_denied(
     asyncio.run(with_agent(models, "fake.sleepy", [], "chat", toolsets=toolsets))
     pdoctor_trace.flush()
     assert [(call.executed, call.result) for call in sink.calls] == [(True, "cached")] * 2
+
+
+def test_an_answer_is_held_back_while_a_rule_waits_for_a_call(sink: OtlpSink) -> None:
+    said = iter(
+        [ToolCallPart("refund", {}), TextPart("done"), ToolCallPart("notify", {}), TextPart("all done")]
+    )
+    agent = Agent(FunctionModel(lambda messages, info: ModelResponse(parts=[next(said)])))
+
+    @agent.tool_plain
+    def refund() -> str:
+        return "refunded"
+
+    @agent.tool_plain
+    def notify() -> str:
+        return "told"
+
+    with pdoctor_trace.guard(TOLD) as guard:
+
+        @agent.output_validator
+        def nothing_is_open(output: str) -> str:
+            if owed := guard.owed():
+                raise ModelRetry(" ".join(one.text for one in owed))
+            return output
+
+        assert agent.run_sync("Refund it.").output == "all done"
+    pdoctor_trace.flush()
+    assert [call.tool for call in sink.calls] == ["refund", "notify"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import os
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from pdoctor_trace.wrappers import around
 from synth.cases.case import read_cases, write_cases
 from tests.support.bench_cases import order_case
 from tests.support.sink import OtlpSink
+from tests.support.soak import tries
 
 HEAD = "actions: {verify: verify, refund: refund, any tool: '*'}\npolicies:\n"
 FIRST = HEAD + "  - {id: FIRST, rule: Verify must happen before refund.}\n"
@@ -175,6 +177,24 @@ def test_a_coroutine_waits_in_a_thread_only_for_a_guard_that_may_ask(
     assert len(begun) == threads
 
 
+def test_what_a_run_has_left_undone_is_told_before_it_ends() -> None:
+    shop = Shop()
+    rules = rule("Refund must be followed by verify.")
+    with pdoctor_trace.guard(rules, mode="feedback") as guard:
+        assert guard.owed() == ()
+        with pdoctor_trace.run():
+            assert guard.owed() == ()
+            shop.refund()
+            ((policy, text),) = guard.owed()
+            assert (policy, "verify" in text) == ("R", True)
+            with pdoctor_trace.run():
+                assert [one.policy for one in guard.owed()] == ["R"]
+            shop.verify()
+            assert guard.owed() == ()
+    with pdoctor_trace.guard(rule("Verify must happen at least once.")) as guard, pdoctor_trace.run():
+        assert [one.policy for one in guard.owed()] == ["R"]
+
+
 def test_each_run_begins_anew() -> None:
     shop = Shop()
     with pdoctor_trace.guard(ONCE, mode="feedback"):
@@ -273,13 +293,11 @@ def race(number: int) -> int:
     return len(shop.ran)
 
 
+RACES = 10_000
+
+
 def test_two_threads_race_for_one_refund() -> None:
-    assert race(50) == 50
-
-
-@pytest.mark.heavy
-def test_two_threads_race_for_one_refund_10_000_times() -> None:
-    assert race(10_000) == 10_000
+    assert race(tries(RACES)) == tries(RACES)
 
 
 def race_of_tasks(number: int) -> int:
@@ -303,21 +321,26 @@ def race_of_tasks(number: int) -> int:
 
 
 def test_two_tasks_race_for_one_refund() -> None:
-    assert race_of_tasks(200) == 200
+    assert race_of_tasks(tries(RACES)) == tries(RACES)
 
 
-@pytest.mark.heavy
-def test_two_tasks_race_for_one_refund_10_000_times() -> None:
-    assert race_of_tasks(10_000) == 10_000
+def race_of_one_message(number: int) -> int:
+    """The same of two calls of one reply of a model, which a loop of one's own runs side by side."""
+    shop = Shop()
+    with pdoctor_trace.guard(ONCE, mode="feedback") as guard, ThreadPoolExecutor(2) as pool:
+        for _ in range(number):
+            with pdoctor_trace.run():
+                contexts = [contextvars.copy_context() for _ in range(2)]
+                said = [*pool.map(lambda one, order: one.run(shop.refund, order), contexts, ("7", "8"))]
+                assert (
+                    sum(text.startswith("Not run: Refund must happen at most 1 time.") for text in said) == 1
+                )
+        assert guard.counts == {"feedback": number}
+    return len(shop.ran)
 
 
 def test_two_calls_of_one_message_race_for_one_refund() -> None:
-    shop = Shop()
-    with pdoctor_trace.guard(ONCE, mode="feedback"), ThreadPoolExecutor(2) as pool:
-        for _ in range(50):
-            with pdoctor_trace.run():
-                list(pool.map(lambda order: shop.refund(order), ("7", "8")))
-    assert len(shop.ran) == 50
+    assert race_of_one_message(tries(RACES)) == tries(RACES)
 
 
 @pytest.mark.parametrize(("on_error", "ran"), [("open", ["refund"]), ("closed", [])])
