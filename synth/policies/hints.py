@@ -12,32 +12,16 @@ from collections.abc import Iterable, Iterator
 
 from synth.counted import counted
 from synth.policies.kinds.count import NUMBERS
-from synth.policies.kinds.kind import HAPPEN, MUST
-from synth.policies.kinds.times import TIME
+from synth.policies.kinds.kind import HAPPEN, IF, MUST
 from synth.policies.loosely import named
 from synth.policies.names import Names
 from synth.policies.patterns import compiled
+from synth.policies.vocabulary import ANYTHING, CLOCK, DO, DONE, FAILED, NOT, SPAN, TIMES
 
-_NOT = rf"{MUST} (?:never|not)"
-_DO = rf"(?:{HAPPEN}|start|begin|run|come)"
-_CLOCK = r"\d\d?:\d\d"
-_SPAN = re.sub(r"\?P<\w+>", "?:", TIME)
-_D = rf"(?P<d>{_SPAN})"
-_TIMES = rf"(?:\d{{1,6}}|{'|'.join(NUMBERS)})"
-_N, _M = (rf"(?P<{slot}>{_TIMES})(?: times?)?" for slot in "nm")
+_D = rf"(?P<d>{SPAN})"
+_N, _M = (rf"(?P<{slot}>{TIMES})(?: times?)?" for slot in "nm")
 _A, _B, _C = (rf"(?P<{slot}>.+?)" for slot in "abc")
-_DONE = (
-    r"(?: (?:is |are |was |were |has |have |had )?(?:been )?"
-    r"(?:happen(?:s|ed)?|occur(?:s|red)?|took place|taken place|takes? "
-    r"place|succee(?:ds?|ded)|pass(?:es|ed)?|"
-    r"finish(?:es|ed)?|complete[ds]?|ended|done|called|performed|executed|carried out|"
-    r"successful|(?:has|have) been \w+)"
-    r"(?: (?:successfully|before|first|earlier|beforehand|before it|already))?)?"
-)
 _SAME = r"(?P<same>,? with the same .+)?"
-_IF = r"(?:if|when|whenever|once|after|as soon as)"
-_FAILS = r"(?:fail(?:s|ed)?|has failed|did not succeed|does not succeed|(?:is|was) not successful)"
-_ANY = r"(?:any other (?:tool|call)|any tool|anything|nothing(?: else)?|no (?:other )?(?:tool|call))"
 _ASIDE = r"(?:run |happen |be (?:called|done|executed) )?"
 _TOGETHER = r"(?:in parallel|at the same time|concurrently|simultaneously)"
 _SOME_COUNT = (
@@ -75,33 +59,33 @@ _CHECK = rf"(?P<b>{_FIRST}(?:(?! and ).)+?)"
 
 _HINTS: tuple[tuple[str, str], ...] = (
     # --- the clock
-    (rf"{_A} (?P<said>{_NOT} {_DO} (?:after|later than|past) (?P<t>{_CLOCK}))",
+    (rf"{_A} (?P<said>{NOT} {DO} (?:after|later than|past) (?P<t>{CLOCK}))",
      "={<a> must happen before <t>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} (?:before|earlier than) (?P<t>{_CLOCK}))", "={<a> must happen after <t>}"),
-    (rf"{_A} (?P<said>(?:{MUST} (?:{_DO} |be ))?(?:only )?(?:between|from) (?P<t>{_CLOCK}) (?:and|to|until) "
-     rf"(?P<u>{_CLOCK}))", "={<a> must happen after <t>, and <a> must happen before <u>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} after (?P<t>{_CLOCK}) (?:and|but) before (?P<u>{_CLOCK}))",
+    (rf"{_A} (?P<said>{NOT} {DO} (?:before|earlier than) (?P<t>{CLOCK}))", "={<a> must happen after <t>}"),
+    (rf"{_A} (?P<said>(?:{MUST} (?:{DO} |be ))?(?:only )?(?:between|from) (?P<t>{CLOCK}) (?:and|to|until) "
+     rf"(?P<u>{CLOCK}))", "={<a> must happen after <t>, and <a> must happen before <u>}"),
+    (rf"{_A} (?P<said>{MUST} {DO} after (?P<t>{CLOCK}) (?:and|but) before (?P<u>{CLOCK}))",
      "={<a> must happen after <t>, and <a> must happen before <u>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} before (?P<u>{_CLOCK}) (?:and|but) after (?P<t>{_CLOCK}))",
+    (rf"{_A} (?P<said>{MUST} {DO} before (?P<u>{CLOCK}) (?:and|but) after (?P<t>{CLOCK}))",
      "={<a> must happen after <t>, and <a> must happen before <u>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} (?:between|after) (?P<t>{_CLOCK}) and (?:before )?(?P<u>{_CLOCK}))",
+    (rf"{_A} (?P<said>{NOT} {DO} (?:between|after) (?P<t>{CLOCK}) and (?:before )?(?P<u>{CLOCK}))",
      "{<a> must happen after <u>, and <a> must happen before <t>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} before (?P<t>{_CLOCK}) (?:or|and|nor) after (?P<u>{_CLOCK}))",
+    (rf"{_A} (?P<said>{NOT} {DO} before (?P<t>{CLOCK}) (?:or|and|nor) after (?P<u>{CLOCK}))",
      "={<a> must happen after <t>, and <a> must happen before <u>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} after (?P<u>{_CLOCK}) (?:or|nor) before (?P<t>{_CLOCK}))",
+    (rf"{_A} (?P<said>{NOT} {DO} after (?P<u>{CLOCK}) (?:or|nor) before (?P<t>{CLOCK}))",
      "={<a> must happen after <t>, and <a> must happen before <u>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} (?:no later than|not later than|not after|by|until|at the latest "
+    (rf"{_A} (?P<said>{MUST} {DO} (?:no later than|not later than|not after|by|until|at the latest "
      rf"(?:at|by)) "
-     rf"(?P<t>{_CLOCK}))", "={<a> must happen before <t>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} (?:no earlier than|not earlier than|not before|from) "
-     rf"(?P<t>{_CLOCK}))(?: on)?",
+     rf"(?P<t>{CLOCK}))", "={<a> must happen before <t>}"),
+    (rf"{_A} (?P<said>{MUST} {DO} (?:no earlier than|not earlier than|not before|from) "
+     rf"(?P<t>{CLOCK}))(?: on)?",
      "={<a> must happen after <t>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} outside(?: of)? (?P<t>{_CLOCK}) (?:to|and|until|-) (?P<u>{_CLOCK}))",
+    (rf"{_A} (?P<said>{NOT} {DO} outside(?: of)? (?P<t>{CLOCK}) (?:to|and|until|-) (?P<u>{CLOCK}))",
      "={<a> must happen after <t>, and <a> must happen before <u>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} at {_CLOCK})",
+    (rf"{_A} (?P<said>{MUST} {DO} at {CLOCK})",
      "!a policy says before or after which clock time, not at which"),
-    (rf"{_A} (?P<said>(?:{MUST} (?:{_DO} )?)?(?:only )?(?:between|from) (?P<t>{_CLOCK}) (?:and|to|until) "
-     rf"(?P<u>{_CLOCK}),? on (?P<d>.+))",
+    (rf"{_A} (?P<said>(?:{MUST} (?:{DO} )?)?(?:only )?(?:between|from) (?P<t>{CLOCK}) (?:and|to|until) "
+     rf"(?P<u>{CLOCK}),? on (?P<d>.+))",
      "two policies: {<a> must happen after <t>, and <a> must happen before <u>} and "
      "{<a> must happen on <d>}"),
     # --- time between calls
@@ -112,28 +96,28 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>{MUST} be followed within {_D} by) {_B}", "={<a> must be followed by <b> within <d>}"),
     (rf"{_A} (?P<said>{MUST} be preceded within {_D} by) {_B}", "={<a> must happen within <d> after <b>}"),
     (rf"{_A} (?P<said>within {_D} (?P<how>after|of|before)) {_B}", "{<a> must happen within <d> <how> <b>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} (?:more|later) than {_D} after) {_B}",
+    (rf"{_A} (?P<said>{MUST} {DO} (?:more|later) than {_D} after) {_B}",
      "{<a> must happen at least <d> after <b>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} until {_D} after) {_B}", "{<a> must happen at least <d> after <b>}"),
-    (rf"{_A} (?P<said>{MUST} (?:{_DO} after|be preceded by)) {_B},? within {_D}",
+    (rf"{_A} (?P<said>{NOT} {DO} until {_D} after) {_B}", "{<a> must happen at least <d> after <b>}"),
+    (rf"{_A} (?P<said>{MUST} (?:{DO} after|be preceded by)) {_B},? within {_D}",
      "={<a> must happen within <d> after <b>}"),
     (rf"{_A} (?P<said>{MUST} follow) {_B},? within {_D}",
      "{<b> must be followed by <a> within <d>} where <a> may not be left out, or {<a> must happen within <d> "
      "after <b>} where <b> is needed first"),
-    (rf"{_A} (?P<said>{MUST} {_DO} (?:at most|no more than|no earlier than|within) {_D} before) {_B}",
+    (rf"{_A} (?P<said>{MUST} {DO} (?:at most|no more than|no earlier than|within) {_D} before) {_B}",
      "{<b> must happen within <d> after <a>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} (?:at most|no more than|less than|no later than|not later than|at the "
+    (rf"{_A} (?P<said>{MUST} {DO} (?:at most|no more than|less than|no later than|not later than|at the "
      rf"latest) {_D} after)"
      rf" {_B}", "{<a> must happen within <d> after <b>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} (?:more than|later than) {_D} after) {_B}",
+    (rf"{_A} (?P<said>{NOT} {DO} (?:more than|later than) {_D} after) {_B}",
      "{<a> must happen within <d> after <b>}, which needs an earlier <b> too"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} (?:within|sooner than|earlier than|less than) {_D} (?:after|of)) {_B}",
+    (rf"{_A} (?P<said>{NOT} {DO} (?:within|sooner than|earlier than|less than) {_D} (?:after|of)) {_B}",
      "{<a> must happen at least <d> after <b>}, which needs an earlier <b> too"),
     (rf"(?P<said>there (?:{MUST} be|are|is) at least {_D} between) {_A} and {_B}",
      "{<b> must happen at least <d> after <a>}, which needs an earlier <a> too"),
-    (rf"{_A} (?P<said>{MUST} {_DO} within {_D})",
+    (rf"{_A} (?P<said>{MUST} {DO} within {_D})",
      "!the time needs the action that it counts from, as in '<a> must happen within <d> after ACTION'"),
-    (rf".+ (?P<said>{MUST} (?:not |never )?(?:take|last|finish within|be finished within) .*{_SPAN})",
+    (rf".+ (?P<said>{MUST} (?:not |never )?(?:take|last|finish within|be finished within) .*{SPAN})",
      "!how long a call takes is not in the language"),
     # --- what is allowed
     (r".+ (?P<said>(?:is|are) (?:not|never) (?:forbidden|prohibited|banned|disallowed)\b.*)", _ALLOWED),
@@ -145,26 +129,26 @@ _HINTS: tuple[tuple[str, str], ...] = (
      rf"(?P<how>at most|at least|exactly) {_N}) {_A}", "={<a> must happen <how> <n>}"),
     (rf"(?P<said>(?:each|every) conversation {MUST} have (?P<how>at most|at least|exactly) {_N}) {_A}",
      "{<a> must happen <how> <n> per conversation}"),
-    (rf"(?P<said>there {_NOT} be more than {_N}) {_A}", "={<a> must happen at most <n>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} at least (?:once|one time|1 time) before) {_B}",
+    (rf"(?P<said>there {NOT} be more than {_N}) {_A}", "={<a> must happen at most <n>}"),
+    (rf"{_A} (?P<said>{MUST} {DO} at least (?:once|one time|1 time) before) {_B}",
      "{<a> must happen before <b>}"),
     (r".+ (?P<said>per (?:conversation|session|run))", _SCOPE),
     (rf"(?!once (?:an?|every) (?:\w+ )+?(?:is|are|was|were|has|have|happens)\b)"
-     rf".*?(?P<said>(?:more than )?\b{_TIMES}(?: \w+)? (?:within|in|per|an?|every) (?!a row|total).+)",
+     rf".*?(?P<said>(?:more than )?\b{TIMES}(?: \w+)? (?:within|in|per|an?|every) (?!a row|total).+)",
      _SOME_COUNT),
     (rf".+ (?P<said>{_N} (?:after|before|while|in a row|between)\b.*)", _SOME_COUNT),
-    (rf"{_A} (?P<said>{_NOT} {HAPPEN} (?:fewer|less) than {_N})", "={<a> must happen at least <n>}"),
-    (rf"{_A} (?P<said>{_NOT} {HAPPEN} at least {_N})", "{<a> must happen at most <n-1>}"),
-    (rf"{_A} (?P<said>{_NOT} {HAPPEN} at most {_N})", "{<a> must happen at least <n+1>}"),
-    (rf"{_A} (?P<said>{_NOT} (?:be repeated|{HAPPEN} again))", "={<a> must happen at most 1 time}"),
-    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>{_TIMES}) or more times)", "={<a> must happen at least <n>}"),
-    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>{_TIMES}) or (?:fewer|less) times)",
+    (rf"{_A} (?P<said>{NOT} {HAPPEN} (?:fewer|less) than {_N})", "={<a> must happen at least <n>}"),
+    (rf"{_A} (?P<said>{NOT} {HAPPEN} at least {_N})", "{<a> must happen at most <n-1>}"),
+    (rf"{_A} (?P<said>{NOT} {HAPPEN} at most {_N})", "{<a> must happen at least <n+1>}"),
+    (rf"{_A} (?P<said>{NOT} (?:be repeated|{HAPPEN} again))", "={<a> must happen at most 1 time}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>{TIMES}) or more times)", "={<a> must happen at least <n>}"),
+    (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>{TIMES}) or (?:fewer|less) times)",
      "={<a> must happen at most <n>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} (?P<n>\d+)(?:-| to )(?P<m>\d+) times)",
      "two policies: {<a> must happen at least <n>} and {<a> must happen at most <m>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} once and only once)", "={<a> must happen exactly 1 time}"),
     (rf"{_A} (?P<said>(?P<how>at most|at least|exactly) {_N})", "={<a> must happen <how> <n>}"),
-    (rf"{_A} (?P<said>{_NOT} {HAPPEN} (?:more than|over) {_N})", "={<a> must happen at most <n>}"),
+    (rf"{_A} (?P<said>{NOT} {HAPPEN} (?:more than|over) {_N})", "={<a> must happen at most <n>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} {_N}(?: or (?:fewer|less)| at (?:the )?most))",
      "={<a> must happen at most <n>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:up to|not more than|a maximum of) {_N})",
@@ -177,7 +161,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "={<a> must happen at least <n+1>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:fewer|less)(?: often)? than {_N})",
      "{<a> must happen at most <n-1>}"),
-    (rf"{_A} (?P<said>{_NOT} {HAPPEN} {_N})", "{<a> must happen at most <n-1>}"),
+    (rf"{_A} (?P<said>{NOT} {HAPPEN} {_N})", "{<a> must happen at most <n-1>}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} (?:(?P<n>0)|zero|no) times)", "={<a> must never happen}"),
     (rf"{_A} (?P<said>{MUST} {HAPPEN} only {_N})",
      "{<a> must happen at most <n>} where it may be left out, or {<a> must happen exactly <n>}"),
@@ -188,25 +172,25 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"(?P<said>(?:at most|no more than|not more than) {_N}) {_A}", "={<a> must happen at most <n>}"),
     (rf"(?P<said>at least {_N}) {_A}", "={<a> must happen at least <n>}"),
     (rf"{_A} (?P<said>{MUST} succeed (?P<how>at least|exactly) {_N})", "={<a> must happen <how> <n>}"),
-    (rf"{_A} (?P<said>{MUST} (?:always {_DO}|{_DO}(?: eventually| in every run)?))",
+    (rf"{_A} (?P<said>{MUST} (?:always {DO}|{DO}(?: eventually| in every run)?))",
      "={<a> must happen at least 1 time}"),
     (rf"{_A} (?P<said>{MUST} succeed)",
      "{<a> must happen at least 1 time} where one success is enough; how a call must end is not in the "
      "language"),
     # --- side by side
-    (rf"{_A} (?P<said>{_NOT} {_ASIDE}(?:{_TOGETHER} (?:as|with)|while|during)) "
+    (rf"{_A} (?P<said>{NOT} {_ASIDE}(?:{_TOGETHER} (?:as|with)|while|during)) "
      rf"{_B}(?: (?:is|are)(?: still)? running| runs?| is in progress)?", "={<a> must not overlap <b>}"),
-    (rf"{_A} (?P<said>{_NOT} (?:start|begin) (?:while|during)) "
+    (rf"{_A} (?P<said>{NOT} (?:start|begin) (?:while|during)) "
      rf"{_B}(?: (?:is|are)(?: still)? running| runs?| is in progress)?",
      "{<a> must not overlap <b>}, where <b> may not start while <a> runs either"),
-    (rf"{_A} (?P<said>{_NOT} overlap(?: with)? (?:itself|themselves))", "={<a> must not overlap}"),
-    (rf"two {_A} (?P<said>{_NOT} {_ASIDE}(?:{_TOGETHER}|at once))", "={<a> must not overlap}"),
-    (rf"(?=.+? and ){_A} (?P<said>{_NOT} {_ASIDE}{_TOGETHER})", "={<a> must not overlap}"),
-    (rf"{_A} (?P<said>{_NOT} {_ASIDE}(?:{_TOGETHER}|at once))",
+    (rf"{_A} (?P<said>{NOT} overlap(?: with)? (?:itself|themselves))", "={<a> must not overlap}"),
+    (rf"two {_A} (?P<said>{NOT} {_ASIDE}(?:{_TOGETHER}|at once))", "={<a> must not overlap}"),
+    (rf"(?=.+? and ){_A} (?P<said>{NOT} {_ASIDE}{_TOGETHER})", "={<a> must not overlap}"),
+    (rf"{_A} (?P<said>{NOT} {_ASIDE}(?:{_TOGETHER}|at once))",
      "{<a> must not overlap} where two of it are meant, or {<a> must not overlap any tool}"),
-    (rf"{_A} (?P<said>{MUST} (?:{_DO}|be made|be) alone in (?:its|their|a|one) (?:own )?(?:turn|message))",
+    (rf"{_A} (?P<said>{MUST} (?:{DO}|be made|be) alone in (?:its|their|a|one) (?:own )?(?:turn|message))",
      "={<a> must be alone in its turn}"),
-    (rf"{_A} (?P<said>{MUST} (?:{_DO}|be made|be) alone)", _ALONE),
+    (rf"{_A} (?P<said>{MUST} (?:{DO}|be made|be) alone)", _ALONE),
     (rf"{_A} (?P<said>{MUST} be the only (?:call|tool) (?:in|of) (?:its|their|a|the) (?:turn|message))",
      "={<a> must be alone in its turn}"),
     # --- first, last, any tool
@@ -218,12 +202,12 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "={<a> must happen at least 1 time}"),
     (rf"(?P<said>(?:each|every|the) conversation {MUST} (?:contain|have)) {_A}",
      "={<a> must happen at least 1 time per conversation}"),
-    (rf"{_A} (?P<said>{MUST} (?:{_DO} first|be (?:the )?(?:very )?first\b.*))",
+    (rf"{_A} (?P<said>{MUST} (?:{DO} first|be (?:the )?(?:very )?first\b.*))",
      "{<a> must happen before any tool}, which means any other tool here"),
-    (rf"{_A} (?P<said>{MUST} (?:{_DO} last|be (?:the )?(?:very )?last\b.*))",
+    (rf"{_A} (?P<said>{MUST} (?:{DO} last|be (?:the )?(?:very )?last\b.*))",
      "{any tool must never happen after <a>}, and {<a> must happen at least 1 time} where it may not be "
      "left out"),
-    (rf"{_A} (?P<said>(?:{_NOT} be followed by|{MUST} be followed by (?=no)) {_ANY})",
+    (rf"{_A} (?P<said>(?:{NOT} be followed by|{MUST} be followed by (?=no)) {ANYTHING})",
      "={any tool must never happen after <a>}"),
     # --- next to each other
     (rf"{_A} (?P<said>{MUST} (?:come|go) (?:immediately|directly|right) (?P<how>before|after)) {_B}",
@@ -240,59 +224,59 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "{<a> must be followed by <b>} where other calls may come between, or {<b> must happen immediately "
      "after <a>} "
      "where <b> may come nowhere else"),
-    (rf".+ (?P<said>{_NOT} .*\b(?:immediately|directly)\b.*)",
+    (rf".+ (?P<said>{NOT} .*\b(?:immediately|directly)\b.*)",
      "!which call must not be the next one is not in the language"),
     # --- what failed
-    (rf".+ (?P<said>{_NOT} {_DO} (?:unless|until|without) .+ {_FAILS})",
+    (rf".+ (?P<said>{NOT} {DO} (?:unless|until|without) .+ {FAILED})",
      "!that a call needs an earlier failure is not in the language"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} {_IF}) {_B} {_FAILS}", _NEEDED_OR_FAILED),
-    (rf"(?P<said>{_IF}) {_B} {_FAILS}, {_A} {_NOT} {_DO}.*", _NEEDED_OR_FAILED),
-    (rf"(?:.+ )?(?P<said>{_IF} .+? {_FAILS}\b.*)", _A_FAILURE),
+    (rf"{_A} (?P<said>{NOT} {DO} {IF}) {_B} {FAILED}", _NEEDED_OR_FAILED),
+    (rf"(?P<said>{IF}) {_B} {FAILED}, {_A} {NOT} {DO}.*", _NEEDED_OR_FAILED),
+    (rf"(?:.+ )?(?P<said>{IF} .+? {FAILED}\b.*)", _A_FAILURE),
     (rf".+ (?P<said>{MUST} (?:(?:never|not) )?fail\b.*)", "!how a call must end is not in the language"),
     # --- between two others
-    (rf".+ (?P<said>{_NOT} {_DO} after .+ (?:until|unless|and before) .+)",
+    (rf".+ (?P<said>{NOT} {DO} after .+ (?:until|unless|and before) .+)",
      _A_BAN_THAT_ENDS),
-    (rf".+ (?P<said>{_NOT} be \w+ after .+ (?:until|unless) .+)", _A_BAN_THAT_ENDS),
-    (rf".+ (?P<said>{_NOT} be \w+ between (?!\d).+ and .+)", _A_STRETCH),
-    (rf".+ (?P<said>{_NOT} be both \w+ and \w+)",
+    (rf".+ (?P<said>{NOT} be \w+ after .+ (?:until|unless) .+)", _A_BAN_THAT_ENDS),
+    (rf".+ (?P<said>{NOT} be \w+ between (?!\d).+ and .+)", _A_STRETCH),
+    (rf".+ (?P<said>{NOT} be both \w+ and \w+)",
      "!two policies say it: 'ACTION must never happen after ACTION', and the same the other way round"),
-    (rf"(?P<said>between .+ and .+), .+ {_NOT} .+", _A_STRETCH),
-    (rf".+ (?P<said>{_NOT} {_DO} between .+ and .+)", _A_STRETCH),
-    (rf"{_A}, {_B},? and {_C} (?P<said>{MUST} {_DO} in (?:this|that) order)",
+    (rf"(?P<said>between .+ and .+), .+ {NOT} .+", _A_STRETCH),
+    (rf".+ (?P<said>{NOT} {DO} between .+ and .+)", _A_STRETCH),
+    (rf"{_A}, {_B},? and {_C} (?P<said>{MUST} {DO} in (?:this|that) order)",
      "={<a> must happen before <b>, and <b> must happen before <c>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} between) {_B} and {_C}",
+    (rf"{_A} (?P<said>{MUST} {DO} between) {_B} and {_C}",
      "={<b> must happen before <a>, and <a> must happen before <c>}"),
     # --- order
-    (rf"{_A} (?P<said>{_NOT} (?:precede|come before)) {_B}", _BOTH),
-    (rf"{_A} (?P<said>{_NOT} be followed by) {_B}", "={<b> must never happen after <a>}"),
-    (rf"{_A} (?P<said>{_NOT} (?:follow|come after|be preceded by)) {_B}",
+    (rf"{_A} (?P<said>{NOT} (?:precede|come before)) {_B}", _BOTH),
+    (rf"{_A} (?P<said>{NOT} be followed by) {_B}", "={<b> must never happen after <a>}"),
+    (rf"{_A} (?P<said>{NOT} (?:follow|come after|be preceded by)) {_B}",
      "={<a> must never happen after <b>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} later than) {_B}", "={<a> must never happen after <b>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} (?:no|not) later than) {_B}", "{<a> must never happen after <b>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} (?:(?:no|not) earlier than|not before)) {_B}",
+    (rf"{_A} (?P<said>{NOT} {DO} later than) {_B}", "={<a> must never happen after <b>}"),
+    (rf"{_A} (?P<said>{MUST} {DO} (?:no|not) later than) {_B}", "{<a> must never happen after <b>}"),
+    (rf"{_A} (?P<said>{MUST} {DO} (?:(?:no|not) earlier than|not before)) {_B}",
      "{<b> must happen before <a>}"),
-    (rf"(?P<a>any tool) (?P<said>{_NOT} {_DO} before) {_B}{_DONE}",
+    (rf"(?P<a>any tool) (?P<said>{NOT} {DO} before) {_B}{DONE}",
      "{<b> must happen before any tool}, which means any other tool here"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} (?:before|earlier than|prior to)) {_B}{_DONE}", _BOTH),
-    (rf"(?P<said>before) {_B}{_DONE}, {_A} {_NOT} {_DO}", _BOTH),
-    (rf"{_A} (?P<said>{_NOT} {_DO}(?: unless|,? except) after) {_B}{_DONE}{_SAME}",
+    (rf"{_A} (?P<said>{NOT} {DO} (?:before|earlier than|prior to)) {_B}{DONE}", _BOTH),
+    (rf"(?P<said>before) {_B}{DONE}, {_A} {NOT} {DO}", _BOTH),
+    (rf"{_A} (?P<said>{NOT} {DO}(?: unless|,? except) after) {_B}{DONE}{_SAME}",
      "={<b> must happen before <a><same>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} (?:unless|until)) {_B}{_DONE}{_SAME}",
+    (rf"{_A} (?P<said>{NOT} {DO} (?:unless|until)) {_B}{DONE}{_SAME}",
      "={<b> must happen before <a><same>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} without (?:first|an? (?:prior|earlier|previous|preceding)|prior)) "
+    (rf"{_A} (?P<said>{NOT} {DO} without (?:first|an? (?:prior|earlier|previous|preceding)|prior)) "
      rf"{_B}{_SAME}", "={<b> must happen before <a><same>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} without) {_CHECK}{_SAME}",
+    (rf"{_A} (?P<said>{NOT} {DO} without) {_CHECK}{_SAME}",
      "={<b> must happen before <a><same>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} without) {_B}", _BESIDE),
-    (rf"{_A} (?P<said>{_NOT} {_DO} if) {_B} (?:(?:has|have|was|were) )?(?:not|never) (?:been )?"
+    (rf"{_A} (?P<said>{NOT} {DO} without) {_B}", _BESIDE),
+    (rf"{_A} (?P<said>{NOT} {DO} if) {_B} (?:(?:has|have|was|were) )?(?:not|never) (?:been )?"
      r"(?:happened|occurred|succeeded|done|called|performed|executed)(?: before)?", "={<b> must happen "
      r"before <a>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} only (?:if|when|once|after|provided that)) {_B}{_DONE}{_SAME}",
+    (rf"{_A} (?P<said>{MUST} {DO} only (?:if|when|once|after|provided that)) {_B}{DONE}{_SAME}",
      "={<b> must happen before <a><same>}"),
-    (rf"{_A} (?P<said>{_NOT} {_DO} {_IF}) {_B}{_DONE}", "{<a> must never happen after <b>}"),
-    (rf"(?P<said>unless|until) {_B}{_DONE}, {_A} {_NOT} {_DO}", "={<b> must happen before <a>}"),
-    (rf"(?P<said>without) {_CHECK}, {_A} {_NOT} {_DO}", "={<b> must happen before <a>}"),
-    (rf"(?P<said>without) {_B}, {_A} {_NOT} {_DO}", _BESIDE),
+    (rf"{_A} (?P<said>{NOT} {DO} {IF}) {_B}{DONE}", "{<a> must never happen after <b>}"),
+    (rf"(?P<said>unless|until) {_B}{DONE}, {_A} {NOT} {DO}", "={<b> must happen before <a>}"),
+    (rf"(?P<said>without) {_CHECK}, {_A} {NOT} {DO}", "={<b> must happen before <a>}"),
+    (rf"(?P<said>without) {_B}, {_A} {NOT} {DO}", _BESIDE),
     (rf"{_A} (?P<said>only after) {_B}", "={<b> must happen before <a>}"),
     (rf"{_A} (?P<said>depends? on) {_B}{_SAME}", "={<b> must happen before <a><same>}"),
     (rf"{_A} (?P<said>(?:requires?|needs?) an? (?:prior|earlier|previous|preceding)) {_B}{_SAME}",
@@ -303,28 +287,28 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>requires?|needs?) (?!to ){_B}", _BESIDE),
     (rf"{_A} (?P<said>{MUST} (?:succeed|pass|finish|end|be finished|{HAPPEN}|"
      rf"have (?:succeeded|passed|happened|"
-     rf"been \w+)) before) {_B}(?:{_DONE}| starts| begins| can happen)", "={<a> must happen before <b>}"),
-    (rf"{_A} (?P<said>{MUST} (?:{_DO} (?:eventually |at some point |sometime |later )?after|follow) "
+     rf"been \w+)) before) {_B}(?:{DONE}| starts| begins| can happen)", "={<a> must happen before <b>}"),
+    (rf"{_A} (?P<said>{MUST} (?:{DO} (?:eventually |at some point |sometime |later )?after|follow) "
      rf"(?:every|each|any)) {_B}",
      "={<b> must be followed by <a>}"),
-    (rf"{_A} (?P<said>{MUST} {_DO} (?:eventually|later|at some point) after) {_B}",
+    (rf"{_A} (?P<said>{MUST} {DO} (?:eventually|later|at some point) after) {_B}",
      "{<b> must be followed by <a>}"),
-    (rf"(?P<said>{_IF}) {_B}{_DONE}, {_A} {_NOT} {_DO}(?: again| afterwards| any more| anymore| later)?",
+    (rf"(?P<said>{IF}) {_B}{DONE}, {_A} {NOT} {DO}(?: again| afterwards| any more| anymore| later)?",
      "{<a> must never happen after <b>}"),
-    (rf"(?P<said>{_IF}) {_A}{_DONE}, {_B} {MUST} (?:{_DO}|follow)(?: afterwards| later| eventually| next)",
+    (rf"(?P<said>{IF}) {_A}{DONE}, {_B} {MUST} (?:{DO}|follow)(?: afterwards| later| eventually| next)",
      "={<a> must be followed by <b>}"),
-    (rf"(?P<said>{_IF}) {_A}{_DONE}, {_B} {MUST} have (?:happened|succeeded|been \w+)(?: before| first)?",
+    (rf"(?P<said>{IF}) {_A}{DONE}, {_B} {MUST} have (?:happened|succeeded|been \w+)(?: before| first)?",
      "={<b> must happen before <a>}"),
-    (rf"(?P<said>if|when|whenever) {_A}{_DONE}, {_B} {MUST} (?:{_DO}|follow)",
+    (rf"(?P<said>if|when|whenever) {_A}{DONE}, {_B} {MUST} (?:{DO}|follow)",
      "{<a> must be followed by <b>} where <b> comes later, or {<b> must happen before <a>} where it comes "
      "first"),
-    (rf"(?P<said>{_IF}|following|subsequent to|sometime after|at some point after) {_A}{_DONE}, {_B} "
-     rf"{MUST} (?:{_DO}|follow)",
+    (rf"(?P<said>{IF}|following|subsequent to|sometime after|at some point after) {_A}{DONE}, {_B} "
+     rf"{MUST} (?:{DO}|follow)",
      "{<a> must be followed by <b>} where <b> may not be left out, or {<a> must happen before <b>} where "
      "<a> is "
      "needed first"),
-    (rf"{_A} and {_B} (?P<said>{MUST} {_DO} in (?:this|that) order)", "={<a> must happen before <b>}"),
-    (rf"{_A} and {_B} (?P<said>{_NOT} both {HAPPEN})",
+    (rf"{_A} and {_B} (?P<said>{MUST} {DO} in (?:this|that) order)", "={<a> must happen before <b>}"),
+    (rf"{_A} and {_B} (?P<said>{NOT} both {HAPPEN})",
      "two policies: {<a> must never happen after <b>} and {<b> must never happen after <a>}"),
     # --- arguments
     (rf"{_A} (?P<said>{MUST} (?:use|have|get|carry|be for|name) the same (?P<f>\S+) as) {_B}",
@@ -334,7 +318,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "result "
      "is a `provenance` of the policy, not a sentence"),
     # --- what remains
-    (rf"{_A} (?P<said>{_NOT} {HAPPEN} (?:unless|until|without)) .+",
+    (rf"{_A} (?P<said>{NOT} {HAPPEN} (?:unless|until|without)) .+",
      "'ACTION must happen before <a>' with an action of the file, or a guard for anything else"),
     (rf"{_A} (?P<said>{MUST} be (?!followed|preceded|alone)\w+ed(?: by .+)?)",
      "'ACTION must happen before <a>' with an action of the file, or a guard for anything else"),
@@ -345,11 +329,11 @@ _HINTS: tuple[tuple[str, str], ...] = (
 _REASONS: tuple[tuple[str, str], ...] = (
     (rf".+ (?P<said>{MUST} (?:not (?:never|not)|never (?:not|never))) .+",
      "!two negations leave open which is meant; write the sentence with one or none"),
-    (rf".+ (?P<said>{_NOT} {_DO} (?:not|never)) .+",
+    (rf".+ (?P<said>{NOT} {DO} (?:not|never)) .+",
      "!two negations leave open which is meant; write the sentence with one or none"),
     (r".+ (?P<said>its own) .+", "!one call for each other call is not in the language"),
     (r".*?(?P<said>\b(?:failed|unsuccessful) .+)", _A_FAILURE),
-    (rf".* (?<!before )(?<!after )(?P<said>{_D}).*",
+    (rf"(?!.* followed by .* within ).* (?<!before )(?<!after )(?P<said>{_D}).*",
      "!a time lies between two actions, as in 'ACTION must happen within <d> after ACTION' or 'ACTION "
      "must happen "
      "at least <d> after ACTION'"),

@@ -7,13 +7,14 @@ What is found is written as the file names it, with the plainest words around it
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import permutations
 
 from synth.policies.names import Names, TwoReadings
 from synth.policies.patterns import compiled
+from synth.policies.vocabulary import ANYBODY, COUNT
 
 PARTICLES = ("up", "down", "out", "off", "back", "over", "in", "on", "away")
 _SMALL = ("to", "of", "for", "from", "in", "on", "at", "with", "by", "into", "a", "an", "the", "and", "or")
@@ -46,16 +47,6 @@ _FIELD_OF_TWO_WORDS = re.compile(
     r"\b(?P<same>with the same|for the same|for each|for every|per) (?P<a>[a-z]+) (?P<b>id|number|code"
     r"|reference|name|key)\b",
     re.I,
-)
-_COUNT = (
-    r"(?P<how>at most|a maximum of|no more than|not more than|more than|at least|exactly|up to) "
-    r"(?P<n>\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
-)
-_AGENT = (
-    r"(?:the |an |any |no )?(?:(?:ai |support |bank )?(?:agents?|assistants?|bots?|models?)|system|opera"
-    r"tors?)"
-    r"|(?:the |an? )?(?:manager|supervisor|admin|human|user|customer|client|patient|doctor|nurse|engineer)"
-    r"|you|it|they|we|he|she|one"
 )
 
 
@@ -105,7 +96,7 @@ def inflected(body: str, names: Names) -> str:
         r"\b(?:(?:every|each|any) completed|(?P<of>all(?: the)?|of|over) completed) (?=\x01)"
     ).sub(lambda m: f"{m['of']} " if m["of"] else "", text)
     text = compiled(
-        rf"\b(?P<when>before|after|once|until) (?:{_AGENT}) (?=\x01[^\x01]+\x01(?:$|[ ,](?!ha)))"
+        rf"\b(?P<when>before|after|once|until) (?:{ANYBODY}) (?=\x01[^\x01]+\x01(?:$|[ ,](?!ha)))"
     ).sub(r"\g<when> ", text)
     for mark, phrase in [(_mark(one.phrase), one.phrase) for one in forms]:
         text = text.replace(mark, phrase)
@@ -122,7 +113,8 @@ _SPELLED_OUT = (
     (r"\b(?P<does>has|have|had|is|are|was|were|did|does|must|should)n['\u2019]t\b", r"\g<does> not"),
 )
 _SAME_INSIDE = (
-    r"(?P<of>\b\w+) (?P<same>(?:with|for) the same [\w.]+)(?P<does> (?:is|are|was|were|has"
+    r"(?P<of>\b\w+) (?P<same>(?:with|for) the same [\w.]+|(?:of|on) the same \w+[_.][\w.]+)"
+    r"(?P<does> (?:is|are|was|were|has"
     r"|have|may|must|can)\b[^,]*)$"
 )
 """What must be the same, said inside of a clause."""
@@ -218,6 +210,48 @@ def _deeds(verb: str) -> Iterator[str]:
         yield f"{stem}{_doubled(stem)}(?:at)?ions?"
 
 
+_ONE_OR_EACH = (
+    "?cannot read 'no {it} ... {again}'; write '{Done} must happen at most 1 time' where there may be one in "
+    "all, or '{Done} must happen at most 1 time with the same FIELD' where there may be one of each"
+)
+"""What begins with a question mark says the two things that may be meant."""
+_LATER_OR_BEFORE = (
+    "?cannot read 'must be' of what is done already; write '{First} must be followed by {plain}' where it "
+    "comes later, or '{Done} must happen before {before}' where it comes first"
+)
+_BEGIN = r"(?<![\w\x01\x02])(?<!\w-)"
+_ITS = rf"{_BEGIN}{_THE}(?:REST)"
+_NEVER_BE = r"(?:may|can|must|shall|should) be"
+_PASSIVES: tuple[tuple[str, str], ...] = (
+    (rf"{_BEGIN}{COUNT} (?:REST) {_MUST}(?: ever)? be WHICH", "{done} must happen {how} {n} times"),
+    (rf"{_BEGIN}(?:under no circumstances|in no case|at no (?:time|point)) (?:may|must|should|can|shall) "
+     rf"{_THE}(?:REST) (?:ever )?be WHICH", "{done} must never happen"),
+    (r"(?<=if )no (?:REST) (?:was|were|is|are|has been|have been) WHICH", "{done} has not happened"),
+    (rf"{_BEGIN}no (?P<it>REST) {_NEVER_BE} WHICH (?P<again>twice|a second time|more than once)$",
+     _ONE_OR_EACH),
+    (rf"^(?:every|each) (?P<first>DONE) (?:REST) {_MUST} be WHICH(?=$| with the same )", _LATER_OR_BEFORE),
+    (rf"{_BEGIN}no (?:more |further |other )?(?:REST) (?:may|can|must|shall|should|will)(?: ever)? be WHICH",
+     "{done} must never happen"),
+    (rf"{_ITS} (?P<must>{_MUST}{_ADVERB}) be(?: first| ever)? WHICH", "{done} {must} happen"),
+    (rf"{_ITS} {_MUST} neither be WHICH nor (?P<other>DONE)\b", "{done} and {other} must never happen"),
+    (rf"{_ITS} (?P<must>{_MUST}) have been WHICH", "{done} {must} have happened"),
+    (rf"{_ITS} (?:is|are) only (?:ever )?WHICH", "{done} must happen only"),
+    (rf"\b(?P<must>may|can|must|should) {_THE}(?:REST) be WHICH", "{must} {done} happen"),
+    (rf"(?<= must happen )(?P<or>or|and) {_THE}(?:REST) WHICH(?= before)", "{or} {done} happens"),
+    (rf"{_ITS} (?:is|are) (?:never |not )to be WHICH", "{done} must never happen"),
+    (rf"{_ITS} (?:is|are) to be WHICH", "{done} must happen"),
+    (rf"\bwithout {_THE}(?:REST) having been WHICH", "unless {done} has happened"),
+    (rf"{_ITS} (?:has|have|had) been (?:successfully )?WHICH", "{done} has happened"),
+    (rf"{_ITS} {_IS} (?:successfully )?WHICH", "{done} happens"),
+    (rf"{_ITS} (?:has|have|is|are|was|were) not(?: yet)?(?: been)? (?:successfully )?WHICH",
+     "{done} has not happened"),
+)  # fmt: skip
+"""What is done to an object, and that in plain words.
+
+`REST` is the object, `WHICH` names actions by what is done to it, `DONE` is one of those words.
+"""
+
+
 def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
     """`the identity must be verified`, `no refund may be issued`, `once the ticket has been closed`."""
     by_object: dict[str, list[_Forms]] = {}
@@ -229,92 +263,14 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
             continue
         done = "|".join(sorted({one.done for one in several}, key=len, reverse=True))
         which = rf"(?P<done>(?:{done})(?:(?:,| and| or|, and|, or) (?:{done}))*)\b"
-        begin = r"(?<![\w\x01\x02])(?<!\w-)"
 
         def said(found: str, several: list[_Forms] = several) -> str:
             parts = re.split(r"(,? and |,? or |, )", found)
             return "".join(part if k % 2 else _by_done(part, several) for k, part in enumerate(parts))
 
-        def with_count(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            return f"{said(m['done'])} must happen {m['how']} {m['n']} times"
-
-        def never(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            return f"{said(m['done'])} must never happen"
-
-        def modal(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            return f"{said(m['done'])} {m['must']} happen"
-
-        def one_or_any(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            rule = f"{said(m['done'])} must happen at most 1 time".translate(_PLAIN)
-            rule = f"{rule[0].upper()}{rule[1:]}"
-            raise TwoReadings(
-                f"cannot read 'no {m['it']} ... {m['again']}'; write '{rule}' where there may be one in all, "
-                f"or '{rule} with the same FIELD' where there may be one of each"
-            )
-
-        def to_be(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            return f"{said(m['done'])} must {'never ' if m['no'] else ''}happen"
-
-        def has_not(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            return f"{said(m['done'])} has not happened"
-
-        def finite(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            done = "has happened" if m["has"] else "happens"
-            return f"{said(m['done'])} {'has not happened' if m['no'] else done}"
-
-        def neither(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            return f"{said(m['done'])} and {said(m['other'])} must never happen"
-
-        def only(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            return f"{said(m['done'])} must happen only"
-
-        def earlier(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            return f"{said(m['done'])} {m['must']} have happened"
-
-        def inverted(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            return f"{m['must']} {said(m['done'])} happen"
-
-        def elided(m: re.Match[str], said=said) -> str:  # type: ignore[no-untyped-def]
-            return f"{m['or']} {said(m['done'])} happens"
-
-        text = compiled(rf"{begin}{_COUNT} (?:{rest}) {_MUST}(?: ever)? be {which}").sub(with_count, text)
-        text = compiled(
-            rf"{begin}(?:under no circumstances|in no case|at no (?:time|point)) (?:may|must|should|can|"
-            rf"shall) "
-            rf"{_THE}(?:{rest}) (?:ever )?be {which}"
-        ).sub(never, text)
-        text = compiled(rf"(?<=if )no (?:{rest}) (?:was|were|is|are|has been|have been) {which}").sub(
-            has_not, text
-        )
-        text = compiled(
-            rf"{begin}no (?P<it>{rest}) (?:may|can|must|shall|should) be {which} "
-            r"(?P<again>twice|a second time|more than once)$"
-        ).sub(one_or_any, text)
-        text = compiled(
-            rf"{begin}no (?:more |further |other )?(?:{rest}) (?:may|can|must|shall|should|will)(?: ever"
-            rf")? be "
-            rf"{which}"
-        ).sub(never, text)
-        text = compiled(
-            rf"{begin}{_THE}(?:{rest}) (?P<must>{_MUST}{_ADVERB}) be(?: first| ever)? {which}"
-        ).sub(modal, text)
-        text = compiled(rf"{begin}{_THE}(?:{rest}) {_MUST} neither be {which} nor (?P<other>{done})\b").sub(
-            neither, text
-        )
-        text = compiled(rf"{begin}{_THE}(?:{rest}) (?P<must>{_MUST}) have been {which}").sub(earlier, text)
-        text = compiled(rf"{begin}{_THE}(?:{rest}) (?:is|are) only (?:ever )?{which}").sub(only, text)
-        text = compiled(rf"\b(?P<must>may|can|must|should) {_THE}(?:{rest}) be {which}").sub(inverted, text)
-        text = compiled(rf"(?<= must happen )(?P<or>or|and) {_THE}(?:{rest}) {which}(?= before)").sub(
-            elided, text
-        )
-        text = compiled(rf"{begin}{_THE}(?:{rest}) (?:is|are) (?P<no>never |not )?to be {which}").sub(
-            to_be, text
-        )
-        text = compiled(
-            rf"{begin}{_THE}(?:{rest}) (?:(?P<has>has|have|had) been|{_IS}|(?:has|have|is|are|was"
-            rf"|were)(?P<no> not)(?: yet)?(?: been)?) "
-            rf"(?:successfully )?{which}"
-        ).sub(finite, text)
+        for pattern, words in _PASSIVES:
+            pattern = pattern.replace("REST", rest).replace("DONE", done).replace("WHICH", which)
+            text = compiled(pattern).sub(partial(_in_words, words, said), text)
         for one in several:
             same = [other for other in forms if other.done == one.done]
             if len(same) == 1 and re.search(_mark(one.phrase) + "|" + rest, text, re.I):
@@ -328,6 +284,18 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
                     rf"{_mark(one.phrase)} \g<must> happen", text
                 )
     return text
+
+
+def _in_words(words: str, said: Callable[[str], str], m: re.Match[str]) -> str:
+    """The words with what the sentence says in their slots, `done` and `other` as the file names them."""
+    slots = m.groupdict("")
+    for slot in slots.keys() & {"done", "other", "first"}:
+        slots[slot] = said(slots[slot])
+    if words[0] != "?":
+        return words.format(**slots)
+    plain, before = (slots.get(slot, "").translate(_PLAIN) for slot in ("done", "first"))
+    upper = {"Done": plain[0].upper() + plain[1:], "First": before[:1].upper() + before[1:]}
+    raise TwoReadings(words[1:].format(**slots, **upper, plain=plain, before=before))
 
 
 def _pairs(text: str, forms: tuple[_Forms, ...]) -> str:
@@ -404,7 +372,7 @@ def _pronouns(text: str, forms: tuple[_Forms, ...]) -> str:
         begin, end = r"(?<![\w\x01\x02-])", r"(?![\w\x01\x02-])"
         past, gerund, mark = _past(one.verb), _gerund(one.verb), _mark(one.phrase)
         for pattern, said in (
-            (rf"(?:{_AGENT}) (?:has|have|had) (?:already )?{past} (?:it|them){up}", f"{mark} happens"),
+            (rf"(?:{ANYBODY}) (?:has|have|had) (?:already )?{past} (?:it|them){up}", f"{mark} happens"),
             (rf"{gerund} (?:it|them|one){up}", mark),
             (rf"{one.verb} (?:it|them){up}", mark),
             (rf"being {past}{up}", mark),
@@ -425,14 +393,14 @@ def _mentions(text: str, one: _Forms) -> str:
     mark, begin, end = _mark(one.phrase), r"(?<![\w\x01\x02-])", r"(?![\w\x01\x02-])"
     rules: list[tuple[str, str]] = []
     if one.rest and not one.prepositional and not one.particle:
-        rules.append((rf"{begin}{one.verb} {_COUNT} (?:{one.rest}){end}", rf"{mark} \g<how> \g<n> times"))
+        rules.append((rf"{begin}{one.verb} {COUNT} (?:{one.rest}){end}", rf"{mark} \g<how> \g<n> times"))
     gerund, past = one.spelled(_gerund(one.verb)), one.spelled(_past(one.verb))
     rules += [
-        (rf"{begin}(?:{_AGENT}) (?:has|have|had) (?:already |successfully )?{past}{end}", f"{mark} happens"),
-        (rf"{begin}(?:{_AGENT}) {one.spelled(_third(one.verb))}{end}", f"{mark} happens"),
-        (rf"{begin}(?<!by )(?:{_AGENT}) {past}{end}", f"{mark} happens"),
-        (rf"{begin}(?<=before )(?:{_AGENT}) {one.spelled(one.verb)}{end}", mark),
-        (rf"{begin}(?<=after )(?:{_AGENT}) {one.spelled(one.verb)}{end}", mark),
+        (rf"{begin}(?:{ANYBODY}) (?:has|have|had) (?:already |successfully )?{past}{end}", f"{mark} happens"),
+        (rf"{begin}(?:{ANYBODY}) {one.spelled(_third(one.verb))}{end}", f"{mark} happens"),
+        (rf"{begin}(?<!by )(?:{ANYBODY}) {past}{end}", f"{mark} happens"),
+        (rf"{begin}(?<=before )(?:{ANYBODY}) {one.spelled(one.verb)}{end}", mark),
+        (rf"{begin}(?<=after )(?:{ANYBODY}) {one.spelled(one.verb)}{end}", mark),
         (rf"{begin}{_THE}{gerund}{end}", mark),
     ]
     if one.prepositional or not one.rest:
@@ -440,7 +408,7 @@ def _mentions(text: str, one: _Forms) -> str:
         rules.append((rf"(?<=after being ){past}{end}", mark))
     deeds = "|".join(_deeds(one.verb))
     if one.rest and not one.particle:
-        of = "" if one.prepositional else rf"of {_THE}"
+        of = "" if one.prepositional else rf"(?:of|to) {_THE}"
         deeds = f"{deeds}|{_gerund(one.verb)}" if of else deeds
         rules.append((rf"{begin}{_THE}(?:{deeds}) {of}(?:{one.rest}){end}", mark))
         if not one.prepositional:

@@ -14,18 +14,12 @@ from synth.policies.kinds.kind import HAPPEN, MUST
 from synth.policies.loosely import named
 from synth.policies.names import Names
 from synth.policies.patterns import compiled
-
-_UNITS = r"(?:milliseconds?|seconds?|minutes?|hours?|days?)"
-_DOES = (
-    r"(?P<does>happens?|happened|occurs?|takes? place|runs?|(?:is|are) (?:done|called|performed|executed))"
-)
-_AGENT = r"(?:the (?:agent|assistant|model|bot)|you|it)"
-_LATER = r"(?P<side>after|before|without|unless|until|between|while|during)"
+from synth.policies.vocabulary import AGENT, DOES, SIDE, UNITS
 
 Reword = str | Callable[[re.Match[str]], str]
 
 _REWORDINGS: tuple[tuple[str, Reword], ...] = (
-    (r"^(?:please )?(?:make sure|ensure|see to it)(?: that)? (?P<a>.+?) " + _DOES + r"\b",
+    (r"^(?:please )?(?:make sure|ensure|see to it)(?: that)? (?P<a>.+?) " + DOES + r"\b",
      r"\g<a> must happen"),
     (r"^(?:please|always) ", ""),
     (r"^(?:call|use|invoke) ", ""),
@@ -37,7 +31,7 @@ _REWORDINGS: tuple[tuple[str, Reword], ...] = (
     (rf"^after (?P<a>.+?),? no(?:thing| (?:other |further )?(?:tools?|calls?)) (?:{MUST}|may|can) "
      rf"{HAPPEN}.*$",
      r"any tool must never happen after \g<a>"),
-    (rf"^no (?!more|other|later|earlier|longer|tool)(?P<a>.+?) (?:(?:{MUST}|may|can) {HAPPEN} )?{_LATER} ",
+    (rf"^no (?!more|other|later|earlier|longer|tool)(?P<a>.+?) (?:(?:{MUST}|may|can) {HAPPEN} )?{SIDE} ",
      r"\g<a> must never happen \g<side> "),
     (rf"^neither (?P<a>.+?) nor (?P<b>.+?) (?:{MUST}|may|can) (?P<do>{HAPPEN})",
      r"\g<a> and \g<b> must never \g<do>"),
@@ -49,13 +43,13 @@ _REWORDINGS: tuple[tuple[str, Reword], ...] = (
     (r"^(?P<a>.+?) (?P<rest>(?:after|before|between) .+) must never happen$",
      r"\g<a> must never happen \g<rest>"),
     (rf"^(?:never|do not|don['\u2019]t) (?:(?:call|use|invoke) )?(?P<a>.+?)"
-     rf"(?P<rest> (?:{_LATER} .+|twice))?$",
+     rf"(?P<rest> (?:{SIDE} .+|twice))?$",
      lambda m: f"{m['a']} must never happen{m['rest'] or ''}"),
-    (rf"^{_AGENT} {MUST} (?:not|never) (?:(?:call|use|invoke) )?(?P<a>.+?)(?P<rest> {_LATER} .+)?$",
+    (rf"^{AGENT} {MUST} (?:not|never) (?:(?:call|use|invoke) )?(?P<a>.+?)(?P<rest> {SIDE} .+)?$",
      lambda m: f"{m['a']} must never happen{m['rest'] or ''}"),
-    (rf"^{_AGENT} {MUST} (?:always )?(?:(?:call|use|invoke) )?(?P<a>(?:(?! (?:before|after|at) ).)+)$",
+    (rf"^{AGENT} {MUST} (?:always )?(?:(?:call|use|invoke) )?(?P<a>(?:(?! (?:before|after|at) ).)+)$",
      r"\g<a> must happen"),
-    (rf"^{_AGENT} {MUST} (?:always )?(?P<no>(?:not|never) )?(?:(?:call|use|invoke) )?(?P<a>.+?) "
+    (rf"^{AGENT} {MUST} (?:always )?(?P<no>(?:not|never) )?(?:(?:call|use|invoke) )?(?P<a>.+?) "
      r"(?P<side>before|after) (?:it |you |they )?",
      lambda m: f"{m['a']} must {m['no'] or ''}happen {m['side']} "),
     (r"\b(?:cannot|can not|may not|(?:must|should|can)n['\u2019]t|can['\u2019]t)\b", "must not"),
@@ -85,7 +79,7 @@ _REWORDINGS: tuple[tuple[str, Reword], ...] = (
     (r", or ", " or "),
     (r"\bnoon\b", "12:00"),
     (r"\bmidnight\b", "24:00"),
-    (rf"\b(?P<n>{'|'.join(NUMBERS)}|an?) (?P<unit>{_UNITS})\b",
+    (rf"\b(?P<n>{'|'.join(NUMBERS)}|an?) (?P<unit>{UNITS})\b",
      lambda m: f"{NUMBERS.get(m['n'].lower(), 1)} {m['unit']}"),
 )  # fmt: skip
 

@@ -24,7 +24,7 @@ from synth.policies.kinds.candidates import Ended, owned, without_arguments
 from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Judged, despite_gaps
 from synth.policies.kinds.edits import Drop, Edit, Move, blamed
 from synth.policies.kinds.formulas import NoneEndedBefore, NoneEndedWithin
-from synth.policies.kinds.kind import FAILS, HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
+from synth.policies.kinds.kind import FAILS, HAPPEN, IF, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, never_both, slots_of
 from synth.policies.kinds.sweeps import none_ended_before, none_ended_within
 from synth.policies.kinds.times import TIME, duration_in_words, nanoseconds
@@ -32,7 +32,6 @@ from synth.policies.names import Names, Tools
 
 _NEVER = rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN}"
 _WITHIN = rf"(?: within (?=.*[1-9]){TIME})?"
-_IF = r"(?:if|when|whenever|once|after|as soon as)"
 
 
 def _read(m: re.Match[str], names: Names, same: Paths, failed: bool = False) -> AbsenceAfter:
@@ -55,7 +54,7 @@ class AbsenceAfter:
         Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>.+?) {FAILS}", _read_failed, same=True),
         Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>(?!.+ until ).+)", _read, same=True),
         Sentence(
-            rf"{_IF} (?P<b>.+?) {FAILS}, {_NEVER}(?: afterwards?)?{_WITHIN}(?: afterwards?)?",
+            rf"{IF} (?P<b>.+?) {FAILS}, {_NEVER}(?: afterwards?)?{_WITHIN}(?: afterwards?)?",
             _read_failed,
             same=True,
         ),

@@ -22,13 +22,12 @@ from synth.policies.kinds.arguments import Alike, Compared, judge_compared, valu
 from synth.policies.kinds.candidates import Ended, besides, owned, unseen_besides, without_arguments
 from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, despite_gaps
 from synth.policies.kinds.edits import Drop, Edit, Move, call_of, first_broken
-from synth.policies.kinds.kind import FAILS, HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
+from synth.policies.kinds.kind import FAILS, HAPPEN, IF, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, slots_of
 from synth.policies.kinds.sweeps import Some, Sweep, end_of, is_swept, start_of
 from synth.policies.names import Names, Tools, TwoReadings
 
 _NEVER = rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN}(?: again)?"
-_IF = r"(?:if|when|whenever|once|after|as soon as)"
 _DONE = r"(?: succeeds| has succeeded| (?:happens|has happened)(?: again)?)?"
 _UNTIL = r"(?:until|unless|before)"
 
@@ -79,7 +78,7 @@ class Between:
             same=True,
         ),
         Sentence(
-            rf"{_IF} (?!\d)(?P<b>.+?)(?P<fails> {FAILS})?, {_NEVER} until (?!\d)(?P<c>.+?){_DONE}",
+            rf"{IF} (?!\d)(?P<b>.+?)(?P<fails> {FAILS})?, {_NEVER} until (?!\d)(?P<c>.+?){_DONE}",
             _until,
             same=True,
         ),

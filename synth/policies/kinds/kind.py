@@ -25,6 +25,7 @@ Paths = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 """Pairs of argument paths (of the earlier call, of the later call) that must hold equal values."""
 
 MUST = r"(?:must|should|shall|has to|have to|needs to|need to)"
+IF = r"(?:if|when|whenever|once|after|as soon as)"
 FAILS = r"(?:fails?|failed|has failed|have failed|had failed)"
 PER = r"(?: (?:per|in (?:a|any|each)) (?P<per>conversation|session|run))?"
 """Over what a sentence says that it counts; `scope_of` reads the match."""

@@ -23,7 +23,7 @@ from synth.policies.kinds.candidates import (
 from synth.policies.kinds.duty import NO_TIMES, Judged, despite_gaps, unless_later
 from synth.policies.kinds.edits import Edit, Move, blamed, call_of, equal_arguments
 from synth.policies.kinds.formulas import SomeStartsAfter
-from synth.policies.kinds.kind import FAILS, HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
+from synth.policies.kinds.kind import FAILS, HAPPEN, IF, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
 from synth.policies.kinds.sweeps import some_starts_after
 from synth.policies.kinds.times import MINUTE, TIME, duration_in_words, nanoseconds
@@ -54,7 +54,7 @@ class Response:
             same=True,
         ),
         Sentence(
-            rf"(?:if|when|whenever|once|after|as soon as) (?P<a>.+?) {FAILS}, (?P<b>.+?) {MUST} "
+            rf"{IF} (?P<a>.+?) {FAILS}, (?P<b>.+?) {MUST} "
             rf"(?:follow|{HAPPEN})(?: afterwards?)?{_WITHIN}",
             _read_failed,
             same=True,

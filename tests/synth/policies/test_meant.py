@@ -1,4 +1,4 @@
-"""Sentences of four more domains, each with the rule that it means: read so, or refused.
+"""Sentences of more domains, each with the rule that it means: read so, or refused.
 
 `meant/*.txt` has `SENTENCE | RULE`; `?` stands for a sentence with two meanings, or none in the language.
 """
@@ -44,5 +44,5 @@ def test_a_sentence_is_read_as_it_is_meant_or_refused(file: Path) -> None:
     assert not wrong
     meant = [(sentence, got) for sentence, rule, got in found if rule != "?"]
     lacking = [sentence for sentence, got in meant if got is None]
-    assert len(meant) > 40
+    assert len(meant) > 20
     assert 1 - len(lacking) / len(meant) >= 0.85, lacking
