@@ -78,9 +78,10 @@ def test_what_spans_say_is_read_once_and_anew_once_the_run_has_grown(
         return [one["mean"] for one in fresh.get("/metrics", metric="repeated_calls")["series"]]
 
     eventually(lambda: repeated() == [1.0], 60)
+    before = len(read)
     assert repeated() == [1.0]
-    assert read == [run]
-    spans = agent_spans(run, ["do_a", "do_a", "do_a"], agent="desk")
-    fresh.send(request(*spans, resource={"service.name": "shop"}, scope="more").SerializeToString())
-    sent(fresh, "do_b", version="1.0")
-    eventually(lambda: len(read) >= 2, 60)
+    assert len(read) == before
+    fresh.send(request(*agent_spans(run, ["do_a"] * 4, agent="desk")).SerializeToString())
+    eventually(lambda: repeated() == [3.0], 60)
+    assert set(read) == {run}
+    assert len(read) > before
