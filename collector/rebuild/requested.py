@@ -17,6 +17,8 @@ from synth.observed import ANY_TIME, Interval, is_left_out
 
 HANDOFF = "transfer_to_"
 """The OpenAI Agents SDK offers other agents as tools of such names; no tool runs for them."""
+DENIED = "execution-denied"
+"""Type of what Vercel's SDK answers a model with where a person did not approve."""
 
 
 def with_requests(calls: Sequence[SeenCall], models: Sequence[SeenModel]) -> list[SeenCall]:
@@ -24,8 +26,9 @@ def with_requests(calls: Sequence[SeenCall], models: Sequence[SeenModel]) -> lis
 
     A tool span that lacks id or arguments takes them from the request for the same tool. Where nothing
     recorded the tools themselves (raw SDK loops), a request becomes a call: its times are bounded by
-    the model calls around it, and one that was never answered never ran. Where tools were recorded, only
-    an answered request can be a call that was missed; one for a tool that was not offered never ran.
+    the model calls around it, and of one that was never answered it is not known whether it ran. Where tools
+    were recorded, only an answered request can be a call that was missed. One for a tool that was not
+    offered, or that the answer says was denied, never ran.
     """
     models = _with_answered_ids(models)
     result = sorted(calls, key=lambda seen: seen.span.start_ns)
@@ -122,11 +125,14 @@ def _requested(
     request: Request, turn: int, model: SeenModel, answer: SeenModel | None, recorded: bool
 ) -> SeenCall | None:
     """A request that no span answers, as a call whose times are only bounded; None: not to be told."""
-    refused = recorded and model.tools is not None and request.tool not in model.tools
+    unoffered = model.tools is not None and request.tool not in model.tools
+    refused = unoffered and (recorded or answer is None)
     told = not recorded or refused or (answer is not None and not request.tool.startswith(HANDOFF))
     if request.id is None or not told:
         return None
     said = answer.answers[request.id] if answer else None
+    if isinstance(said, Mapping) and said.get("type") == DENIED:
+        refused, said = True, said.get("reason") or "denied"
     first = model.span.end_ns
     last = max(first, answer.span.start_ns) if answer else first
     call = ToolCall(
@@ -139,7 +145,7 @@ def _requested(
         end=(first, last),
         step=turn,
         with_text=model.with_text,
-        executed=answer is not None and not refused,
+        executed=False if refused else answer is not None or None,
         partly=dict.fromkeys(_left_out(arguments=request.arguments, result=said), "cut"),
     )
     return SeenCall(call, model.span)

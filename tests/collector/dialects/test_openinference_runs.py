@@ -107,7 +107,7 @@ def test_a_real_session_is_rebuilt_from_its_model_messages(
 ) -> None:
     found = rebuilt(run, spell)
     assert [(c.id, c.tool, c.arguments, c.executed) for c in found.calls] == [
-        (c.id, c.tool, c.arguments, c.result is not None) for c in run.calls
+        (c.id, c.tool, c.arguments, c.result is not None or None) for c in run.calls
     ]
     assert [spelled(c.result) for c in found.calls] == [spelled(c.result) for c in run.calls]
     assert [c.step for c in found.calls] == [
