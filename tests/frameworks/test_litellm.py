@@ -157,7 +157,7 @@ def test_the_router_is_seen(models: FakeModels, sink: OtlpSink) -> None:
     params = {"model": "openai/fake.one", "api_base": models.openai, "api_key": "x", "max_retries": 0}
     router = litellm.Router(model_list=[{"model_name": "m", "litellm_params": params}])
     messages: list[Any] = [{"role": "user", "content": QUERY}]
-    offered = [schema("add", NAMES["add"])]
+    offered = [schema(ToolLog().functions()[0])]
     message = router.completion(model="m", messages=messages, tools=offered).choices[0].message
     answer = {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "42"}
     router.completion(model="m", messages=[*messages, message.model_dump(), answer], tools=offered)
@@ -170,7 +170,7 @@ def test_the_router_is_seen(models: FakeModels, sink: OtlpSink) -> None:
 @limit("litellm", "other surfaces")
 def test_the_responses_surface_is_not_seen(models: FakeModels, sink: OtlpSink) -> None:
     where = {"model": "openai/fake.one", "api_base": models.openai, "api_key": "x"}
-    tools: Any = [{"type": "function", **schema("add", NAMES["add"])["function"]}]
+    tools: Any = [{"type": "function", **schema(ToolLog().functions()[0])["function"]}]
     reply = litellm.responses(input=QUERY, tools=tools, **where)
     assert [item.type for item in reply.output] == ["function_call"]
     pdoctor_trace.flush()
