@@ -228,15 +228,17 @@ class LoopDriver(Driver):
                 while calls := (message := await asyncio.to_thread(_posted, models, request)).get(
                     "tool_calls"
                 ):
-                    asked = [client.call_tool(call["function"]["name"], {}) for call in calls]
-                    answers = (
-                        await asyncio.gather(*asked) if mode == "at once" else [await one for one in asked]
-                    )
+                    answers = await self._answers(client, [call["function"]["name"] for call in calls], mode)
                     messages.append(message)
                     for call, answer in zip(calls, answers, strict=True):
                         said = " ".join(part.text for part in answer.content)
                         messages.append({"role": "tool", "tool_call_id": call["id"], "content": said})
         return str(message["content"])
+
+    async def _answers(self, client: Any, names: list[str], mode: str) -> list[Any]:
+        if mode == "at once":
+            return await asyncio.gather(*(client.call_tool(name, {}) for name in names))
+        return [await client.call_tool(name, {}) for name in names]
 
 
 def _function(tool: Any) -> dict[str, Any]:

@@ -130,6 +130,7 @@ def test_in_timed_mode_the_told_plan_is_moved_back_by_what_tools_took(model: Sim
     starts = [call.arguments["start_time"] for call in run.log.calls[-3:]]
     assert starts == sorted(starts)
     assert len(set(starts)) == 3
+    assert len(run.refused) == 1  # a start before the last task has ended would be refused again
 
 
 def test_without_a_told_plan_it_takes_what_is_allowed_first(model: SimulatedModel) -> None:
@@ -156,9 +157,14 @@ def test_calls_in_no_stated_order_are_asked_for_in_one_message(model: SimulatedM
     case = order_case("The flour delivery must precede the loaf shaping.")
     together = Guarded(model, "simulated-perfect+parallel", case)
     assert is_right(case, together.ran)
-    sizes = [len(message["tool_calls"]) for message in together.messages if message.get("tool_calls")]
-    assert max(sizes) > 1
-    assert sum(sizes) == len(case.actions)
+    asked = [
+        [call["function"]["name"] for call in message["tool_calls"]]
+        for message in together.messages
+        if message.get("tool_calls")
+    ]
+    assert max(map(len, asked)) > 1
+    assert sum(map(len, asked)) == len(case.actions)
+    assert not any({"flour_delivery", "loaf_shaping"} <= set(names) for names in asked)
     alone = Guarded(model, "simulated-perfect", case)
     assert len(alone.messages) > len(together.messages)
 
