@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -184,6 +186,42 @@ def test_where_nobody_can_be_asked_the_call_is_refused(host: Client) -> None:
 
     with pdoctor_trace.guard(RULE, mode="ask"), pdoctor_trace.run():
         assert refund().startswith("Not run: Verify must happen before refund.")
+    pdoctor_trace.install(endpoint=str(host.http.base_url), records=True)
+
+
+class Dying(BaseHTTPRequestHandler):
+    """Takes a question, and breaks off when its answer is waited for."""
+
+    def do_POST(self) -> None:
+        said = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if "id" in said:
+            self.close_connection = True
+            return
+        body = b'{"id": "q1", "state": "open"}'
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *parts: Any) -> None:
+        """Say nothing."""
+
+
+def test_where_the_collector_dies_while_a_call_waits_the_call_is_refused_at_once(host: Client) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Dying) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        dying = f"http://127.0.0.1:{server.server_address[1]}"
+        pdoctor_trace.install(endpoint=dying, approval_timeout=60.0, records=False)
+
+        @pdoctor_trace.tool
+        def refund() -> str:
+            return "done"
+
+        began = time.monotonic()
+        with pdoctor_trace.guard(RULE, mode="ask"), pdoctor_trace.run():
+            assert refund().startswith("Not run: Verify must happen before refund.")
+        assert time.monotonic() - began < 20
+        server.shutdown()
     pdoctor_trace.install(endpoint=str(host.http.base_url), records=True)
 
 
