@@ -13,8 +13,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from synth.observed.run import Run, ToolCall
-from synth.policies import Rules, judge_policies, load_policies
-from tests.properties.test_agreement_policies import check, check_bounds
+from synth.policies import PolicySet, Rules, judge_policies, load_policies
+from synth.policies.online import Prefix
+from tests.properties.test_agreement_policies import KINDS, check, check_bounds
 from tests.support.soak import new_seed, tell, tries
 
 NEW = (
@@ -34,6 +35,59 @@ def test_a_rule_means_what_its_definition_says(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NEW if not name.startswith("at most")])
 def test_bounds_are_judged_as_by_trying_every_world(name: str) -> None:
     check_bounds(name, tries(20_000))
+
+
+# ---------------------------------------------------------------- the judge, Z3 and the guard
+
+
+def told_in_order(r: random.Random) -> Run:
+    """Calls of which no two begin or end at one instant."""
+    count = r.randint(0, 7)
+    instants = r.sample(range(1, 20), 2 * count)
+    calls = []
+    for k in range(count):
+        start, end = sorted(instants[2 * k : 2 * k + 2])
+        at, over = (instant * 10**9 for instant in (start, end))
+        calls.append(
+            ToolCall(
+                None, r.choice("aabbc"), {"x": r.choice((1, 1, 2))}, error=r.choice((None, None, None, "no")),
+                start=(at, at), end=(over, over),
+            )
+        )  # fmt: skip
+    return Run("run", tuple(sorted(calls, key=lambda call: call.start or (0, 0))))
+
+
+def standing(policies: PolicySet, run: Run) -> str:
+    """What the guard's evaluator says after the same calls have begun and ended one by one."""
+    prefix, places = Prefix(policies), {}
+    events = [
+        (edges[0], ends, k)
+        for k, call in enumerate(run.calls)
+        for ends, edges in enumerate((call.start, call.end))
+        if edges is not None
+    ]
+    for at, ends, k in sorted(events):
+        if ends:
+            prefix.ended(places[k], None, run.calls[k].error, at)
+        else:
+            places[k] = prefix.began(run.calls[k], at)
+    return prefix.standings(10**12)["P"]
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_the_judge_z3_and_the_guard_say_the_same(name: str) -> None:
+    r, seen = random.Random(new_seed()), Counter[str]()
+    text = f"actions: {{A: a, B: b, C: c}}\npolicies: [{{id: P, rule: {KINDS[name][0]!r}}}]\n"
+    policies = load_policies(text)
+    while seen.total() < tries(2_000) or min(seen["violated"], seen["ok"]) < 2:
+        run = told_in_order(r)
+        (direct,) = judge_policies(policies, run, rules=Rules(z3="off", repair=False))
+        (by_z3,) = judge_policies(policies, run, rules=Rules(z3="all", repair=False))
+        assert (by_z3.verdict, by_z3.violations) == (direct.verdict, direct.violations), run
+        broken = standing(policies, run) in ("broken for good", "open")
+        assert broken is (direct.verdict == "violated"), (run, direct, standing(policies, run))
+        seen[direct.verdict] += 1
+    tell(f"judge, Z3, guard: {name}", seen)
 
 
 # ---------------------------------------------------------------- days of the week
