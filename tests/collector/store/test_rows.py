@@ -76,7 +76,7 @@ def test_little_of_the_file_is_empty(tmp_path: Path) -> None:
     with store.read() as connection:
         held = connection.scalar(text("SELECT sum(length(payload)) FROM segments"))
     store.close()
-    assert (file.stat().st_size - before) / held < 1.25
+    assert (file.stat().st_size - before) / held < 1.27  # indices of runs among it
 
 
 @pytest.mark.parametrize("size", [1, USUAL_BYTES, USUAL_BYTES + 1, 3 * USUAL_BYTES])
