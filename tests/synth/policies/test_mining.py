@@ -44,10 +44,6 @@ PLANTED: dict[str, tuple[str, Keeps]] = {
         "The sum of args.amount of pay must be at most 500.",
         lambda s, at, amount, _: sum(one[1] for one in s.paid) + amount <= 500,
     ),
-    "total within": (
-        "The sum of args.amount of pay must be at most 300 within 30 minutes.",
-        lambda s, at, amount, _: sum(a for t, a, _ in s.paid if at - t < HOUR // 2) + amount <= 300,
-    ),
     "rate": (
         "Pay must happen at most 1 time within 1 hour.",
         lambda s, at, *_: not any(at - t < HOUR for t, *_ in s.paid),
@@ -71,7 +67,7 @@ PLANTED: dict[str, tuple[str, Keeps]] = {
         lambda s, at, a, order: order not in {one[2] for one in s.paid},
     ),
 }  # fmt: skip
-RUNS = {"total": 400, "total within": 400, "until_after_failure": 600, "until": 400, "night": 400}
+RUNS = {"total": 400, "until_after_failure": 800, "until": 400, "night": 400}
 """Where there is little to see in a run, more of them must be seen."""
 
 
