@@ -67,6 +67,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             quick.mark(item)
 
 
+@pytest.fixture(autouse=True)
+def untraced() -> Iterator[None]:
+    """A test that wants the process traced says so: importing the tracer, for whatever reason, is not enough.
+
+    Spans of agents that other tests run here would wait for a collector that is not there.
+    """
+    off()
+    yield
+    off()
+
+
+def off() -> None:
+    if tracer := sys.modules.get("pdoctor_trace.installation"):
+        tracer.uninstall()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def warm() -> Iterator[Warm | None]:
     """Collectors of this process start their checkers warm, where there are any."""

@@ -251,7 +251,7 @@ def part_of(
     return replace(
         found,
         summary={**found.summary, "listed": False},
-        digest=_digest({"verdict": None, **body}, rebuilt.spans),
+        digest=_digest({"verdict": None, **body}, rebuilt.spans, claim.digest),
         wakes=wakes,
     )
 
@@ -334,7 +334,7 @@ def conclusion(
     return Conclusion(
         claim=claim,
         summary=summary,
-        digest=_digest(body, rebuilt.spans),
+        digest=_digest(body, rebuilt.spans, claim.digest),
         body=orjson.dumps(
             without_nothing({**body, "policies": list(map(without_words, body["policies"]))}),
             option=orjson.OPT_NON_STR_KEYS,
@@ -400,15 +400,24 @@ def _row(
     }
 
 
-def _digest(body: Mapping[str, Any], spans: int) -> str:
+def _digest(body: Mapping[str, Any], spans: int, recorded: str | None) -> str:
     """Equal for equal conclusions: what was found and from how much, but not how long Z3 took.
 
-    Nor which version of a policy file it was found by, where the rule is the same, or about which run.
+    Nor which version of a policy file it was found by, where the rule is the same, or about which run. One
+    `recorded` when the run was still part of it stays as it is.
     """
-    verdict = body["verdict"]
+    found = _digest_without(("version", "run_id"), body, spans)
+    if recorded in (None, found):
+        return found
+    return recorded if recorded == _digest_without(("version",), body, spans) else found
+
+
+def _digest_without(names: Sequence[str], body: Mapping[str, Any], spans: int) -> str:
+    """Of a conclusion; `names` are fields of the results of policies that do not count."""
+    verdict, nothing = body["verdict"], dict.fromkeys(names)
     lasting = {
         **body,
-        "policies": [{**result, "version": None, "run_id": None} for result in body.get("policies", ())],
+        "policies": [{**result, **nothing} for result in body.get("policies", ())],
         "verdict": verdict and {k: v for k, v in verdict.items() if k != "z3_ms"},
         "spans": spans,
     }

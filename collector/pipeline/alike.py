@@ -74,7 +74,8 @@ class Alike:
         For the latter `whole` gives its own where `concluded` has nothing about it.
         """
         details = policies.need_models
-        shape = None if guests or details or claim.joined else self._shape(claim, stored, policies)
+        other = guests or details or claim.joined or claim.digest is not None
+        shape = None if other else self._shape(claim, stored, policies)
         if shape is None:
             return rebuilt_run(claim.key, stored, guests, details=details)
         key = (claim.project, shape.digest)

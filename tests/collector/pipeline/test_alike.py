@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from collector.judging import conclude
 from collector.model import Binding
 from collector.pipeline import alike, checker
-from collector.store import catalog, projects, schema
+from collector.store import catalog, projects, recheck, schema
 from tests.support.judge import GRACE, NOW, Judge
 from tests.support.traces import MS, T0, request
 
@@ -262,3 +263,22 @@ def test_what_else_says_something_about_a_run_has_it_judged(judge: Judge, conclu
     catalog.put_policy(judge.store, 1, "p", policy_text(MORE[:1]), now=NOW)
     assert again()
     assert again()  # arguments are looked at
+
+
+def test_a_run_that_was_judged_by_an_earlier_release_has_no_news(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = conclude._digest_without
+    monkeypatch.setattr(
+        conclude, "_digest_without", lambda names, body, spans: without(("version",), body, spans)
+    )
+    runs = [send(judge, "verify", "pay", "receipt"), send(judge, "pay", "verify", "receipt")]
+    for at in (0, GRACE):
+        judge.at(at)
+    before = judge.rows(schema.verdicts)
+    monkeypatch.undo()
+
+    recheck.make_due_of(judge.store, 1, runs, now=NOW)
+    judge.at(4 * GRACE)
+    assert judge.rows(schema.verdicts) == before
+    assert outcomes(judge, *runs) == ["pass", "fail"]
