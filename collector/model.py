@@ -36,6 +36,9 @@ NO_ATTRIBUTE: tuple[str | None, Any] = (None, None)
 """Key and value where a span has none."""
 
 
+Events = tuple[tuple[str, Mapping[str, Any]], ...]
+
+
 class Span(NamedTuple):
     """One received span, whatever its vocabulary; ids are lower-case hex.
 
@@ -52,7 +55,7 @@ class Span(NamedTuple):
     """`unset`, `ok` or `error`."""
     status_message: str
     attributes: Mapping[str, Any]
-    events: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    events: Events = ()
     """(name, attributes) each, in order."""
     resource: Mapping[str, Any] = NO_ATTRIBUTES
     scope: str = ""

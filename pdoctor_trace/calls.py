@@ -13,7 +13,7 @@ from .runs import Frame, OpenRun, current, run_here, sdk_above, state_outside
 from .runtime import ACTIVE
 from .same_call import Request, same_json
 from .values import Truncated
-from .wire import AttributeValue, CallRecord, Head, as_dict
+from .wire import EVENTS, AttributeValue, CallRecord, Head, as_dict, event_bytes
 
 _random_bits = numbers.getrandbits
 new_call: Any = object.__new__
@@ -68,7 +68,7 @@ class Call(Frame):
     inner_error: str | None
     """What a layer below (MCP) said about the same call; counts where nobody above says more."""
     rare: dict[str, AttributeValue] | None
-    """Attributes that few calls have."""
+    """Attributes that few calls have, and its events."""
 
     def __init__(
         self,
@@ -174,6 +174,14 @@ class Call(Frame):
     def tell(self, attribute: str, value: AttributeValue) -> None:
         """Set an attribute that few calls have."""
         self.rare = {**(self.rare or {}), attribute: value}
+
+    def happened(self, event: str, told: dict[str, AttributeValue]) -> None:
+        """Tell of something that happens now, as an event of the span."""
+        now, before = time_ns(), (self.rare or {}).get(EVENTS, b"")
+        made = event_bytes(event, now, tuple(part for pair in told.items() for part in pair))
+        self.tell(EVENTS, before + made if isinstance(before, bytes) else made)
+        if self.sdk is not None:
+            sdkspans.happened(self.sdk, event, told, now)
 
     def not_started(self) -> None:
         """Whoever runs the tools did not start this one: it was blocked, or a person said no."""
@@ -290,7 +298,7 @@ class Call(Frame):
             semconv.TURN_HAS_TEXT: record.has_text,
             semconv.ERROR_TYPE: record.error_type,
             semconv.TRUNCATED: Truncated in (type(record.arguments), type(record.result)) or None,
-            **(record.rare or {}),
+            **{name: value for name, value in (record.rare or {}).items() if name != EVENTS},
         }
 
     def fail(self, error: BaseException | str, kind: str | None = None) -> None:

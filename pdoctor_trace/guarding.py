@@ -29,6 +29,7 @@ MAX_TEXT = 399
 MAX_RUNS = 1_024
 LOOK_EVERY = 1.0
 """Seconds between two looks at the file of rules."""
+REFUSED, APPROVED = "refused", "approved"
 UNTOLD = "It cannot be told whether the call keeps that."
 
 
@@ -180,19 +181,22 @@ class Guard:
         found = sorted((*decision.breaches, *self._closed(decision)), key=self._severity, reverse=True)
         if not found:
             self.counts["doubt"] += 1
-            guarded(self._tell, call, "doubt", decision.doubts, [doubt.why for doubt in decision.doubts])
+            doubts = sorted(decision.doubts, key=self._severity, reverse=True)
+            guarded(self._tell, call, "doubt", doubts, [doubt.why for doubt in doubts])
             return _Asked(course, place, self._reads_values)
         mode, rules = self._mode_of(found[0]), tuple(one.policy.id for one in found)
         self.counts[mode] += 1
         text = _text(found[0], prefix, self._kept())
-        guarded(self._tell, call, "refused" if place is None else mode, found, [text])
         if place is not None:
+            guarded(self._tell, call, mode, found, [text])
             if mode == "warn":
                 self._warn(text)
             return _Asked(course, place, self._reads_values)
         if mode == "ask" and decision.breaches and guarded(self._approved, text, call, rules):
+            guarded(self._tell, call, APPROVED, found, [text])
             _, place = prefix.propose(made, heeds=lambda decision: True)
             return _Asked(course, place, self._reads_values)
+        guarded(self._tell, call, REFUSED, found, [text])
         return _Asked(course, None, False, text, Refused(text, rules) if mode == "block" else None)
 
     def _lets(self, decision: Any) -> bool:
@@ -225,9 +229,16 @@ class Guard:
                 note(self.on_warn, error)
 
     def _tell(self, call: Any, said: str, found: Any, reasons: list[str]) -> None:
-        call.tell(semconv.GUARD_DECISION, said)
-        call.tell(semconv.GUARD_RULES, ",".join(one.policy.id for one in found))
-        call.tell(semconv.GUARD_REASON, " ".join(reasons)[:MAX_TEXT])
+        """`found` has the strictest rule first. Each guard has its event; on the span a refusal stays."""
+        told = {
+            semconv.GUARD_DECISION: said,
+            semconv.GUARD_MODE: self._mode_of(found[0]),
+            semconv.GUARD_RULES: ",".join(one.policy.id for one in found),
+            semconv.GUARD_REASON: " ".join(reasons)[:MAX_TEXT],
+        }
+        call.happened(semconv.GUARD_DECISION, told)
+        if call.rare.get(semconv.GUARD_DECISION) != REFUSED:
+            call.rare = {**call.rare, **told}
 
     @staticmethod
     def _kept() -> bool:

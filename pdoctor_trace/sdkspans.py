@@ -99,6 +99,12 @@ def name_of(span: Any) -> Any:
     return sys.modules["opentelemetry.trace"].NonRecordingSpan(span.get_span_context())
 
 
+def happened(span: Any, event: str, told: Attributes, time_ns: int) -> None:
+    """Add an event to the span; its content stays here where that of the span does."""
+    if span.is_recording():
+        span.add_event(event, _kept(told), timestamp=time_ns)
+
+
 def finish(
     span: Any,
     attributes: Attributes,

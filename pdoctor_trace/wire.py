@@ -102,6 +102,16 @@ def attribute_bytes(pairs: Pairs) -> bytes:
     return _attributes(pairs, b"\x4a")
 
 
+EVENTS = "events"
+"""Where the events of a call stand among its rare attributes; their value is from `event_bytes`."""
+
+
+def event_bytes(name: str, time_ns: int, pairs: Pairs) -> bytes:
+    """Something that happened during a span, as the `events` field of its message."""
+    happened = b"\x09" + time_ns.to_bytes(8, "little") + _sized(b"\x12", _text(name))
+    return _sized(b"\x5a", happened + _attributes(pairs, b"\x1a"))
+
+
 def run_bytes(trace_id: int, pairs: Pairs) -> bytes:
     """What all spans of a run share: the trace id and attributes, encoded."""
     return b"\x0a\x10" + trace_id.to_bytes(16, "big") + attribute_bytes(pairs)
@@ -138,7 +148,7 @@ class CallRecord(NamedTuple):
     turn: int | None
     has_text: bool | None
     rare: Mapping[str, AttributeValue] | None = None
-    """Attributes that few calls have."""
+    """Attributes that few calls have, and `EVENTS`."""
 
 
 class SpanRecord(NamedTuple):
@@ -240,12 +250,18 @@ def call_bytes(record: CallRecord) -> bytes:
     if type(given) is Truncated or type(result) is Truncated:
         parts.append(_TRUNCATED)
     if rare is not None:
-        parts.append(attribute_bytes(tuple(part for pair in rare.items() for part in pair)))
+        parts.append(_rare_bytes(rare))
     if error is not None:
         text = _text(kind or "_OTHER")
         parts += (_ERROR_TYPES[len(text)], text, _failed(error))
     body = _joined(parts)
     return _SPANS[len(body)] + body
+
+
+def _rare_bytes(rare: Mapping[str, AttributeValue]) -> bytes:
+    said = attribute_bytes(tuple(part for pair in rare.items() if pair[0] != EVENTS for part in pair))
+    events = rare.get(EVENTS, b"")
+    return said + events if isinstance(events, bytes) else said
 
 
 def span_bytes(

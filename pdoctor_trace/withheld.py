@@ -15,6 +15,7 @@ Attributes = Mapping[str, AttributeValue | None]
 
 _CONTENT = {
     semconv.ASKED_ARGUMENTS,
+    semconv.GUARD_REASON,
     semconv.HASH_KEY,
     semconv.INPUT_MESSAGES,
     semconv.OUTPUT_MESSAGES,

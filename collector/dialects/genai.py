@@ -26,7 +26,7 @@ from collector.dialects.reading import (
     with_losses,
     without_end,
 )
-from collector.model import Span
+from collector.model import Events, Span
 from synth.formal import TROUBLES, Trouble
 from synth.observed import ANY_TIME
 
@@ -69,9 +69,9 @@ def read_call(span: Span) -> SeenCall | None:
         executed,
         said,
     )
-    decision = get(names.GUARD_DECISION, ALLOWED)
-    if names.TOOL_STATE in said or decision != ALLOWED:
-        more = {**_state_in(get(names.TOOL_STATE)), **_decided(decision, said)}
+    decided = _decision(said, span.events)
+    if names.TOOL_STATE in said or decided:
+        more = {**_state_in(get(names.TOOL_STATE)), **decided}
         call = call.moved(call.step, start, end, more)
     if not span.end_ns and executed is not None:
         call = without_end(call)
@@ -83,12 +83,20 @@ def read_call(span: Span) -> SeenCall | None:
     return SeenCall(call, span, whole(get(names.STEP_INDEX)))
 
 
-def _decided(decision: Any, said: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a guard said about the call, as a field of its record; nothing where it had nothing to say."""
+def _decision(said: Mapping[str, Any], events: Events) -> Mapping[str, Any]:
+    """What a guard said about the call, as a field of its record; nothing where it had nothing to say.
+
+    The attributes of the span tell; its event does where a limit of the sender has left those out.
+    """
+    if names.GUARD_DECISION not in said:
+        said = next((told for name, told in events if name == names.GUARD_DECISION), {})
+    decision = said.get(names.GUARD_DECISION, ALLOWED)
     if decision == ALLOWED or not isinstance(decision, str):
         return {}
     rules, reason = text(said.get(names.GUARD_RULES)) or "", text(said.get(names.GUARD_REASON)) or ""
-    return {"guard": {"decision": decision, "rules": [*filter(None, rules.split(","))], "reason": reason}}
+    told = {"decision": decision, "rules": [*filter(None, rules.split(","))], "reason": reason}
+    mode = text(said.get(names.GUARD_MODE))
+    return {"guard": {**told, "mode": mode} if mode else told}
 
 
 def _state_in(said: Any) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.traces import Client, agent_request, new_id
+from tests.support.traces import Client, agent_request, agent_spans, new_id, request
 
 DECIDED = {
     "pdoctor.guard.decision": "refused",
@@ -26,6 +26,20 @@ def test_a_decision_is_on_the_page_and_in_the_record(fresh: Client) -> None:
         "reason": "Not run: <b>verify</b> first.",
     }
     assert not any("guard" in call for call in others)
+
+
+def test_where_the_attributes_were_left_out_the_event_tells(fresh: Client) -> None:
+    run = new_id()
+    spans = agent_spans(run, ["refund"])
+    spans[0]["events"] = [
+        ("other", {}),
+        ("pdoctor.guard.decision", {**DECIDED, "pdoctor.guard.mode": "feedback"}),
+    ]
+    fresh.send(request(*spans))
+    fresh.judged(run)
+    (call,) = fresh.http.get(f"/api/v1/runs/{run}/record").json()["calls"]
+    assert (call["guard"]["decision"], call["guard"]["mode"]) == ("refused", "feedback")
+    assert "<dd>FIRST, ONCE (feedback): Not run:" in fresh.http.get(f"/runs/{run}").text
 
 
 def test_a_decision_stands_beside_the_state_that_a_call_acts_on(fresh: Client) -> None:

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -274,6 +275,68 @@ def test_the_span_says_what_was_decided(sink: OtlpSink) -> None:
     assert refund["pdoctor.tool.executed"] is False
     assert verify["pdoctor.guard.decision"] == "allowed"
     assert verify["pdoctor.tool.executed"] is True
+
+
+def events(sink: OtlpSink, tool: str = "refund") -> list[dict[str, Any]]:
+    """What guards said of the calls of a tool, event by event, without the beginnings of the names."""
+    pdoctor_trace.flush()
+    told = [(span, one) for span in sink.calls if span.tool == tool for one in span.events]
+    assert all(name == "pdoctor.guard.decision" for _, (name, _, _) in told)
+    assert all(span.start <= at <= span.end for span, (_, at, _) in told)
+    return [{key.rpartition(".")[2]: value for key, value in said.items()} for _, (_, _, said) in told]
+
+
+@pytest.mark.parametrize(
+    ("mode", "decision"),
+    [
+        ("observe", "observe"),
+        ("warn", "warn"),
+        ("feedback", "refused"),
+        ("block", "refused"),
+        ("ask", "approved"),
+    ],
+)
+def test_what_was_decided_is_an_event_of_the_span(sink: OtlpSink, mode: str, decision: str) -> None:
+    shop = Shop()
+    with pdoctor_trace.guard(FIRST, mode=mode, on_ask=lambda text: True), pdoctor_trace.run():
+        with suppress(pdoctor_trace.Refused):
+            shop.refund()
+        shop.verify()
+    (said,) = events(sink)
+    reason = said.pop("reason")
+    assert said == {"decision": decision, "mode": mode, "rules": "FIRST"}
+    assert reason.startswith("Not run: Verify must happen before refund.")
+    assert events(sink, "verify") == []
+
+
+def test_of_several_guards_each_has_its_event_and_a_refusal_stays_on_the_span(sink: OtlpSink) -> None:
+    shop = Shop()
+    with pdoctor_trace.guard(FIRST, "feedback"), pdoctor_trace.guard(FIRST, "observe"), pdoctor_trace.run():
+        shop.refund()
+    assert [(said["decision"], said["mode"]) for said in events(sink)] == [
+        ("refused", "feedback"),
+        ("observe", "observe"),
+    ]
+    (call,) = sink.calls
+    assert (call["pdoctor.guard.decision"], call["pdoctor.guard.mode"]) == ("refused", "feedback")
+
+
+SAME = HEAD + """  - {id: SAME, guard: {calls: refund, check: 'args.order != "secret-7"'}}\n"""
+
+
+@pytest.mark.parametrize("content", ["full", "shape", "none"])
+def test_an_event_has_values_of_arguments_only_where_they_are_kept(sink: OtlpSink, content: str) -> None:
+    pdoctor_trace.install(content=content)
+    shop = Shop()
+    try:
+        with pdoctor_trace.guard(SAME, mode="feedback"), pdoctor_trace.run():
+            shop.refund(order="secret-7")
+        (said,) = events(sink)
+    finally:
+        pdoctor_trace.install(content="full")
+    assert said["decision"] == ("refused" if content == "full" else "doubt")
+    assert ("args.order" in said["reason"]) is (content == "full")
+    assert any(b"secret-7" in body for body in sink.bodies) is (content == "full")
 
 
 def race(number: int) -> int:

@@ -32,9 +32,12 @@ def divide(a: int, b: int) -> float:
     return a / b
 
 
+ONCE = "actions: {divide: divide}\npolicies:\n  - {id: ONCE, rule: Divide must happen at most 1 time.}\n"
+
+
 def agent() -> None:
     """Two calls, one of which fails, and one that was asked for and never came to a tool."""
-    with pdoctor_trace.run(query="divide", agent="me", conversation="c7"):
+    with pdoctor_trace.run(query="divide", agent="me", conversation="c7"), pdoctor_trace.guard(ONCE):
         divide(4, 2)
         with pytest.raises(ZeroDivisionError):
             divide(1, 0)
@@ -64,6 +67,7 @@ def as_told(sink: OtlpSink) -> list[tuple[Any, ...]]:
             span.failed,
             span.message,
             repr(sorted((key, value) for key, value in span.attributes.items() if key not in own)),
+            repr([(name, sorted(told.items())) for name, _, told in span.events]),
         )
         for span in sink.spans
     )

@@ -13,9 +13,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from pdoctor_trace.values import Truncated
 from pdoctor_trace.wire import (
+    EVENTS,
     CallRecord,
     Head,
     call_bytes,
+    event_bytes,
     rejected_spans,
     request_bytes,
     run_bytes,
@@ -73,6 +75,20 @@ def same_frame(
         start,
         end,
     )
+
+
+def test_events_of_a_call_stand_beside_its_rare_attributes() -> None:
+    events = event_bytes("first", 5, ("a", "b", "none", None)) + event_bytes("second", 2**63, ())
+    head, shared = Head("execute_tool x", ()), run_bytes(TRACE_ID, ())
+    record = CallRecord(
+        head, shared, 7, 0, 1, 9, None, None, 0, None, None, None, None, None, {"k": "v", EVENTS: events}
+    )
+    span = only(call_bytes(record))
+    assert decoded(span.attributes) == {"pdoctor.step.index": 0, "k": "v"}
+    assert [(one.name, one.time_unix_nano, decoded(one.attributes)) for one in span.events] == [
+        ("first", 5, {"a": "b"}),
+        ("second", 2**63, {}),
+    ]
 
 
 def status(span: Any) -> str | None:

@@ -35,6 +35,8 @@ class Span:
     """1 = internal, 3 = client."""
     links: tuple[tuple[str, str], ...]
     """(trace id, span id)."""
+    events: tuple[tuple[str, int, dict[str, Any]], ...] = ()
+    """(name, nanoseconds, attributes)."""
 
     def __getitem__(self, key: str) -> Any:
         return self.attributes.get(key)
@@ -94,6 +96,7 @@ def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
         scope,
         span.kind,
         tuple((link.trace_id.hex(), link.span_id.hex()) for link in span.links),
+        tuple((event.name, event.time_unix_nano, _attributes(event.attributes)) for event in span.events),
     )
 
 

@@ -83,6 +83,10 @@ def request(
         )
         for key, value in said.get("at", {}).items():
             any_value(one.attributes.add(key=key).value, value)
+        for name, told in said.get("events", ()):
+            event = one.events.add(name=name)
+            for key, value in told.items():
+                any_value(event.attributes.add(key=key).value, value)
         if said.get("error"):
             one.status.code, one.status.message = 2, said["error"]
     return message
