@@ -8,6 +8,7 @@ host's function runs all the same, unless a rule says that it fails closed.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextvars import ContextVar, copy_context
 from typing import Any, Protocol
 
 from .harmless import guarded, note
@@ -55,6 +56,8 @@ def _nobody(call: Any) -> Asked | None:
 
 
 DOOR = Door()
+_LOOP: ContextVar[Any] = ContextVar("pdoctor_trace loop of the call", default=None)
+"""Where a thread asks for a coroutine tool: the event loop that the tool runs in."""
 
 
 def call_of(visit: Any) -> Any:
@@ -159,10 +162,38 @@ async def _asked_beside(call: Any) -> Asked | None:
     import asyncio
 
     try:
-        asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
     except RuntimeError:  # the loop of another library
         return guarded(DOOR.ask, call)
-    return await asyncio.to_thread(guarded, DOOR.ask, call)
+    return await asyncio.to_thread(guarded, _asked_from, loop, call)
+
+
+def _asked_from(loop: Any, call: Any) -> Asked | None:
+    """In a thread, whose context is a copy."""
+    _LOOP.set(loop)
+    return DOOR.ask(call)
+
+
+def answer_of(said: Any) -> Any:
+    """What a function of the host answered; a coroutine runs in the event loop of the call, if it has one.
+
+    In a loop that waits for a plain function the coroutine has a loop of its own, in another thread.
+    """
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+    from inspect import isawaitable
+
+    if not isawaitable(said):
+        return said
+    loop = _LOOP.get()
+    if loop is not None:
+        return asyncio.run_coroutine_threadsafe(_awaited(said), loop).result()
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(copy_context().run, asyncio.run, _awaited(said)).result()
+
+
+async def _awaited(said: Any) -> Any:
+    return await said
 
 
 def _answer(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from . import semconv
-from .asking import DOOR
+from .asking import DOOR, answer_of
 from .asking import Refused as Refused
 from .harmless import guarded, note
 from .runs import USER, OpenRun, current
@@ -29,6 +29,9 @@ MAX_TEXT = 399
 MAX_RUNS = 1_024
 LOOK_EVERY = 1.0
 """Seconds between two looks at the file of rules."""
+OnAsk = Callable[[str], object] | str | None
+TERMINAL = "terminal"
+"""In place of a function that is asked."""
 REFUSED, APPROVED = "refused", "approved"
 UNTOLD = "It cannot be told whether the call keeps that."
 
@@ -56,7 +59,7 @@ class Guard:
         mode: str | None = None,
         *,
         on_warn: Callable[[str], object] | None = None,
-        on_ask: Callable[[str], object] | None = None,
+        on_ask: OnAsk = None,
     ) -> None:
         self.policies, self.mode = policies, mode
         self.on_warn, self.on_ask = on_warn, on_ask
@@ -214,8 +217,12 @@ class Guard:
         return int(self._online.MODES.index(self._mode_of(one)))
 
     def _approved(self, text: str, call: Any, rules: tuple[str, ...]) -> bool:
+        if isinstance(self.on_ask, str):
+            from . import terminal
+
+            return terminal.approved(text, call.arguments, ACTIVE.settings.approval_timeout)
         if self.on_ask is not None:
-            return self.on_ask(text) is True
+            return answer_of(self.on_ask(text)) is True
         from .approvals import approved
 
         return approved(text, call, rules)
@@ -427,7 +434,7 @@ def guard(
     mode: str | None = None,
     *,
     on_warn: Callable[[str], object] | None = None,
-    on_ask: Callable[[str], object] | None = None,
+    on_ask: OnAsk = None,
 ) -> Guard:
     """Ask the rules of a policy file, or of its text, before each tool runs; or of a case.
 
@@ -436,7 +443,8 @@ def guard(
     `mode` (observe, warn, feedback, ask, block) is what is done about a call that would break a rule for
     good: for rules that do not say it, and the most for those that say it with `on_break`. Without it rules
     that say nothing are observed, and none goes beyond `feedback`. `on_warn` is given the words;
-    `on_ask` as well, and lets the call run by giving True. Raises ValueError for an unknown mode, ImportError
+    `on_ask` as well, and lets the call run by giving True; it may be a coroutine function, or `"terminal"`:
+    then the program's terminal is asked. Raises ValueError for an unknown mode, ImportError
     without the extra `guard`, and what reading the file raises. Tools that only the traffic of a raw loop
     shows cannot be refused: wrap them with `tool` or `wrap_tools`.
     """
@@ -445,6 +453,8 @@ def guard(
 
     if mode is not None and mode not in MODES:
         raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
+    if isinstance(on_ask, str) and on_ask != TERMINAL:
+        raise ValueError(f"on_ask: expected a function or {TERMINAL!r}, got {on_ask!r}")
     made = Guard(rules_of(rules), mode, on_warn=on_warn, on_ask=on_ask)
     DOOR.ask = _ask
     DOOR.guards = (*DOOR.guards, made)
@@ -491,6 +501,10 @@ def from_environment(environ: Any) -> None:
     if not file or DOOR.guards:
         return
     try:
-        guard(file, environ.get("PDOCTOR_GUARD_MODE") or None)
+        guard(
+            file,
+            environ.get("PDOCTOR_GUARD_MODE") or None,
+            on_ask=environ.get("PDOCTOR_GUARD_ASK") or None,
+        )
     except Exception as error:
         LOG.error("guard: %s is not in force: %s", file, error)

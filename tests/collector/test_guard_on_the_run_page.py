@@ -35,7 +35,7 @@ def test_where_the_attributes_were_left_out_the_event_tells(fresh: Client) -> No
         ("other", {}),
         ("pdoctor.guard.decision", {**DECIDED, "pdoctor.guard.mode": "feedback"}),
     ]
-    fresh.send(request(*spans))
+    fresh.send(request(*spans).SerializeToString())
     fresh.judged(run)
     (call,) = fresh.http.get(f"/api/v1/runs/{run}/record").json()["calls"]
     assert (call["guard"]["decision"], call["guard"]["mode"]) == ("refused", "feedback")

@@ -152,6 +152,32 @@ def test_ask_lets_it_run_for_a_yes(answer: object) -> None:
     assert shop.ran == (["refund"] if answer is True else [])
 
 
+@pytest.mark.parametrize("coroutine", [True, False])
+def test_a_coroutine_function_is_asked_in_the_loop_of_a_coroutine_tool(coroutine: bool) -> None:
+    loops: list[Any] = []
+
+    async def on_ask(text: str) -> bool:
+        await asyncio.sleep(0)
+        loops.append(asyncio.get_running_loop())
+        return len(loops) == 1
+
+    async def refund() -> str:
+        return "ran"
+
+    tool = pdoctor_trace.tool(refund if coroutine else _named("refund"))
+
+    async def main() -> None:
+        for ran in (True, False):
+            said: Any = tool()
+            if coroutine:
+                said = await said
+            assert (said == "ran") is ran
+        assert (loops[0] is asyncio.get_running_loop()) is coroutine
+
+    with pdoctor_trace.guard(FIRST, mode="ask", on_ask=on_ask), pdoctor_trace.run():
+        asyncio.run(main())
+
+
 @pytest.mark.parametrize(("mode", "threads"), [("feedback", 0), ("block", 0), ("ask", 1)])
 def test_a_coroutine_waits_in_a_thread_only_for_a_guard_that_may_ask(
     monkeypatch: pytest.MonkeyPatch, mode: str, threads: int
