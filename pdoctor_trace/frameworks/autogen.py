@@ -3,7 +3,8 @@
 `AssistantAgent._execute_tool_call` runs one requested call, unknown tools and unreadable arguments
 included, and answers with a flagged text; the exception itself is seen one layer below, where
 `BaseTool.run_json` checks the arguments and runs the tool. Other agents reach only that layer. Replies
-come out of `_call_llm`, the offered tools out of the workbenches.
+come out of `_call_llm`, the offered tools out of the workbenches, which may offer a tool under another name
+than its own and hand the call's id on to it.
 
 A team whose last word is a hand-over to somebody who is not of the team waits for that person, and goes on
 when it is run again.
@@ -217,10 +218,10 @@ def _refuse_tool(visit: Any, text: str, tool: Any, args: tuple[Any, ...], kwargs
 def _enter_tool(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     frame = current()
     asked = frame.call if frame is not None and not frame.in_body else None
-    if isinstance(asked, _AskedCall) and asked.tool == tool.name:
+    call_id = args[2] if len(args) > 2 else kwargs.get("call_id")
+    if isinstance(asked, _AskedCall) and (asked.tool == tool.name or (call_id and asked.call_id == call_id)):
         return _Body(asked, _kind)
     given = args[0] if args else kwargs["args"]
-    call_id = args[2] if len(args) > 2 else kwargs.get("call_id")
     claimed = claim(call_id, tool.name, given)
     if claimed is not None:
         return claimed

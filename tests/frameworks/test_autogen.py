@@ -14,7 +14,7 @@ from autogen_agentchat.tools import AgentTool
 from autogen_core import AgentId, CancellationToken, FunctionCall, SingleThreadedAgentRuntime
 from autogen_core.models import ModelInfo
 from autogen_core.tool_agent import ToolAgent
-from autogen_core.tools import FunctionTool
+from autogen_core.tools import FunctionTool, StaticWorkbench, ToolOverride
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 
 import pdoctor_trace
@@ -96,6 +96,24 @@ def test_an_agent_as_a_tool_is_a_nested_run(models: FakeModels, sink: OtlpSink) 
         below.span_id,
     )
     assert {span.run_id for span in sink.spans} == {above.run_id}
+
+
+def test_a_tool_that_a_workbench_renames_is_one_call(models: FakeModels, sink: OtlpSink) -> None:
+    """Even with the same tool beside it under its own name."""
+    STEPS["renamed"] = [("sum", '{"a": 40, "b": 2}'), ("add", '{"a": 40, "b": 2}')]
+    log = ToolLog()
+    add = FunctionTool(log.functions()[0], description="Add two integers.")
+    renamed = StaticWorkbench([add], {"add": ToolOverride(name="sum")})
+    asyncio.run(
+        assistant(models, "fake.renamed", [], workbench=[renamed, StaticWorkbench([add])]).run(task=QUERY)
+    )
+    pdoctor_trace.flush()
+    calls = sorted(sink.calls, key=lambda call: str(call.call_id))
+    assert [(call.call_id, call.tool, call.executed, call.result) for call in calls] == [
+        ("call_0_0", "sum", True, 42),
+        ("call_0_1", "add", True, 42),
+    ]
+    assert log.names == ["add", "add"]
 
 
 def test_a_hand_over_is_an_offered_tool(models: FakeModels, sink: OtlpSink) -> None:
