@@ -24,7 +24,7 @@ from synth.policies.kinds.duty import Judged
 from synth.policies.kinds.kind import answer
 from synth.policies.model import Policy, PolicySet
 from synth.policies.names import MODES
-from synth.policies.watched import MINUTE, CompiledRules, Happened, Quick, Watched
+from synth.policies.watched import CompiledRules, Happened, Quick, Watched
 
 Standing = Literal["kept for good", "kept so far", "open", "broken for good", "not known"]
 """About a prefix. `open`: broken if the run ended now. `not known`: the evidence does not decide."""
@@ -155,6 +155,8 @@ class Prefix:
         """More is known of the run than when it began."""
         with self.lock:
             self.fields |= fields
+            for watched in self._known.values():
+                watched.minutes.clear()
 
     def ruled_by(self, policies: PolicySet) -> None:
         """Other rules from now on, as if they had been there from the beginning."""
@@ -256,7 +258,7 @@ class Prefix:
             return Doubt(policy, f"its evaluator failed ({type(problem).__name__})", failed=True)
         if (
             judged.verdict == "violated"
-            and self._is_its_own(watched, judged, len(kept), at)
+            and self._is_its_own(watched, judged, kept, at)
             and (watched.takes_success or self._whatever_comes_of_it(watched, kept, made, at))
         ):
             rest = watched.rest(self._run(self.calls))
@@ -265,8 +267,8 @@ class Prefix:
             return Doubt(policy, f"took longer than {OVERRUN * 1e3:g} ms", failed=True)
         if judged.verdict == "unsupported" or (judged.verdict == "undecided" and not judged.awaits):
             return Doubt(policy, judged.explanation)
-        if judged.verdict in ("ok", "not_applicable") and at % MINUTE:
-            watched.minutes[made.tool] = at // MINUTE
+        if judged.verdict in ("ok", "not_applicable"):
+            watched.allowed(made, at, applies=judged.verdict == "ok")
         return None
 
     def _is_slow(self, watched: Watched, kept: Sequence[int], made: ToolCall, at: int) -> bool:
@@ -278,15 +280,23 @@ class Prefix:
         self._judged(watched, kept, at, made)
         return thread_time() - began > OVERRUN
 
-    def _is_its_own(self, watched: Watched, judged: Judged, place: int, at: int) -> bool:
+    def _is_its_own(self, watched: Watched, judged: Judged, kept: Sequence[int], at: int) -> bool:
         """Is it the proposed call that breaks the rule, and not what came before it?"""
-        if place in judged.violations:
+        if len(kept) in judged.violations:
             return True
-        before = self._judged(watched, watched.kept, at)
+        before = self._judged(watched, kept, at)
         return before.verdict != "violated" or not set(judged.violations) <= set(before.violations)
 
     def _whatever_comes_of_it(self, watched: Watched, kept: Sequence[int], made: ToolCall, at: int) -> bool:
-        """Is it broken also where the call ends at once, well or not? A call that runs counts as endless."""
+        """Is it broken also where the call ends at once, well or not? A call that runs counts as endless.
+
+        Where the call only makes the rule one for the run, what runs may still keep it.
+        """
+        if watched.begins_with(made) and not (
+            self._refused_after(watched, [], made, at)
+            and self._refused_after(watched, [], made, at, error="failed")
+        ):
+            return False
         ends = (_ended(made, None, error, at) for error in (None, "failed"))
         return all(self._judged(watched, kept, at, over).verdict == "violated" for over in ends)
 
@@ -297,7 +307,7 @@ class Prefix:
         run = self._run(calls if made is None else [*calls, made])
         # another call may still begin in this nanosecond
         seen = Evidence(run, self.policies.timezone, self.policies.aliases, until=at - 1)
-        if made is not None and watched.by_call:
+        if made is not None and watched.by_call and not watched.begins_with(made):
             seen.part = Part(range(len(calls), len(calls) + 1))
         if made is not None and kept is watched.seen:
             watched.remind(seen)
@@ -323,10 +333,15 @@ class Prefix:
             return ()
         return tuple(dict.fromkeys(self.calls[i].tool for i in running))
 
-    def _refused_after(self, watched: Watched, more: Sequence[ToolCall], made: ToolCall, at: int) -> bool:
-        """Is the rule broken by the call, too, once all that runs, and more calls, have succeeded?"""
+    def _refused_after(
+        self, watched: Watched, more: Sequence[ToolCall], made: ToolCall, at: int, error: str | None = None
+    ) -> bool:
+        """Is the rule broken by the call, too, once all that runs, and more calls, have succeeded?
+
+        With an `error`, what runs has failed.
+        """
         before = (self.calls[i] for i in watched.kept)
-        whole = [call if call.finished else _ended(call, None, None, at) for call in before] + [*more]
+        whole = [call if call.finished else _ended(call, None, error, at) for call in before] + [*more]
         trial = Prefix(self.policies, **self.fields)
         trial.calls = whole
         return trial._judged(watched, range(len(whole)), at + 1, _begun(made, at + 1)).verdict == "violated"

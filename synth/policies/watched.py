@@ -30,6 +30,8 @@ from synth.policies.recalled import Recalled
 
 MINUTE = 60 * 10**9
 _OURS = frozenset(KINDS)
+MOST_TOOLS = 1000
+"""Names that are looked up once for a file: a model, or who calls a proxy, may invent ever more of them."""
 
 Quick = Callable[[ToolCall, int], bool]
 """(call, instant) -> does it certainly not break the rule by its start? False: only the judge can tell."""
@@ -74,6 +76,7 @@ class Compiled:
     """What of a rule is the same for all runs; made once."""
 
     __slots__ = (
+        "_applying",
         "_concerns",
         "_every",
         "_plain",
@@ -94,13 +97,16 @@ class Compiled:
         more = () if reads is None else (*reads.arguments, *reads.results)
         offered = tuple(Tools(tool, (tool,)) for tool in policy.applies.tools)
         self._tools = (*rule.tools, *more, *policy.applies.calls, *offered)
+        self._applying = tuple(group for group in (policy.applies.calls, offered) if group)
+        """Groups of actions: the rule is one for runs with a call of each."""
         self._concerns: dict[str, bool] = {}
         self._plain = all(tools.agent is None for tools in rule.tools)
         self._subjects = rule.what if isinstance(rule, Guard | Provenance) else None
         self.by_call = isinstance(rule, Guard | Provenance)
         """Is each call judged by itself, so that of those before nothing is asked again?"""
-        self.alone = isinstance(rule, Window | Weekdays) or (
-            isinstance(rule, Guard) and not rule.history and not self._every and not policy.applies.calls
+        self.alone = not self._applying and (
+            isinstance(rule, Window | Weekdays)
+            or (isinstance(rule, Guard) and not rule.history and not self._every)
         )
         """Are the calls before the proposed one nothing to the rule?"""
 
@@ -108,11 +114,37 @@ class Compiled:
         """Does the rule look at calls of the tool?"""
         found = self._concerns.get(tool)
         if found is None:
+            _make_room(self._concerns)
             found = self._concerns[tool] = self._every or any(tool in tools for tools in self._tools)
         return found
 
     def may_break(self, tool: str) -> Make | None:
         """What makes, for a run, the quick answer about calls of the tool; None: none can break the rule."""
+        make = self._may_break_what_applies(tool)
+        if not any(tool in tools for group in self._applying for tools in group):
+            return make
+
+        def once_it_applies(watched: Watched) -> Quick:
+            quick = None if make is None else make(watched)
+            return lambda made, at: not watched.begins_with(made) and (quick is None or quick(made, at))
+
+        return once_it_applies
+
+    @property
+    def needs_calls(self) -> bool:
+        """Is the rule one only for runs that offer a tool, or have certain calls?"""
+        return bool(self._applying)
+
+    def begins_with(self, tool: str, started: Collection[str]) -> bool:
+        """May a call of the tool make the rule one for a run that had only calls of these?"""
+        lacking = [
+            group
+            for group in self._applying
+            if not any(tools.agent is None and one in tools for tools in group for one in started)
+        ]
+        return any(tool in tools for group in lacking for tools in group)
+
+    def _may_break_what_applies(self, tool: str) -> Make | None:
         about = any(tool in tools for tools in self._subjects) if self._subjects else self.concerns(tool)
         if not about:
             return None
@@ -129,6 +161,11 @@ class Compiled:
         if not isinstance(rule, Guard):
             return False
         return self._reads is None or self._reads.others or any(tool in one for one in self._reads.results)
+
+
+def _make_room(by_tool: dict[str, Any]) -> None:
+    if len(by_tool) >= MOST_TOOLS:
+        by_tool.clear()
 
 
 class CompiledRules:
@@ -153,6 +190,7 @@ class CompiledRules:
         found = self._breaking.get(tool)
         if found is None:
             made = ((place, one.may_break(tool)) for place, one in enumerate(self.each))
+            _make_room(self._breaking)
             found = self._breaking[tool] = [(place, make) for place, make in made if make is not None]
         return found
 
@@ -160,6 +198,7 @@ class CompiledRules:
         """Those that keep something of successes of the tool."""
         found = self._hearing.get(tool)
         if found is None:
+            _make_room(self._hearing)
             found = self._hearing[tool] = [place for place, one in enumerate(self.each) if one.hears(tool)]
         return found
 
@@ -230,6 +269,15 @@ class Watched:
     def kept(self) -> Sequence[int]:
         """Positions of the calls that the rule looks at, with which the proposed one is judged."""
         return () if self.alone else self.seen
+
+    def allowed(self, made: ToolCall, at: int, *, applies: bool) -> None:
+        """The judge lets a call begin; `applies`: the rule is one for the run."""
+        if at % MINUTE and (applies or not self.compiled.needs_calls):
+            self.minutes[made.tool] = at // MINUTE
+
+    def begins_with(self, made: ToolCall) -> bool:
+        """May the rule be one for the run only since the proposed call? Then those before may break it."""
+        return self.compiled.begins_with(made.tool, self.happened.started)
 
     def remind(self, seen: Evidence) -> None:
         """Give the judge what was read of the earlier calls before."""

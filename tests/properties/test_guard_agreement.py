@@ -72,6 +72,18 @@ MORE: dict[str, tuple[str, ...]] = {
     "behaviour": ("(until look pay)", "(or (until verify pay) (until look refund))"),
 }  # fmt: skip
 """Forms that the runs with gaps do not try, beside theirs."""
+APPLYING = (
+    "rule: Pay must happen at most once.",
+    "rule: Verify must happen before pay.",
+    "rule: Pay must never happen after verify.",
+    "rule: Pay must happen at most once within 6 seconds.",
+    "rule: Pay must happen between 08:00 and 09:00.",
+    "rule: Verify must start at least 2 seconds after pay.",
+    "rule: Pay and verify must not overlap.",
+    "guard: {calls: pay, check: args.amount < 3}",
+    "guard: {calls: pay, check: \"earlier('verify').exists(c, c.result.id == args.id)\"}",
+)
+"""Rules that are for runs with a certain call only: it may come after what they forbid."""
 
 
 LIMITS = {
@@ -89,6 +101,15 @@ def rules_of(kind: str) -> PolicySet:
     ]
     file = policy_file(kind).replace("actions: {", "actions: {look: look, ", 1)
     return load_policies(LIMITS.get(kind, "") + file + "".join(lines))
+
+
+def rules_for_some_runs() -> PolicySet:
+    lines = [
+        f"  - {{id: p_{at}_{name}, {rule}, applies: {{calls: {name}}}}}\n"
+        for at, rule in enumerate(APPLYING)
+        for name in ("refund", "verify")
+    ]
+    return load_policies("actions: {pay: pay, verify: verify, refund: refund}\npolicies:\n" + "".join(lines))
 
 
 def some_call(r: random.Random, turn: int, tools: tuple[str, ...] = TOOLS) -> ToolCall:
@@ -189,9 +210,8 @@ def verdicts(policies: PolicySet, run: Run) -> dict[str, str]:
     return {one.policy: one.verdict for one in judge_policies(policies, run, rules=OFF)}
 
 
-def agree(kind: str, prefixes: int, r: random.Random) -> Counter[str]:
+def agree(policies: PolicySet, prefixes: int, r: random.Random) -> Counter[str]:
     """How often the guard refused, allowed, and where it allowed what nothing could mend."""
-    policies = rules_of(kind)
     seen: Counter[str] = Counter()
     while seen["prefixes"] < prefixes:
         story = Story(r, policies)
@@ -202,7 +222,7 @@ def agree(kind: str, prefixes: int, r: random.Random) -> Counter[str]:
                 for rule in refusing:
                     seen["refused"] += 1
                     wrong = [one[rule] for one in judged if one[rule] != "violated"]
-                    assert not wrong, (kind, rule, wrong, story.prefix.calls, made)
+                    assert not wrong, (rule, wrong, story.prefix.calls, made)
                 for rule in set(before) - refusing:
                     seen["allowed"] += 1
                     hopeless = before[rule] != "broken for good" and all(
@@ -221,15 +241,23 @@ def test_every_kind_is_tried() -> None:
 
 @pytest.mark.parametrize("kind", RULES)
 def test_the_guard_and_the_judge_agree(kind: str) -> None:
-    seen = agree(kind, 8, random.Random(f"guard {kind}"))
+    seen = agree(rules_of(kind), 8, random.Random(f"guard {kind}"))
     assert not [what for what in seen if what.startswith("hopeless") and kind in COMPLETE], seen
     assert seen["allowed"]
+
+
+def test_the_guard_and_the_judge_agree_on_rules_for_some_runs() -> None:
+    with seeded() as r:
+        seen = agree(rules_for_some_runs(), tries(2000) + 20, r)
+        tell("guard: rules for some runs", seen)
+        assert not [what for what in seen if what.startswith("hopeless")], seen
+        assert min(seen["refused"], seen["allowed"]) > 0
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("kind", RULES)
 def test_the_guard_and_the_judge_agree_on_many_prefixes(kind: str) -> None:
     with seeded() as r:
-        seen = agree(kind, tries(100_000) // len(RULES) + 1, r)
+        seen = agree(rules_of(kind), tries(100_000) // len(RULES) + 1, r)
         tell(f"guard: {kind}", seen)
         assert not [what for what in seen if what.startswith("hopeless") and kind in COMPLETE], seen

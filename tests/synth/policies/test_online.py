@@ -7,6 +7,7 @@ import pytest
 from synth.observed.run import ToolCall
 from synth.policies import load_policies
 from synth.policies.online import Prefix
+from synth.policies.watched import MOST_TOOLS, CompiledRules
 
 HEAD = "actions: {look: look, verify: verify, refund: refund}\npolicies:\n"
 
@@ -22,6 +23,53 @@ def refused(course: Prefix, tool: str, error: str | None = None) -> bool:
     if place is not None:
         course.ended(place, {}, error)
     return decision.refused
+
+
+@pytest.mark.parametrize("applies", ["{calls: refund}", "{tools: [refund]}"])
+@pytest.mark.parametrize(
+    ("rule", "forbidden"),
+    [
+        ("rule: Verify must happen at most once.", "verify"),
+        ("rule: Look must happen before verify.", ""),
+        ("guard: {calls: verify, check: args.amount < 3}", ""),
+        ("rule: Verify must happen between 08:00 and 09:00.", ""),
+    ],
+)
+def test_a_call_that_makes_a_broken_rule_one_for_the_run_is_refused(
+    rule: str, forbidden: str, applies: str
+) -> None:
+    policies = load_policies(HEAD + f"  - {{id: R, {rule}, applies: {applies}}}\n")
+    for before, allowed in (((), True), (("verify", *filter(None, [forbidden])), False)):
+        course = Prefix(policies)
+        for at, tool in enumerate(before, 1):
+            _, place = course.propose(ToolCall(None, tool, {"amount": 5}), at * 10**9)
+            assert place is not None
+            course.ended(place, {}, at=at * 10**9 + 1)
+        assert course.would(ToolCall(None, "refund", {}), 10**10).refused is not allowed
+        course.began(ToolCall(None, "refund", {}), 10**10)
+        assert not course.would(ToolCall(None, "refund", {}), 2 * 10**10).refused  # it made nothing worse
+
+
+@pytest.mark.parametrize(
+    "rule", ["rule: Verify must happen between 08:00 and 09:00.", "guard: {calls: verify, check: args.x < 3}"]
+)
+@pytest.mark.parametrize("applies", ["{calls: refund}", "{tools: [refund]}", "{agent: b}"])
+def test_a_rule_that_becomes_one_for_the_run_is_heeded_at_once(rule: str, applies: str) -> None:
+    policies = load_policies(HEAD + f"  - {{id: R, {rule}, applies: {applies}}}\n")
+    course, verify = Prefix(policies, agent="a"), ToolCall(None, "verify", {"x": 5})
+    assert not course.would(verify, 10**9).refused
+    course.told(agent="b")
+    course.ended(course.began(ToolCall(None, "refund", {}), 2 * 10**9), {}, at=3 * 10**9)
+    assert course.would(verify, 4 * 10**9).refused
+
+
+def test_names_that_nobody_knows_do_not_fill_the_memory() -> None:
+    course = prefix("rule: Verify must happen before refund.")
+    for number in range(3 * MOST_TOOLS):
+        course.would(ToolCall(None, f"invented_{number}", {}))
+    rules = CompiledRules.of(course.policies)
+    assert max(map(len, (rules._breaking, rules._hearing, rules.each[0]._concerns))) <= MOST_TOOLS
+    assert refused(course, "refund")
 
 
 @pytest.mark.parametrize("within", ["", "within 3 hours "])
