@@ -247,6 +247,43 @@ def test_the_async_tool_runner_gives_exact_times_and_errors(
     assert len(sink.runs) == 1
 
 
+NOTED = """
+actions: {echo: slow_echo, add: add}
+policies: [{id: NOTED, rule: Echo must be followed by add.}]
+"""
+
+
+def test_the_tool_runner_cannot_hold_an_answer_back_and_a_second_one_goes_on(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    """It stops at the model's last word, whatever was appended; in `run()` it is told what is owed."""
+
+    @anthropic.beta_tool
+    def add(a: int, b: int) -> str:
+        """Add two integers."""
+        return str(a + b)
+
+    tools = [anthropic.beta_tool(ToolLog().functions()[1]), add]
+    owed: list[tuple[str, ...]] = []
+    with (
+        pdoctor_trace.guard(NOTED) as guard,
+        anthropic.Anthropic(base_url=models.anthropic, api_key="x", max_retries=0) as sdk,
+        pdoctor_trace.run(),
+    ):
+        for model in ("fake.sleepy", "fake.one"):
+            question: Any = {"role": "user", "content": QUERY}
+            runner = sdk.beta.messages.tool_runner(
+                model=model, max_tokens=99, messages=[question], tools=tools
+            )
+            for message in runner:
+                if message.stop_reason == "end_turn" and guard.owed():
+                    runner.append_messages(message, question)
+            owed.append(tuple(one.policy for one in guard.owed()))
+    pdoctor_trace.flush()
+    assert owed == [("NOTED",), ()]
+    assert [call.tool for call in sink.calls] == ["slow_echo", "slow_echo", "add"]
+
+
 @pytest.mark.parametrize("mode", ["create", "helper", "ahelper"])
 def test_a_message_that_pauses_for_the_providers_own_tools_does_not_end_the_run(
     models: FakeModels, sink: OtlpSink, mode: str
