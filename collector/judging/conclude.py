@@ -415,9 +415,13 @@ def _digest(body: Mapping[str, Any], spans: int, recorded: str | None) -> str:
 def _digest_without(names: Sequence[str], body: Mapping[str, Any], spans: int) -> str:
     """Of a conclusion; `names` are fields of the results of policies that do not count."""
     verdict, nothing = body["verdict"], dict.fromkeys(names)
+    unsure = {**nothing, "explanation": None}  # Z3 may show other instants each time it is asked
     lasting = {
         **body,
-        "policies": [{**result, **nothing} for result in body.get("policies", ())],
+        "policies": [
+            {**result, **(unsure if result["verdict"] == "undecided" and "run_id" in nothing else nothing)}
+            for result in body.get("policies", ())
+        ],
         "verdict": verdict and {k: v for k, v in verdict.items() if k != "z3_ms"},
         "spans": spans,
     }

@@ -65,7 +65,9 @@ def test_a_verdict_that_does_not_come_is_an_error_and_no_missed_fault(
 
 
 @pytest.mark.heavy
-def test_a_collector_that_is_behind_is_waited_for(model: SimulatedModel, tmp_path: Path) -> None:
+def test_a_collector_that_is_behind_is_waited_for(
+    model: SimulatedModel, tmp_path: Path, cold_checkers: None
+) -> None:
     """Its checker stands still until the harness says that it waits."""
     before = children()
     with running(settings(tmp_path)) as url:

@@ -54,13 +54,15 @@ def take_back(engine: Engine, revision: str, folder: Path) -> None:
     newer.reflect(engine, only=sorted(now.keys() - was.keys()))
     with engine.begin() as connection:
         for table in was:
+            before, after = was[table]["indexes"], now[table]["indexes"]
             for index in inspect(engine).get_indexes(table):
-                if index["name"] not in was[table]["indexes"] and "duplicates_constraint" not in index:
-                    connection.execute(text(f"DROP INDEX {index['name']}"))
+                name = index["name"]
+                if "duplicates_constraint" not in index and before.get(name) != after[name]:
+                    connection.execute(text(f"DROP INDEX {name}"))
             for name in now[table]["columns"].keys() - was[table]["columns"].keys():
                 connection.execute(text(f"ALTER TABLE {table} DROP COLUMN {name}"))
-            for name in was[table]["indexes"].keys() - now[table]["indexes"].keys():
-                columns = ", ".join(was[table]["indexes"][name])
+            for name in (name for name in before if before[name] != after.get(name)):
+                columns = ", ".join(before[name])
                 connection.execute(text(f"CREATE INDEX {name} ON {table} ({columns})"))
         for table in reversed(newer.sorted_tables):
             if table.name not in was:
