@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -59,6 +60,8 @@ TOLD_LAG = 30.0
 FREE_BYTES = 16 * MIB
 MEASURED_RUNS = 1_000
 """Runs whose metrics are kept, in 2 MiB."""
+COUNTED_RUNS = 30
+"""Runs of which pages were asked last, with the course of their metrics: at most 100 kB each."""
 HEAVY_LINE = 2
 """Answers about big runs that are worked at or waited for: each has a thread of those for pages."""
 LEAST_MIB = 32
@@ -107,6 +110,8 @@ class Service:
         self.remembered = Remembered()
         self.measured: Newest[Mapping[str, float]] = Newest(MEASURED_RUNS)
         """The metrics of runs, by what they depend on."""
+        self.counted: Newest[Mapping[str, Any]] = Newest(COUNTED_RUNS)
+        """What pages say is counted of a run, by what it depends on."""
         self.store: Store = open_store(settings.store_url, patience=QUICK)
         with contextlib.ExitStack() as failed:
             failed.callback(self.store.close)

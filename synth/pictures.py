@@ -67,6 +67,10 @@ class Bar:
     link: str | None = None
 
 
+TOP = 12.0
+"""The highest level: the letters beside it have room above, those of a phone too (20 units)."""
+
+
 def stacked_bars(
     title: str,
     bars: Sequence[Bar],
@@ -83,10 +87,11 @@ def stacked_bars(
     top = max((sum(bar.counts.get(kind, 0) for kind in kinds) for bar in bars), default=0)
     ceiling, left, ground = _ceiling(top), 44.0, height - 22
     step = (width - left) / max(len(bars), 1)
-    half = [((8 + ground) / 2, f"{ceiling // 2:,}")] if ceiling % 2 == 0 else []
-    parts = [_level(left, y, said, width) for y, said in ((8.0, f"{ceiling:,}"), *half, (ground, "0"))]
+    half = [((TOP + ground) / 2, ceiling // 2)] if ceiling % 2 == 0 else []
+    levels = ((TOP, ceiling), *half, (ground, 0))
+    parts = [_level(left, y, _counted(count), width) for y, count in levels]
     for at, bar in enumerate(bars):
-        parts.append(_bar(bar, kinds, left + at * step, step, ground, (ground - 8) / ceiling))
+        parts.append(_bar(bar, kinds, left + at * step, step, ground, (ground - TOP) / ceiling))
     for at in sorted({0, len(bars) // 2, len(bars) - 1} if len(bars) > 2 else range(len(bars))):
         anchor = "start" if at == 0 else "end" if at == len(bars) - 1 else "middle"
         x = left + (at * step if at == 0 else (at + 1) * step if at == len(bars) - 1 else (at + 0.5) * step)
@@ -108,6 +113,14 @@ def _level(left: float, y: float, said: str, width: float = WIDTH) -> str:
     """A line across at a height, with what it stands for."""
     line = f'<path class="grid" d="M{_n(left)} {_n(y)}H{_n(width)}"/>'
     return line + _text(left - 6, y + 4, said, anchor="end")
+
+
+def _counted(count: int) -> str:
+    """A round number, short enough to stand left of a picture on a phone too."""
+    for size, letter in ((10**9, "G"), (10**6, "M"), (1000, "k")):
+        if count >= size and count % size == 0:
+            return f"{count // size}{letter}"
+    return str(count)
 
 
 def _ceiling(top: int) -> int:
@@ -192,12 +205,12 @@ MOST_STEPS = 200
 
 def lines(title: str, drawn: Sequence[Line], marked: Sequence[int] = (), step: str = "call") -> Picture:
     """Shares after each step, and a strip below with the steps that are `marked`."""
-    left, top, ground, height = 50.0, 10.0, 120.0, 166.0
+    left, ground, height = 66.0, 122.0, 168.0
     steps = max((len(line.values) for line in drawn), default=0)
     wide = (WIDTH - left) / max(steps, 1)
-    parts = [_level(left, ground - (ground - top) * at, f"{at:.0%}") for at in (0.0, 0.5, 1.0)]
+    parts = [_level(left, ground - (ground - TOP) * at, f"{at:.0%}") for at in (0.0, 0.5, 1.0)]
     for line in drawn:
-        places = [(left + (at + 0.5) * wide, ground - (ground - top) * v) for at, v in enumerate(line.values)]
+        places = [(left + (at + 0.5) * wide, ground - (ground - TOP) * v) for at, v in enumerate(line.values)]
         parts.append(
             f'<polyline class="{escape(line.kind)}" points="{_points(places)}"><title>{escape(line.name)}'
             "</title></polyline>"
@@ -255,7 +268,7 @@ def curve(
     `scale`: where the height begins and ends, for several curves that are to be compared.
     """
     low, high = scale or scale_of(points)
-    left, ground, top = 70.0, height - 24, 10.0
+    left, ground, top = 70.0, height - 24, TOP
     step = (WIDTH - left - 12) / max(len(points) - 1, 1)
 
     def place(at: int, value: float) -> tuple[float, float]:

@@ -82,13 +82,12 @@ def run_detail(
 
 
 def run_told(
-    row: Row, rebuilt: Rebuilt, history: Sequence[Entry], case: Case | None = None
-) -> dict[str, Any]:
-    """What was concluded about a run, and every earlier conclusion."""
+    row: Row, rebuilt: Rebuilt, history: Sequence[Entry], case: Case | None = None,
+    measures: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """What was concluded about a run, and every earlier conclusion; `measures` where they are known."""
     current = history[-1].body if history else {}
     verdict, policies = current.get("verdict"), current.get("policies", [])
-    short = len(rebuilt.run.calls) <= MOST_CALLS
-    seen = observed(rebuilt, case, current.get("problems", ()))
     return {
         **run_item(row),
         "versions": dict(rebuilt.run.versions),
@@ -99,15 +98,22 @@ def run_told(
         "verdict": verdict,
         "policies": policies,
         "verdicts": ([verdict] if verdict else []) + list(policies),
-        "metrics": measured(seen),
-        "progress": rates_item(seen),
-        "plan": plan_item(seen) if short else None,
+        **(measures_of(rebuilt, history, case) if measures is None else measures),
         "problems": current.get("problems", []),
         "suggested_rules": current.get("suggested_rules", []),
         "parts": [part_item(part) for part in rebuilt.parts],
         "waits": None if rebuilt.waits is None else part_item(rebuilt.waits),
         "history": [history_item(entry) for entry in history],
     }
+
+
+def measures_of(rebuilt: Rebuilt, history: Sequence[Entry], case: Case | None) -> dict[str, Any]:
+    """What is counted of a run: its metrics, their course, and its plan beside that of the case."""
+    seen = observed(rebuilt, case, history[-1].body.get("problems", ()) if history else ())
+    short = len(rebuilt.run.calls) <= MOST_CALLS
+    return {
+        "metrics": measured(seen), "progress": rates_item(seen), "plan": plan_item(seen) if short else None,
+    }  # fmt: skip
 
 
 def rates_item(seen: Observed) -> dict[str, Any]:

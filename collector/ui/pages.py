@@ -79,8 +79,15 @@ def _run(access: Access, run_id: str, calls: int | None, part: int | None) -> HT
     row, spans, history = load_spans(access, run_id)
     run = told(row["key"], spans)
     case = load_case(access, row["case_id"])
-    detail = views.run_told(row, run.run, history, case)
-    shown = run_page(detail, run, spans, case.to_json() if case else None, call=calls, part=part)
+    said = case.to_json() if case else None
+    judged_at = history[-1].at if history else None
+    state = (row["id"], row["key"], state_of(row), len(spans), judged_at, orjson.dumps(said))
+    measures = access.service.counted.get(state)
+    if measures is None:
+        measures = views.measures_of(run.run, history, case)
+        access.service.counted.put(state, measures)
+    detail = views.run_told(row, run.run, history, case, measures)
+    shown = run_page(detail, run, spans, said, call=calls, part=part)
     return page(
         "run.html", run=detail, page=shown, shown=SHOWN, state=state_of(row), now=access.now,
         seen=row["first_seen"], kept=HISTORY, labels=labels_of(access, row["key"]),

@@ -80,8 +80,23 @@ def test_the_page_of_a_longer_run_asks_for_no_more_and_shows_no_more(
             assert page.status_code == 200
             found.append((sum(asked.values()), page.text.count("<tr"), len(answers)))
             assert len(texts) == calls, "each action is spelled once"
+            texts.clear()
+            assert client.http.get(f"/runs/{run}").status_code == 200
+            assert texts == [], "what is counted of a run that is as it was is kept"
     (queries, rows, read), longer = found
     assert longer == (queries, rows, read)
     assert 0 < queries <= QUERIES
     assert SHOWN < rows <= MOST_ROWS
     assert 0 < read <= SHOWN
+
+
+def test_what_is_counted_follows_what_arrives(fresh: Client) -> None:
+    run = new_id()
+    first, second, root = agent_spans(run, ["look", "look"], announce=False)
+    rates = []
+    for some in ([first, root], [second]):
+        fresh.send(request(*some).SerializeToString())
+        fresh.judged(run)
+        shown = [fresh.http.get(f"/runs/{run}").text for _ in range(2)]
+        rates.append(["made before, 100 %" in text for text in shown])
+    assert rates == [[False, False], [True, True]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +46,22 @@ def test_bars_stack_from_the_ground_and_lead_somewhere() -> None:
     assert (drawn.headers, drawn.rows) == (("From", "pass", "fail"), (("10:00", "3", "1"),))
     low, high = (float(one.get("y", "")) for one in parsed(drawn.svg).iter("rect"))
     assert high < low
+
+
+LEVELS = [
+    (1, ["1", "0"]), (400, ["400", "200", "0"]), (1_000, ["1k", "500", "0"]), (7_000, ["8k", "4k", "0"]),
+    (200_000, ["200k", "100k", "0"]), (10**9, ["1G", "500M", "0"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("most", "said"), LEVELS)
+def test_what_the_levels_of_bars_stand_for_is_short_and_not_cut_at_the_top(
+    most: int, said: list[str]
+) -> None:
+    drawn = parsed(stacked_bars("t", [Bar("now", {"pass": most})], {"pass": "pass"}).svg)
+    levels = [one for one in drawn.iter() if one.get("text-anchor") == "end" and one.text != "now"]
+    assert [one.text for one in levels] == said
+    assert min(float(one.get("y", "")) for one in levels) >= 20 * 0.75, "as tall as a capital of 20 units"
 
 
 @given(st.lists(st.tuples(TEXTS, COUNTS, COUNTS), max_size=60))
@@ -104,7 +121,10 @@ def test_lines_have_a_scale_a_strip_of_marked_steps_and_a_table() -> None:
     assert drawn.rows == (("call 0", "0%", "0%"), ("call 1", "50%", "0%"), ("call 2", "100%", "-"))
     assert kinds(drawn.svg, "polyline") == ["progress", "a"]
     assert "marked" in kinds(drawn.svg, "path")
-    assert {"0%", "50%", "100%", "call 0", "call 2"} <= {one.text for one in parsed(drawn.svg).iter("text")}
+    texts = {one.text: one for one in parsed(drawn.svg).iter("text")}
+    assert {"0%", "50%", "100%", "call 0", "call 2"} <= texts.keys()
+    wide, tall = (float(texts["100%"].get(name, "")) for name in ("x", "y"))
+    assert (wide >= 20 * 2.9, tall >= 20 * 0.75) == (True, True), "as wide and tall as letters of 20 units"
 
 
 def test_the_table_of_very_many_steps_has_those_at_which_a_line_bends() -> None:

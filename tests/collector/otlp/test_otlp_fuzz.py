@@ -21,7 +21,7 @@ from collector.otlp.spans import spans_of
 from collector.rebuild import rebuild
 from collector.settings import Limits
 from tests.support.soak import seeded, tries
-from tests.support.traces import JSON, PROTOBUF, Client, agent_request, agent_spans, request
+from tests.support.traces import JSON, PROTOBUF, Client, agent_request, agent_spans, new_id, request
 
 LIMITS = Limits(attributes=50, depth=5)
 GOOD = agent_request(
@@ -196,3 +196,21 @@ def test_out_of_order_duplicates_and_skewed_clocks_are_taken(shared: Client) -> 
     assert [call["name"] for call in found["calls"]] == ["a", "b"]
     assert shared.http.get(f"/runs/{run}").status_code == 200
     assert orjson.loads(shared.http.get(f"/api/v1/runs/{run}").content)["id"] == run
+
+
+LOOKED_AT = [
+    "/", "/runs?sort=duration", "/findings", "/policies", "/metrics-explorer?metric=duration_ms",
+    "/compare?by=version&a=1&b=2", "/api/v1/stats", "/api/v1/metrics?metric=duration_ms",
+]  # fmt: skip
+
+
+def test_times_whose_sum_no_database_holds_break_no_page(fresh: Client) -> None:
+    for start, end in ((1, 2**63 - 1), (3, 2**63 - 1), (2**64 - 2, 0)):
+        run = new_id()
+        spans = [one | {"start": start, "end": end} for one in agent_spans(run, ["a", "b"])]
+        about = {"service.name": "s", "service.version": str(1 + start % 2)}
+        assert fresh.send(request(*spans, resource=about).SerializeToString(), PROTOBUF).status_code == 200
+        fresh.judged(run)
+    for address in LOOKED_AT:
+        answer = fresh.http.get(address)
+        assert answer.status_code == 200, (address, answer.text)
