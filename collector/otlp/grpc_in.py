@@ -6,6 +6,7 @@ import asyncio
 import base64
 import contextlib
 import logging
+import re
 import socket
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -53,6 +54,8 @@ CODES = (
     "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
 )  # fmt: skip
 """By number."""
+IS_GRPC = re.compile(rb"application/grpc(\+proto)?[ \t]*(;.*)?", re.IGNORECASE).fullmatch
+"""gRPC-Web and JSON, which begin with the same word, are other protocols."""
 PACKED = (b"gzip", b"deflate")
 CODINGS = (b"", b"identity", *PACKED)
 PREFIX_BYTES = 5
@@ -135,7 +138,7 @@ class Receiver:
 
     async def serve(self, call: Stream) -> None:
         headers = dict(call.headers)
-        if not headers.get(b"content-type", b"").startswith(b"application/grpc"):
+        if not IS_GRPC(headers.get(b"content-type", b"")):
             call.answer(NO_GRPC)
             return
         service = SERVICES.get(headers.get(b":path", b""))

@@ -335,6 +335,24 @@ def test_what_is_no_grpc_is_told_so(port: int) -> None:
         assert b"--http-port" in answer
 
 
+@pytest.mark.parametrize(
+    ("named", "is_ours"),
+    [
+        (b"application/grpc+proto", True),
+        (b"Application/gRPC; charset=utf-8", True),
+        (b"application/grpc-web+proto", False),
+        (b"application/grpc+json", False),
+    ],
+)
+def test_other_protocols_with_names_like_grpc_are_told_apart(named: bytes, is_ours: bool, port: int) -> None:
+    with Peer(port) as peer:
+        said = ((b":method", b"POST"), (b":path", PATH), (b"content-type", named))
+        heads = b"".join(literal(*one) for one in said)
+        peer.say(frame(HEADERS, END_HEADERS, 1, heads) + frame(DATA, LAST, 1, message(b"")))
+        answer = peer.answer(1)
+    assert answer == OK if is_ours else answer.endswith(b"\x03415")
+
+
 def test_frames_at_random_change_nothing_for_others(port: int, caplog: pytest.LogCaptureFixture) -> None:
     for seed in range(150):
         dice = random.Random(seed)
