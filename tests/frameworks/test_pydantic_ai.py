@@ -215,6 +215,6 @@ def test_an_answer_is_held_back_while_a_rule_waits_for_a_call(sink: OtlpSink) ->
                 raise ModelRetry(" ".join(one.text for one in owed))
             return output
 
-        assert agent.run_sync("Refund it.").output == "all done"
+        assert asyncio.run(agent.run("Refund it.")).output == "all done"
     pdoctor_trace.flush()
     assert [call.tool for call in sink.calls] == ["refund", "notify"]
