@@ -460,6 +460,8 @@ def test_a_run_shows_the_diagrams_of_the_specifications_that_judged_it(page: Pag
     page.click(".diagram summary")
     drawn = "[...document.querySelectorAll('.diagram img')].map(i => i.complete && i.naturalWidth > 100)"
     page.wait_for(f"{drawn}.every(Boolean)")
+    page.width(390)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     src = page.evaluate("document.querySelector('.diagram img').src")
     svg = collector.http.get(src)
     assert svg.headers["content-type"] == "image/svg+xml"
