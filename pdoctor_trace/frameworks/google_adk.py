@@ -1,9 +1,11 @@
 """Google ADK.
 
 `_execute_single_prepared_call` runs one requested call with its callbacks, unknown tools included, and makes
-the span. The tool itself is `FunctionTool._invoke_callable`, which is not reached when its arguments are
-refused, or `_call_tool_async` for tools of other kinds. What the model asked for is read where its reply is
-finished; LiteLLM's malformed arguments are dropped before that and are seen only as the message is converted.
+the span. The tool itself is `FunctionTool._invoke_callable`, or `_run_generator_as_node` for a function that
+yields, which are not reached when its arguments are refused, or `_call_tool_async` for tools of other kinds.
+A function's tool that starts anywhere else is started by an agent of the host's own or by another tool. What
+the model asked for is read where its reply is finished; LiteLLM's malformed arguments are dropped before that
+and are seen only as the message is converted.
 
 Confirmations, credentials and long-running tools end a run; what goes on with it brings a function's response
 to the session. The agents of one runner take turns, some at the same time: each call is told its own.
@@ -184,10 +186,22 @@ def _enter_any_body(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return None if hasattr(type(tool), "_invoke_callable") else _body()
 
 
-def _enter_function(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+def _enter_function(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     """FunctionTool also asks the user's own `require_confirmation` through the same method."""
     target = args[0] if args else kwargs["target"]
-    return _body() if target is tool.func else None
+    if target is not tool.func:
+        return None
+    return _function_starts(tool, args[1] if len(args) > 1 else kwargs["args_to_call"])
+
+
+def _enter_generator(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call:
+    return _function_starts(tool, kwargs["args_to_call"])
+
+
+def _function_starts(tool: Any, given: dict[str, Any]) -> Visit | Call:
+    context = field(tool, "_context_param_name")
+    own = {name: value for name, value in given.items() if name != context}
+    return _body() or Call(SOURCE, tool.name, arguments(own), description=tool.description)
 
 
 def _body() -> Visit | None:
@@ -306,6 +320,12 @@ GOOGLE_ADK = Framework(
             around_async(_enter_function, _refuse_body),
         ),
         Target(
+            "google.adk.tools.function_tool",
+            "FunctionTool._run_generator_as_node",
+            around_async(_enter_generator, _refuse_body),
+            optional=True,
+        ),
+        Target(
             "google.adk.flows.llm_flows.base_llm_flow",
             "BaseLlmFlow._finalize_model_response_event",
             around(_enter_reply),
@@ -318,8 +338,8 @@ GOOGLE_ADK = Framework(
         ),
         Target("google.adk.runners", "Runner.run_async", around_async_generator(_enter_run)),
     ),
-    covers="run, run_async, streaming, callbacks, unknown tools, refused arguments, nested agents, "
-    "transfers, confirmations",
+    covers="run, run_async, streaming, callbacks, unknown tools, refused arguments, function tools alone, "
+    "tools that yield, nested agents, transfers, confirmations",
     limits=(
         Limit(
             "streamed malformed arguments",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import warnings
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from tests.frameworks.conformance import (
     assert_unreadable_replies_raise,
     limit,
 )
+from tests.frameworks.refusals import denying
 from tests.support.models import STEPS, FakeModels
 from tests.support.sink import OtlpSink
 
@@ -28,8 +30,9 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("ADK_DISABLE_LOAD_DOTENV", "1")
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    from google.adk.agents import LlmAgent, SequentialAgent
+    from google.adk.agents import BaseAgent, LlmAgent, SequentialAgent
     from google.adk.agents.run_config import RunConfig, StreamingMode
+    from google.adk.events import Event
     from google.adk.models.lite_llm import LiteLlm
     from google.adk.models.llm_request import LlmRequest
     from google.adk.runners import InMemoryRunner
@@ -37,6 +40,7 @@ with warnings.catch_warnings():
     from google.adk.tools.function_tool import FunctionTool
     from google.adk.tools.mcp_tool.mcp_session_manager import StdioConnectionParams
     from google.adk.tools.mcp_tool.mcp_toolset import McpToolset
+    from google.adk.tools.tool_context import ToolContext
     from google.genai import types
     from mcp import StdioServerParameters
 
@@ -159,6 +163,74 @@ def test_what_a_callback_answers_is_a_call_that_no_tool_ran(models: FakeModels, 
         (False, False, {"result": "not today"})
     ]
     assert log.entries == []
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["generator", "async generator"])
+def test_a_tool_that_yields_is_a_call_that_ran(models: FakeModels, sink: OtlpSink, awaited: bool) -> None:
+    def add(a: int, b: int) -> Iterator[int]:
+        """Add two integers."""
+        yield a + b
+
+    async def add_later(a: int, b: int) -> AsyncIterator[int]:
+        for value in add(a, b):
+            yield value
+
+    add_later.__name__ = "add"
+    asyncio.run(run(agent(models, "fake.one", [add_later if awaited else add]), "async"))
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.executed, call.failed, call.arguments) == (True, False, {"a": 40, "b": 2})
+    assert "42" in str(call.result)
+
+
+def test_a_guard_is_asked_before_a_tool_that_yields(models: FakeModels, sink: OtlpSink) -> None:
+    ran = []
+
+    def add(a: int, b: int) -> Iterator[int]:
+        """Add two integers."""
+        ran.append(a)
+        yield a + b
+
+    with denying("add"):
+        asyncio.run(run(agent(models, "fake.one", [add]), "async"))
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.executed, ran) == (False, [])
+
+
+def test_a_tool_that_an_agent_of_your_own_starts_is_a_call(sink: OtlpSink) -> None:
+    made = FunctionTool(ToolLog().functions()[0])
+
+    class Own(BaseAgent):
+        async def _run_async_impl(self, ctx: Any) -> Any:
+            result = await made.run_async(args={"a": 1, "b": 2}, tool_context=ToolContext(ctx))
+            yield Event(author="own", content=types.Content(parts=[types.Part(text=str(result))]))
+
+    own: Any = Own(name="own")
+    assert asyncio.run(run(own, "async")) == "3"
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.tool, call.executed, call.arguments, call.result) == ("add", True, {"a": 1, "b": 2}, 3)
+    assert sink.runs[0]["pdoctor.run.calls"] == 1
+
+
+def test_a_tool_that_another_one_starts_is_a_call_of_its_own(models: FakeModels, sink: OtlpSink) -> None:
+    made = FunctionTool(ToolLog().functions()[0])
+
+    async def outer(a: int, b: int, tool_context: ToolContext) -> int:
+        """Add with another tool."""
+        return int(await made.run_async(args={"a": a, "b": b}, tool_context=tool_context))
+
+    outer.__annotations__["tool_context"] = ToolContext
+    STEPS["outer"] = [("outer", '{"a": 1, "b": 2}')]
+    asyncio.run(run(agent(models, "fake.outer", [outer]), "async"))
+    pdoctor_trace.flush()
+    above, below = sink.calls
+    assert [(call.tool, call.arguments, call.result) for call in (above, below)] == [
+        ("outer", {"a": 1, "b": 2}, 3),
+        ("add", {"a": 1, "b": 2}, 3),
+    ]
+    assert below.parent_id == above.span_id
 
 
 @limit("google_adk", "unreadable replies")
