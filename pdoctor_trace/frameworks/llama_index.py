@@ -4,13 +4,15 @@ Single agents and `AgentWorkflow` are workflows whose step `call_tool` runs one 
 tools included; it never raises for a failing tool but hands out the exception in the tool's output.
 `parse_agent_output` has the model's message with all its calls. `run` only starts the workflow: the run
 ends with the task behind the handler it gives. `tools.calling` runs what `predict_and_call` asks for
-outside any agent. A tool that waits for an event, a person's answer mostly, is left and begun anew when that
+outside any agent; below them all is `FunctionTool.call`, which a step of the host's own starts by itself, as
+another tool may. A tool that waits for an event, a person's answer mostly, is left and begun anew when that
 comes, in the same run; one that is ended meanwhile is paused. A workflow of the host's own is a run of what
 stands in its steps.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 from typing import Any
@@ -33,6 +35,7 @@ from pdoctor_trace.adapter import (
     arguments,
     around,
     around_async,
+    around_of,
     claim,
     current,
     field,
@@ -62,12 +65,16 @@ class _StepCall(Call):
 
 
 class _DirectCall(Call):
-    """A call of `predict_and_call`."""
+    """A call that no agent asked for: of `predict_and_call`, a step of the host's own or another tool."""
 
     __slots__ = ()
 
     def returned(self, result: Any) -> None:
         _close(self, result)
+
+    def raised(self, error: BaseException) -> None:
+        self.fail(error, BAD_ARGUMENTS if _refused(error) else None)
+        self.close()
 
 
 class _Claimed(Visit):
@@ -186,6 +193,10 @@ def _refuse_direct(
     return _output(text, tool.metadata.name, args[1] if len(args) > 1 else kwargs["arguments"])
 
 
+def _refuse_function(visit: Any, text: str, tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return _output(text, tool.metadata.name, kwargs)
+
+
 def _output(text: str, tool: str, given: Any) -> Any:
     return sys.modules["llama_index.core.tools.types"].ToolOutput(
         content=text, tool_name=tool, raw_input=given, raw_output=text, is_error=True
@@ -209,13 +220,23 @@ def _filled(tool: Any, given: dict[str, Any]) -> dict[str, Any]:
 
 def _enter_direct(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
     tool = args[0] if args else kwargs["tool"]
-    given = args[1] if len(args) > 1 else kwargs["arguments"]
-    name = tool.metadata.name
-    claimed = claim(None, name, given)
+    return _direct(tool, args[1] if len(args) > 1 else kwargs["arguments"])
+
+
+def _enter_function(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
+    """A function's tool starts; of what an agent or `predict_and_call` starts has been told."""
+    if around_of(current(), tool.metadata.name) is not None:
+        return None
+    by_place = inspect.signature(tool.real_fn).bind_partial(*args).arguments if args else {}
+    given, context = _filled(tool, {**by_place, **kwargs}), field(tool, "ctx_param_name")
+    return _direct(tool, {name: value for name, value in given.items() if name != context})
+
+
+def _direct(tool: Any, given: Any) -> Visit | Call:
+    claimed = claim(None, tool.metadata.name, given)
     if claimed is not None:
         return _Claimed(claimed)
-    kept = arguments(given)
-    return _DirectCall(SOURCE, name, kept, description=tool.metadata.description)
+    return _DirectCall(SOURCE, tool.metadata.name, arguments(given), description=tool.metadata.description)
 
 
 def _enter_tools(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
@@ -297,7 +318,7 @@ _CALLERS = (
 """Modules that call a tool, or its function."""
 _WORKFLOW = "llama_index.core.agent.workflow"
 _SINGLE, _MANY = f"{_WORKFLOW}.base_agent", f"{_WORKFLOW}.multi_agent_workflow"
-_CALLING = "llama_index.core.tools.calling"
+_CALLING, _FUNCTION = "llama_index.core.tools.calling", "llama_index.core.tools.function_tool"
 
 LLAMA_INDEX = Framework(
     name=SOURCE,
@@ -318,9 +339,11 @@ LLAMA_INDEX = Framework(
         Target("llama_index.core.workflow.workflow", "Workflow.run", around(_enter_plain), optional=True),
         Target(_CALLING, "call_tool", around(_enter_direct, _refuse_direct)),
         Target(_CALLING, "acall_tool", around_async(_enter_direct, _refuse_direct)),
+        Target(_FUNCTION, "FunctionTool.call", around(_enter_function, _refuse_function)),
+        Target(_FUNCTION, "FunctionTool.acall", around_async(_enter_function, _refuse_function)),
     ),
     covers="FunctionAgent, ReActAgent, AgentWorkflow, workflows of your own, hand-overs, streaming, "
-    "predict_and_call, nested agents, tools that wait for an event",
+    "predict_and_call, function tools alone, nested agents, tools that wait for an event",
     limits=(
         Limit(
             "repaired arguments", "malformed arguments are repaired by LlamaIndex before anyone can see them"

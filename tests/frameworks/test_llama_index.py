@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from llama_index.core.agent.workflow import AgentWorkflow, CodeActAgent, FunctionAgent, ReActAgent
-from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
+from llama_index.core.llms import ChatMessage, CompletionResponse, CustomLLM, LLMMetadata
 from llama_index.core.memory import Memory
 from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import (
@@ -335,6 +335,75 @@ def test_predict_and_call_outside_an_agent(models: FakeModels, sink: OtlpSink, k
         ("slow_echo", True, "exact"),
     ]
     assert sorted(log.names) == ["add", "slow_echo"]
+
+
+def given_to_hands(tool: Any, mode: str) -> Any:
+    if mode == "by place":
+        return tool(1, 2)
+    return asyncio.run(tool.acall(a=1, b=2)) if mode == "async" else tool.call(a=1, b=2)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "by place"])
+def test_a_tool_that_your_own_code_starts_is_a_call(sink: OtlpSink, mode: str) -> None:
+    given_to_hands(FunctionTool.from_defaults(ToolLog().functions()[0]), mode)
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.tool, call.executed, call.arguments, call.result) == ("add", True, {"a": 1, "b": 2}, 3)
+
+
+def test_a_loop_of_your_own_in_a_workflow_is_told_with_exact_times(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    tools = {tool.metadata.name: tool for tool in map(FunctionTool.from_defaults, ToolLog().functions())}
+    llm, history = model(models, "fake.par"), [ChatMessage(role="user", content=QUERY)]
+
+    async def work() -> None:
+        for _ in range(2):
+            reply = await llm.achat_with_tools(
+                list(tools.values()), chat_history=history, allow_parallel_tool_calls=True
+            )
+            history.append(reply.message)
+            for asked in llm.get_tool_calls_from_response(reply, error_on_no_tool_call=False):
+                content = tools[asked.tool_name](**asked.tool_kwargs).content
+                more = {"tool_call_id": asked.tool_id}
+                history.append(ChatMessage(role="tool", content=content, additional_kwargs=more))
+
+    class Once(Workflow):
+        @step
+        async def begin(self, ev: StartEvent) -> StopEvent:
+            return StopEvent(result=await work())
+
+    async def main() -> None:
+        await Once(timeout=60).run(topic=QUERY)
+
+    Once.begin.__annotations__.update(ev=StartEvent, **{"return": StopEvent})
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    assert [(call.tool, call.call_id, call["pdoctor.tool.timing"]) for call in sink.calls] == [
+        ("add", "call_0_0", "exact"),
+        ("slow_echo", "call_0_1", "exact"),
+    ]
+    assert {span.run_id for span in sink.spans} == {sink.runs[0].run_id}
+
+
+def test_a_tool_that_another_one_starts_is_a_call_of_its_own(models: FakeModels, sink: OtlpSink) -> None:
+    """Even with equal arguments, and where it fails."""
+
+    def boom(a: int, b: int) -> int:
+        """Fail."""
+        raise RuntimeError("boom")
+
+    failing = FunctionTool.from_defaults(boom)
+
+    def add(a: int, b: int) -> int:
+        """Add with another tool."""
+        return int(failing(a=a, b=b).raw_output)
+
+    asyncio.run(with_agent(models, "fake.one", [add], "agent"))
+    pdoctor_trace.flush()
+    told = [(call.tool, call.arguments, call.failed, call.message) for call in sink.calls]
+    ours = {"a": 40, "b": 2}
+    assert told == [("add", ours, True, "boom"), ("boom", ours, True, "boom")]
 
 
 @limit("llama_index", "code as a call")
