@@ -135,7 +135,8 @@ class Story:
             self.at += r.choice((1, SECOND))
         self.turn += r.random() < 0.8
         made = some_call(r, self.turn)
-        before = {id_: str(said) for id_, said in self.prefix.standings(self.at).items()}
+        # what time alone has broken: in the nanosecond itself another call may still begin
+        before = {id_: str(said) for id_, said in self.prefix.standings(self.at + 1).items()}
         decision, place = self.prefix.propose(made, self.at)
         refusing = {breach.policy.id for breach in decision.breaches}
         yield made, self.at, refusing, before

@@ -61,10 +61,10 @@ def test_the_api_and_the_page_show_progress_and_repetition(fresh: Client) -> Non
     assert found["progress"] == {"progress": [0.5, 0.5, 1], "repetition": [0, 0.5, 0.5]}
     assert (found["metrics"]["progress_rate"], found["metrics"]["repetition_rate"]) == (1, 0.5)
     page = fresh.http.get(f"/runs/{run}").text
-    assert 'class="progress" points="208.33,65 525,65 841.67,10"' in page
-    assert 'class="repetition" points="208.33,120 525,65 841.67,65"' in page
+    assert 'class="progress" points="221.67,67 533,67 844.33,12"' in page
+    assert 'class="repetition" points="221.67,122 533,67 844.33,67"' in page
     assert "progress 100%, repetition 50% after 3 calls" in page
-    assert '<path class="marked" d="M366.67 128h316.67v10h-316.67z"/>' in page
+    assert '<path class="marked" d="M377.33 130h311.33v10h-311.33z"/>' in page
     assert "<tr><td>call 1</td><td>50%</td><td>50%</td></tr>" in page
 
 
