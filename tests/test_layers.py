@@ -21,7 +21,7 @@ WINGS = (
 )  # fmt: skip
 """From the ground up: a module imports its own wing and those before it. Lazy and type-only imports count."""
 WEB = {"fastapi", "starlette"}
-WIRE = {"google", "grpc", "opentelemetry"}
+WIRE = {"google", "opentelemetry"}
 SQL = {"sqlalchemy", "sqlite3", "alembic", "psycopg"}
 LONGEST = 530
 """Lines of a source file: beyond them it holds a second idea."""
