@@ -312,5 +312,6 @@ DSPY = Framework(
         Limit(
             "repaired arguments", "malformed arguments in ReAct's text are repaired before anyone sees them"
         ),
+        Limit("modules by hand", "a tool that a module of your own calls is a run, unless in `run()`"),
     ),
 )

@@ -322,5 +322,9 @@ SEMANTIC_KERNEL = Framework(
             "provider agents",
             "agents that run at a provider (Assistants, Bedrock) have calls but no run of their own",
         ),
+        Limit(
+            "loops by hand",
+            "without `auto_invoke` each request and each function of a loop is a run, unless in `run()`",
+        ),
     ),
 )

@@ -293,3 +293,32 @@ def test_a_langchain_tool_is_one_call(models: FakeModels, sink: OtlpSink) -> Non
     assert [(call.tool, call["pdoctor.source"], call.call_id) for call in sink.calls] == [
         ("add", "dspy", "call_0_0")
     ]
+
+
+class ByHand(dspy.Module):  # type: ignore[misc]
+    """Calls itself what a prediction asks for."""
+
+    def __init__(self, tools: list[Any]) -> None:
+        super().__init__()
+        self.tools = tools
+        self.ask = dspy.Predict("question, tools: list[dspy.Tool] -> answer, calls: dspy.ToolCalls")
+
+    def forward(self, question: str) -> Any:
+        asked = self.ask(question=question, tools=self.tools).calls.tool_calls
+        called = {tool.name: tool for tool in self.tools}
+        return [called[one.name](**one.args) for one in asked]
+
+
+@limit("dspy", "modules by hand")
+def test_calls_of_a_module_by_hand_are_runs_of_their_own(models: FakeModels, sink: OtlpSink) -> None:
+    module = ByHand([dspy.Tool(tool) for tool in ToolLog().functions()[:2]])
+    with dspy.context(**settings(ReActV2, models, "fake.par")):
+        module(question=QUERY)
+        with pdoctor_trace.run(query=QUERY):
+            module(question=QUERY)
+    pdoctor_trace.flush()
+    runs = [
+        sorted(call.tool for call in sink.calls if call.run_id == run)
+        for run in {call.run_id for call in sink.calls}
+    ]
+    assert sorted(runs) == [["add"], ["add", "slow_echo"], ["slow_echo"]]

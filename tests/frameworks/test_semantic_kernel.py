@@ -204,3 +204,31 @@ def test_filters_may_answer_for_a_function_or_change_what_it_gets(models: FakeMo
     assert (added.executed, added.arguments, added.result) == (True, {"a": 1, "b": 40}, 41)
     assert added["pdoctor.tool.asked_arguments"] == '{"a":1,"b":2}'
     assert (skipped.executed, skipped.result) == (False, "cached")
+
+
+@limit("semantic_kernel", "loops by hand")
+def test_calls_of_a_loop_by_hand_are_runs_of_their_own(models: FakeModels, sink: OtlpSink) -> None:
+    async def main() -> None:
+        async with AsyncOpenAI(base_url=models.openai, api_key="x", max_retries=0) as client:
+            tools, history = kernel(ToolLog().functions()), ChatHistory()
+            history.add_user_message(QUERY)
+            STEPS["ppar"] = [("P-add", '{"a": 1, "b": 2}'), ("P-slow_echo", '{"text": "x"}')]
+            choice = FunctionChoiceBehavior.Auto(auto_invoke=False)
+            settings = OpenAIChatPromptExecutionSettings(function_choice_behavior=choice)
+            asked = await service(client, "fake.ppar").get_chat_message_content(
+                history, settings, kernel=tools
+            )
+            history.add_message(asked)
+            for item in asked.items:
+                if isinstance(item, FunctionCallContent):
+                    await tools.invoke_function_call(item, history)
+
+    asyncio.run(main())
+    with pdoctor_trace.run(query=QUERY):
+        asyncio.run(main())
+    pdoctor_trace.flush()
+    runs = [
+        sorted(call.tool for call in sink.calls if call.run_id == run)
+        for run in {c.run_id for c in sink.calls}
+    ]
+    assert sorted(runs) == [["P-add"], ["P-add", "P-slow_echo"], ["P-slow_echo"]]
