@@ -65,28 +65,6 @@ def test_both_paths_have_the_same_spans(
     assert all(bool(told & {*call.attributes}) is bool(kept) for call in sink.calls)
 
 
-@pytest.mark.parametrize("content", [True, False])
-def test_what_a_guard_decided_is_an_event_on_both_paths(
-    sink: OtlpSink, host: InMemorySpanExporter, content: bool
-) -> None:
-    """Its reason is content: it may say values."""
-    pdoctor_trace.install(sdk_content=content)
-    rules = "actions: {look: look_up}\npolicies:\n  - {id: R, rule: Look must happen at most 1 time.}\n"
-    with pdoctor_trace.guard(rules, mode="feedback"), pdoctor_trace.run():
-        look_up("a")
-        look_up("b")
-    pdoctor_trace.flush()
-    ((name, at, said),) = [event for call in sink.calls for event in call.events]
-    ((span, theirs),) = [(span, event) for span in host.get_finished_spans() for event in span.events]
-    assert (theirs.name, theirs.timestamp) == (name, at)
-    assert said["pdoctor.guard.decision"] == "refused"
-    withheld: set[str] = set() if content else {"pdoctor.guard.reason"}
-    for attributes, recorded in ((theirs.attributes, said), (span.attributes, sink.calls[1].attributes)):
-        assert set(recorded) - set(attributes) >= withheld
-        assert all(attributes[key] == recorded[key] for key in said if key not in withheld)
-        assert not withheld & set(attributes)
-
-
 def test_trouble_is_told_on_both_paths(sink: OtlpSink, host: InMemorySpanExporter) -> None:
     with pytest.raises(RuntimeError), pdoctor_trace.run(query="q"):
         raise RuntimeError("no key")
