@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -403,27 +403,34 @@ def _row(
 def _digest(body: Mapping[str, Any], spans: int, recorded: str | None) -> str:
     """Equal for equal conclusions: what was found and from how much, but not how long Z3 took.
 
-    Nor which version of a policy file it was found by, where the rule is the same, or about which run. One
-    `recorded` when the run was still part of it stays as it is.
+    Nor which version of a policy file it was found by, where the rule is the same, about which run, or which
+    instants Z3 showed of an open question: it may show others each time. One `recorded` when run and instants
+    were still part of it stays as it is.
     """
-    found = _digest_without(("version", "run_id"), body, spans)
+    found = _digest_of(body, spans, _lasting)
     if recorded in (None, found):
         return found
-    return recorded if recorded == _digest_without(("version",), body, spans) else found
+    return recorded if recorded == _digest_of(body, spans, _lasting_before) else found
 
 
-def _digest_without(names: Sequence[str], body: Mapping[str, Any], spans: int) -> str:
-    """Of a conclusion; `names` are fields of the results of policies that do not count."""
-    verdict, nothing = body["verdict"], dict.fromkeys(names)
-    unsure = {**nothing, "explanation": None}  # Z3 may show other instants each time it is asked
-    lasting = {
+def _lasting(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What counts of a policy's result."""
+    lasting = {**result, "version": None, "run_id": None}
+    return {**lasting, "explanation": None} if result["verdict"] == "undecided" else lasting
+
+
+def _lasting_before(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What counted in earlier releases."""
+    return {**result, "version": None}
+
+
+def _digest_of(body: Mapping[str, Any], spans: int, lasting: Callable[[Mapping[str, Any]], Any]) -> str:
+    verdict = body["verdict"]
+    said = {
         **body,
-        "policies": [
-            {**result, **(unsure if result["verdict"] == "undecided" and "run_id" in nothing else nothing)}
-            for result in body.get("policies", ())
-        ],
+        "policies": list(map(lasting, body.get("policies", ()))),
         "verdict": verdict and {k: v for k, v in verdict.items() if k != "z3_ms"},
         "spans": spans,
     }
-    packed = orjson.dumps(lasting, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS)
+    packed = orjson.dumps(said, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(packed, digest_size=16).hexdigest()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 from synth.policies.kinds.precedence import Precedence
-from synth.policies.mining.mined import Mined, bits, moved, shuffled
+from synth.policies.mining.mined import Mined, Named, bits, moved, shuffled
 from synth.policies.mining.seen import Seen
 from synth.policies.names import Tools
 
@@ -43,7 +43,7 @@ def alternatives(seen: Sequence[Seen], tools: Sequence[str]) -> Iterator[Mined |
 def _needed(a: set[int], b: set[int], whole: set[int]) -> bool:
     """Do the two together cover all, each of them what the other does not?"""
     return (
-        len(a) + len(b) >= len(whole) and len(whole - a - b) == 0
+        len(a) + len(b) >= len(whole) and whole <= a | b
         and min(len(a - b), len(b - a)) >= FEWEST_EACH
     )  # fmt: skip
 
@@ -56,7 +56,7 @@ def _either(a: str, b: str, then: str, whole: set[int], seen: Sequence[Seen]) ->
         first = len(one.successes.get(a, ())) + len(one.successes.get(b, ()))
         surprise += bits(first / (first + len(one.attempts[then]))) + bits(usual)
 
-    def both(named) -> Tools:  # type: ignore[no-untyped-def]
+    def both(named: Named) -> Tools:
         return Tools(f"{named(a).phrase} or {named(b).phrase}", (a, b), either=True)
 
     return Mined(
