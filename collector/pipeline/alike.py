@@ -22,7 +22,7 @@ from collector.judging.joining import Read
 from collector.judging.policies import Policies
 from collector.model import Rebuilt
 from collector.otlp.shape import Shape, shape_of
-from collector.pipeline.reading import rebuilt_run
+from collector.pipeline.reading import KEPT_SECONDS, rebuilt_run
 from collector.settings import Settings
 from collector.store.stored import Stored
 from collector.store.work import Claim, Closing, Conclusion
@@ -40,6 +40,8 @@ class _Known:
 
     rebuilt: Rebuilt
     """The first run of it."""
+    since: float
+    """When that was read."""
     judged_by: tuple[Any, Any] = (None, None)
     """Policies and names of tools of the project; others are others even if they are equal."""
     conclusions: dict[Standard, Conclusion] = field(default_factory=dict)
@@ -63,10 +65,14 @@ class Alike:
         self._settings = settings
         self._known: OrderedDict[tuple[int, bytes], _Known] = OrderedDict()
         self._seen: dict[int, _Seen] = {}
+        self._now = 0.0
 
-    def begin(self) -> None:
-        """Another batch is read."""
+    def begin(self, now: float) -> None:
+        """Another batch is read, or there is none: forget the one before, and what has been kept for long."""
         self._seen.clear()
+        self._now = now
+        for key in [key for key, one in self._known.items() if not 0 <= now - one.since < KEPT_SECONDS]:
+            del self._known[key]
 
     def read(self, claim: Claim, stored: Stored, guests: Sequence[Stored], policies: Policies) -> Read:
         """The run of a claim as its spans tell it, see `rebuilt_run`; or the first of its shape.
@@ -87,7 +93,7 @@ class Alike:
         looked = LOOKED.times
         read = rebuilt_run(claim.key, stored)
         if looked == LOOKED.times and _is_plain(read[0]):
-            known = self._known[key] = _Known(read[0])
+            known = self._known[key] = _Known(read[0], self._now)
             self._seen[claim.run] = _Seen(shape, known, stored, rebuilt=True)
             if len(self._known) > MOST:
                 self._known.popitem(last=False)

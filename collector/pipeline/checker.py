@@ -91,6 +91,8 @@ class Checker:
 
     def round(self, now: float) -> int:
         """Confirm what was judged before, then claim and judge one batch; returns how many runs that were."""
+        self._alike.begin(now)
+        self._conversations.forget(now)
         confirmed = work.confirm(self.store, now=now, limit=CONFIRMED)
         claims = work.claim(self.store, self.worker, now=now, lease=self._lease, limit=BATCH)
         if claims:
@@ -160,7 +162,7 @@ class Checker:
         with self.store.read() as connection:
             policies = self._active.of(connection, projects)
             self._names.refresh(connection, projects)
-            self._alike.begin()
+            self._alike.begin(self.clock())
             reading = Reading.of(connection, claims, policies, sizes, self._alike.read)
         facts = known(self.store, reading, self.settings, self.rules, self.policy_rules)
         facts = replace(facts, names=self._names.learn(self.store, reading.runs, policies))

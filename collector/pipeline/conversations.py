@@ -10,7 +10,7 @@ from collector.judging.conclude import Known, turn_of
 from collector.judging.policies import Policies
 from collector.judging.turns import Conversation, KeptRuns, Wanted, around, as_turn, left_out, packed
 from collector.model import Rebuilt, Run
-from collector.pipeline.reading import Reading, rebuilt_run
+from collector.pipeline.reading import KEPT_SECONDS, Reading, rebuilt_run
 from collector.settings import Settings
 from collector.store import Store, reads, turns
 from collector.store.turns import MOST_TURNS, Member, Turn
@@ -29,6 +29,13 @@ class Conversations:
         self._part: frozenset[int] = frozenset()
         """Runs of the batch in hand that are part of a conversation."""
         self._members: dict[tuple[int, str], list[Member]] = {}
+        self._since = 0.0
+        """When all that is kept was made at the earliest."""
+
+    def forget(self, now: float) -> None:
+        """What has been kept for long."""
+        if not 0 <= now - self._since < KEPT_SECONDS:
+            self._kept, self._members, self._since = KeptRuns(), {}, now
 
     def enter(self, reading: Reading, facts: Known, policies: Mapping[int, Policies], *, now: float) -> None:
         """Keep what the runs of a batch tell others, before any of them is judged."""

@@ -32,6 +32,8 @@ log = logging.getLogger("collector.checker")
 
 SPANS_AT_ONCE, BYTES_AT_ONCE = 10_000, 16 * MIB
 """Of a batch that are in memory together."""
+KEPT_SECONDS = 30.0
+"""What a checker keeps of runs for later ones goes after so long: deleted ones are in it, too."""
 
 
 def parts_of(claims: Sequence[Claim], weights: Mapping[int, tuple[int, int]]) -> Iterator[list[Claim]]:

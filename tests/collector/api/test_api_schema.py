@@ -10,14 +10,16 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from tests.support.traces import JSON, PROTOBUF, Client, new_id, request
+from tests.support.traces import JSON, PATIENCE, PROTOBUF, Client, new_id, request, until
 
 MIB = 1024 * 1024
 GROWTH = 64
@@ -40,7 +42,7 @@ def served(folder: Path) -> Iterator[tuple[str, int, Path]]:
             yield "http" + line.rpartition("http")[2].strip(), process.pid, log
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(PATIENCE)
             process.stdout.close()
 
 
@@ -160,15 +162,25 @@ def hostile_bodies() -> dict[str, tuple[bytes, dict[str, str]]]:
     }
 
 
+def answer_to(client: Client, body: bytes, headers: dict[str, str]) -> int:
+    """The status of the last answer, as to a sender who comes again where a busy machine took long."""
+    for _ in until(3 * PATIENCE):
+        answer = client.send(body, headers)
+        if answer.status_code != 503:
+            break
+        time.sleep(int(answer.headers["retry-after"]))
+    return answer.status_code
+
+
 @pytest.mark.heavy
 def test_hostile_bodies_are_answered_within_bounded_memory(tmp_path: Path) -> None:
     bodies = hostile_bodies()
     peaks: dict[str, float] = {}
     with served(tmp_path) as (url, process, log), Client(url) as client:
+        client.http.timeout = httpx.Timeout(PATIENCE)  # reading one takes 4 s of CPU time
         for name, (body, headers) in bodies.items():
             for _ in range(2):
-                answer = client.send(body, headers)
-                assert answer.status_code in (200, 400, 413), (name, answer.status_code)
+                assert answer_to(client, body, headers) in (200, 400, 413), name
             peaks[name] = resident(process, "VmHWM")
         good = request({"trace": new_id(), "id": 1}).SerializeToString()
         assert client.send(good).status_code == 200

@@ -68,8 +68,8 @@ def found(client: Client, run: str) -> dict[str, str]:
     return {one["policy"]: "pending" if one.get("pending") else one["verdict"] for one in results}
 
 
-def becomes(client: Client, run: str, policy: str, verdict: str, seconds: float = 15.0) -> None:
-    for _ in until(seconds):
+def becomes(client: Client, run: str, policy: str, verdict: str) -> None:
+    for _ in until():
         if (said := found(client, run).get(policy)) == verdict:
             return
     raise AssertionError(f"{policy} of {run} is {said}")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import random
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -14,9 +17,11 @@ from sqlalchemy import select
 from collector.judging import conclude
 from collector.model import Binding
 from collector.pipeline import alike, checker
-from collector.store import catalog, projects, recheck, schema
+from collector.pipeline.reading import KEPT_SECONDS
+from collector.store import catalog, projects, recheck, retention, schema
 from tests.support.judge import GRACE, NOW, Judge
-from tests.support.traces import MS, T0, request
+from tests.support.soak import seeded
+from tests.support.traces import MS, T0, new_id, request
 
 TABLES = (
     schema.runs, schema.verdicts, schema.findings, schema.policy_results, schema.run_tools, schema.closings,
@@ -46,8 +51,8 @@ def policy_text(rules: Sequence[str]) -> str:
 class Traces:
     """Random ones; many have the shape of others, and some say what others do not."""
 
-    def __init__(self, seed: int, *, odd: float) -> None:
-        self._dice, self._odd = random.Random(seed), odd
+    def __init__(self, dice: random.Random, *, odd: float) -> None:
+        self._dice, self._odd = dice, odd
 
     def one(self) -> bytes:
         dice, trace = self._dice, f"{self._dice.getrandbits(128):032x}"
@@ -170,14 +175,15 @@ def test_every_row_is_as_if_each_run_had_been_judged(
     rules: Sequence[str],
     odd: float,
 ) -> None:
-    traces = Traces(random.getrandbits(32), odd=odd)
-    bodies = [traces.one() for _ in range(30)]
-    found = judged(made, tmp_path / "alike", bodies, rules, z3_check_policies="1/3")
-    many = len(conclusions)
-    conclusions.clear()
-    monkeypatch.setattr(alike, "shape_of", lambda *_: None)
-    assert judged(made, tmp_path / "each", bodies, rules, z3_check_policies="1/3") == found
-    assert many <= len(conclusions) == 30
+    with seeded() as dice:
+        traces = Traces(dice, odd=odd)
+        bodies = [traces.one() for _ in range(30)]
+        found = judged(made, tmp_path / "alike", bodies, rules, z3_check_policies="1/3")
+        many = len(conclusions)
+        conclusions.clear()
+        monkeypatch.setattr(alike, "shape_of", lambda *_: None)
+        assert judged(made, tmp_path / "each", bodies, rules, z3_check_policies="1/3") == found
+        assert many <= len(conclusions) == 30
 
 
 @pytest.fixture
@@ -187,10 +193,13 @@ def judge(made: list[Judge], tmp_path: Path) -> Judge:
     return made[0]
 
 
+DAYS = itertools.count()
+
+
 def send(judge: Judge, *tools: str, backwards: bool = False, **of_agent: str) -> str:
     """A run with calls of these tools one after the other, or the last one first; its id."""
-    trace = f"{random.getrandbits(128):032x}"
-    at = T0 + random.randrange(10**15)
+    trace = new_id()
+    at = T0 + next(DAYS) * 86_400_000 * MS
     spans = [
         {
             "trace": trace, "id": number + 2, "parent": 1,
@@ -287,3 +296,47 @@ def test_a_run_that_was_judged_by_an_earlier_release_has_no_news(
     judge.at(4 * GRACE)
     assert judge.rows(schema.verdicts) == before
     assert outcomes(judge, *runs) == ["pass", "fail"]
+
+
+def holds(judge: Judge, text: str) -> bool:
+    """Is the text in anything that can be reached from the checker, but the store?"""
+    left: list[object] = [judge.checker]
+    seen = {id(judge.checker), id(judge.store)}
+    while left:
+        for one in gc.get_referents(left.pop()):
+            if isinstance(one, str | bytes):
+                if (text if isinstance(one, str) else text.encode()) in one:
+                    return True
+            elif id(one) not in seen and not isinstance(one, type | ModuleType | FunctionType):
+                seen.add(id(one))
+                left.append(one)
+    return False
+
+
+@pytest.mark.parametrize("by", ["key", "session", "user"])
+def test_a_run_that_is_deleted_is_soon_gone_from_the_checker_too(judge: Judge, by: str) -> None:
+    """Also where that has nothing else to do, and what was kept of a conversation."""
+    if by == "session":
+        talks = "scope: session\n" + policy_text(ORDER[:1])
+        catalog.put_policy(judge.store, 1, "talks", talks, now=NOW)
+    run = send(judge, "verify", "pay", "receipt", **{"gen_ai.conversation.id": "s", "user.id": "u"})
+    judge.at(0)
+    assert holds(judge, run)
+    named = {by: {"key": run, "session": "s", "user": "u"}[by]}
+    assert retention.delete_runs(judge.store, 1, **named) == 1  # type: ignore[arg-type]
+    judge.at(KEPT_SECONDS + 1)
+    gc.collect()
+    assert not holds(judge, run)
+
+
+def test_a_shape_is_judged_again_now_and_then(judge: Judge, conclusions: list[Any]) -> None:
+    """However often it comes: what is kept of its first run has an end."""
+    send(judge, "verify", "pay", "receipt")  # whose names of tools are new
+    judge.at(0)
+    conclusions.clear()
+    runs = []
+    for at in (0.0, 0.5, 1.1, 1.6, 2.2):
+        judge.at(at * KEPT_SECONDS)
+        runs.append(send(judge, "verify", "pay", "receipt"))
+        judge.at(at * KEPT_SECONDS)
+    assert conclusions == runs[2::2]
