@@ -38,6 +38,7 @@ SENTENCES = (
     "A must not overlap B.",
     "A must not overlap each other.",
     "A must happen after 09:00.",
+    "A must happen at most twice.",
     "B must never happen.",
 )
 
@@ -53,11 +54,12 @@ def only(sentence: str, run: Run, rules: Rules) -> PolicyResult:
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-@pytest.mark.parametrize("shape", [one_message, staircase, unfinished, parallel])
+@pytest.mark.parametrize("shape", [exact, one_message, staircase, unfinished, parallel])
 def test_twice_the_calls_are_hardly_more_than_twice_the_work(shape, sentence):
+    """Growth of n log n would be 2.26 here."""
     found = policies(sentence)
     once, twice = (work(partial(judge_policies, found, shape(n), rules=OFF)) for n in (210, 420))
-    assert twice / once < 2.6
+    assert twice / once < 2.1
 
 
 def test_the_measure_tells_quadratic_work():
