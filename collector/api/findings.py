@@ -20,8 +20,10 @@ from collector.errors import BadRequest, NotFound
 from collector.judging.owners import Owned, owners
 from collector.judging.policies import stored_files
 from collector.store import catalog, groups, keys
+from collector.store.counts import DAY
 from collector.store.groups import SEVERITIES, STATES, Group, Key, Mark
 from collector.store.reads import Filter
+from collector.store.stretches import STRETCH
 from synth.experiments import Rate
 
 router = APIRouter(prefix="/api/v1", tags=["findings and views"], route_class=JsonRoute)
@@ -29,7 +31,7 @@ Reader = Annotated[Access, Depends(reader)]
 Writer = Annotated[Access, Depends(writer)]
 
 SPARKS = 24
-"""Stretches that a range is cut into."""
+"""Buckets that a range is cut into, about so many."""
 USUAL = "7d"
 LONG, NOTE = 500, 2_000
 """Characters of a rule, an agent or a tool; of a reason or a note."""
@@ -61,17 +63,16 @@ def list_groups(
 
 def grouped(access: Access, last: str, wanted: Filter) -> list[dict[str, Any]]:
     """Every group of a stretch of time, those that wait for somebody and have most runs first."""
-    width = lasting(last) / SPARKS
-    since = access.now - lasting(last)
+    length = lasting(last)
     found = access.service.remembered.get(
-        ("groups", access.project, last, wanted), lambda: looked_up(access, wanted, since, width)
+        ("groups", access.project, last, wanted), lambda: looked_up(access, wanted, length)
     )
     with access.service.store.read() as connection:
         marks = groups.marks(connection, access.project)
     owned = owned_rules(access)
     items = [
-        item(group, example, count, marks.get(group.key), access.now, owned.get(policy_of(group.key.rule)))
-        for group, example, count in found
+        item(group, marks.get(group.key), access.now, owned.get(policy_of(group.key.rule)), *about)
+        for group, *about in found
     ]
     return sorted(items, key=lambda one: (STATES.index(one["state"]), -one["runs"], one["rule"]))
 
@@ -94,11 +95,15 @@ def policy_of(rule: str) -> str:
     return name if kind == "policy" else ""
 
 
-Found = tuple[Group, Any, int]
+Found = tuple[Group, Any, int, list[int]]
 
 
-def looked_up(access: Access, wanted: Filter, since: float, width: float) -> list[Found]:
-    """Groups, the newest example of each, and how many runs its rule applied to."""
+def looked_up(access: Access, wanted: Filter, length: float) -> list[Found]:
+    """Groups, the newest example of each, how many runs its rule applied to, and its runs over time."""
+    since, width, buckets = access.now - length, length / SPARKS, SPARKS
+    if length > DAY:  # by what is counted already, in whole stretches
+        width = STRETCH * max(1, round(width / STRETCH))
+        buckets = 1 + int((access.now - groups.begins(since, width)) // width)
     with access.service.store.read() as connection:
         found = groups.found(connection, access.project, wanted, since=since, width=width)
         told = groups.examples(connection, [group.newest for group in found.values()])
@@ -106,14 +111,20 @@ def looked_up(access: Access, wanted: Filter, since: float, width: float) -> lis
         timed = Filter(since=since, agent=wanted.agent, version=wanted.version)
         counts = groups.applied(connection, access.project, rules, timed)
     return [
-        (group, told[group.newest], max(counts.get((key.rule, key.agent), 0), group.runs))
+        (
+            group,
+            told[group.newest],
+            max(counts.get((key.rule, key.agent), 0), group.runs),
+            [group.counts.get(at, 0) for at in range(buckets)],
+        )
         for key, group in found.items()
         if group.newest in told
     ]
 
 
 def item(
-    group: Group, example: Any, applied: int, mark: Mark | None, now: float, owned: Owned | None = None
+    group: Group, mark: Mark | None, now: float, owned: Owned | None, example: Any, applied: int,
+    counts: list[int],
 ) -> dict[str, Any]:  # fmt: skip
     """A group as lists show it."""
     now_in = groups.standing(mark, group, now)
@@ -127,7 +138,7 @@ def item(
         "applied": applied,
         "rate": rate.value,
         "interval": list(rate.interval),
-        "counts": [group.counts.get(at, 0) for at in range(SPARKS)],
+        "counts": counts,
         "first_seen": views.iso(group.first_seen),
         "last_seen": views.iso(group.last_seen),
         "versions": sorted(filter(None, group.versions)),

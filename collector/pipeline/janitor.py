@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from collector.clock import Clock
 from collector.errors import CollectorError
 from collector.memory import give_back
-from collector.store import Store, campaigns, counts, readiness, retention, shared
+from collector.store import Store, campaigns, counts, readiness, retention, shared, stretches
 
 log = logging.getLogger("collector")
 
@@ -61,6 +61,8 @@ class Janitor:
         self._look_at_clock()
         readiness.seen_open(self._store, now=self._clock())
         self._count()
+        while stretches.refresh(self._store) and not self._stop.is_set():
+            pass
         if self._clock.passed() < self.hold_until:
             return
         deleted = 0
@@ -81,6 +83,7 @@ class Janitor:
         self._counted = self._clock.passed()
         if counts.set_right(self._store):
             log.warning("the counts of runs were wrong; they have been counted again")
+        stretches.forget_nothing(self._store)
 
     def _look_at_clock(self) -> None:
         """Tell of a jump once; times of arrival go on as before it until a restart."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import orjson
 from sqlalchemy import Integer, cast, func, select
 from sqlalchemy.engine import Connection
 
-from collector.store import reads, schema
+from collector.store import reads, schema, stretches
 from collector.store.reads import Filter
 
 
@@ -23,13 +24,16 @@ def over_time(
     return _counted(connection, query, place, func.coalesce(runs.c.outcome, "unbound"))
 
 
-def decided(connection: Connection, project: int, wanted: Filter, column: str) -> dict[tuple[str, str], int]:
-    """(value of a column of `runs`, `pass` or `fail`) -> listed runs that pass a filter."""
-    runs = schema.runs
-    query = reads.matching(project, wanted).where(
-        runs.c.outcome.in_(("pass", "fail")), runs.c[column].is_not(None)
-    )
-    return _counted(connection, query, runs.c[column], runs.c.outcome)
+def decided(
+    connection: Connection, project: int, since: float, until: float
+) -> Mapping[str, Mapping[tuple[str, str], int]]:
+    """`agent` and `version` -> (its value, `pass` or `fail`) -> listed runs of a stretch of time."""
+    found: dict[str, dict[tuple[str, str], int]] = {"agent": {}, "version": {}}
+    for (agent, version, outcome), runs in stretches.came(connection, project, since, until).items():
+        for field, value in (("agent", agent), ("version", version)):
+            if value and outcome in ("pass", "fail"):
+                found[field][value, outcome] = found[field].get((value, outcome), 0) + runs
+    return found
 
 
 def _counted(connection: Connection, query: Any, *of: Any) -> dict[Any, int]:
@@ -44,26 +48,18 @@ def _number(place: Any, connection: Connection) -> Any:
 
 
 def broken_rules(
-    connection: Connection, project: int, wanted: Filter, *, limit: int = 10
+    connection: Connection, project: int, since: float, until: float, *, limit: int = 10
 ) -> list[tuple[str, int, str]]:
     """(rule, runs that break it, what was said of one of them), the most frequent first."""
-    findings, runs = schema.findings, schema.runs
-    count = func.count(func.distinct(findings.c.run))
-    here = findings.c.project + 0 == project  # not its index, which has those of all times
-    query = reads.matching(project, wanted).join(findings, findings.c.run == runs.c.id)
-    broken = (
-        query.where(here, runs.c.findings > 0)
-        .with_only_columns(findings.c.rule, count.label("runs"), func.max(findings.c.id).label("newest"))
-        .group_by(findings.c.rule)
-        .order_by(count.desc(), findings.c.rule)
-        .limit(limit)
-        .subquery()
-    )
-    said = select(broken.c.rule, broken.c.runs, findings.c.explanation).join(
-        findings, findings.c.id == broken.c.newest
-    )
-    rows = connection.execute(said.order_by(broken.c.runs.desc(), broken.c.rule))
-    return [(row[0], int(row[1]), row[2]) for row in rows]
+    runs, newest = Counter[str](), dict[str, int]()
+    for (rule,), found in stretches.broke(connection, project, since, until, by=["rule"]):
+        runs[rule] += found.leads
+        newest[rule] = max(newest.get(rule, 0), found.newest or 0)
+    most = sorted(runs, key=lambda rule: (-runs[rule], rule))[:limit]
+    findings = schema.findings.c
+    told = select(findings.id, findings.explanation).where(findings.id.in_([newest[rule] for rule in most]))
+    said = {row.id: row.explanation for row in connection.execute(told)}
+    return [(rule, runs[rule], said.get(newest[rule], "")) for rule in most]
 
 
 LOOKED_AT = 500

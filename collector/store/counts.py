@@ -1,5 +1,5 @@
-"""How many runs and spans each project has, by outcome, and how rules were kept on each day: counted with
-every commit that changes it.
+"""How many runs and spans each project has, by outcome, how rules were kept on each day, and what `stretches`
+count: counted with every commit that changes it.
 
 Whoever asks reads a few rows, however many runs there are. What a transaction changes is written at its end
 and in one order, so that two of them never wait for each other.
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Integer, case, cast, delete, func, select, text
 from sqlalchemy.engine import Connection
 
-from collector.store import schema
+from collector.store import schema, stretches
 from collector.store.engine import Store
 from collector.store.prepared import Prepared, among, insertion, several
 
@@ -73,9 +73,10 @@ def arrived(connection: Connection, projects: Iterable[int]) -> None:
 @contextmanager
 def kept(connection: Connection, runs: Collection[int]) -> Iterator[None]:
     """Count what the block changes of these runs and their results, or that it deletes them."""
-    before, judged = _of_runs(connection, runs), _judged(connection, runs)
+    (before, came), judged = _of_runs(connection, runs), _judged(connection, runs)
+    broken = stretches.findings_of(connection, runs)
     yield
-    after = _of_runs(connection, runs)
+    after, comes = _of_runs(connection, runs)
     changes = {
         group: (
             after.get(group, (0, 0))[0] - before.get(group, (0, 0))[0],
@@ -87,20 +88,27 @@ def kept(connection: Connection, runs: Collection[int]) -> Iterator[None]:
     results = _judged(connection, runs)
     results.subtract(judged)
     _add_judged(connection, results)
+    comes.subtract(came)
+    stretches.add_came(connection, comes)
+    stretches.add_findings(connection, broken, stretches.findings_of(connection, runs))
 
 
 def set_right(store: Store) -> bool:
     """Count all again where what is kept is not what is there; whether that was so."""
     with store.read() as connection:
-        if kept_of(connection) == _of_all(connection) and judged_of(connection) == _all_judged(connection):
+        right = kept_of(connection) == _of_all(connection)
+        right = right and judged_of(connection) == _all_judged(connection)
+        if right and stretches.are_right(connection):
             return False
     with store.write() as connection:
         if not store.sqlite:
-            connection.execute(text("LOCK TABLE run_counts, policy_days IN EXCLUSIVE MODE"))
+            tables = "run_counts, policy_days, run_stretches, finding_stretches"
+            connection.execute(text(f"LOCK TABLE {tables} IN EXCLUSIVE MODE"))
         connection.execute(delete(schema.run_counts))
         connection.execute(delete(schema.policy_days))
         _add(connection, _of_all(connection))
         _add_judged(connection, _all_judged(connection))
+        stretches.count_all(connection)
     return True
 
 
@@ -128,16 +136,20 @@ def _of_all(connection: Connection) -> dict[Group, tuple[int, int]]:
     return {Group(row[0], bool(row[1]), row[2], row[3]): (int(row[4]), int(row[5])) for row in rows}
 
 
-def _of_runs(connection: Connection, runs: Collection[int]) -> dict[Group, tuple[int, int]]:
+def _of_runs(
+    connection: Connection, runs: Collection[int]
+) -> tuple[dict[Group, tuple[int, int]], Counter[stretches.Came]]:
     """Locks the rows, in order, until the transaction ends."""
     found: dict[Group, tuple[int, int]] = {}
-    for project, listed, outcome, error_type, spans in OF_RUNS.ask(
-        connection, runs=several(connection, [*runs])
-    ):
+    came = Counter[stretches.Came]()
+    rows = OF_RUNS.ask(connection, runs=several(connection, [*runs]))
+    for project, listed, outcome, error_type, spans, stretch, agent, release in rows:
         group = Group(project, bool(listed), outcome, error_type)
         count, total = found.get(group, (0, 0))
         found[group] = (count + 1, total + spans)
-    return found
+        if listed and outcome:
+            came[stretches.Came(project, stretch, agent, release, outcome)] += 1
+    return found, came
 
 
 def _judged(connection: Connection, runs: Collection[int]) -> Counter[Judged]:
@@ -186,7 +198,7 @@ def _add(connection: Connection, changes: Tally) -> None:
 
 OF_RUNS = Prepared(
     lambda on_sqlite: (
-        select(*columns(), func.coalesce(schema.runs.c.spans, 0))
+        select(*columns(), func.coalesce(schema.runs.c.spans, 0), *stretches.came_in(on_sqlite))
         .where(among(on_sqlite, schema.runs.c.id, "runs"))
         .order_by(schema.runs.c.id)
         .with_for_update(key_share=True)

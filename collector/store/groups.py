@@ -7,17 +7,19 @@ what was fixed comes back when a version breaks it that had not done so before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, cast, delete, func, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.engine import RowMapping as Row
 
-from collector.store import policy_counts, reads, schema
+from collector.store import policy_counts, reads, schema, stretches
 from collector.store.engine import Store
 from collector.store.reads import Filter
+from collector.store.stretches import STRETCH
 
 STATES = ("new", "known", "waived", "fixed", "wrong")
 SEVERITIES = ("critical", "high", "medium", "low")
@@ -45,6 +47,14 @@ class Group:
     """Bucket -> runs."""
     versions: dict[str, tuple[float, float]] = field(default_factory=dict)
     """Version -> when it broke the rule first and last."""
+
+    def add(self, version: str, runs: int, first: float, last: float, newest: int) -> None:
+        """Some runs of a version, when the first and the last of them came, and the newest finding."""
+        self.first_seen = min(self.first_seen, first) if self.runs else first
+        self.runs += runs
+        self.last_seen, self.newest = max(self.last_seen, last), max(self.newest, newest)
+        began, ended = self.versions.get(version, (first, last))
+        self.versions[version] = min(began, first), max(ended, last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +106,44 @@ def standing(mark: Mark | None, group: Group, now: float) -> Standing:
 def found(
     connection: Connection, project: int, wanted: Filter, *, since: float, width: float
 ) -> dict[Key, Group]:
-    """The groups of the runs that pass a filter, counted in stretches of `width` seconds from `since` on."""
+    """The groups of the runs since an instant that pass a filter of agent and version.
+
+    Counted in buckets of `width` seconds from `since` on; in whole `stretches` (`width` is some of them) from
+    the beginning of one on.
+    """
+    groups: dict[Key, Group] = {}
+    if width % STRETCH == 0:
+        _add_stretches(groups, connection, project, wanted, since, width)
+        return groups
+    for key, at, counted in _of_runs(connection, project, wanted, since, width):
+        group = groups.setdefault(key, Group(key))
+        group.counts[at] += counted[1]
+        group.add(*counted)
+    return groups
+
+
+def _add_stretches(
+    groups: dict[Key, Group], connection: Connection, project: int, wanted: Filter, since: float, width: float
+) -> None:
+    """By what is counted already."""
+    look = partial(stretches.broke, connection, project, since, agent=wanted.agent, release=wanted.version)
+    key, start = ("rule", "agent", "tool"), begins(since, width)
+    for (*of, version), count in look(by=(*key, "release")):
+        groups.setdefault(Key(*of), Group(Key(*of))).add(version, count.runs, *count.bounds)
+    for (*of, stretch), count in look(by=(*key, "stretch")):
+        if (group := groups.get(Key(*of))) is not None:  # it may have come in between
+            group.counts[int((stretch * STRETCH - start) // width)] += count.runs
+
+
+def begins(since: float, width: float) -> float:
+    """Where the first bucket does that has an instant."""
+    return since // width * width if width % STRETCH == 0 else since
+
+
+def _of_runs(
+    connection: Connection, project: int, wanted: Filter, since: float, width: float
+) -> Iterator[tuple[Key, int, tuple[str, int, float, float, int]]]:
+    """(group, bucket, what `Group.add` takes)."""
     findings, runs = schema.findings, schema.runs
     place = (runs.c.first_seen - since) / width
     bucket = cast(place if connection.dialect.name == "sqlite" else func.floor(place), Integer)
@@ -114,17 +161,8 @@ def found(
         )
         .group_by(*of, *also)
     )  # fmt: skip
-    groups: dict[Key, Group] = {}
-    for rule, agent, tool, version, at, count, first, last, newest in connection.execute(query):
-        key = Key(rule, agent, tool)
-        group = groups.setdefault(key, Group(key, first_seen=first))
-        group.runs += count
-        group.first_seen, group.last_seen = min(group.first_seen, first), max(group.last_seen, last)
-        group.newest = max(group.newest, newest)
-        group.counts[at] += count
-        began, ended = group.versions.get(version, (first, last))
-        group.versions[version] = min(began, first), max(ended, last)
-    return groups
+    for rule, agent, tool, version, at, *counted in connection.execute(query):
+        yield Key(rule, agent, tool), at, (version, *counted)
 
 
 def applied(

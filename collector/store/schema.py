@@ -209,6 +209,37 @@ policy_days = Table(
     sqlite_with_rowid=False,
 )
 
+# What listed runs came to, and what they broke, in a stretch of time; `collector.store.stretches`.
+run_stretches = Table(
+    "run_stretches",
+    metadata,
+    Column("project", Big, primary_key=True, autoincrement=False),
+    Column("stretch", Integer, primary_key=True, autoincrement=False),
+    Column("agent", String, primary_key=True),
+    Column("release", String, primary_key=True),
+    Column("outcome", String, primary_key=True),
+    Column("runs", Big, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+finding_stretches = Table(
+    "finding_stretches",
+    metadata,
+    Column("project", Big, primary_key=True, autoincrement=False),
+    Column("stretch", Integer, primary_key=True, autoincrement=False),
+    Column("rule", String, primary_key=True),
+    Column("agent", String, primary_key=True),
+    Column("tool", String, primary_key=True),
+    Column("release", String, primary_key=True),
+    Column("runs", Big, nullable=False),
+    Column("leads", Big, nullable=False),
+    Column("first", Float),
+    Column("last", Float),
+    Column("newest", Big),
+    partial("finding_stretches_unknown", "project", "stretch", where="first IS NULL"),
+    sqlite_with_rowid=False,
+)
+
 segments = Table(
     "segments",
     metadata,

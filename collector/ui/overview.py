@@ -88,17 +88,15 @@ def found(access: Access, chosen: Range) -> dict[str, Any]:
     wanted = Filter(since=chosen.since, until=chosen.until)
     with access.service.store.read() as connection:
         counts = buckets.over_time(connection, access.project, wanted, since=chosen.since, width=chosen.width)
-        agents, versions = (
-            buckets.decided(connection, access.project, wanted, column) for column in ("agent", "release")
-        )
-        rules = buckets.broken_rules(connection, access.project, wanted)
+        decided = buckets.decided(connection, access.project, chosen.since, chosen.until)
+        rules = buckets.broken_rules(connection, access.project, chosen.since, chosen.until)
         lost = buckets.lost_at(connection, access.project, wanted)
     total = sum(counts.values())
     return {
         "total": total,
         "over_time": over_time(counts, chosen),
-        "by_agent": by(agents, "agent", chosen),
-        "by_version": by(versions, "version", chosen),
+        "by_agent": by(decided["agent"], "agent", chosen),
+        "by_version": by(decided["version"], "version", chosen),
         "rules": [
             {
                 "rule": rule.partition(":")[2],

@@ -19,13 +19,24 @@ from collector.pipeline.board import Board
 from collector.pipeline.checker import Checker
 from collector.pipeline.janitor import Janitor
 from collector.settings import Limits
-from collector.store import Store, catalog, counts, keys, open_store, projects, reads, retention, schema
+from collector.store import (
+    Store,
+    catalog,
+    counts,
+    keys,
+    open_store,
+    projects,
+    reads,
+    retention,
+    schema,
+    stretches,
+)
 from collector.store.engine import project_id
 from collector.store.ingest import KnownKeys, put
 from collector.store.recheck import make_due
 from tests.support.traces import agent_request, new_id, settings, until
 
-POLICY = "actions: {B: b}\npolicies:\n  - {id: never, rule: B must never happen.}\n"
+POLICY = "actions: {B: tool}\npolicies:\n  - {id: never, rule: B must never happen.}\n"
 
 
 @pytest.fixture
@@ -69,6 +80,32 @@ def judged(store: Store) -> tuple[dict[counts.Judged, int], dict[counts.Judged, 
         return counts.judged_of(connection), dict(found)
 
 
+def stretches_are_right(store: Store) -> int:
+    """Runs and findings by six hours are what the slow way finds; of how many the times are not known."""
+    found = schema.findings.c
+    with store.read() as connection:
+        rows = connection.execute(select(schema.runs)).all()
+        broken = connection.execute(select(found.id, found.run, found.rule, found.tool)).all()
+        came, broke = stretches.kept(connection)
+    listed = {row.id: row for row in rows if row.listed is not False}
+    key = {run: (row.project, int(row.first_seen // stretches.STRETCH)) for run, row in listed.items()}
+    judged = [(*key[run], row.agent or "", row.release or "", row.outcome) for run, row in listed.items()]
+    assert came == Counter(one for one in judged if one[-1])
+    first = {(one.run, one.rule): one.id for one in reversed(broken)}
+    of = dict[Any, list[Any]]()
+    for one in sorted(broken):
+        if (row := listed.get(one.run)) is not None:
+            named = one.rule, row.agent or "", one.tool or "", row.release or ""
+            of.setdefault((*key[one.run], *named), []).append(one)
+    assert broke.keys() == of.keys()
+    for what, some in of.items():
+        times = [listed[one.run].first_seen for one in some]
+        leads = sum(first[one.run, one.rule] == one.id for one in some)
+        assert broke[what][:2] == (len({one.run for one in some}), leads)
+        assert broke[what][2:] in ((None, None, None), (min(times), max(times), some[-1].id))
+    return sum(count.first is None for count in broke.values())
+
+
 def kept(store: Store) -> dict[counts.Group, tuple[int, int]]:
     with store.read() as connection:
         return counts.kept_of(connection)
@@ -100,7 +137,16 @@ def test_counts_are_right_after_everything_that_happens_to_runs(
 
     def arrive() -> None:
         runs.append((dice.choice([1, other]), new_id()))
-        send(store, runs[-1][1], dice.choices("ab", k=3), runs[-1][0], root=dice.random() < 0.8)
+        agent, root = dice.choice(["x", "y"]), dice.random() < 0.8
+        send(store, runs[-1][1], dice.choices("ab", k=3), runs[-1][0], root=root, agent=agent)
+        age()
+
+    def age() -> None:
+        """A run of another time, which nothing has counted yet."""
+        of = schema.runs.c.key == runs[-1][1]
+        seen = time.time() - dice.random() * 3 * stretches.STRETCH
+        with store.write() as connection:
+            connection.execute(update(schema.runs).where(of).values(first_seen=seen))
 
     def come_late() -> None:
         project, run = dice.choice(runs)
@@ -115,7 +161,8 @@ def test_counts_are_right_after_everything_that_happens_to_runs(
         catalog.bind(store, 1, bound, now=time.time(), grace=0)
 
     def rule() -> None:
-        catalog.put_policy(store, 1, "p", POLICY + f"# {dice.random()}", now=time.time())
+        said = POLICY.replace("tool", dice.choice("ab")) + f"# {dice.random()}"
+        catalog.put_policy(store, 1, "p", said, now=time.time())
         make_due(store, 1, reads.Filter(), now=time.time())
 
     def forget() -> None:
@@ -125,16 +172,32 @@ def test_counts_are_right_after_everything_that_happens_to_runs(
             connection.execute(update(schema.runs).where(schema.runs.c.key.in_(some)).values(last_seen=0.0))
         retention.prune(store, now=time.time())
 
-    verdicts = set[str]()
+    def delete() -> None:
+        retention.delete_runs(store, 1, key=dice.choice(runs)[1])
+        retention.delete_runs(store, 1, **dice.choice([{"session": "s"}, {"user": "u"}]))
+
+    def name() -> None:
+        """What is deleted by session or user has to be known by it."""
+        with store.write() as connection:
+            named = update(schema.runs).where(schema.runs.c.key == dice.choice(runs)[1])
+            connection.execute(named.values(dice.choice([{"session": "s"}, {"person": "u"}])))
+
+    verdicts, unknown = set[str](), 0
     for _ in range(5):
         arrive()
-    for _ in range(40):
-        dice.choice([arrive, arrive, come_late, judge, bind, rule, forget])()
+    for _ in range(60):
+        dice.choice([arrive, arrive, come_late, judge, judge, bind, rule, forget, name, delete])()
         assert kept(store) == counted(store)
+        unknown += stretches_are_right(store)
+        if dice.random() < 0.3:
+            while stretches.refresh(store):
+                pass
+            assert not stretches_are_right(store)
         now_kept, now_there = judged(store)
         assert now_kept == now_there
         verdicts |= {one.verdict for one in now_kept}
     assert {"not_applicable", "violated"} <= verdicts
+    assert unknown
     assert {"fail", "pass", ""} & {group.outcome for group in kept(store)}
     with store.read() as connection:
         stats = reads.stats(connection, 1)
@@ -171,6 +234,9 @@ def test_counts_that_are_wrong_are_told_and_set_right(store: Store, caplog: pyte
         connection.execute(
             insert(schema.policy_days).values(project=1, day=1, policy="p", agent="", verdict="ok", runs=3)
         )
+        wrong = {"project": 1, "stretch": 1, "agent": "", "release": "", "runs": 1}
+        connection.execute(insert(schema.run_stretches).values(outcome="pass", **wrong))
+        connection.execute(insert(schema.finding_stretches).values(rule="r", tool="", leads=1, **wrong))
         connection.execute(
             insert(schema.run_counts).values(project=1, listed=0, outcome="x", error_type="", runs=1, spans=1)
         )
@@ -181,6 +247,7 @@ def test_counts_that_are_wrong_are_told_and_set_right(store: Store, caplog: pyte
     janitor.close()
     assert kept(store) == counted(store)
     assert judged(store) == ({}, {})
+    stretches_are_right(store)
     assert caplog.text.count("the counts of runs were wrong") == 1
 
 

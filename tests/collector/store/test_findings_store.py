@@ -69,7 +69,7 @@ def test_no_short_look_goes_through_the_findings_of_all_times(
     since, project = FINDINGS - 10.0, made[0][1]
     short = Filter(since=since)
     looks: dict[str, Callable[[Connection], object]] = {
-        "rules": lambda connection: buckets.broken_rules(connection, project, short),
+        "rules": lambda connection: buckets.broken_rules(connection, project, since, since + 100),
         "groups": lambda connection: groups.found(connection, project, short, since=since, width=1.0),
         "list": lambda connection: reads.list_findings(connection, project, limit=7),
     }
@@ -79,7 +79,7 @@ def test_no_short_look_goes_through_the_findings_of_all_times(
         assert not [step for step in steps if "findings_rule" in step], (name, steps)
     own = [n for n, of, _ in made if of == project and n >= since]
     with store.read() as connection:
-        broken = buckets.broken_rules(connection, project, short)
+        broken = buckets.broken_rules(connection, project, since, since + 100)
         found = groups.found(connection, project, short, since=since, width=1.0)
     assert sum(runs for _, runs, _ in broken) == len(own)
     assert sum(group.runs for group in found.values()) == len(own)

@@ -1,4 +1,5 @@
-"""Results of policies counted by day, and indices that hold what figures over many runs ask for."""
+"""Results of policies counted by day, runs and findings by six hours, and indices that hold what figures over
+many runs ask for."""
 
 from __future__ import annotations
 
@@ -39,4 +40,56 @@ def upgrade() -> None:
         f"SELECT project, CAST({day} AS INTEGER), policy, coalesce(agent, ''), verdict, count(*) "
         "FROM policy_results JOIN runs ON runs.id = policy_results.run WHERE listed IS NOT FALSE "
         "GROUP BY 1, 2, 3, 4, 5"
+    )
+    stretches(big)
+
+
+def stretches(big: sa.types.TypeEngine[int]) -> None:
+    """Runs by what they came to, and findings, in stretches of six hours."""
+
+    def key() -> list[sa.Column[int]]:
+        kinds = {"project": big, "stretch": sa.Integer()}
+        return [sa.Column(n, kind, primary_key=True, autoincrement=False) for n, kind in kinds.items()]
+
+    op.create_table(
+        "run_stretches",
+        *key(),
+        *(sa.Column(name, sa.String, primary_key=True) for name in ("agent", "release", "outcome")),
+        sa.Column("runs", big, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "finding_stretches",
+        *key(),
+        *(sa.Column(name, sa.String, primary_key=True) for name in ("rule", "agent", "tool", "release")),
+        *(sa.Column(name, big, nullable=False) for name in ("runs", "leads")),
+        sa.Column("first", sa.Float),
+        sa.Column("last", sa.Float),
+        sa.Column("newest", big),
+        sqlite_with_rowid=False,
+    )
+    unknown = sa.text("first IS NULL")
+    op.create_index(
+        "finding_stretches_unknown", "finding_stretches", ["project", "stretch"], sqlite_where=unknown,
+        postgresql_where=unknown,
+    )  # fmt: skip
+    stretch = "first_seen / 21600"
+    if op.get_bind().dialect.name != "sqlite":
+        stretch = f"floor({stretch})"
+    named = f"project, CAST({stretch} AS INTEGER)"
+    agent, release = "coalesce(agent, '')", "coalesce(release, '')"
+    op.execute(
+        "INSERT INTO run_stretches (project, stretch, agent, release, outcome, runs) "
+        f"SELECT {named}, {agent}, {release}, outcome, count(*) "
+        "FROM runs WHERE listed IS NOT FALSE AND outcome IS NOT NULL GROUP BY 1, 2, 3, 4, 5"
+    )
+    op.execute(
+        "INSERT INTO finding_stretches "
+        "(project, stretch, rule, agent, tool, release, runs, leads, first, last, newest) "
+        f"SELECT runs.{named}, rule, {agent}, coalesce(tool, ''), {release}, count(DISTINCT run), "
+        "sum(CASE WHEN EXISTS (SELECT 1 FROM findings b WHERE b.run = findings.run "
+        "AND b.rule = findings.rule AND b.id < findings.id) THEN 0 ELSE 1 END), "
+        "min(first_seen), max(first_seen), max(findings.id) "
+        "FROM runs JOIN findings ON findings.run = runs.id "
+        "WHERE listed IS NOT FALSE AND runs.findings > 0 GROUP BY 1, 2, 3, 4, 5, 6"
     )
