@@ -151,19 +151,15 @@ def deferred_call(
 class DeferredModel(SeenModel):
     """A SeenModel in every respect; what its messages say is read at the first look at any of it."""
 
-    __slots__ = ("whole_given", "whole_made")
+    __slots__ = ("asked", "input", "output")
 
     def __getattr__(self, name: str) -> Any:
-        if name in GIVEN:
-            _fill(self, _given(loaded(self.span).get(names.INPUT_MESSAGES)))
-        elif name in MADE:
-            _fill(self, _made(loaded(self.span).get(names.OUTPUT_MESSAGES)))
-        elif name == "read_whole":
-            whole = {names.INPUT_MESSAGES: self.whole_given, names.OUTPUT_MESSAGES: self.whole_made}
-            _fill(self, {name: frozenset([field for field, is_whole in whole.items() if is_whole])})
-        else:
+        read = OF_MESSAGES.get(name)
+        if read is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self, name)
+        value = read(self)
+        object.__setattr__(self, name, value)
+        return value
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SeenModel):
@@ -173,42 +169,45 @@ class DeferredModel(SeenModel):
     __hash__ = SeenModel.__hash__
 
 
-GIVEN = frozenset(("answers", "query", "given", "whole_given"))
-"""What a model was told."""
-MADE = frozenset(("requests", "with_text", "said", "whole_made"))
-"""What it answered."""
+def _read_whole(model: Any) -> frozenset[str]:
+    messages = ((names.INPUT_MESSAGES, model.input), (names.OUTPUT_MESSAGES, model.output))
+    return frozenset([name for name, value in messages if not isinstance(value, str)])
+
+
+OF_MESSAGES: Mapping[str, Callable[[Any], Any]] = {
+    "input": lambda model: json_value(loaded(model.span).get(names.INPUT_MESSAGES)),
+    "output": lambda model: json_value(loaded(model.span).get(names.OUTPUT_MESSAGES)),
+    "answers": lambda model: {} if model.input is None else requests_and_answers(model.input)[1],
+    "query": lambda model: None if model.input is None else last_user_text(model.input),
+    "given": lambda model: messages_in(model.input),
+    "asked": lambda model: requests_and_answers(model.output),
+    "requests": lambda model: tuple(model.asked[0]),
+    "with_text": lambda model: model.asked[2],
+    "said": lambda model: said_in(model.output),
+    "read_whole": _read_whole,
+}
+"""Field -> how the messages tell it: what a model was told (`input`), and what it answered (`output`)."""
 _MODEL_FIELDS = tuple(part.name for part in fields(SeenModel))
+_span, _tools, _model, _session, _input_tokens, _output_tokens = (
+    getattr(DeferredModel, name).__set__
+    for name in ("span", "tools", "model", "session", "input_tokens", "output_tokens")
+)
 
 
-def _given(messages: Any) -> dict[str, Any]:
-    given = json_value(messages)
-    known = given is not None
-    return {
-        "answers": requests_and_answers(given)[1] if known else {},
-        "query": last_user_text(given) if known else None,
-        "given": messages_in(given),
-        "whole_given": not isinstance(given, str),
-    }
-
-
-def _made(messages: Any) -> dict[str, Any]:
-    made = json_value(messages)
-    requests, _, with_text = requests_and_answers(made)
-    return {
-        "requests": tuple(requests),
-        "with_text": with_text,
-        "said": said_in(made),
-        "whole_made": not isinstance(made, str),
-    }
-
-
-def _fill(model: SeenModel, values: Mapping[str, Any]) -> None:
-    for name, value in values.items():
-        object.__setattr__(model, name, value)
-
-
-def deferred_model(span: Span, **told: Any) -> SeenModel:
+def deferred_model(
+    span: Span,
+    tools: tuple[str, ...] | None,
+    model: str | None,
+    session: str | None,
+    input_tokens: int | None,
+    output_tokens: int | None,
+) -> SeenModel:
     """A model call, with what is told of it beside its messages."""
-    model = _new(DeferredModel)
-    _fill(model, {"span": span, **told})
-    return model
+    seen = _new(DeferredModel)
+    _span(seen, span)
+    _tools(seen, tools)
+    _model(seen, model)
+    _session(seen, session)
+    _input_tokens(seen, input_tokens)
+    _output_tokens(seen, output_tokens)
+    return seen

@@ -73,20 +73,26 @@ def gaps(
         yield from _sampled(spans)
 
 
+JSON = ("{", "[", '"')
+"""How JSON text begins, as far as it tells of messages: other text is told apart without reading it."""
+
+
 def cut_messages(models: Sequence[SeenModel]) -> Iterator[Unseen]:
     """Model calls with messages that lost their end: requests and answers may have stood there."""
     for model in models:
-        if any(
-            isinstance(said, str) and name not in model.read_whole and _is_cut(said)
+        begun = [
+            (name, said)
             for name, said in loaded(model.span).items()
-        ):
+            if isinstance(said, str) and said.lstrip()[:1] in JSON
+        ]
+        if any(name not in model.read_whole and _is_cut(said) for name, said in begun):
             yield Unseen("the messages of a model call were cut: calls may be missing from them")
             return
 
 
 def _is_cut(said: str) -> bool:
-    """Is this the beginning of JSON text, and not all of it? Other text is told apart without reading it."""
-    return said.lstrip()[:1] in ("{", "[", '"') and isinstance(json_value(said), str) and ends_early(said)
+    """Is what begins like JSON text not all of it?"""
+    return isinstance(json_value(said), str) and ends_early(said)
 
 
 def _holes(numbered: Mapping[int, int]) -> list[Unseen]:

@@ -47,12 +47,14 @@ def with_requests(calls: Sequence[SeenCall], models: Sequence[SeenModel]) -> lis
     return result
 
 
-def _with_answered_ids(models: Sequence[SeenModel]) -> list[SeenModel]:
+def _with_answered_ids(models: Sequence[SeenModel]) -> Sequence[SeenModel]:
     """OpenAI's Responses have two ids per call; where only the item's was recorded, the answers to the
     whole message, in order, tell the call's own.
     """
-    fixed = list(models)
     known = {request.id for model in models for request in model.requests}
+    if not known:
+        return models
+    fixed = list(models)
     for at, (model, later) in enumerate(pairwise(models)):
         unknown = [call_id for call_id in later.answers if call_id not in known]
         if model.requests and len(unknown) == len(later.answers) == len(model.requests):
