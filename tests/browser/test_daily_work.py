@@ -208,3 +208,94 @@ def test_a_mail_reaches_a_mailbox_from_the_page(page: Page, tmp_path: Path) -> N
             press(page, ".inbox button")
             eventually(lambda: letters, 30)
             assert "this is a test" in str(letters[0]["Subject"])
+
+
+class Counted:
+    """Presses links and buttons and makes choices, as a person does, and counts them."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.clicks = page, 0
+        page.open(url)
+
+    def press(self, selector: str) -> Counted:
+        press(self.page, selector)
+        self.clicks += 1
+        return self
+
+    def open(self, selector: str) -> Counted:
+        self.page.click(selector)
+        self.clicks += 1
+        return self
+
+    def choose(self, selector: str, value: str) -> Counted:
+        self.page.evaluate(f"document.querySelector({selector!r}).value = {value!r}")
+        self.clicks += 1
+        return self
+
+    def type(self, selector: str, text: str) -> Counted:
+        fill(self.page, selector, text)
+        return self
+
+    def reads(self, *said: str) -> int:
+        """How many clicks led to where all of this stands."""
+        shown = self.page.text("main")
+        assert all(words in shown for words in said), (said, shown)
+        return self.clicks
+
+
+def nav(path: str) -> str:
+    return f"header nav a[href='{path}']"
+
+
+RUN = ".runs tbody tr:first-child .said"
+CLICKS = {
+    "why did it fail": 0, "the rule, the calls and a plan": 1, "since when": 1, "who else": 1,
+    "their runs": 2, "compare two versions": 3, "reproduce locally": 3, "stop it": 3, "prove it is fixed": 3,
+    "tell somebody": 3, "silence it": 4, "export it": 2,
+}  # fmt: skip
+"""As docs/benchmarks.md has them."""
+
+
+def test_ten_questions_are_answered_in_the_clicks_that_are_told(page: Page, shop: Client) -> None:
+    for version, calls in (("1.0", ("verify", "pay")), ("1.0", ("pay",)), ("1.1", ("pay", "verify"))):
+        sent(shop, *calls, version=version, query="Refund the ticket")
+    why = "pay (call 0) needs an earlier success of verify."
+
+    def begin() -> Counted:
+        return Counted(page, f"{shop.url}/")
+
+    def compared() -> Counted:
+        asked = begin().press(nav("/compare")).choose("select[name=by]", "version")
+        return asked.type("input[name=a]", "1.0").type("input[name=b]", "1.1").press(".filters button")
+
+    found = {
+        "why did it fail": begin().reads(why),
+        "the rule, the calls and a plan": begin()
+        .press(RUN)
+        .reads(why, "Verify must happen before pay", "A plan that would have worked"),
+        "since when": begin().press(nav("/findings")).reads("first ", "last ", "in 1.0, 1.1"),
+        "who else": begin().press(nav("/findings")).reads("2 of 3 runs that it applied to"),
+        "their runs": begin().press(nav("/findings")).press(".rule-name").reads("2 runs match."),
+        "compare two versions": compared().reads("Version 1.0 (A): 2 complete runs. 1.1 (B): 1."),
+        "prove it is fixed": compared().reads("verify-first violated", "Fisher's exact test"),
+    }
+    made = begin().press(RUN).press(".head a.button")
+    page.evaluate(
+        "document.querySelector('main a.button').addEventListener('click', e => e.preventDefault())"
+    )
+    found["reproduce locally"] = made.open("main a.button").reads("Save case-", "pdoctor replay case-")
+    stopped = begin().press(RUN).press(".findings .kind a")
+    stopped.type("#text", RULES.replace("{id: verify-first,", "{id: verify-first, on_break: block,"))
+    found["stop it"] = stopped.press("button[value=save]").reads("Saved as version 2")
+    told = begin().press(RUN).press(".findings .next a:last-child")
+    told.type("input[name=name]", "pay").type("input[name=to]", "http://127.0.0.1:1/hook")
+    found["tell somebody"] = told.press(".filters button").reads("Alert pay is in use")
+    waived = begin().press(nav("/findings")).open(".change summary").choose("select[name=state]", "waived")
+    waived.type(".decide input[name=version]", "1.1").type(".decide input[name=reason]", "known")
+    found["silence it"] = waived.press(".decide button").reads("Marked as waived")
+    record = begin().press(RUN)
+    page.evaluate("document.querySelector('.raw a').addEventListener('click', e => e.preventDefault())")
+    found["export it"] = record.open(".raw a").reads("This run as JSON")
+    assert shop.http.get(page.evaluate("document.querySelector('.raw a').href")).json()["outcome"] == "fail"
+    assert found == CLICKS
+    assert page.problems == []
