@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Literal
 
 from collector.api.views import call_items, tells_no_time
@@ -52,6 +53,10 @@ class Row:
     count: int = 1
     last: int | None = None
     """The last of the folded calls."""
+    together: str = ""
+    """`first`, `middle` or `last` of the neighbours that one message of the model asked for."""
+    near: tuple[float, float] | None = None
+    """A stretch of the axis around it: from and to, in ms after the start of the run."""
     model: SeenModel | None = None
     given: tuple[Message, ...] = ()
     """What the model was told since it was asked before."""
@@ -64,23 +69,46 @@ class Axis:
 
     start: int
     length: int
+    origin: int
+    """The first instant, which times are told after."""
+    whole: int
+    """How long all of it is."""
 
     @classmethod
-    def of(cls, rebuilt: Rebuilt) -> Axis:
-        """From the first to the last instant of calls (a run's own span may wait long before them)."""
+    def of(cls, rebuilt: Rebuilt, within: tuple[float, float] | None = None) -> Axis:
+        """From the first to the last instant of calls (a run's own span may wait long before them).
+
+        `within`: only so many ms after the first instant, from and to.
+        """
         calls = rebuilt.run.calls
         starts = [call.start[0] for call in calls if call.start and not tells_no_time(call.start)]
         ends = [call.end[1] for call in calls if call.end and not tells_no_time(call.end)]
         starts += [model.start_ns for model in rebuilt.models]
         ends += [model.end_ns for model in rebuilt.models]
         start = min(starts, default=0)
-        return cls(start, max(max(ends, default=start) - start, 1))
+        whole = max(max(ends, default=start) - start, 1)
+        if within is None:
+            return cls(start, whole, start, whole)
+        first, last = sorted(min(max(int(at * 1e6), 0), whole) for at in within)
+        return cls(start + first, max(last - first, 1), start, whole)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Its first and last instant, in ms after the start of the run."""
+        return (self.start - self.origin) / 1e6, (self.start + self.length - self.origin) / 1e6
+
+    def near(self, first: int, last: int) -> tuple[float, float]:
+        """The stretch with a bar in the middle half of it, in ms after the start of the run."""
+        room = max(last - first, self.whole // 1000) / 2
+        return max(first - room - self.origin, 0.0) / 1e6, (last + room - self.origin) / 1e6
 
     def place(self, at: int) -> float:
         return min(max((at - self.start) / self.length, 0.0), 1.0) * LANE
 
-    def bar(self, first: int, last: int) -> tuple[float, float]:
-        """(x, width)."""
+    def bar(self, first: int, last: int) -> tuple[float, float] | None:
+        """(x, width); None for what lies beyond its ends."""
+        if first > self.start + self.length or last < self.start:
+            return None
         left = min(self.place(first), LANE - NARROWEST)
         return left, min(max(self.place(last) - left, NARROWEST), LANE - left)
 
@@ -188,14 +216,15 @@ def rows_of(
     calls = rebuilt.run.calls
     dead_x = None
     if dead_at is not None and dead_at < len(calls) and (bounds := times(calls[dead_at])):
-        dead_x = sum(axis.bar(*bounds))
-    given = dict(_given(nodes))
-    for line in window.lines:
+        drawn = axis.bar(*bounds)
+        dead_x = None if drawn is None else sum(drawn)
+    given, joined = dict(_given(nodes)), _together(window.lines, calls)
+    for place, line in enumerate(window.lines):
         first, own = line[0], [node.call for node in line if node.call is not None]
         bounds, inferred = _bounds([calls[at] for at in own], first)
         start = duration = "-"
         if bounds:
-            start = f"+{lasting(max(bounds[0] - axis.start, 0) / 1e6)}"
+            start = f"+{lasting(max(bounds[0] - axis.origin, 0) / 1e6)}"
             duration = f"{'≤ ' * inferred}{lasting((bounds[1] - bounds[0]) / 1e6)}"
         kind: Literal["agent", "model", "call", "fold"] = (
             "fold" if len(line) > 1 else "call" if own else "model" if first.model else "agent"
@@ -219,10 +248,29 @@ def rows_of(
             is_dead_end=dead_at in own,
             count=len(own),
             last=own[-1] if own else None,
+            together=joined.get(place, ""),
+            near=axis.near(*bounds) if bounds else None,
             model=first.model,
             given=given.get(id(first), ()),
             span_id=first.span.span_id if first.span else None,
         )
+
+
+def _together(lines: Sequence[Line], calls: Sequence[ToolCall]) -> dict[int, str]:
+    """Place of a line -> where it stands among the neighbours that one message of the model asked for."""
+    found: dict[int, str] = {}
+    asked = [
+        None if len(line) > 1 or line[0].call is None else (line[0].depth, calls[line[0].call].step)
+        for line in lines
+    ]
+    at = 0
+    for same, group in groupby(asked):
+        size = len(list(group))
+        if size > 1 and same is not None and same[1] is not None:
+            found |= {at: "first", **dict.fromkeys(range(at + 1, at + size - 1), "middle")}
+            found[at + size - 1] = "last"
+        at += size
+    return found
 
 
 def _named(node: Node) -> str:

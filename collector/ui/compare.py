@@ -14,6 +14,7 @@ from collector.errors import CollectorError
 from collector.model import ToolCall
 from collector.store import reads
 from collector.ui.pages import page
+from collector.ui.words import counted
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
@@ -118,4 +119,4 @@ def side_text(side: Mapping[str, Any]) -> tuple[str, str]:
         return "-", "in no run"
     bounds = side["interval"]
     between = "" if bounds is None else f"; {bounds[0]:.4g} to {bounds[1]:.4g}"
-    return f"{side['mean']:.4g}", f"{side['runs']} runs{between}"
+    return f"{side['mean']:.4g}", f"{counted(side['runs'], 'run')}{between}"

@@ -19,6 +19,7 @@ from collector.store.reads import Filter
 from collector.ui.pages import page
 from collector.ui.ranges import OFFERED
 from collector.ui.runs_page import form_of, one
+from collector.ui.words import counted
 from synth.pictures import sparkline
 
 router = APIRouter(include_in_schema=False)
@@ -66,7 +67,7 @@ def link(asked: dict[str, str]) -> str:
 def group(item: dict[str, Any]) -> dict[str, Any]:
     """A group with its picture, and its times as numbers."""
     kind, _, name = item["rule"].partition(":")
-    said = f"{item['runs']} runs over time, the newest on the right"
+    said = f"{counted(item['runs'], 'run')} over time, the newest on the right"
     return {
         **item, "kind": kind, "name": name, "spark": sparkline(said, item["counts"]),
         "first": instant(item["first_seen"], ""), "last": instant(item["last_seen"], ""),

@@ -53,6 +53,7 @@ def overview(request: Request, access: Reader) -> Response:
         stats=stats,
         chosen=chosen,
         offered=OFFERED,
+        asked=asked,
         problem=problem,
         misspelt=misspelt,
         runs=[shown(row, first.get(row["id"])) for row in latest],

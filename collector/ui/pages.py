@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qs, urlencode
@@ -21,6 +24,7 @@ from collector.api.findings import owned_rules
 from collector.api.runs import alone, find_run, load_case, load_spans
 from collector.errors import CollectorError, NotFound
 from collector.judging.policies import PolicyFile, diagram_in, facts_in
+from collector.metrics import METRICS, outside_metrics
 from collector.model import Rebuilt
 from collector.otlp.spans import spans_of
 from collector.rebuild import told
@@ -63,19 +67,27 @@ def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
 
 
 Place = Annotated[int, Query(ge=0, lt=1 << 31)]
+Instant = Annotated[float, Query(ge=0, lt=1e15, allow_inf_nan=False)]
+"""Milliseconds after the start of a run."""
 
 
 @router.get("/runs/{run_id}")
-def run(access: Reader, run_id: str, calls: Place | None = None, part: Place | None = None) -> HTMLResponse:
+def run(
+    access: Reader, run_id: str, calls: Place | None = None, part: Place | None = None,
+    since: Instant | None = None, until: Instant | None = None,
+) -> HTMLResponse:  # fmt: skip
     """One run: what was called when, what was wrong with it, and what would have been right."""
     try:
         with alone(access, run_id):
-            return _run(access, run_id, calls, part)
+            within = None if since is None or until is None else (since, until)
+            return _run(access, run_id, calls, part, within)
     except NotFound as failure:
         return page("message.html", 404, title="No such run", text=failure.message)
 
 
-def _run(access: Access, run_id: str, calls: int | None, part: int | None) -> HTMLResponse:
+def _run(
+    access: Access, run_id: str, calls: int | None, part: int | None, within: tuple[float, float] | None
+) -> HTMLResponse:
     row, spans, history = load_spans(access, run_id)
     run = told(row["key"], spans)
     case = load_case(access, row["case_id"])
@@ -87,14 +99,22 @@ def _run(access: Access, run_id: str, calls: int | None, part: int | None) -> HT
         measures = views.measures_of(run.run, history, case)
         access.service.counted.put(state, measures)
     detail = views.run_told(row, run.run, history, case, measures)
-    shown = run_page(detail, run, spans, said, call=calls, part=part)
+    shown = run_page(detail, run, spans, said, call=calls, part=part, within=within)
     return page(
         "run.html", run=detail, page=shown, shown=SHOWN, state=state_of(row), now=access.now,
         seen=row["first_seen"], kept=HISTORY, labels=labels_of(access, row["key"]),
         may_write=access.may("write"), diagrams=dict(_diagrams(access, detail["policies"])), longest=LONGEST,
         opened=calls, owned_rules=owned_rules(access),
-        facts=dict(_facts(access, detail["policies"], run.run)),
+        facts=dict(_facts(access, detail["policies"], run.run)), metrics=list(metrics_of(detail["metrics"])),
     )  # fmt: skip
+
+
+def metrics_of(measured: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(name, what it is, how it is said) of each metric that is known of a run."""
+    for one in (*METRICS, *outside_metrics()):
+        value = measured.get(one.name)
+        if value is not None and value != {}:
+            yield one.name, one.about, words.measure(one, value)
 
 
 def labels_of(access: Access, run: str) -> dict[str, Any]:
@@ -231,7 +251,23 @@ def openapi(request: Request, _access: Annotated[Access, Depends(anybody)]) -> J
 @router.get("/docs")
 def docs(request: Request, _access: Annotated[Access, Depends(anybody)]) -> HTMLResponse:
     """The HTTP API, from its OpenAPI description."""
-    return page("docs.html", api=request.app.openapi(), words=words)
+    endpoint, keyed = str(request.base_url).rstrip("/"), request.app.state.service.gate.needs_key
+    told = partial(sendable, endpoint, keyed=keyed)
+    return page("docs.html", api=request.app.openapi(), words=words, sendable=told)
+
+
+def sendable(endpoint: str, method: str, path: str, route: Mapping[str, Any], *, keyed: bool) -> str:
+    """A line for a shell that asks this; in capitals what has to be put into the address."""
+    place = re.sub(r"\{(\w+)[^}]*\}", lambda found: found[1].upper(), path)
+    line = ["curl", endpoint + place] if method == "get" else ["curl", "-X", method.upper(), endpoint + place]
+    if keyed:
+        line += ["-H", "Authorization: Bearer pdk_..."]
+    for media, said in route.get("requestBody", {}).get("content", {}).items():
+        if "example" in said:
+            body = said["example"]
+            line += ["-H", f"Content-Type: {media}", "--data-binary"]
+            return shlex.join([*line, body if isinstance(body, str) else words.as_json(body)])
+    return shlex.join(line)
 
 
 @router.get("/static/{name}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -15,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from collector.api import catalog as catalog_api
 from collector.api.access import Access, anybody, reader, writer
 from collector.api.findings import owned_rules
-from collector.api.runs import run_filter
+from collector.api.runs import alone, load_run, run_filter
 from collector.api.search import searched
 from collector.api.trying import tried
 from collector.errors import CollectorError, NotFound
@@ -33,6 +35,8 @@ router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
 Writer = Annotated[Access, Depends(writer)]
 FORM_BYTES = 3 * 1024 * 1024
+WORD = re.compile(r"[a-z0-9]+")
+MOST_ACTIONS = 20
 EXAMPLE = """\
 actions:
   verify: verify_identity
@@ -147,8 +151,33 @@ async def editor(request: Request, access: Reader, name: str) -> HTMLResponse:
     rows = await run_in_threadpool(versions, access, name)
     if not rows and name != "new":
         raise NotFound(f"there is no policy file {name[:80]!r}", "see the list of policies")
-    text = rows[0]["text"] if rows else EXAMPLE
+    key = request.query_params.get("run", "")
+    text = (
+        rows[0]["text"] if rows else EXAMPLE if not key else await run_in_threadpool(first_rule, access, key)
+    )
     return await shown(request, access, name, text, rows)
+
+
+def first_rule(access: Access, key: str) -> str:
+    """A file to begin with, about the tools of a run; the usual one where a sentence cannot name them."""
+    with alone(access, key):
+        _, rebuilt, _ = load_run(access, key)
+    tools = list(dict.fromkeys(call.tool for call in rebuilt.run.calls))[:MOST_ACTIONS]
+    actions = {words: tool for tool in tools if (words := " ".join(WORD.findall(tool.lower())))}
+    named = list(actions)
+    if not named:
+        return EXAMPLE
+    if len(named) > 1:
+        rule = f"{named[0].capitalize()} must happen before {named[-1]}."
+    else:
+        rule = f"{named[0].capitalize()} must happen at most 1 time."
+    lines = "\n".join(f"  {name}: {json.dumps(tool, ensure_ascii=False)}" for name, tool in actions.items())
+    text = f"actions:\n{lines}\npolicies:\n  - id: my-rule\n    rule: {rule}\n"
+    try:
+        read_policies("new", text)
+    except SynthError:
+        return EXAMPLE
+    return text
 
 
 def versions(access: Access, name: str) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from collector.model import Rebuilt, Span
 from collector.rebuild import Told
 from collector.rebuild.nesting import nested
 from collector.ui.call_rows import SHOWN, Axis, Row, Window, folded, rows_of, times
-from collector.ui.words import lasting, short
+from collector.ui.words import short
 from synth.pictures import Edge, Line, Picture, graph, lines
 from synth.policies import Step, steps_of
 
@@ -110,8 +110,9 @@ class Page:
     plans: tuple[Plan, ...]
     graph: Picture | None
     """What the case says must come before what, with the orders that were broken."""
-    span_of_axis: str
-    """Empty where nobody knows when calls were made."""
+    axis: Axis | None
+    """None where nobody knows when calls were made."""
+    zoomed: bool
     rates: Rates | None
     talk: tuple[Mapping[str, Any], ...]
     """What was said, where no line of a model call says it."""
@@ -119,11 +120,12 @@ class Page:
 
 def run_page(
     detail: Mapping[str, Any], told: Told, spans: Sequence[Span], case: Mapping[str, Any] | None = None, *,
-    call: int | None = None, part: int | None = None,
+    call: int | None = None, part: int | None = None, within: tuple[float, float] | None = None,
 ) -> Page:  # fmt: skip
     """Everything the template needs; `case` is the stored case, if the run is bound to one.
 
-    Of a long run the part is shown that is asked for, else the one with the `call`.
+    Of a long run the part is shown that is asked for, else the one with the `call`; of the time axis what is
+    `within` so many ms after the start of the run.
     """
     rebuilt, problems = told.run, tuple(_problems(detail))
     calls, verdict = rebuilt.run.calls, detail["verdict"] or {}
@@ -132,7 +134,7 @@ def run_page(
         for index in problem.calls:
             wrong.setdefault(index, []).append(problem.number)
     dead_at = verdict.get("dead_at")
-    nodes, axis = nested(told, spans), Axis.of(rebuilt)
+    nodes, axis = nested(told, spans), Axis.of(rebuilt, within)
     window = Window.of(folded(nodes, calls, {*wrong, dead_at}, call), calls, call, part)
     findings = verdict.get("findings", ())
     return Page(
@@ -143,7 +145,8 @@ def run_page(
         notes=tuple(f["explanation"] for f in findings if f["type"] == "note"),
         plans=(*_plan(rebuilt, verdict.get("repair"), case), *_policy_plans(detail, rebuilt)),
         graph=graph_of(case, [f for f in findings if f["type"] != "note"]) if case else None,
-        span_of_axis=lasting(axis.length / 1e6) if any(map(times, calls)) else "",
+        axis=axis if any(map(times, calls)) else None,
+        zoomed=within is not None,
         rates=Rates.of(detail["progress"]),
         talk=() if any(model.given or model.said for model in told.models) else _talk(rebuilt),
     )

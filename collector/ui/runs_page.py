@@ -79,7 +79,9 @@ def runs(
         older=links[0] and address(**kept, **links[0]), newer=links[1] and address(**kept, **links[1]),
         with_part=lambda name, value: address(q=changed(line, name, value), sort=by),
         sorted_by=lambda name: address(q=line, sort=name), fields=search.FIELDS, offered=OFFERED,
-        last=dict(parts(line)).get("last"), chosen_outcome=wanted.outcome, known=known, views=named,
+        last=dict(parts(line)).get("last"), untimed=changed(line, "last", ""),
+        timed={name: said for name, said in parts(line) if name in ("since", "until")},
+        chosen_outcome=wanted.outcome, known=known, views=named,
         misspelt=misspelt, behind=access.service.behind, now=access.now, outcomes=words.OUTCOMES,
         meant=words.MEANT, live=cursor is None and after is None and not by, saved=asked.get("saved"),
         **teaching(request, access),
@@ -192,7 +194,8 @@ async def recheck(request: Request, access: Writer) -> Response:
     access.service.wake()
     return page(
         "message.html", title="Judged again", back=one(form, "back") or "/runs",
-        text=f"{count} of the chosen runs are judged again by the rules of now; each run's page shows when.",
+        text=f"Of the chosen runs {count} {'is' if count == 1 else 'are'} judged again by the rules of now; "
+        "each run's page shows when.",
     )  # fmt: skip
 
 
@@ -267,7 +270,7 @@ def compare_chosen(request: Request, access: Reader) -> Response:
     if len(keys) != 2:
         return page(
             "message.html", 400, title="Two runs are compared",
-            text=f"{len(keys)} are ticked: tick exactly two in the list.",
+            text=f"{len(keys)} {'is' if len(keys) == 1 else 'are'} ticked: tick exactly two in the list.",
         )  # fmt: skip
     return RedirectResponse(f"/compare?{urlencode({'a': keys[0], 'b': keys[1]})}", 303)
 

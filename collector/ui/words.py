@@ -10,6 +10,7 @@ import orjson
 from markupsafe import Markup, escape
 
 from collector.api.search import quoted
+from collector.metrics import Metric
 
 OUTCOMES = {
     "pass": "pass",
@@ -88,6 +89,21 @@ def moment(seconds: float | None) -> str:
     return "" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def exactly(seconds: float) -> Markup:
+    """An instant in UTC; a browser tells it in its own time zone beside it."""
+    return _time(seconds, moment(seconds))
+
+
+def when(seconds: float, now: float) -> Markup:
+    """How long ago, with the instant beside it."""
+    return _time(seconds, ago(seconds, now))
+
+
+def _time(seconds: float, said: str) -> Markup:
+    stamp = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(stamp, moment(seconds), said)
+
+
 def ago(seconds: float, now: float) -> str:
     """How long before `now`, in the largest fitting unit."""
     passed = max(0.0, now - seconds)
@@ -112,11 +128,25 @@ def percent(rate: float | None) -> str:
     return "-" if rate is None else f"{rate:.1%}"
 
 
+def counted(count: int, what: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def figure(value: Any) -> str:
     """A value of a metric or a policy."""
     if isinstance(value, float):
         return f"{value:.4g}"
     return "-" if value is None else short(value)
+
+
+def measure(metric: Metric, value: Any) -> str:
+    """A metric of a run with its unit."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {count}" for name, count in value.items())
+    if metric.unit == "ms":
+        return lasting(value)
+    return percent(value) if metric.highest == 1 else figure(value)
 
 
 def short(value: Any, limit: int = 90) -> str:
@@ -152,12 +182,15 @@ def coded(said: str) -> Markup:
 FILTERS: dict[str, Callable[..., Any]] = {
     "outcome": outcome,
     "coded": coded,
+    "counted": counted,
     "trouble": trouble,
     "meant": meant,
     "searched": quoted,
     "error_type": error_type,
     "moment": moment,
     "ago": ago,
+    "exactly": exactly,
+    "when": when,
     "lasting": lasting,
     "percent": percent,
     "figure": figure,

@@ -15,6 +15,13 @@ LONGEST = 60
 HEIGHT, GAP, LETTER, PADDING = 34, 46, 8.2, 26
 """Of a box; between two; of one character; beside the text, in pixels."""
 
+DARK = (
+    "<style>@media (prefers-color-scheme: dark) { .ground { fill: #12161d } .state { stroke: #a0acbd } "
+    ".state.filled { fill: #1a2029 } text { fill: #e6ebf2 } .arrow { stroke: #a0acbd } "
+    ".head { fill: #a0acbd } }</style>\n"
+)
+"""The colours of the pages for readers who have it dark; the drawing carries them, since it is a file too."""
+
 Node = tuple[str, int]
 """A state of the agent, and that of the automaton which it leads to."""
 START: Node = ("", 0)
@@ -70,8 +77,9 @@ def svg_of(monitor: Monitor) -> str:
         f'width="{width:.0f}" height="{height:.0f}" role="img" font-family="sans-serif" font-size="14">\n'
         f"<title>{title}</title>\n"
         '<defs><marker id="head" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" '
-        'orient="auto"><path d="M0 0 10 5 0 10z" fill="#555"/></marker></defs>\n'
-        f'<rect width="100%" height="100%" fill="#fff"/>\n{chr(10).join(drawn)}\n</svg>\n'
+        'orient="auto"><path class="head" d="M0 0 10 5 0 10z" fill="#555"/></marker></defs>\n'
+        f'{DARK}<rect class="ground" width="100%" height="100%" fill="#fff"/>\n'
+        f"{chr(10).join(drawn)}\n</svg>\n"
     )
 
 
@@ -109,7 +117,7 @@ def _placed(nodes: Sequence[Node]) -> Iterator[tuple[Node, _Box]]:
 
 def _arrow(at: Node, to: Node, boxes: dict[Node, _Box], order: dict[Node, int], room: float) -> str:
     middle, target = room + HEIGHT / 2, boxes[to]
-    line = '<path fill="none" stroke="#555" marker-end="url(#head)" d="{}"/>'
+    line = '<path class="arrow" fill="none" stroke="#555" marker-end="url(#head)" d="{}"/>'
     if at == START:
         if order[to] == 0:
             return line.format(f"M{target.x - GAP + 6:.0f} {middle:.0f} {target.x:.0f} {middle:.0f}")
@@ -132,7 +140,8 @@ def _box(node: Node, box: _Box, room: float, monitor: Monitor) -> Iterator[str]:
     dashes = ' stroke-dasharray="5 3"' if name in given else ""
     for inset in (0, 3) if monitor.accepting[state] else (0,):
         yield (
-            f'<rect x="{box.x + inset:.0f}" y="{room + inset:.0f}" width="{box.width - 2 * inset:.0f}" '
+            f'<rect class="state{"" if inset else " filled"}" x="{box.x + inset:.0f}" '
+            f'y="{room + inset:.0f}" width="{box.width - 2 * inset:.0f}" '
             f'height="{HEIGHT - 2 * inset}" rx="8" fill="{"#f4f6fb" if not inset else "none"}" '
             f'stroke="#334"{dashes}/>'
         )

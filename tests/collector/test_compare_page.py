@@ -76,7 +76,7 @@ def test_two_versions_are_compared_with_intervals_and_what_differs_comes_first(
     assert {kind for mark, kind in rows if mark} >= {"outcome", "rule", "tool", "metric"}
     assert rows[0][1] == "outcome"
     assert "12 of 12; 75.8% to 100.0%" in said
-    assert 'href="/runs?version=1.5&amp;outcome=fail"' in said
+    assert 'href="/runs?q=version%3A1.5%20outcome%3Afail"' in said
     narrowed = page(client, by="version", a="1.4", b="1.5", agent="nobody")
     assert "nothing to compare" in narrowed
     assert 'name="agent" value="nobody"' in narrowed

@@ -9,6 +9,7 @@ DECIDED = {
     "pdoctor.guard.rules": "FIRST,ONCE",
     "pdoctor.guard.reason": "Not run: <b>verify</b> first.",
 }
+RULES = ", ".join(f'<a href="/runs?q=policy%3A{rule}">{rule}</a>' for rule in ("FIRST", "ONCE"))
 
 
 def test_a_decision_is_on_the_page_and_in_the_record(fresh: Client) -> None:
@@ -18,7 +19,7 @@ def test_a_decision_is_on_the_page_and_in_the_record(fresh: Client) -> None:
     fresh.judged(run)
     page = fresh.http.get(f"/runs/{run}").text
     assert page.count('<span class="tag">guard: refused</span>') == 1
-    assert "<dd>FIRST, ONCE: Not run: &lt;b&gt;verify&lt;/b&gt; first.</dd>" in page
+    assert f"<dd>{RULES}: Not run: &lt;b&gt;verify&lt;/b&gt; first.</dd>" in page
     refused, *others = fresh.http.get(f"/api/v1/runs/{run}/record").json()["calls"]
     assert refused["guard"] == {
         "decision": "refused",
@@ -39,7 +40,7 @@ def test_where_the_attributes_were_left_out_the_event_tells(fresh: Client) -> No
     fresh.judged(run)
     (call,) = fresh.http.get(f"/api/v1/runs/{run}/record").json()["calls"]
     assert (call["guard"]["decision"], call["guard"]["mode"]) == ("refused", "feedback")
-    assert "<dd>FIRST, ONCE (feedback): Not run:" in fresh.http.get(f"/runs/{run}").text
+    assert f"<dd>{RULES} (feedback): Not run:" in fresh.http.get(f"/runs/{run}").text
 
 
 def test_a_decision_stands_beside_the_state_that_a_call_acts_on(fresh: Client) -> None:

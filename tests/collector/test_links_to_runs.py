@@ -23,14 +23,18 @@ def test_every_name_leads_to_the_runs_that_have_it(tmp_path: Path) -> None:
         client.post("/policies", {"name": "shop", "text": RULES})
         first, second = new_id(), new_id()
         for run in (first, second):
-            client.send(agent_request(run, ["pay a", "verify"], agent="re funds"))
+            client.send(agent_request(run, ["pay a", "verify"], agent="re funds", query="Pay it."))
             client.judged(run)
         alert = {"name": "pay", "kind": "webhook", "to": "http://127.0.0.1:1/hook", "agent": "re funds"}
         assert client.post("/alerts", alert).status_code == 201
+        question = {"tool": "pay a", "text": "Not run.", "rules": ["verify first"], "agent": "re funds"}
+        assert client.post("/approvals", question).status_code == 200
         expected = {
             "/findings?state=all": {"tool:", "agent:", "rule:"},
             f"/runs/{first}": {"tool:", "policy:"},
-            f"/compare?a={first}&b={second}": {"agent:"},
+            f"/compare?a={first}&b={second}": {"agent:", "tool:"},
+            f"/runs/{first}/case": {"tool:"},
+            "/approvals": {"agent:", "tool:", "policy:"},
             "/policies/shop": {"policy:"},
             "/alerts": {"agent:"},
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collector.ui.words import coded
+from collector.ui.words import coded, counted
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,11 @@ from collector.ui.words import coded
 )  # fmt: skip
 def test_words_between_backticks_are_code_and_nothing_is_markup(said: str, shown: str) -> None:
     assert coded(said) == shown
+
+
+def test_one_of_something_is_no_plural() -> None:
+    assert [counted(number, "more row") for number in (0, 1, 2)] == [
+        "0 more rows",
+        "1 more row",
+        "2 more rows",
+    ]

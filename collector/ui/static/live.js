@@ -40,6 +40,7 @@
           const had = Boolean(document.querySelector(".filters"));
           if (next && Boolean(fresh.querySelector(".filters")) !== had) { location.reload(); return; }
           if (next) part.replaceWith(document.adoptNode(next));
+          document.dispatchEvent(new Event("renewed"));
           const tally = fresh.querySelector(".tally"), old = document.querySelector(".tally");
           if (tally && old && !document.getElementById("live").contains(old)) old.replaceWith(document.adoptNode(tally));
         }

@@ -1,4 +1,4 @@
-// Keys, choosing a time by dragging, and times in the reader's own zone; every page works without it.
+// Keys, opening, copying, choosing a time by dragging, and times in the reader's own zone; every page works without it.
 (function () {
   "use strict";
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone || "local time";
@@ -9,20 +9,55 @@
       if (!isNaN(at)) time.title = at.toLocaleString() + " (" + zone + ")";
     }
   }
-  local(document);
+
+  // Texts can be copied, and all calls of a run opened at once.
+  function copied(part) {
+    for (const text of part.querySelectorAll("pre[tabindex]:not(.checked, .diff)")) {
+      if (text.closest("details:not([open])") || (text.previousElementSibling || text).matches(".copy")) continue;
+      text.before(Object.assign(document.createElement("button"), { type: "button", className: "plain small copy", textContent: "Copy" }));
+    }
+  }
+  function prepare() {
+    local(document);
+    copied(document);
+    for (const button of document.querySelectorAll("[data-opens]")) button.hidden = false;
+  }
+  prepare();
+  document.addEventListener("renewed", prepare);
+  document.addEventListener("toggle", event => { if (event.target.open) copied(event.target); }, true);
+  document.addEventListener("click", event => {
+    const button = event.target.closest(".copy, [data-opens]"), call = event.target.closest("tr[id^=call-] summary");
+    if (call && !call.parentNode.open) history.replaceState(null, "", "#" + call.closest("tr").id);
+    if (!button) return;
+    if (button.matches(".copy")) {
+      getSelection().selectAllChildren(button.nextElementSibling);
+      button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
+      if (button.textContent === "Copied") getSelection().removeAllRanges();
+      return;
+    }
+    const parts = [...document.querySelectorAll(button.dataset.opens + " details")], opened = parts.some(one => !one.open);
+    for (const one of parts) one.open = opened;
+    button.textContent = opened ? "Close all" : "Open all";
+  });
+  function named() {
+    const call = /^#call-\d+$/.test(location.hash) && document.querySelector(location.hash + " details");
+    if (call) call.open = true;
+  }
+  addEventListener("hashchange", named);
+  named();
 
   // What is wider than a phone is drawn from its newest end on.
   for (const part of document.querySelectorAll(".figure .scroll:has(.bars, .curve:not(.lines))")) part.scrollLeft = part.scrollWidth;
 
   let row = -1;
-  const rows = () => [...document.querySelectorAll("table.runs tbody tr, table.rows tbody tr")];
+  const rows = () => [...document.querySelectorAll("table.runs tbody tr, table.rows tbody tr, table.calls tbody tr, .inbox > li")];
   function step(by) {
     const all = rows();
     if (!all.length) return;
     row = Math.min(Math.max(row + by, 0), all.length - 1);
     all.forEach((one, at) => one.classList.toggle("at", at === row));
     all[row].scrollIntoView({ block: "nearest" });
-    const link = all[row].querySelector("a.said, a");
+    const link = all[row].querySelector("a.said, summary, a");
     if (link) link.focus({ preventScroll: true });
   }
   function finding() {
@@ -70,18 +105,23 @@
   // Drag over a picture of times: from where to where becomes the range of the page.
   let drag = null;
   document.addEventListener("pointerdown", event => {
-    const svg = event.target.closest && event.target.closest("svg[data-range-since]");
-    if (svg && event.button === 0) drag = { svg, x: event.clientX };
+    const over = event.target.closest && event.target.closest("svg[data-range-since], [data-range-since] .axis");
+    if (over && event.button === 0) drag = { over, x: event.clientX };
   });
   document.addEventListener("dragstart", event => { if (drag) event.preventDefault(); });
   document.addEventListener("pointerup", event => {
     if (!drag || Math.abs(event.clientX - drag.x) < 8) { drag = null; return; }
-    const box = drag.svg.getBoundingClientRect(), left = 44 / 1000;
-    const since = Number(drag.svg.dataset.rangeSince), until = Number(drag.svg.dataset.rangeUntil);
+    const range = drag.over.closest("[data-range-since]").dataset, left = drag.over.matches(".axis") ? 0 : 44 / 1000;
+    const box = (drag.over.querySelector(":scope > svg, .ticks") || drag.over).getBoundingClientRect();
+    const since = Number(range.rangeSince), until = Number(range.rangeUntil);
     const place = x => since + (until - since) * Math.min(Math.max(((x - box.left) / box.width - left) / (1 - left), 0), 1);
-    const ends = [place(drag.x), place(event.clientX)].sort((a, b) => a - b).map(at => at.toFixed(0));
+    const ends = [place(drag.x), place(event.clientX)].sort((a, b) => a - b).map(at => at.toFixed(Number(range.rangeDigits || 0)));
     drag = null;
     document.addEventListener("click", stop => stop.preventDefault(), { capture: true, once: true });
-    location.href = location.pathname + "?since=" + ends[0] + "&until=" + ends[1];
+    const asked = new URLSearchParams(location.search);
+    asked.delete("last");
+    asked.set("since", ends[0]);
+    asked.set("until", ends[1]);
+    location.href = location.pathname + "?" + asked;
   });
 })();

@@ -103,7 +103,7 @@ def test_the_page_shows_a_part_and_sums_up_the_rest(long: tuple[Client, str]) ->
     first = client.http.get(f"/runs/{run}").text
     assert rows(first) == [*range(10)]
     assert "Part 1 of 5" in first
-    assert re.search(r"The 35 others:.*look</span> 33, .*pay</span> 2 \(2 failed\)\.", first)
+    assert re.search(r"The 35 others:.*look</a> 33, .*pay</a> 2 \(2 failed\)\.", first)
     assert 'href="?part=1#calls">Later calls' in first
     assert "Earlier" not in first
     assert '<a href="#call-3">3</a> <a href="?calls=17#call-17">17</a>' in first

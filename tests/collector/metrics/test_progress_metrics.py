@@ -73,7 +73,8 @@ def test_a_run_that_repeats_nothing_has_no_strip(fresh: Client) -> None:
     fresh.send(agent_request(run, ["x", "y"]))
     fresh.judged(run)
     page = fresh.http.get(f"/runs/{run}").text
-    assert "calls that were made before, 0 %, after each call" in page
+    assert 'metric=repetition_rate&amp;last=30d">repetition_rate</a></dt><dd>0.0%</dd>' in page
+    assert 'id="rates"' not in page
     assert "polyline" not in page
     assert "made before; the strip" not in page
     assert 'class="marked"' not in page
