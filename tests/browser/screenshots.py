@@ -17,14 +17,14 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as store,
         tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
-        filled(Path(store)) as (client, addresses),
+        filled(Path(store)) as pages,
         chromium(Path(profile)) as page,
     ):
         page.command("Emulation.setScrollbarsHidden", hidden=True)
         for width, dark in ((1400, False), (390, False), (1400, True)):
             page.width(width, dark=dark)
-            for name, address in addresses.items():
-                page.open(client.url + address)
+            for name, shown in pages.items():
+                shown.open(page)
                 png = page.command("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
                 (FOLDER / f"{name}-{width}{'-dark' * dark}.png").write_bytes(base64.b64decode(png))
 
