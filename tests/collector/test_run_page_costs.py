@@ -67,9 +67,10 @@ def test_the_page_of_a_longer_run_asks_for_no_more_and_shows_no_more(
     tmp_path: Path, asked: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts, answers = [], []
-    text, made = metric.action_text, deferred._made
+    text, read_output = metric.action_text, deferred.OF_MESSAGES["output"]
     monkeypatch.setattr(metric, "action_text", lambda call: (texts.append(1), text(call))[1])
-    monkeypatch.setattr(deferred, "_made", lambda said: (answers.append(1), made(said))[1])
+    noting = {**deferred.OF_MESSAGES, "output": lambda model: (answers.append(1), read_output(model))[1]}
+    monkeypatch.setattr(deferred, "OF_MESSAGES", noting)
     found = []
     with running(settings(tmp_path)) as url, Client(url) as client:
         for calls in (500, 5_000):
