@@ -42,6 +42,32 @@ class Remembered:
             return fresh
 
 
+class Briefly(Generic[T]):
+    """A few values for some seconds after they were put here, under keys that name all they depend on."""
+
+    def __init__(self, most: int, seconds: float) -> None:
+        self._most, self._seconds = most, seconds
+        self._kept: OrderedDict[Hashable, T] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def get(self, key: Hashable) -> T | None:
+        with self._guard:
+            return self._kept.get(key)
+
+    def put(self, key: Hashable, value: T) -> None:
+        with self._guard:
+            self._kept[key] = value
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        forget = threading.Timer(self._seconds, self._forget, (key,))
+        forget.daemon = True
+        forget.start()
+
+    def _forget(self, key: Hashable) -> None:
+        with self._guard:
+            self._kept.pop(key, None)
+
+
 class Newest(Generic[T]):
     """The values that were asked for last, under keys that name all they depend on."""
 

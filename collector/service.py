@@ -32,7 +32,7 @@ from collector.judging.policies import read_policies
 from collector.lead import Lead
 from collector.logs import new_request_id, request_id
 from collector.memory import give_back
-from collector.model import Batch
+from collector.model import Batch, Span
 from collector.otlp.intake import Intake
 from collector.otlp.redact_spans import redacted
 from collector.otlp.redaction import read_redaction
@@ -40,7 +40,8 @@ from collector.pipeline.asked import Asked
 from collector.pipeline.supervisor import ring
 from collector.pipeline.watch import Watch
 from collector.pipeline.writer import ANSWER_SECONDS, Writer
-from collector.remembered import Newest, Remembered
+from collector.rebuild import Told
+from collector.remembered import Briefly, Newest, Remembered
 from collector.settings import MIB, Settings
 from collector.store import QUICK, Store, catalog, open_store, readiness, work
 from collector.store.engine import project_id
@@ -61,6 +62,7 @@ FREE_BYTES = 16 * MIB
 MEASURED_RUNS = 1_000
 """Runs whose metrics are kept, in 2 MiB."""
 COUNTED_RUNS = 30
+TOLD_RUNS, TOLD_SECONDS = 2, 30.0
 """Runs of which pages were asked last, with the course of their metrics: at most 100 kB each."""
 HEAVY_LINE = 2
 """Answers about big runs that are worked at or waited for: each has a thread of those for pages."""
@@ -112,6 +114,8 @@ class Service:
         """The metrics of runs, by what they depend on."""
         self.counted: Newest[Mapping[str, Any]] = Newest(COUNTED_RUNS)
         """What pages say is counted of a run, by what it depends on."""
+        self.told: Briefly[tuple[list[Span], Told]] = Briefly(TOLD_RUNS, TOLD_SECONDS)
+        """Long runs as their spans tell them, for who looks at their page again."""
         self.store: Store = open_store(settings.store_url, patience=QUICK)
         with contextlib.ExitStack() as failed:
             failed.callback(self.store.close)

@@ -25,10 +25,10 @@ from collector.model import Rebuilt, Span
 from collector.otlp.errors import ExportError
 from collector.otlp.spans import spans_of
 from collector.pipeline import asked
-from collector.rebuild import inside, rebuild
+from collector.rebuild import Told, inside, rebuild, told
 from collector.store import catalog, keys, reads, retention
 from collector.store.recheck import make_due
-from collector.store.stored import weights
+from collector.store.stored import Sizes, Stored, weights
 from synth.cases import Case, case_from_json
 from synth.formal import ERROR_TYPES
 
@@ -311,11 +311,47 @@ def load_spans(access: Access, run_id: str) -> tuple[Any, list[Span], list[views
     """Row, spans and history of one run; raises NotFound."""
     with access.service.store.read() as connection:
         row = find_run(connection, access, run_id)
-        own, guests = reads.spans_with_guests(connection, row["id"])
-        rows = reads.history(connection, row["id"])
-        history = [entry_of(connection, access.project, row["key"], one) for one in rows]
+        stored = reads.spans_with_guests(connection, row["id"])
+        history = history_of(connection, access.project, row)
+    return row, spans_in(*stored), history
+
+
+def spans_in(own: Stored, guests: Stored) -> list[Span]:
+    """The spans of a run, and those in its traces without a run id that belong to it."""
     spans = list(bounded(spans_of(own.payloads, own.shared)))
-    return row, spans + inside(spans, list(bounded(spans_of(guests.payloads, guests.shared)))), history
+    return spans + inside(spans, list(bounded(spans_of(guests.payloads, guests.shared))))
+
+
+KEPT_BYTES, KEPT_SPANS = 16 * 1024 * 1024, 1_000
+"""Stored bytes of a run that is kept for the next look at it, at most, and spans, at least."""
+
+
+def load_told(access: Access, run_id: str) -> tuple[Any, list[Span], Told, list[views.Entry]]:
+    """Row, spans, what they tell, and history of one run; raises NotFound.
+
+    Of a long run the spans are read again, and put together, when there are others or half a minute is over.
+    """
+    kept = access.service.told
+    with access.service.store.read() as connection:
+        row = find_run(connection, access, run_id)
+        history = history_of(connection, access.project, row)
+        own, guests = reads.rows_with_guests(connection, row["id"])
+        sizes = Sizes.of(connection, [*own, *guests])
+        held = sizes.weights([*own, *guests])
+        state = row["id"], row["key"], row["first_seen"], tuple(sorted(held.items()))
+        if (known := kept.get(state)) is not None:
+            return row, *known, history
+        stored = [reads.of_several(connection, some, sizes.within(some)) for some in (own, guests)]
+    spans = spans_in(*stored)
+    run = told(row["key"], spans)
+    if len(spans) >= KEPT_SPANS and sum(size for _, size in held.values()) <= KEPT_BYTES:
+        kept.put(state, (spans, run))
+    return row, spans, run, history
+
+
+def history_of(connection: Any, project: int, row: Any) -> list[views.Entry]:
+    rows = reads.history(connection, row["id"])
+    return [entry_of(connection, project, row["key"], one) for one in rows]
 
 
 def load_case(access: Access, case_id: str | None) -> Case | None:

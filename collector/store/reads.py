@@ -12,7 +12,7 @@ from sqlalchemy.engine import RowMapping as Row
 
 from collector.store import counts, schema
 from collector.store.joins import members_of
-from collector.store.stored import RUN_BYTES, Stored, payloads, together
+from collector.store.stored import RUN_BYTES, Sizes, Stored, payloads, together
 from collector.store.work import guests
 
 
@@ -297,16 +297,21 @@ def stored_spans(connection: Connection, run: int) -> Stored:
     return of_several(connection, own_runs(connection, run))
 
 
-def of_several(connection: Connection, runs: Sequence[int]) -> Stored:
-    """What is stored of several rows as if it were one's."""
-    return together(payloads(connection, runs, in_all=RUN_BYTES), runs)
+def of_several(connection: Connection, runs: Sequence[int], sizes: Sizes | None = None) -> Stored:
+    """What is stored of several rows as if it were one's; `sizes` where they are known."""
+    return together(payloads(connection, runs, in_all=RUN_BYTES, sizes=sizes), runs)
+
+
+def rows_with_guests(connection: Connection, run: int) -> tuple[list[int], list[int]]:
+    """The rows of a run, and those of the spans without a run id in its traces."""
+    own = own_runs(connection, run)
+    return own, sorted({guest for some in guests(connection, own).values() for guest in some} - {*own})
 
 
 def spans_with_guests(connection: Connection, run: int) -> tuple[Stored, Stored]:
-    """What is stored of a run, and of the spans without a run id in its traces."""
-    own = own_runs(connection, run)
-    ids = sorted({guest for some in guests(connection, own).values() for guest in some} - {*own})
-    return of_several(connection, own), of_several(connection, ids)
+    """What is stored of them."""
+    own, others = rows_with_guests(connection, run)
+    return of_several(connection, own), of_several(connection, others)
 
 
 def spans_of_several(

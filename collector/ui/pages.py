@@ -21,13 +21,12 @@ from collector.api.access import COOKIE, Access, anybody, reader, visitor
 from collector.api.bodies import raw_body
 from collector.api.errors import sentence
 from collector.api.findings import owned_rules
-from collector.api.runs import alone, find_run, load_case, load_spans
+from collector.api.runs import alone, find_run, load_case, load_told
 from collector.errors import CollectorError, NotFound
 from collector.judging.policies import PolicyFile, diagram_in, facts_in
 from collector.metrics import METRICS, outside_metrics
 from collector.model import Rebuilt
 from collector.otlp.spans import spans_of
-from collector.rebuild import told
 from collector.service import Service
 from collector.store import catalog, groups, reads
 from collector.store.work import HISTORY
@@ -88,8 +87,7 @@ def run(
 def _run(
     access: Access, run_id: str, calls: int | None, part: int | None, within: tuple[float, float] | None
 ) -> HTMLResponse:
-    row, spans, history = load_spans(access, run_id)
-    run = told(row["key"], spans)
+    row, spans, run, history = load_told(access, run_id)
     case = load_case(access, row["case_id"])
     said = case.to_json() if case else None
     judged_at = history[-1].at if history else None

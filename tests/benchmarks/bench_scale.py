@@ -221,11 +221,11 @@ def costs(pid: int, reader: Reader, asks: int, address: Callable[[int], str], fi
 
 
 def sending(port: int, rate: float, ends: float, took: Any) -> None:
-    """Post runs of spans at a steady rate until `ends`; how long each took goes to `took`."""
+    """Post runs of spans at a steady rate until `ends`, one at least; how long each took goes to `took`."""
     load = list(requests(200, seed=9, spans=64))
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     found, due, turn = [], time.monotonic(), os.getpid() << 8
-    while time.monotonic() < ends:
+    while not found or time.monotonic() < ends:
         turn += 1
         for item in load:
             item = renamed(item, turn & 0xFFFFFFFF)

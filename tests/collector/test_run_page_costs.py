@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -13,13 +14,16 @@ import pytest
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
+from collector.api import runs
 from collector.dialects import deferred
 from collector.metrics import metric
+from collector.remembered import Briefly
 from collector.server import running
 from collector.ui.call_rows import SHOWN
-from tests.support.traces import MS, T0, Client, agent_spans, new_id, request, settings
+from tests.support.traces import MS, T0, Client, agent_spans, new_id, request, settings, until
 
 QUERIES = 24
+WHEN = re.compile(r"<time.*?</time>")
 MOST_ROWS = SHOWN + 1
 """Those of calls and the table's head."""
 
@@ -66,11 +70,13 @@ def sent(client: Client, calls: int) -> str:
 def test_the_page_of_a_longer_run_asks_for_no_more_and_shows_no_more(
     tmp_path: Path, asked: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts, answers = [], []
+    texts, answers, read_calls = [], [], []
     text, read_output = metric.action_text, deferred.OF_MESSAGES["output"]
     monkeypatch.setattr(metric, "action_text", lambda call: (texts.append(1), text(call))[1])
     noting = {**deferred.OF_MESSAGES, "output": lambda model: (answers.append(1), read_output(model))[1]}
     monkeypatch.setattr(deferred, "OF_MESSAGES", noting)
+    whole = runs.told
+    monkeypatch.setattr(runs, "told", lambda *given: (read_calls.append(1), whole(*given))[1])
     found = []
     with running(settings(tmp_path)) as url, Client(url) as client:
         for calls in (500, 5_000):
@@ -81,14 +87,40 @@ def test_the_page_of_a_longer_run_asks_for_no_more_and_shows_no_more(
             assert page.status_code == 200
             found.append((sum(asked.values()), page.text.count("<tr"), len(answers)))
             assert len(texts) == calls, "each action is spelled once"
-            texts.clear()
-            assert client.http.get(f"/runs/{run}").status_code == 200
+            for noted in (texts, read_calls):
+                noted.clear()
+            again = client.http.get(f"/runs/{run}")
+            assert again.status_code == 200
+            assert WHEN.sub("", again.text) == WHEN.sub("", page.text)
             assert texts == [], "what is counted of a run that is as it was is kept"
+            assert bool(read_calls) == (calls < 1_000), "a long run is put together once for both"
     (queries, rows, read), longer = found
     assert longer == (queries, rows, read)
     assert 0 < queries <= QUERIES
     assert SHOWN < rows <= MOST_ROWS
     assert 0 < read <= SHOWN
+
+
+def test_a_long_run_that_goes_on_or_is_deleted_is_not_shown_as_it_was(fresh: Client) -> None:
+    run = sent(fresh, 1_200)
+    assert "1200" in fresh.http.get(f"/runs/{run}").text
+    late = agent_spans(run, [{"name": "late", "arguments": {}}], announce=False)[0] | {"id": 77_777}
+    fresh.send(request(late, scope="other").SerializeToString())
+    for _ in until():
+        if "1201" in fresh.http.get(f"/runs/{run}").text:
+            break
+    assert fresh.http.delete(f"/api/v1/runs/{run}").is_success
+    assert fresh.http.get(f"/runs/{run}").status_code == 404
+
+
+def test_what_is_kept_for_a_while_is_bounded_and_forgotten() -> None:
+    kept = Briefly[int](2, 0.2)
+    for number in range(3):
+        kept.put(number, number)
+    assert [kept.get(number) for number in range(3)] == [None, 1, 2]
+    for _ in until():
+        if kept.get(1) is kept.get(2) is None:
+            break
 
 
 def test_what_is_counted_follows_what_arrives(fresh: Client) -> None:
