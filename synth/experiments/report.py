@@ -433,10 +433,11 @@ def _table_html(
     note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
     caption = f"<caption><span>{escape(table.title)}</span></caption>"
     body = f'<table id="{escape(table.name)}">{caption}<tr>{head}</tr>{rows}</table>'
-    whole = f'<div class="wide">{body}</div>{note}'
-    if len(table.rows) < LONG_TABLE and not folded:
+    title, count = escape(table.title), len(table.rows)
+    whole = f'<div class="wide" tabindex="0" role="group" aria-label="{title}">{body}</div>{note}'
+    if count < LONG_TABLE and not folded:
         return whole
-    return f"<details><summary>{escape(table.title)}: {len(table.rows)} rows</summary>{whole}</details>"
+    return f"<details><summary>{title}: {count} row{'' if count == 1 else 's'}</summary>{whole}</details>"
 
 
 def _is_numeric(cells: Sequence[str]) -> bool:

@@ -237,7 +237,9 @@ def test_long_tables_are_folded_and_numbers_stand_to_the_right() -> None:
     assert "<details><summary>Long: 20 rows</summary>" in page
     assert '<td>agent-3</td><td class="number">3.0%</td>' in page
     assert '<th scope="col">agent</th><th scope="col" class="number">rate</th>' in page
-    assert "<details>" not in html(Report("t", (), (Table("short", "Short", ("a", "b"), rows[:3]),)))
+    short = html(Report("t", (), (Table("short", "Short", ("a", "b"), rows[:3]),)))
+    assert "<details>" not in short
+    assert '<div class="wide" tabindex="0" role="group" aria-label="Short">' in short, "keys move it"
 
 
 def test_only_columns_of_nothing_but_numbers_have_their_title_to_the_right() -> None:
