@@ -25,6 +25,7 @@ RULES = (
     "rule: Verify must happen before pay.}\n"
 )
 SHAPES = """\
+applies: {agent: deployer}
 actions: {deploy: deploy, review: review, roll back: roll_back}
 policies:
   - {id: acts-and-looks, behaviour: react}
