@@ -229,6 +229,6 @@ def around_of(frame: Frame | None, tool: str, way: Callable[[], bytes | None] | 
     `way` gives the arguments where what starts is not a tool but the way to one.
     """
     outer = None if frame is None else frame.call
-    if outer is None or not is_inside(outer.tool, outer.arguments, tool, way):
+    if frame is None or outer is None:
         return None
-    return outer
+    return outer if is_inside(frame.known_as or outer.tool, outer.arguments, tool, way) else None

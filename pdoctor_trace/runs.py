@@ -61,6 +61,8 @@ class Frame:
     """The same span in the host's own TracerProvider, where it has one."""
     asks_a_model: bool = False
     """Whether a layer above talks to a model, and tells of the request."""
+    known_as: str | None = None
+    """What those that run the tool of this call know it by, where that is another name."""
 
     @property
     def sdk_is_silent(self) -> bool:

@@ -62,6 +62,14 @@ class Request:
     arguments: Any
 
 
+class Failure(NamedTuple):
+    """What an answer says of a call that has no result."""
+
+    text: str
+    denied: bool = False
+    """A person did not let it run."""
+
+
 class Message(NamedTuple):
     """What the user or the assistant said."""
 
@@ -81,7 +89,7 @@ class SeenModel:
     with_text: bool = False
     """The model also talked in the message with the requests."""
     answers: Mapping[str, Any] = field(default_factory=dict)
-    """Call id -> result, from the messages that the model was given."""
+    """Call id -> result, or its `Failure`, from the messages that the model was given."""
     query: str | None = None
     tools: tuple[str, ...] | None = None
     model: str | None = None
@@ -221,11 +229,24 @@ def _read_part(part: Mapping[str, Any], requests: list[Request], answers: dict[s
     elif kind in ANSWERS:
         id_key, result_keys = ANSWERS[kind]
         if isinstance(part.get(id_key), str):
-            result = next((part[key] for key in result_keys if key in part), None)
-            answers[part[id_key]] = plain_content(json_value(result))
+            result = json_value(next((part[key] for key in result_keys if key in part), None))
+            answers[part[id_key]] = _failure(part, result) or plain_content(result)
     return kind in ("text", "output_text") and bool(
         str(part.get("content") or part.get("text") or "").strip()
     )
+
+
+def _failure(part: Mapping[str, Any], said: Any) -> Failure | None:
+    """By Anthropic's flag, or the type of Vercel's envelope `output`, which holds what a tool itself says."""
+    kind = said.get("type") if "output" in part and isinstance(said, Mapping) else None
+    if part["type"] == "tool-result" and kind == "execution-denied":
+        return Failure(text(said.get("reason")) or "denied", denied=True)
+    if part["type"] == "tool-result" and kind in ("error-text", "error-json"):
+        said = said.get("value")
+    elif part["type"] != "tool_result" or part.get("is_error") is not True:
+        return None
+    said = plain_content(said)
+    return Failure(said if isinstance(said, str) and said else orjson.dumps(said).decode())
 
 
 def unwrapped_message(entry: Mapping[str, Any]) -> Mapping[str, Any]:

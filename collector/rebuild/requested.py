@@ -11,14 +11,12 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from collector.dialects.reading import Request, SeenCall, SeenModel
+from collector.dialects.reading import Failure, Request, SeenCall, SeenModel
 from collector.model import LAST_NS, ToolCall
 from synth.observed import ANY_TIME, Interval, is_left_out
 
 HANDOFF = "transfer_to_"
 """The OpenAI Agents SDK offers other agents as tools of such names; no tool runs for them."""
-DENIED = "execution-denied"
-"""Type of what Vercel's SDK answers a model with where a person did not approve."""
 
 
 def with_requests(calls: Sequence[SeenCall], models: Sequence[SeenModel]) -> list[SeenCall]:
@@ -99,7 +97,8 @@ def _completed(
     spelled = isinstance(call.arguments, Mapping)
     untold = call.arguments is None and call.result is None and call.error is None
     arguments = call.arguments if spelled or request.arguments is None else request.arguments
-    result = answer.answers[request.id] if untold and answer and request.id else call.result
+    said = answer.answers[request.id] if untold and answer and request.id else call.result
+    result, error = (None, said.text) if isinstance(said, Failure) else (said, call.error)
     kept = (("arguments", arguments is call.arguments), ("result", result is call.result))
     between = _between(model, answer)
     return seen._replace(
@@ -108,6 +107,7 @@ def _completed(
             id=call.id or request.id,
             arguments=arguments,
             result=result,
+            error=error,
             start=between if call.start == ANY_TIME else call.start,
             end=between if call.end == ANY_TIME else call.end,
             partly={name: call.partly[name] for name, same in kept if same and name in call.partly},
@@ -133,16 +133,17 @@ def _requested(
     if request.id is None or not told:
         return None
     said = answer.answers[request.id] if answer else None
-    if isinstance(said, Mapping) and said.get("type") == DENIED:
-        refused, said = True, said.get("reason") or "denied"
+    failure = said if isinstance(said, Failure) else None
+    if failure is not None:
+        refused, said = refused or failure.denied, failure.text
     first = model.span.end_ns
     last = max(first, answer.span.start_ns) if answer else first
     call = ToolCall(
         id=request.id,
         tool=request.tool,
         arguments=request.arguments,
-        result=None if refused else said,
-        error=str(said) if refused and said is not None else None,
+        result=None if refused or failure else said,
+        error=str(said) if (refused or failure) and said is not None else None,
         start=(first, last),
         end=(first, last),
         step=turn,

@@ -4,7 +4,8 @@
 included, and answers with a flagged text; the exception itself is seen one layer below, where
 `BaseTool.run_json` checks the arguments and runs the tool. Other agents reach only that layer. Replies
 come out of `_call_llm`, the offered tools out of the workbenches, which may offer a tool under another name
-than its own and hand the call's id on to it.
+than its own and hand the call's id on to it. Tools of an MCP workbench have no `run_json`: what runs them is
+its `call_tool`, around that of the session, which tells what the server says.
 
 A team whose last word is a hand-over to somebody who is not of the team waits for that person, and goes on
 when it is run again.
@@ -28,6 +29,7 @@ from pdoctor_trace.adapter import (
     InRun,
     Limit,
     OpenRun,
+    Reading,
     Refused,
     Request,
     RunVisit,
@@ -119,6 +121,16 @@ class _Body(Attempt):
         super().returned(result)
         if result is not None:  # a streaming tool's generator is exhausted: the answer above has the value
             self.call.value = outcome(result)
+
+
+class _Served(CallFrame):
+    """In the body of a call that a workbench hands to an MCP server, maybe by another name."""
+
+    __slots__ = ("known_as",)
+
+    def __init__(self, call: Call, known_as: str | None) -> None:
+        super().__init__(call, in_body=True)
+        self.known_as = known_as
 
 
 class _DirectCall(Call):
@@ -235,6 +247,28 @@ def _enter_stream(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> V
     return visit if isinstance(visit, _Body) else None
 
 
+def _enter_served(workbench: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    """A tool of an MCP server starts; where nobody asked for it by this name, the session tells of it."""
+    name = args[0] if args else kwargs["name"]
+    call_id = args[3] if len(args) > 3 else kwargs.get("call_id")
+    frame = current()
+    asked = frame.call if frame is not None and not frame.in_body else None
+    visit: Visit | None
+    if isinstance(asked, _AskedCall) and asked.tool == name:
+        visit = Attempt(asked)
+    else:
+        visit = claim(call_id, name, args[1] if len(args) > 1 else kwargs.get("arguments"), _read_served)
+    if visit is not None and visit.frame is not None:
+        names = field(workbench, "_override_name_to_original", {})
+        visit.frame = _Served(visit.frame.call, names.get(name))
+    return visit
+
+
+def _read_served(result: Any) -> Reading:
+    text = result.to_text()
+    return Reading(None, text) if result.is_error else Reading(text)
+
+
 def _enter_tools(workbench: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
     run = run_here(SOURCE)
     return None if run is None else _ToolsVisit(run)
@@ -349,14 +383,15 @@ AUTOGEN = Framework(
         Target(_TOOLS, "BaseStreamTool.run_json_stream", around_async_generator(_enter_stream)),
         Target(_STATIC, "StaticWorkbench.list_tools", around_async(_enter_tools)),
         Target(_MCP, "McpWorkbench.list_tools", around_async(_enter_tools), optional=True),
+        Target(_MCP, "McpWorkbench.call_tool", around_async(_enter_served), optional=True),
         Target(
             "autogen_core.tool_agent._tool_agent",
             "ToolAgent.handle_function_call",
             around_async(_enter_core, _refuse_core),
         ),
     ),
-    covers="AssistantAgent, teams, hand-overs, also to a person, agents as tools, streaming, ToolAgent of "
-    "autogen-core",
+    covers="AssistantAgent, teams, hand-overs, also to a person, agents as tools, streaming, MCP workbenches, "
+    "ToolAgent of autogen-core",
     limits=(
         Limit(
             "a runtime started before",

@@ -286,20 +286,19 @@ def _query(messages: Any) -> str | None:
 
 
 def _never_reached(error: BaseException) -> bool:
-    """Whether the call itself failed, because the arguments do not fit the tool's function."""
-    step, module = error.__traceback__, ""
+    """Whether the arguments do not fit the function: nobody but those that call it has a frame."""
+    step = error.__traceback__ if isinstance(error, TypeError) else None
+    if step is None:
+        return False
     while step is not None:
-        module, step = str(step.tb_frame.f_globals.get("__name__")), step.tb_next
-    return isinstance(error, TypeError) and module in _CALLERS
+        if not str(step.tb_frame.f_globals.get("__name__")).startswith(_CALLERS):
+            return False
+        step = step.tb_next
+    return True
 
 
-_CALLERS = (
-    "haystack.tools.tool",
-    "concurrent.futures.thread",
-    "pdoctor_trace.propagate",
-    "pdoctor_trace.wrappers",
-)
-"""Modules that call a tool's function."""
+_CALLERS = ("haystack.tools.", "concurrent.futures.", "asyncio.", "pdoctor_trace.")
+"""Beginnings of the names of modules that call a tool's function."""
 _TOOL, _CALLING = "haystack.tools.tool", "haystack.components.agents.tool_calling"
 _INVOKER, _AGENT = "haystack.components.tools.tool_invoker", "haystack.components.agents.agent"
 _OPENAI = "haystack.components.generators.chat.openai"

@@ -146,14 +146,15 @@ def _close(call: Call, output: Any) -> None:
 
 
 def _refused(error: BaseException) -> bool:
-    """Whether the arguments do not fit the function: raised where it is called, not inside it."""
+    """Whether the arguments do not fit the function: nobody but those that call it has a frame."""
     step = error.__traceback__ if type(error) is TypeError else None
-    while step is not None and step.tb_next is not None:
-        step = step.tb_next
     if step is None:
         return False
-    module = step.tb_frame.f_globals.get("__name__", "")
-    return module in _CALLERS
+    while step is not None:
+        if not str(step.tb_frame.f_globals.get("__name__")).startswith(_CALLERS):
+            return False
+        step = step.tb_next
+    return True
 
 
 def _enter_step(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call:
@@ -310,12 +311,15 @@ def _query(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
 
 _AGENTS = ("BaseWorkflowAgent", "AgentWorkflow")
 _CALLERS = (
-    "llama_index.core.tools.function_tool",
-    "llama_index.core.agent.workflow.base_agent",
-    "llama_index_instrumentation.dispatcher",
-    "wrapt.wrappers",
+    "llama_index.core.",
+    "llama_index_instrumentation.",
+    "workflows.",
+    "pdoctor_trace.",
+    "wrapt.",
+    "asyncio.",
+    "concurrent.futures.",
 )
-"""Modules that call a tool, or its function."""
+"""Beginnings of the names of modules that call a tool, or its function."""
 _WORKFLOW = "llama_index.core.agent.workflow"
 _SINGLE, _MANY = f"{_WORKFLOW}.base_agent", f"{_WORKFLOW}.multi_agent_workflow"
 _CALLING, _FUNCTION = "llama_index.core.tools.calling", "llama_index.core.tools.function_tool"

@@ -52,11 +52,14 @@ SOURCE = "strands"
 
 
 class _Run(OpenRun):
-    """A run and the malformed arguments of its model's latest reply, by call id."""
+    """A run, and what its model's latest reply asks for."""
 
-    __slots__ = ("malformed",)
+    __slots__ = ("malformed", "written")
 
     malformed: dict[str, str]
+    """Malformed arguments by call id."""
+    written: list[tuple[str, str, str]]
+    """(call id, tool, text of the arguments) as long as the reply has not been taken up."""
 
 
 class _RunVisit(RunVisit):
@@ -74,6 +77,17 @@ class _RunVisit(RunVisit):
             asked = any(":before" in one for one in self.runner._interrupt_state.interrupts)
             self.run.wait_for(APPROVAL if asked else INPUT, token)
         self.end(None)
+
+    def end(self, error: BaseException | None) -> None:
+        """Of a stream that is left at once, nobody has taken up what the newest reply asks for."""
+        run = self.run
+        if isinstance(run, _Run) and run.written:
+            turn, now = run.state.next_turn(), time.time_ns()
+            for call_id, name, text in run.written:
+                if name in run.tools:
+                    kept, well_formed = argument_text(text)
+                    run.request(Request(call_id, name, kept, turn, None, now, well_formed))
+        super().end(error)
 
 
 class _ToolCall(Call):
@@ -232,7 +246,10 @@ def _on_block(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Non
     if run is None or not asked:
         return
     text = asked.get("input")
-    if type(text) is str and not argument_text(text)[1]:
+    if type(text) is not str:
+        return
+    run.written.append((asked["toolUseId"], asked["name"], text))
+    if not argument_text(text)[1]:
         run.malformed[asked["toolUseId"]] = text
 
 
@@ -242,6 +259,7 @@ def _on_reply(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Non
     agent = args[2] if len(args) > 2 else kwargs["agent"]
     if run is None:
         return
+    run.written = []
     run.offer(_tools(agent))
     content = (args[1] if len(args) > 1 else kwargs["message"])["content"]
     has_text = any(isinstance(part.get("text"), str) and part["text"].strip() for part in content)
@@ -266,7 +284,7 @@ def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Vis
         quiet=True,
         resumes=_token(agent),
     )
-    run.malformed = {}
+    run.malformed, run.written = {}, []
     run.offer(_tools(agent))
     return _RunVisit(run, agent)
 

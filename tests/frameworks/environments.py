@@ -148,7 +148,9 @@ ENVIRONMENTS = (
     ),
     Environment("litellm", ("litellm", "mcp"), ("test_litellm.py",), "1.105.3"),
     Environment("semantic_kernel", ("semantic-kernel",), ("test_semantic_kernel.py",), "1.44.1"),
-    Environment("autogen", ("autogen-agentchat", "autogen-ext[openai]"), ("test_autogen.py",), "0.7.4"),
+    Environment(
+        "autogen", ("autogen-agentchat", "autogen-ext[openai,mcp]", "mcp<2"), ("test_autogen.py",), "0.7.4"
+    ),
     Environment(
         "strands", ("strands-agents[openai]",), ("test_strands.py", "test_strands_pauses.py"), "1.61.1"
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -12,13 +13,29 @@ from autogen_agentchat.messages import HandoffMessage, TextMessage
 from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
 from autogen_agentchat.tools import AgentTool
 from autogen_core import AgentId, CancellationToken, FunctionCall, SingleThreadedAgentRuntime
-from autogen_core.models import ModelInfo
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    ModelInfo,
+    UserMessage,
+)
 from autogen_core.tool_agent import ToolAgent
 from autogen_core.tools import FunctionTool, StaticWorkbench, ToolOverride
 from autogen_ext.models.openai import OpenAIChatCompletionClient
+from autogen_ext.tools.mcp import McpWorkbench, StdioServerParams
 
 import pdoctor_trace
-from tests.frameworks.conformance import QUERY, AsyncDriver, Conformance, ToolLog, apart, limit
+from tests.frameworks.conformance import (
+    MCP_SERVER,
+    QUERY,
+    AsyncDriver,
+    Conformance,
+    ToolLog,
+    apart,
+    assert_mcp_calls_are_one_span_each,
+    limit,
+)
 from tests.support.hostile import OUTLAWS
 from tests.support.models import FINAL, STEPS, FakeModels
 from tests.support.sink import OtlpSink
@@ -114,6 +131,70 @@ def test_a_tool_that_a_workbench_renames_is_one_call(models: FakeModels, sink: O
         ("call_0_1", "add", True, 42),
     ]
     assert log.names == ["add", "add"]
+
+
+def served(**overrides: ToolOverride) -> Any:
+    """A workbench of the tools of an MCP server, which may go by other names."""
+    params = StdioServerParams(command=MCP_SERVER[0], args=MCP_SERVER[1:], read_timeout_seconds=60)
+    return McpWorkbench(params, tool_overrides=overrides)
+
+
+def test_tools_of_an_mcp_workbench_are_one_call_each(models: FakeModels, sink: OtlpSink) -> None:
+    async def main() -> None:
+        async with served() as workbench:
+            await assistant(models, "fake.par.boom", [], workbench=workbench).run(task=QUERY)
+
+    asyncio.run(main())
+    assert_mcp_calls_are_one_span_each(sink, "autogen")
+    assert [call.executed for call in sink.calls] == [True] * 3
+    assert {call["mcp.method.name"] for call in sink.calls} == {"tools/call"}
+    assert {call.tool: call.result for call in sink.calls} == {"add": "3", "slow_echo": "hi", "boom": None}
+
+
+def test_a_tool_that_an_mcp_workbench_renames_is_one_call(models: FakeModels, sink: OtlpSink) -> None:
+    """Even with the same tool beside it under its own name."""
+    STEPS["renamed"] = [("sum", '{"a": 40, "b": 2}'), ("add", '{"a": 40, "b": 2}')]
+
+    async def main() -> None:
+        async with served(add=ToolOverride(name="sum")) as renamed, served() as plain:
+            await assistant(models, "fake.renamed", [], workbench=[renamed, plain]).run(task=QUERY)
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    calls = sorted(sink.calls, key=lambda call: str(call.call_id))
+    assert [(call.call_id, call.tool, call.executed, call.result) for call in calls] == [
+        ("call_0_0", "sum", True, "42"),
+        ("call_0_1", "add", True, "42"),
+    ]
+
+
+def test_a_loop_of_ones_own_over_an_mcp_workbench_has_one_call_each(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    STEPS["renamed"] = [("sum", '{"a": 40, "b": 2}')]
+
+    async def main() -> None:
+        client = OpenAIChatCompletionClient(
+            model="fake.renamed", base_url=models.openai, api_key="x", model_info=INFO, max_retries=0
+        )
+        async with served(add=ToolOverride(name="sum")) as workbench:
+            said: list[Any] = [UserMessage(content=QUERY, source="user")]
+            asked = await client.create(said, tools=await workbench.list_tools())
+            (call,) = asked.content
+            given = json.loads(call.arguments)
+            came = await workbench.call_tool(call.name, given, call_id=call.id)
+            answer = FunctionExecutionResult(
+                content=came.to_text(), call_id=call.id, is_error=came.is_error, name=call.name
+            )
+            said += [AssistantMessage(content=asked.content, source="tester")]
+            said += [FunctionExecutionResultMessage(content=[answer])]
+            await client.create(said, tools=await workbench.list_tools())
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.call_id, call.tool, call.executed) == ("call_0_0", "sum", True)
+    assert call["pdoctor.tool.timing"] == "exact"
 
 
 def test_a_hand_over_is_an_offered_tool(models: FakeModels, sink: OtlpSink) -> None:

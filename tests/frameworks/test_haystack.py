@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -172,3 +174,19 @@ def test_a_tool_invoked_without_an_agent_is_a_call(sink: OtlpSink) -> None:
     assert create_tool_from_function(ToolLog().functions()[0]).invoke(a=1, b=2) == 3
     pdoctor_trace.flush()
     assert [(call.tool, call.arguments, call.result) for call in sink.calls] == [("add", {"a": 1, "b": 2}, 3)]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_tool_that_misuses_a_function_in_a_pool_ran(models: FakeModels, sink: OtlpSink, mode: str) -> None:
+    log = ToolLog()
+
+    def add(a: int, b: int) -> str:
+        """Add two integers."""
+        with ThreadPoolExecutor() as pool:
+            return str(pool.submit(log.functions()[0], a).result())
+
+    with contextlib.suppress(Exception):
+        run(agent(models, "fake.one", [add]), mode)
+    pdoctor_trace.flush()
+    (call,) = sink.calls
+    assert (call.tool, call.executed, call.kind) == ("add", True, "tool_raised")

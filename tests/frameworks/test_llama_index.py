@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -437,3 +438,25 @@ def test_a_tool_that_never_ends_for_the_framework_has_no_span(name: str) -> None
 @limit("llama_index", "unreadable replies")
 def test_replies_that_cannot_be_read_raise_before_there_is_a_call(models: FakeModels, sink: OtlpSink) -> None:
     assert_unreadable_replies_raise(TestLlamaIndex.driver, models, sink)
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_a_tool_that_misuses_another_one_ran(models: FakeModels, sink: OtlpSink, threads: bool) -> None:
+    """Only the other one, which it gives what it does not take, did not."""
+    log = ToolLog()
+    inner = FunctionTool.from_defaults(log.functions()[0], name="inner")
+
+    def add(a: int, b: int) -> str:
+        """Add two integers."""
+        log.record("outer", {}, lambda: None)
+        if threads:
+            with ThreadPoolExecutor() as pool:
+                return str(pool.submit(log.functions()[0], a).result())
+        return str(inner.call(a=a))
+
+    asyncio.run(with_agent(models, "fake.one", [add], "agent"))
+    pdoctor_trace.flush()
+    told = [(call.tool, call.executed, call.kind) for call in sink.calls]
+    assert told[0] == ("add", True, "tool_raised")
+    assert told[1:] == ([] if threads else [("inner", False, "bad_arguments")])
+    assert log.names == ["outer"]

@@ -106,6 +106,29 @@ class TestStrands(Conformance):
     driver = StrandsDriver()
 
 
+def test_what_a_reply_asks_for_did_not_run_where_the_stream_is_left_at_it(
+    models: FakeModels, sink: OtlpSink
+) -> None:
+    log = ToolLog()
+
+    async def main() -> None:
+        events = agent(models, "fake.one.par", log.functions()).stream_async(QUERY)
+        async for event in events:
+            if "slow_echo" in str(event.get("message")):
+                break
+        await events.aclose()
+
+    asyncio.run(main())
+    pdoctor_trace.flush()
+    told = [(call.call_id, call.tool, call.executed, call["pdoctor.turn.index"]) for call in sink.calls]
+    assert told == [
+        ("call_0_0", "add", True, 0),
+        ("call_1_0", "add", False, 1),
+        ("call_1_1", "slow_echo", False, 1),
+    ]
+    assert log.names == ["add"]
+
+
 def test_a_direct_tool_call_is_a_call(models: FakeModels, sink: OtlpSink) -> None:
     one = agent(models, "fake", ToolLog().functions())
     one.tool.add(a=1, b=2)

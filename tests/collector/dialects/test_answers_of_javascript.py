@@ -17,12 +17,13 @@ from tests.support.traces import MS, T0, new_id, request
 CITY = {"city": "Oslo"}
 USER = {"role": "user", "content": [{"type": "text", "text": "Pay for it."}]}
 ASKED = {"type": "tool-call", "toolCallId": "a", "toolName": "pay", "input": CITY}
+RESULT = {"type": "tool-result", "toolCallId": "a", "toolName": "pay"}
 WAITS = {"type": "tool-approval-request", "approvalId": "p", "toolCallId": "a"}
 
 
 def answered(kind: str, **said: Any) -> list[dict[str, Any]]:
     """The messages of the next request."""
-    result = {"type": "tool-result", "toolCallId": "a", "toolName": "pay", "output": {"type": kind, **said}}
+    result = {**RESULT, "output": {"type": kind, **said}}
     return [USER, {"role": "assistant", "content": [ASKED, WAITS]}, {"role": "tool", "content": [result]}]
 
 
@@ -74,10 +75,51 @@ def test_a_call_that_a_person_denies_did_not_run(beside: bool) -> None:
     assert (call.executed, call.error, call.result) == (False, "too much", None)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        answered("json", value={"type": "execution-denied", "reason": "the bank"}),
+        [
+            USER,
+            {"role": "assistant", "content": [ASKED]},
+            {"role": "tool", "content": [{**RESULT, "result": {"type": "execution-denied"}}]},
+        ],
+    ],
+    ids=["in the SDK's envelope", "of a release without one"],
+)
+def test_a_result_of_a_tools_own_that_looks_like_a_denial_is_a_result(answer: Any) -> None:
+    trace = new_id()
+    (call,) = calls(trace, step(trace, 0, [USER], "a pay"), step(trace, 1, answer))
+    assert (call.executed, call.error, call.result["type"]) == (True, None, "execution-denied")
+
+
 def test_a_call_that_is_answered_without_a_span_ran() -> None:
     trace = new_id()
     (call,) = calls(trace, step(trace, 0, [USER], "a pay"), step(trace, 1, answered("text", value="paid")))
     assert (call.executed, call.error, call.result) == (True, None, "paid")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "error"),
+    [("error-text", "no card", "no card"), ("error-json", {"code": 4}, '{"code":4}')],
+)
+def test_a_call_whose_answer_is_flagged_as_an_error_ran_and_failed(kind: str, value: Any, error: str) -> None:
+    trace = new_id()
+    (call,) = calls(trace, step(trace, 0, [USER], "a pay"), step(trace, 1, answered(kind, value=value)))
+    assert (call.executed, call.error, call.result) == (True, error, None)
+
+
+def test_a_call_whose_answer_anthropic_flags_as_an_error_ran_and_failed() -> None:
+    trace = new_id()
+    failed = {
+        "type": "tool_result",
+        "tool_use_id": "a",
+        "is_error": True,
+        "content": [{"type": "text", "text": "no"}],
+    }
+    later = step(trace, 1, [USER, {"role": "user", "content": [failed]}])
+    (call,) = calls(trace, step(trace, 0, [USER], "a pay"), later)
+    assert (call.executed, call.error, call.result) == (True, "no", None)
 
 
 def test_beside_tools_that_were_recorded_a_request_without_an_answer_is_not_told() -> None:
