@@ -390,8 +390,8 @@ AUTOGEN = Framework(
             around_async(_enter_core, _refuse_core),
         ),
     ),
-    covers="AssistantAgent, teams, hand-overs, also to a person, agents as tools, streaming, MCP workbenches, "
-    "ToolAgent of autogen-core",
+    covers="AssistantAgent, teams, hand-overs, also to a person, agents as tools, streaming, MCP "
+    "workbenches, ToolAgent of autogen-core",
     limits=(
         Limit(
             "a runtime started before",

@@ -12,10 +12,13 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
+from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from pdoctor_trace.adapter import (
     BAD_ARGUMENTS,
+    OTHER,
     Call,
     Frame,
     Framework,
@@ -33,6 +36,8 @@ from pdoctor_trace.adapter import (
     around_async,
     claim,
     current,
+    decided,
+    field,
     guarded,
     not_executed,
     observe,
@@ -56,11 +61,40 @@ class _Asked(Frame):
 
 
 class _Run(OpenRun):
-    """A run; in version 2, the arguments that wait for their tool and the ids of their calls."""
+    """A run of an agent."""
 
-    __slots__ = ("prepared",)
+    __slots__ = ("confirmed", "prepared")
 
+    confirmed: list[tuple[Any, Any]]
+    """(id, tool) of calls that a person has decided about, so that they have been read."""
     prepared: deque[tuple[Any, Any]]
+    """In version 2, the arguments that wait for their tool and the ids of their calls."""
+
+
+class _RunVisit(RunVisit):
+    """A run, which may end at a breakpoint."""
+
+    __slots__ = ()
+
+    def raised(self, error: BaseException) -> None:
+        snapshot = field(field(error, "pipeline_snapshot"), "agent_snapshot")
+        if type(error).__name__ != "BreakpointException" or snapshot is None:
+            super().raised(error)
+            return
+        self.run.wait_for(OTHER, _token(snapshot))
+        self.end(None)
+
+
+class _DecidedVisit(InRun[_Run]):
+    """What a person said about the calls of a reply is applied to it."""
+
+    __slots__ = ()
+
+    def returned(self, result: Any) -> None:
+        rejections, _ = result
+        for call in (said.origin for message in rejections for said in message.tool_call_results):
+            self.run.confirmed.remove((call.id, call.tool_name))
+            decided(self.run, call.id, call.tool_name, arguments(call.arguments), None)
 
 
 class _ToolCall(Call):
@@ -216,11 +250,33 @@ def _on_calls(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> N
     tools = args[1] if len(args) > 1 else kwargs["tools_with_names"]
     run.offer((name, tool.description) for name, tool in tools.items())
     for message in messages:
-        turn, now = run.state.next_turn(), time.time_ns()
-        for asked in message.tool_calls:
-            kept = arguments(asked.arguments)
-            request = Request(asked.id, asked.tool_name, kept, turn, _has_text(message.text), now)
-            run.request(request) if asked.tool_name in tools else not_executed(request, SOURCE, run)
+        for request in _requests(run, message):
+            key = request.call_id, request.tool
+            if key in run.confirmed:
+                run.confirmed.remove(key)
+                known = run.take_request(*key, early=False) or request
+            else:
+                known = request
+            run.request(known) if request.tool in tools else not_executed(known, SOURCE, run)
+
+
+def _requests(run: _Run, message: Any) -> list[Request]:
+    """The calls of a reply; those that a person has decided about are of the turn that asked for them."""
+    asked = [(call.id, call.tool_name, arguments(call.arguments)) for call in message.tool_calls]
+    known = all((call_id, tool) in run.confirmed for call_id, tool, _ in asked)
+    turn, now = 0 if known else run.state.next_turn(), time.time_ns()
+    return [Request(*call, turn, _has_text(message.text), now) for call in asked]
+
+
+def _enter_decisions(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
+    run = run_here(SOURCE, _Run)
+    if run is None:
+        return None
+    for message in args[0] if args else kwargs["tool_call_messages"]:
+        for request in _requests(run, message):
+            run.confirmed.append((request.call_id, request.tool))
+            run.request(request)
+    return _DecidedVisit(run)
 
 
 def _enter_preparation(invoker: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | None:
@@ -260,10 +316,20 @@ def _has_text(text: Any) -> bool:
 
 
 def _enter_run(agent: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit:
-    run = _Run(SOURCE, query=_query(args[0] if args else kwargs.get("messages")), quiet=True)
-    run.prepared = deque()
+    query, snapshot = _query(args[0] if args else kwargs.get("messages")), kwargs.get("snapshot")
+    run = _Run(SOURCE, query=query, quiet=True, resumes=_token(snapshot))
+    run.prepared, run.confirmed = deque(), []
     run.offer(_tools(kwargs.get("tools") or agent.tools))
-    return RunVisit(run)
+    return _RunVisit(run)
+
+
+def _token(snapshot: Any) -> str | None:
+    """What a run is known by that stopped for this snapshot, also after that was a text."""
+    taken = field(snapshot, "timestamp")
+    if type(taken) is not datetime:
+        return None
+    visits = sorted(field(snapshot, "component_visits", {}).items())
+    return f"{SOURCE}:{sha256(f'{taken.isoformat()} {visits}'.encode()).hexdigest()[:32]}"
 
 
 def _tools(given: Any) -> list[tuple[str, str | None]]:
@@ -301,6 +367,8 @@ _CALLERS = ("haystack.tools.", "concurrent.futures.", "asyncio.", "pdoctor_trace
 """Beginnings of the names of modules that call a tool's function."""
 _TOOL, _CALLING = "haystack.tools.tool", "haystack.components.agents.tool_calling"
 _INVOKER, _AGENT = "haystack.components.tools.tool_invoker", "haystack.components.agents.agent"
+_ASKING = tuple(f"haystack.{folder}human_in_the_loop.strategies" for folder in ("", "hooks."))
+_DECISIONS = "_apply_tool_execution_decisions"
 _OPENAI = "haystack.components.generators.chat.openai"
 
 HAYSTACK = Framework(
@@ -318,10 +386,12 @@ HAYSTACK = Framework(
         Target(_INVOKER, "ToolInvoker._prepare_tool_call_params", around(_enter_preparation), optional=True),
         Target(_OPENAI, "_convert_chat_completion_to_chat_message", around(_enter_completion), optional=True),
         Target(_OPENAI, "_convert_streaming_chunks_to_chat_message", around(_enter_chunks), optional=True),
+        *(Target(module, _DECISIONS, around(_enter_decisions), optional=True) for module in _ASKING),
         Target(_AGENT, "Agent.run", around(_enter_run)),
         Target(_AGENT, "Agent.run_async", around_async(_enter_run)),
     ),
-    covers="agents, run and run_async, streaming, parallel calls, unknown tools, tools alone, nested agents",
+    covers="agents, run and run_async, streaming, parallel calls, unknown tools, tools alone, nested agents, "
+    "confirmations, breakpoints",
     limits=(
         Limit("other generators", "malformed arguments are seen with OpenAI generators only"),
         Limit("unchecked types", "argument types are not checked: the tool itself runs and fails"),

@@ -167,7 +167,14 @@ ENVIRONMENTS = (
         "2.66.0",
     ),
     Environment("haystack", ("haystack-ai",), ("test_haystack.py",), "3.3.0"),
-    Environment("haystack2", ("haystack-ai",), ("test_haystack.py",), "2.30.2", "<3", "haystack"),
+    Environment(
+        "haystack2",
+        ("haystack-ai",),
+        ("test_haystack.py", "test_haystack_breakpoints.py"),
+        "2.30.2",
+        "<3",
+        "haystack",
+    ),
     Environment("agno", ("agno", "openai"), ("test_agno.py", "test_agno_pauses.py"), "3.1.9"),
     Environment(
         "smolagents",

@@ -32,6 +32,12 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool, create_tool_from_function
 from haystack.utils import Secret
 
+try:  # version 3
+    from haystack.hooks.human_in_the_loop import ConfirmationHook, ToolExecutionDecision
+except ImportError:
+    from haystack.human_in_the_loop import ToolExecutionDecision
+
+    ConfirmationHook = None
 NATIVE_ASYNC = "async_function" in Tool.__dataclass_fields__
 """Version 3 has tools of coroutine functions."""
 
@@ -190,3 +196,50 @@ def test_a_tool_that_misuses_a_function_in_a_pool_ran(models: FakeModels, sink: 
     pdoctor_trace.flush()
     (call,) = sink.calls
     assert (call.tool, call.executed, call.kind) == ("add", True, "tool_raised")
+
+
+class Person:
+    """A confirmation strategy: approves, rejects, or has the tool run with other arguments."""
+
+    def __init__(self, said: str) -> None:
+        self.said = said
+
+    def run(self, *, tool_name: str, tool_params: Any, tool_call_id: Any = None, **options: Any) -> Any:
+        given = {"text": "less"} if self.said == "edit" else tool_params
+        return ToolExecutionDecision(
+            tool_name=tool_name,
+            execute=self.said != "reject",
+            tool_call_id=tool_call_id,
+            final_tool_params=given,
+        )
+
+    async def run_async(self, **asked: Any) -> Any:
+        return self.run(**asked)
+
+
+def gated(said: str) -> dict[str, Any]:
+    strategies: Any = {"slow_echo": Person(said)}
+    if ConfirmationHook is None:
+        return {"confirmation_strategies": strategies}
+    return {"hooks": {"before_tool": [ConfirmationHook(strategies)]}}
+
+
+@pytest.mark.cell("pause")
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("said", ["approve", "edit", "reject"])
+def test_what_a_person_decides_about_a_call_is_told(
+    models: FakeModels, sink: OtlpSink, mode: str, said: str
+) -> None:
+    log = ToolLog()
+    run(agent(models, "fake.par", log.functions(), **gated(said)), mode)
+    pdoctor_trace.flush()
+    calls = {call.call_id: call for call in sink.calls}
+    add, echo = calls["call_0_0"], calls["call_0_1"]
+    assert len(sink.calls) == 2
+    assert (add.executed, add.arguments) == (True, {"a": 1, "b": 2})
+    assert (echo.executed, echo["pdoctor.tool.execution"]) == (said != "reject", None)
+    assert echo.arguments == {"text": "less" if said == "edit" else "hi"}
+    assert echo["pdoctor.tool.asked_arguments"] == ('{"text":"hi"}' if said == "edit" else None)
+    assert [call["pdoctor.turn.index"] for call in sink.calls] == [0, 0]
+    assert sorted(log.names) == sorted(call.tool for call in sink.calls if call.executed)
+    assert len({span.run_id for span in sink.spans}) == 1
