@@ -31,7 +31,7 @@ class Lead:
     ) -> None:
         self._settings, self._clock, self._crew = settings, clock, crew
         count = settings.checkers * settings.workers
-        self.supervisors = [Supervisor(store, settings, clock) for _ in range(count)]
+        self.supervisors = [Supervisor(store, settings, clock, crew.room) for _ in range(count)]
         self.courier = Courier(store, settings, clock=clock)
         self.watchman = Watchman(store, settings, clock=clock)
         endpoint = settings.events_endpoint

@@ -107,7 +107,7 @@ class Service:
         self.lists = asyncio.Lock()
         """Held while a long list that was sent is read and stored."""
         self.budget = Budget(share_of(settings.in_flight_mib, size) * MIB)
-        self.intake = Intake(self.put_spans, self.authorize, settings.limits, self.budget)
+        self.intake = Intake(self.put_spans, self.authorize, settings.limits, self.budget, self.crew.room)
         self.telemetry = Telemetry()
         self.remembered = Remembered()
         self.measured: Newest[Mapping[str, float]] = Newest(MEASURED_RUNS)
@@ -127,7 +127,7 @@ class Service:
                 self.store, wall=self.clock, changed=self.crew.change_keys,
                 elsewhere=lambda: self.crew.key_changes,
             )  # fmt: skip
-            self.asked = Asked(settings, self.crew.checks, share=size)
+            self.asked = Asked(settings, self.crew.room, share=size)
             self.guarded = Guarded(settings, self.asked, alone=size == 1)
             self.approvals = Approvals(alone=size == 1)
             self.writer = Writer(

@@ -24,13 +24,9 @@ from dataclasses import dataclass, field, replace
 
 from collector.pipeline.board import shared_file
 from collector.pipeline.supervisor import RESTART_LIMIT, RESTART_SECONDS, WATCH_SECONDS, Stillness
+from collector.room import Room
 from collector.settings import Settings
 from collector.telemetry import Figures
-
-try:
-    import fcntl
-except ImportError:  # not on Windows, where a collector is one process
-    fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger("collector.workers")
 
@@ -108,69 +104,36 @@ class Page:
         os.close(self.descriptor)
 
 
-class Alone:
-    """A lock over all workers, given back when its holder ends, however that is."""
-
-    def __init__(self, descriptor: int, place: int) -> None:
-        self._descriptor, self._place = descriptor, place
-        self._here = threading.Lock()
-
-    def acquire(self, timeout: float = -1.0) -> bool:
-        end = time.monotonic() + timeout if timeout >= 0 else float("inf")
-        if not self._here.acquire(timeout=timeout):
-            return False
-        while True:
-            try:
-                if fcntl is None:
-                    return True
-                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, self._place)
-                return True
-            except OSError:
-                if time.monotonic() > end:
-                    self._here.release()
-                    return False
-                time.sleep(0.02)
-
-    def release(self) -> None:
-        if fcntl is not None:
-            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, self._place)
-        self._here.release()
-
-    def __enter__(self) -> None:
-        self.acquire()
-
-    def __exit__(self, *_exc: object) -> None:
-        self.release()
-
-
 class Crew:
     """One worker's view of all."""
 
-    def __init__(self, number: int, connections: Numbers, keys: Numbers, pages: Sequence[Page]) -> None:
+    def __init__(
+        self, number: int, connections: Numbers, keys: Numbers, room: Room, pages: Sequence[Page]
+    ) -> None:
         self.number, self._connections, self._keys, self.pages = number, connections, keys, pages
         self._changes = 0
-        self.reads, self.checks = (Alone(connections.descriptor, place) for place in (0, 1))
-        """Held while a big run is read for an answer, and while a run is judged on demand."""
+        self.room = room
 
     @classmethod
     def of(cls, size: int) -> Crew:
         """That of the first of so many."""
-        return cls(0, Numbers(size), Numbers(size), [Page() for _ in range(size)])
+        return cls(0, Numbers(size), Numbers(size), Room(), [Page() for _ in range(size)])
 
     @classmethod
     def joined(cls, number: int, descriptors: Sequence[int]) -> Crew:
         """That of another one, by what `descriptors` of the first gives."""
-        connections, keys, *pages = descriptors
+        connections, keys, room, *pages = descriptors
         size = len(pages)
-        return cls(number, Numbers(size, connections), Numbers(size, keys), [Page(one) for one in pages])
+        numbers = Numbers(size, connections), Numbers(size, keys)
+        return cls(number, *numbers, Room(room), [Page(one) for one in pages])
 
     @property
     def descriptors(self) -> tuple[int, ...]:
         return tuple(one.descriptor for one in self._shared)
 
     @property
-    def _shared(self) -> list[Numbers | Page]:
-        return [self._connections, self._keys, *self.pages]
+    def _shared(self) -> list[Numbers | Room | Page]:
+        return [self._connections, self._keys, self.room, *self.pages]
 
     @property
     def size(self) -> int:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import orjson
 
 from collector.api.access import Access
 from collector.judging.policies import as_concluded
-from collector.memory import bounded
+from collector.memory import READ_BYTES, bounded
 from collector.metrics import measured, observed
 from collector.otlp.spans import spans_of
 from collector.rebuild import inside, rebuild
+from collector.room import soon
+from collector.settings import MIB
 from collector.store import catalog, reads
+from collector.store.stored import weights
 from synth.cases import case_from_json
 
 MOST_SPANS = 2_000
 """A run with more is not read for its metrics."""
-TOGETHER = 4_000
-"""Spans of the runs that are read at once."""
+TOGETHER, TOGETHER_BYTES = 4_000, 4 * MIB
+"""Spans of the runs that are read at once, and stored bytes; one alone may have more."""
 IN_ROWS = ("calls", "duration_ms")
 """Metrics that are left to the row of a run."""
 
@@ -42,10 +46,14 @@ def numbers_of(access: Access, rows: Iterable[Any]) -> dict[int, Mapping[str, fl
             anew.append(row)
         else:
             found[row.id] = known
-    for some in _parts(anew):
-        for row, numbers in zip(some, _measured(access, some, cases), strict=True):
-            found[row.id] = numbers
-            access.service.measured.put(_state(row, cases), numbers)
+    with access.service.store.read() as connection:
+        stored = weights(connection, [row.id for row in anew])
+    for some in _parts(anew, stored):
+        big = sum(stored[row.id][1] for row in some) > TOGETHER_BYTES
+        with access.service.crew.room.taken(READ_BYTES // MIB, soon()) if big else nullcontext():
+            for row, numbers in zip(some, _measured(access, some, cases), strict=True):
+                found[row.id] = numbers
+                access.service.measured.put(_state(row, cases), numbers)
     return found
 
 
@@ -54,15 +62,17 @@ def _state(row: Any, cases: Mapping[str, str]) -> tuple[Any, ...]:
     return row.id, row.key, row.version, row.checked, row.digest, cases.get(row.case_id)
 
 
-def _parts(rows: Sequence[Any]) -> Iterator[list[Any]]:
+def _parts(rows: Sequence[Any], stored: Mapping[int, tuple[int, int]]) -> Iterator[list[Any]]:
+    """`stored`: of each row (spans, bytes)."""
     part: list[Any] = []
-    spans = 0
+    spans = size = 0
     for row in rows:
-        if part and spans + (row.spans or 0) > TOGETHER:
+        count, length = stored[row.id]
+        if part and (spans + count > TOGETHER or size + length > TOGETHER_BYTES):
             yield part
-            part, spans = [], 0
+            part, spans, size = [], 0, 0
         part.append(row)
-        spans += row.spans or 0
+        spans, size = spans + count, size + length
     if part:
         yield part
 

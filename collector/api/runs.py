@@ -20,12 +20,14 @@ from collector.api.search import searched
 from collector.errors import BadRequest, NotFound, Overloaded
 from collector.judging.policies import as_concluded
 from collector.judging.words import Words
-from collector.memory import bounded, give_back
+from collector.memory import READ_BYTES, bounded, give_back
 from collector.model import Rebuilt, Span
 from collector.otlp.errors import ExportError
 from collector.otlp.spans import spans_of
 from collector.pipeline import asked
 from collector.rebuild import Told, inside, rebuild, told
+from collector.room import soon
+from collector.settings import MIB
 from collector.store import catalog, keys, reads, retention
 from collector.store.recheck import make_due
 from collector.store.stored import Sizes, Stored, weights
@@ -35,9 +37,7 @@ from synth.formal import ERROR_TYPES
 PAGE_BYTES = 8 * 1024 * 1024
 """A page of spans has no more after so many bytes of JSON."""
 HEAVY_BYTES = 512 * 1024
-"""Stored bytes of a run that is read while no other such run is: each takes many times that in memory."""
-PATIENCE = 10.0
-"""Seconds to wait for that."""
+"""Stored bytes of a run that waits for memory before it is read: it takes many times that."""
 router = APIRouter(prefix="/api/v1", tags=["runs"], route_class=JsonRoute)
 Reader = Annotated[Access, Depends(reader)]
 Writer = Annotated[Access, Depends(writer)]
@@ -286,17 +286,12 @@ def alone(access: Access, run_id: str) -> Iterator[None]:
     if size <= HEAVY_BYTES:
         yield
         return
-    others = Overloaded("other big runs are being read", "ask again in a moment", retry_after=5)
     if not access.service.heavy_line.acquire(blocking=False):
-        raise others
+        raise Overloaded("other big runs are being read", "ask again in a moment", retry_after=5)
     try:
-        if not access.service.crew.reads.acquire(timeout=PATIENCE):
-            raise others
-        try:
+        with access.service.crew.room.taken(READ_BYTES // MIB, soon()):
             yield
-        finally:
             give_back()
-            access.service.crew.reads.release()
     finally:
         access.service.heavy_line.release()
 

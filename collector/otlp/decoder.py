@@ -20,6 +20,7 @@ from collector.otlp.errors import ExportError, Form, too_large
 from collector.otlp.json_in import from_json
 from collector.otlp.segments import from_protobuf
 from collector.priority import give_way
+from collector.room import Room, soon
 from collector.settings import MIB, Limits
 from synth.judge_process import JudgeFailed, SolverProcess
 
@@ -31,6 +32,12 @@ SECONDS = 15.0
 """Of CPU time until a body is given up, and four times as many by the clock."""
 MEMORY_MIB = 256
 """Of the process; a body that takes more is answered with 413."""
+LITTLE_MIB = 96
+"""Of the process at first: a body for which that does not do is read again, with more."""
+REST_MIB = 32
+"""What the process has at rest."""
+BIG_BYTES = 2 * MIB
+"""A body of more, as it came, has the whole of it at once."""
 IDLE_SECONDS = 5.0
 """Without a body, until the process is ended."""
 
@@ -58,10 +65,12 @@ def read(plain: bytes, form: Form, limits: Limits) -> Batch:
 class Decoder:
     """The process and the line before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: Room | None = None) -> None:
+        self._room = room or Room()
         self._process = SolverProcess(limit_seconds=SECONDS, first=ready, what="decoding")
         self._thread = ThreadPoolExecutor(1, "pdoctor-decoder")
-        self._line: Turns[tuple[Body, Future[Batch]]] = Turns()
+        self._line: Turns[tuple[Body, float, Future[Batch]]] = Turns()
+        """With each body until when it waits for memory (monotonic)."""
         self._lock = threading.Lock()
         self._waiting = 0
         self._rest: asyncio.TimerHandle | None = None
@@ -75,7 +84,7 @@ class Decoder:
                     "too many big bodies wait to be decoded", "send again in a moment", retry_after=2
                 )
             self._waiting += 1
-            self._line.put(who, (body, answer))
+            self._line.put(who, (body, soon(), answer))
         self._thread.submit(self._next)
         try:
             return await asyncio.wrap_future(answer)
@@ -86,11 +95,11 @@ class Decoder:
     def _next(self) -> None:
         """In the thread: decode what is next."""
         with self._lock:
-            body, answer = self._line.take()
+            body, until, answer = self._line.take()
         if not answer.set_running_or_notify_cancel():
             return
         try:
-            answer.set_result(self._decoded(body))
+            answer.set_result(self._decoded(body, until))
         except JudgeFailed as failed:
             said = f"the body could not be read: {failed}"
             again = Overloaded(said, "send smaller batches", retry_after=5)
@@ -98,13 +107,23 @@ class Decoder:
         except BaseException as failure:
             answer.set_exception(failure)
 
-    def _decoded(self, body: Body) -> Batch:
+    def _decoded(self, body: Body, until: float) -> Batch:
+        if len(body.content) <= BIG_BYTES:
+            try:
+                return self._asked(body, LITTLE_MIB, until)
+            except JudgeFailed as failed:
+                if failed.overran:
+                    raise
         try:
-            return self._process.ask(decoded, body)
+            return self._asked(body, MEMORY_MIB, until)
         except JudgeFailed as failed:
             if failed.overran or failed.fresh:
                 raise
-        return self._process.ask(decoded, body)  # its memory may have been what earlier bodies left over
+        return self._asked(body, MEMORY_MIB, until)  # its memory may have been what earlier bodies left over
+
+    def _asked(self, body: Body, mib: int, until: float) -> Batch:
+        with self._room.taken(mib - REST_MIB, until):
+            return self._process.ask(decoded, body, mib)
 
     def _end_later(self) -> None:
         if self._rest is not None:
@@ -128,11 +147,11 @@ class Decoder:
 def ready() -> None:
     """Everything is loaded once this can be called."""
     give_way()
-    memory.limit(MEMORY_MIB)
 
 
-def decoded(body: Body) -> Batch:
-    """The batch in a body; raises ExportError, and MemoryError of which the process ends."""
+def decoded(body: Body, mib: int) -> Batch:
+    """The batch in a body; raises ExportError, and MemoryError, of which the process ends, beyond `mib`."""
+    memory.limit(mib)
     try:
         plain = decompress(body.content, body.coding, body.limits.decoded_bytes)
         return read(plain, body.form, body.limits)

@@ -15,6 +15,7 @@ from collector.otlp.body import decompress_if_small
 from collector.otlp.decoder import Body, Decoder, read
 from collector.otlp.errors import Form
 from collector.otlp.segments import has_few_spans
+from collector.room import Room
 from collector.settings import Limits
 
 Store = Callable[[str, Batch, str], Awaitable[None]]
@@ -60,12 +61,14 @@ class Dear:
 class Intake:
     """Where the receivers leave what they have read."""
 
-    def __init__(self, store: Store, authorize: Authorize, limits: Limits, budget: Budget) -> None:
+    def __init__(
+        self, store: Store, authorize: Authorize, limits: Limits, budget: Budget, room: Room | None = None
+    ) -> None:
         self.authorize, self.limits, self.budget = authorize, limits, budget
         self._store = store
         self.slices = Slices()
         """Of the event loop, for bodies and for what brings them."""
-        self._decoder = Decoder()
+        self._decoder = Decoder(room)
         self._dear = Dear()
 
     async def take(self, project: str, held: Held, body: bytes, coding: str, form: Form) -> Batch:

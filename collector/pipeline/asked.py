@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Protocol
 
 import orjson
 
+from collector import memory
 from collector.api.bodies import TooLarge, object_in
 from collector.api.views import encoded
 from collector.errors import BadRequest, CollectorError, Overloaded
@@ -27,6 +27,7 @@ from collector.metrics import Observed, measured
 from collector.model import Assessment
 from collector.pipeline.checker import KILL_AFTER
 from collector.priority import give_way
+from collector.room import Room, soon
 from collector.settings import MIB, Settings
 from collector.store import QUICK, Store, catalog, open_store, projects, seen
 from synth.cases import Case, case_from_json
@@ -36,21 +37,20 @@ from synth.judge_process import STOPS, JudgeFailed, SolverProcess, telling
 from synth.observed import Run, run_from_json
 from synth.policies import RunBudget
 
-try:
-    import resource
-except ImportError:  # not on Windows: there nothing but the size of a body bounds the memory
-    resource = None  # type: ignore[assignment]
-
 BODY_BYTES = 16 * MIB
 WAITING = 16
 """Questions, with the one that is judged."""
 WAITING_BYTES = 32 * MIB
-MEMORY_BYTES = 256 * MIB
+MEMORY_MIB = 208
 """Of the process; a run that takes more is answered with 413. Python takes 20 to 60 times its JSON."""
+LITTLE_MIB = 112
+"""Of the process at first: a question for which that does not do is asked again, with more."""
+REST_MIB = 48
+"""What the process has at rest."""
 PAIRS = 2_000_000
 """Calls of a run times policies; more is answered with 413."""
 BIG_BYTES = MIB
-"""After a question of so many bytes the process is ended: what it took is given back."""
+"""A question of more has all the memory at once; after such a one the process is ended."""
 SMALL_TEXT = 4096
 """Policies of so many characters are read where they are asked for: it takes a tenth of a second at most."""
 IDLE_SECONDS = 30.0
@@ -63,6 +63,10 @@ class Left(CollectorError):
 
     code = "client_closed_request"
     status = 499
+
+
+class TooMuchMemory(TooLarge):
+    """There was not enough memory for the answer."""
 
 
 class Question(Protocol):
@@ -137,6 +141,8 @@ class _Turn:
     """One question in the line."""
 
     question: Question
+    until: float
+    """It waits for memory so long (monotonic)."""
     began: bool = False
     left: bool = False
 
@@ -153,15 +159,11 @@ class _Line:
 class Asked:
     """The process and the line before it."""
 
-    def __init__(
-        self, settings: Settings, alone: AbstractContextManager[None] | None = None, *, share: int = 1
-    ) -> None:
-        """`alone` is held while a run is judged, where `share` processes of a collector are asked."""
-        self._settings, self._alone = settings, alone or nullcontext()
+    def __init__(self, settings: Settings, room: Room | None = None, *, share: int = 1) -> None:
+        """`room` has what a question takes, also for the other ones of `share` processes."""
+        self._settings, self._room = settings, room or Room()
         self._most = max(1, WAITING // share)
-        self._process = SolverProcess(
-            limit_seconds=settings.check_seconds, first=partial(ready, MEMORY_BYTES)
-        )
+        self._process = SolverProcess(limit_seconds=settings.check_seconds, first=ready)
         self._line = _Line()
         self._guard = threading.Lock()
         """Held to say whose question the process is at, and to stop it."""
@@ -184,7 +186,7 @@ class Asked:
 
     async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]]) -> bytes:
         """The JSON of the answer; raises what is wrong with the request, Overloaded, or Left."""
-        line, turn, size = self._line, _Turn(question), question.size
+        line, turn, size = self._line, _Turn(question, soon()), question.size
         if line.waiting >= self._most or (line.waiting and line.size + size > WAITING_BYTES):
             raise Overloaded(
                 "too much waits to be judged or read on demand", "ask again in a moment", retry_after=2
@@ -231,19 +233,27 @@ class Asked:
         with self._guard:
             self._at = turn
         question = turn.question
+        mib = MEMORY_MIB if question.size > BIG_BYTES else LITTLE_MIB
         try:
             while not turn.left:
                 try:
-                    with self._alone:
+                    with self._room.taken(mib - REST_MIB, turn.until):
                         if not turn.left:
-                            return self._process.ask(answered, question)
+                            return self._process.ask(within, mib, question)
+                except TooMuchMemory:
+                    if mib == MEMORY_MIB:
+                        raise
+                    mib = MEMORY_MIB
                 except JudgeFailed as failed:
-                    question = question.without(failed)
+                    if mib < MEMORY_MIB and not failed.overran:  # it may have died for want of memory
+                        mib = MEMORY_MIB
+                    else:
+                        question = question.without(failed)
             raise Left("the client has left")
         finally:
             with self._guard:
                 self._at = None
-            if turn.left or question.size > BIG_BYTES:
+            if turn.left or mib == MEMORY_MIB:
                 self._process.close()
 
     def close(self) -> None:
@@ -255,11 +265,9 @@ class Asked:
 # ---------------------------------------------------------------- inside the process
 
 
-def ready(memory: int) -> None:
-    """Everything is loaded once this can be called; from then on the process takes no more than this."""
+def ready() -> None:
+    """Everything is loaded once this can be called."""
     give_way()
-    if resource is not None:
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
 @lru_cache(maxsize=1)
@@ -267,12 +275,18 @@ def opened(url: str) -> Store:
     return open_store(url, durable=False, patience=QUICK)
 
 
+def within(mib: int, question: Question) -> bytes:
+    """As `answered`, by a process that has no more memory than so much."""
+    memory.limit(mib)
+    return answered(question)
+
+
 def answered(question: Question) -> bytes:
-    """The JSON of the answer to one request; raises TooLarge where it takes too much memory."""
+    """The JSON of the answer to one request; raises TooMuchMemory."""
     try:
         return question.answered()
     except MemoryError:
-        raise TooLarge("answering this takes too much memory", "send less at once") from None
+        raise TooMuchMemory("answering this takes too much memory", "send less at once") from None
 
 
 def warned(store: Store, project: int, name: str, text: str | None) -> dict[str, list[dict[str, Any]]]:

@@ -22,7 +22,7 @@ import orjson
 from collector import logs, memory
 from collector.clock import Clock
 from collector.dialects.deferred import LOOKED
-from collector.errors import CollectorError
+from collector.errors import CollectorError, Overloaded
 from collector.judging.conclude import Known, conclude, given_up
 from collector.judging.joining import Read
 from collector.judging.names import NamesOfProjects
@@ -36,6 +36,7 @@ from collector.pipeline.protocol import Stopped, from_json
 from collector.pipeline.reading import ActivePolicies, Reading, known, parts_of
 from collector.priority import give_way
 from collector.rebuild import rebuild
+from collector.room import Room
 from collector.settings import MIB, Settings
 from collector.store import Store, open_store, retention, seen, work
 from collector.store.stored import Sizes
@@ -50,8 +51,10 @@ log = logging.getLogger("collector.checker")
 BATCH = 256
 CONFIRMED = 512
 """Runs to which nothing came, recorded as ended in one transaction."""
-BIG_BYTES = 4 * MIB
-"""After runs of so many stored bytes memory is given back."""
+TIMES = 20
+"""Spans take so many times their stored bytes in memory, at most but for odd ones."""
+OWN_MIB = 64
+"""What runs of one part may take; for more there has to be room."""
 POLL_SECONDS = 1.0
 """Another collector on the same database may have made work."""
 HOLD_SECONDS = 0.05
@@ -76,7 +79,9 @@ class Checker:
         board: Board,
         stopped: Stopped | None = None,
         clock: Clock | None = None,
+        room: Room | None = None,
     ) -> None:
+        self._room = room or Room()
         self.store, self.settings, self.worker, self.board = store, settings, worker, board
         self.stopped, self.clock = stopped or {}, clock or Clock()
         limit = settings.check_seconds
@@ -101,12 +106,31 @@ class Checker:
                 sizes = Sizes.of(connection, ids)
             heavy = sizes.weights(ids)
             for part in parts_of(claims, heavy):
-                self._judge_apart(part, sizes)
-                if sum(heavy[claim.run][1] for claim in part) > BIG_BYTES:
-                    memory.give_back()
+                size = sum(heavy[claim.run][1] for claim in part)
+                with self._taken(size * TIMES // MIB - OWN_MIB):
+                    self._judge_apart(part, sizes)
         if self._names.owing:
             self._look_again(now)
         return confirmed + len(claims)
+
+    @contextlib.contextmanager
+    def _taken(self, mib: int) -> Iterator[None]:
+        """The block may take so much more; what is claimed stays so while it waits for that."""
+        if mib <= 0:
+            yield
+            return
+        with contextlib.ExitStack() as held:
+            self.board.away(True)
+            while True:
+                try:
+                    held.enter_context(self._room.taken(mib, time.monotonic() + self._lease / 4))
+                    break
+                except Overloaded:
+                    self.board.away(True)
+                    work.renew(self.store, self.worker, until=self.clock() + self._lease)
+            self.board.away(False)
+            yield
+            memory.give_back()
 
     def _look_again(self, now: float) -> None:
         """Have runs judged again that waited for the name of a tool which has been seen since."""
@@ -311,7 +335,8 @@ def main() -> None:
     wake = threading.Event()
     threading.Thread(target=listen, args=(order.ears, wake), daemon=True).start()
     threading.Thread(target=end_with_parent, daemon=True).start()
-    checker = Checker(store, settings, order.worker, board, order.stopped, Clock(order.clock))
+    clock, room = Clock(order.clock), Room(order.room)
+    checker = Checker(store, settings, order.worker, board, order.stopped, clock, room)
     rounds = Rounds(checker, wake)
     say({"ready": os.getpid()})
     while True:

@@ -24,6 +24,8 @@ class Order:
     """Descriptor of the page that it shares with its parent."""
     ears: int
     """Descriptor of the pipe by which it hears of work."""
+    room: int
+    """That of the memory that all share."""
     clock: float
     """Offset of the clock that it shares."""
     stopped: Stopped = field(default_factory=dict)

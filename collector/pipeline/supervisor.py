@@ -19,6 +19,7 @@ from collector.clock import Clock
 from collector.errors import CollectorError
 from collector.pipeline.board import Board, Busy
 from collector.pipeline.protocol import Order, to_json
+from collector.room import Room
 from collector.settings import Settings
 from collector.store import Store, work
 from synth.judge_process import STALL, cpu_seconds
@@ -82,7 +83,10 @@ def start_checker(descriptors: Collection[int]) -> subprocess.Popen[bytes]:
 class Supervisor:
     """Keeps one checker process running; `wake` tells it that there is work."""
 
-    def __init__(self, store: Store, settings: Settings, clock: Clock | None = None) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, clock: Clock | None = None, room: Room | None = None
+    ) -> None:
+        self._room = room or Room()
         self._store, self._settings, self._clock = store, settings, clock or Clock()
         self._stop = threading.Event()
         self._ready = threading.Event()
@@ -204,11 +208,12 @@ class Supervisor:
         return self._process.returncode if self._process else None
 
     def _start(self) -> None:
-        self._process = start_checker((self._board.descriptor, self._ears))
+        self._process = start_checker((self._board.descriptor, self._ears, self._room.descriptor))
         assert self._process.stdin is not None
         order = Order(
-            self._settings, self.worker, self._board.descriptor, self._ears, self._clock.offset, self._stopped
-        )
+            self._settings, self.worker, self._board.descriptor, self._ears, self._room.descriptor,
+            self._clock.offset, self._stopped,
+        )  # fmt: skip
         self._process.stdin.write(to_json(order))
         self._process.stdin.flush()
         threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()

@@ -26,13 +26,14 @@ from pathlib import Path
 from typing import Any
 
 from attack_load import ATTACKS, run_attack
+from attack_mixed import MIXED
 from attack_more import MORE
 from attack_odd import ODD
 from attack_wire import WIRE
 from ingest_load import encoded, run_spans
 from servers import NULL_SERVER, PROTOBUF, cpu_seconds, free_port, get, memory_mib, wait_for
 
-ATTACKS.update(ODD | WIRE | MORE)
+ATTACKS.update(ODD | WIRE | MORE | MIXED)
 MOST_MIB, AFTERWARDS_MIB, AFTER_SECONDS = 600.0, 300.0, 60.0
 HEALTH_MS = 200.0
 RATE = 0.5

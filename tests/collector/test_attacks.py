@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import json
 import os
 import socket
 import subprocess
@@ -234,6 +235,38 @@ def status_of(target: Target, path: str) -> int:
     return target.http.get(path).status_code
 
 
+def wide_run(calls: int, values: int) -> bytes:
+    """A run whose arguments take forty times their JSON."""
+    call = {"name": "a", "arguments": {"x": [{}] * values}}
+    rule = "actions: {A: a, B: b}\npolicies:\n  - {id: never, rule: B must never happen.}\n"
+    return json.dumps({"run": {"run_id": "r", "calls": [call] * calls}, "policies": rule}).encode()
+
+
+def mixed(target: Target, goes_on: threading.Event) -> list[int]:
+    """Whatever is done in a process of its own, and the readers, at once and again and again."""
+    names = b'{"resourceSpans":[{' + b",".join(b'"%d":0' % number for number in range(700_000)) + b"}]}"
+    asked, run = wide_run(100, 9_000), dense(RUN, 9_001, 900, 9_900)
+    deeds: list[Callable[[], object]] = [
+        lambda: target.post(names, JSON, times=2),
+        lambda: target.http.post("/api/v1/check", content=asked, headers=JSON).status_code,
+        lambda: target.post(run),
+        lambda: readers(target),
+    ]
+    found: list[int] = []
+
+    def again(deed: Callable[[], object]) -> None:
+        while True:
+            said = deed()
+            found.extend(said if isinstance(said, list) else [said])
+            if not goes_on.is_set():
+                return
+
+    with ThreadPoolExecutor(len(deeds)) as pool:
+        for done in [pool.submit(again, deed) for deed in deeds]:
+            done.result()
+    return found
+
+
 Attack = Callable[[Target, threading.Event], object]
 ATTACKS: dict[str, Attack] = {
     "big resource": lambda target, _: target.post(fleet(5_000, MIB, 1)),
@@ -246,6 +279,7 @@ ATTACKS: dict[str, Attack] = {
     "many runs": lambda target, _: target.post(fleet(20_000, 300, 10**6)),
     "one run dense": lambda target, _: [target.post(dense(RUN, 1 + 900 * at, 900, 9_900)) for at in (0, 1)],
     "readers of it": lambda target, _: readers(target),
+    "all that takes memory": lambda target, goes_on: mixed(target, goes_on),
     "silent": lambda target, goes_on: silent(target, 1_200, goes_on),
     "unfinished": lambda target, goes_on: unfinished(target, 60, goes_on),
 }

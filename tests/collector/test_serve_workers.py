@@ -282,30 +282,6 @@ def test_a_page_that_is_being_written_is_not_believed() -> None:
     crew.close()
 
 
-def test_a_lock_of_all_workers(tmp_path: Path) -> None:
-    """Between threads of one, and between processes; it ends with its holder."""
-    crew = Crew.of(2)
-    assert crew.reads.acquire(0)
-    assert not crew.reads.acquire(0.01)
-    ask = (
-        "import sys; from collector.workers import Alone; one = Alone(int(sys.argv[1]), 0); "
-        "print(one.acquire(0)); sys.stdout.flush(); sys.stdin.read(1)"
-    )
-    descriptor = crew.descriptors[0]
-    command = [sys.executable, "-c", ask, str(descriptor)]
-
-    def asked() -> str:
-        said = subprocess.run(command, pass_fds=(descriptor,), stdin=subprocess.DEVNULL, capture_output=True)
-        return said.stdout.decode().strip()
-
-    assert asked() == "False"
-    crew.reads.release()
-    assert asked() == "True"
-    assert crew.reads.acquire(0)
-    crew.reads.release()
-    crew.close()
-
-
 class Served:
     """`pdoctor serve --workers 2` in a process of its own."""
 

@@ -35,15 +35,15 @@ def test_a_new_field_is_an_option_a_row_of_the_page_and_known_to_the_checkers() 
     row = "| `--nap` | `PDOCTOR_SERVE_NAP` | `1.5` | To nap. |"
     assert row in collector_settings_table(More).splitlines()
     assert row not in collector_settings_table().splitlines()
-    line = to_json(Order(More(nap_seconds=2.5, bed=Path("/bed")), "worker", 3, 4, 0.5))
-    assert from_json(line, More) == Order(More(nap_seconds=2.5), "worker", 3, 4, 0.5)
+    line = to_json(Order(More(nap_seconds=2.5, bed=Path("/bed")), "worker", 3, 4, 5, 0.5))
+    assert from_json(line, More) == Order(More(nap_seconds=2.5), "worker", 3, 4, 5, 0.5)
 
 
 def test_a_checker_is_told_what_judging_needs_and_nothing_else() -> None:
     given = Settings(store_url="sqlite:///x.db", z3_check="off", insecure=True, redact=Path("r.yaml"))
-    line = to_json(Order(given, "worker", 3, 4, 0.5, {"run": ["P0", "P1"]}))
+    line = to_json(Order(given, "worker", 3, 4, 5, 0.5, {"run": ["P0", "P1"]}))
     passed = Settings(store_url="sqlite:///x.db", z3_check="off")
-    assert from_json(line) == Order(passed, "worker", 3, 4, 0.5, {"run": ["P0", "P1"]})
+    assert from_json(line) == Order(passed, "worker", 3, 4, 5, 0.5, {"run": ["P0", "P1"]})
 
 
 def made(*arguments: str) -> Settings:

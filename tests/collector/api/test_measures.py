@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from collector import room
 from collector.api import numbers
 from tests.support.traces import Client, agent_spans, case_json, eventually, new_id, request
 
@@ -85,3 +86,25 @@ def test_what_spans_say_is_read_once_and_anew_once_the_run_has_grown(
     eventually(lambda: repeated() == [3.0], 60)
     assert set(read) == {run}
     assert len(read) > before
+
+
+def test_big_runs_are_read_for_their_numbers_one_at_a_time(
+    fresh: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are asked for; who would need memory that others have is told to come again."""
+    monkeypatch.setattr(numbers, "TOGETHER_BYTES", 1)
+    monkeypatch.setattr(room, "PATIENCE", 0.01)
+    runs = {sent(fresh, "do_a", "do_a", version=version) for version in ("1", "2", "3")}
+    read, beside, really = list[str](), list[int](), numbers.reads.spans_of_several
+    asked = {"metric": "repeated_calls"}
+
+    def reading(connection: Any, project: int, rows: Any) -> Any:
+        (row,) = rows
+        read.append(row.key)
+        if len(read) == 1:
+            beside.append(fresh.http.get("/api/v1/metrics", params=asked).status_code)
+        return really(connection, project, rows)
+
+    monkeypatch.setattr(numbers.reads, "spans_of_several", reading)
+    assert fresh.get("/metrics", **asked)["measured"] == 3
+    assert (set(read), beside) == (runs, [503])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from collector import room
 from collector.api import runs as api
 from collector.api import views
 from collector.cli.runs import export, show
@@ -139,7 +140,7 @@ def test_an_open_page_asks_whether_there_is_news(long: tuple[Client, str]) -> No
 
 def test_big_runs_are_read_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "HEAVY_BYTES", 0)
-    monkeypatch.setattr(api, "PATIENCE", 0.01)
+    monkeypatch.setattr(room, "PATIENCE", 0.01)
     run, held = new_id(), []
     read = api.load_run
 

@@ -17,6 +17,7 @@ import orjson
 import pytest
 from google.protobuf.message import DecodeError
 
+from collector import room as room_
 from collector.budget import Budget
 from collector.errors import Overloaded
 from collector.model import Batch
@@ -97,8 +98,24 @@ def test_a_body_that_takes_too_much_memory_is_refused_for_good(decoder: Decoder)
     with pytest.raises(ExportError, match="takes in memory is over the limit") as refusal:
         asyncio.run(decoder.batch("a", dense))
     assert (refusal.value.http, refusal.value.retry_after) == (413, None)
-    assert decoder._process.kills == 1
+    assert decoder._process.kills == 2, "with little memory, and with all that there is"
     assert asyncio.run(decoder.batch("a", Body(as_json(1), "", "json", LIMITS))).segments
+
+
+def test_a_body_waits_for_memory_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room_, "PATIENCE", 0.05)
+    shared = room_.Room()
+    decoder, body = Decoder(shared), Body(as_json(1), "", "json", LIMITS)
+    try:
+        with (
+            shared.taken(room_.UNIT_MIB * room_.UNITS, room_.soon()),
+            pytest.raises(Overloaded, match="no memory") as refused,
+        ):
+            asyncio.run(decoder.batch("a", body))
+        assert refused.value.retry_after == room_.AGAIN_SECONDS
+        assert asyncio.run(decoder.batch("a", body)).segments
+    finally:
+        decoder.close()
 
 
 @pytest.mark.parametrize("room", [1, 9], ids=["for it to come", "for it to be read"])
@@ -149,7 +166,7 @@ class Held:
         self.go_on = threading.Event()
         self.asked: list[bytes] = []
         self.at_once = self.most = 0
-        monkeypatch.setattr(decoder_.SolverProcess, "ask", lambda _self, _work, body: self.ask(body))
+        monkeypatch.setattr(decoder_.SolverProcess, "ask", lambda _self, _work, body, _mib: self.ask(body))
 
     def ask(self, body: Body) -> Batch:
         self.asked.append(body.content)

@@ -15,11 +15,13 @@ import httpx
 import orjson
 import pytest
 
+from collector import room
 from collector.api import bodies
 from collector.api.bodies import TooLarge
 from collector.errors import Overloaded
 from collector.pipeline import asked
 from collector.pipeline.asked import Asked, RunToJudge, answered
+from collector.room import Room
 from collector.server import running
 from collector.settings import Settings
 from collector.store import open_store
@@ -88,12 +90,36 @@ def test_who_leaves_is_not_judged_for_and_the_next_one_is(hanging: Client) -> No
 def test_a_run_that_takes_too_much_memory_is_refused_and_the_next_one_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asked, "MEMORY_BYTES", 100 << 20)
+    monkeypatch.setattr(asked, "MEMORY_MIB", 100)
     with running(settings(tmp_path, checkers=0)) as url, Client(url) as client:
         big = {**RUN, "calls": [{"name": "a", "arguments": {"x": k}} for k in range(100_000)]}
         refused = client.post("/check", {"run": big, "policies": RULES})
         assert refused.status_code == 413, refused.text
         assert client.post("/check", {"run": RUN, "policies": RULES}).json()["outcome"] == "fail"
+
+
+@pytest.mark.heavy
+def test_a_question_for_which_little_memory_does_not_do_has_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asked, "LITTLE_MIB", 50)  # less than the process has at rest
+    with running(settings(tmp_path, checkers=0)) as url, Client(url) as client:
+        for _ in range(2):
+            assert client.post("/check", {"run": RUN, "policies": RULES}).json()["outcome"] == "fail"
+
+
+def test_a_question_waits_for_memory_and_not_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "PATIENCE", 0.05)
+    shared = Room()
+    slow = Slow(tmp_path, shared)
+    slow.let.set()
+    with shared.taken(room.UNIT_MIB * room.UNITS, room.soon()):
+        refused = asyncio.run(outcome(slow.judged(b"1", "", 1, here)))
+    assert isinstance(refused, Overloaded)
+    assert (refused.retry_after, slow.asked) == (room.AGAIN_SECONDS, [])
+    assert asyncio.run(outcome(slow.judged(b"2", "", 1, here))) == b"2"
 
 
 @pytest.mark.parametrize("kind", ["application/json", "application/x-ndjson"])
@@ -109,14 +135,14 @@ def test_no_memory_to_read_a_run_is_no_broken_body(monkeypatch: pytest.MonkeyPat
 class Slow(Asked):
     """Answers when it is let."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(settings(folder))
+    def __init__(self, folder: Path, room: Room | None = None) -> None:
+        super().__init__(settings(folder), room)
         self.let, self.stops = threading.Event(), 0
         self.asked: list[bytes] = []
         self._process.ask = self._wait  # type: ignore[assignment, method-assign]
         self._process.stop = self._stopped  # type: ignore[method-assign]
 
-    def _wait(self, _work: object, question: RunToJudge) -> bytes:
+    def _wait(self, _work: object, _mib: int, question: RunToJudge) -> bytes:
         self.asked.append(question.body)
         assert self.let.wait(60)
         if self.stops:

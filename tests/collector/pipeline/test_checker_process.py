@@ -18,12 +18,14 @@ from collector.errors import Overloaded, Unstorable
 from collector.model import Batch, Segment
 from collector.otlp.errors import refused
 from collector.otlp.segments import from_protobuf, without
+from collector.pipeline import checker as checker_module
 from collector.pipeline import supervisor as supervisor_module
 from collector.pipeline import writer as writer_module
 from collector.pipeline.board import Board
 from collector.pipeline.checker import Checker
 from collector.pipeline.supervisor import Stillness, Supervisor
 from collector.pipeline.writer import Writer
+from collector.room import UNIT_MIB, UNITS, Room, soon
 from collector.settings import Limits, Settings
 from collector.store import Store, open_store, schema, work
 from collector.store.catalog import put_policy
@@ -210,6 +212,31 @@ def until(ask: Callable[[], object], *, pause: float = 0.05, seconds: float = 18
             return answer
         time.sleep(pause)
     pytest.fail("waited in vain")
+
+
+def test_a_big_run_waits_for_memory_and_stays_claimed_meanwhile(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Small ones do not; nobody takes it for a checker that hangs, and no other one takes the run."""
+    monkeypatch.setattr(checker_module, "TIMES", 1_000_000)
+    room, board, settings = Room(), Board(), without_z3(tmp_path, check_seconds=0.2)
+    checker = Checker(store, settings, "w", board, room=room)
+    fill(store, 1)
+    judging = threading.Thread(target=lambda: checker.round(time.time()))
+    with room.taken(UNIT_MIB, soon()):
+        judging.start()
+        eventually(lambda: board.read().state == "away")
+        beat = board.read().beat
+        eventually(lambda: board.read().beat > beat + 3 * settings.check_seconds)
+        assert work.claim(store, "other", now=time.time(), lease=0.2, limit=9) == []
+        assert unjudged(store) == 1
+    judging.join(60)
+    assert unjudged(store) == 0
+    monkeypatch.setattr(checker_module, "TIMES", 1)
+    fill(store, 1)
+    with room.taken(UNIT_MIB * UNITS, soon()):
+        checker.round(time.time())
+    assert unjudged(store) == 0
 
 
 @pytest.mark.parametrize("condition", ["NEW.outcome IS NOT 'undecided'", "true"])
