@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 
 from fastapi import Request
 
@@ -75,6 +76,7 @@ async def _access(request: Request, scope: str) -> Access:
     service: Service = request.app.state.service
     token = bearer(request.headers.get("authorization")) or request.cookies.get(COOKIE)
     grant = await service.grant(token, scope)
+    request.state.grant_again = partial(service.grant, token, scope)
     request.scope.update(project=grant.project_name, actor=grant.actor)  # for the log
     access = Access(service, grant.project, grant.project_name, grant.actor, grant.scopes)
     visitor.set(access)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any
 
@@ -103,6 +104,7 @@ async def hand_in(request: Request) -> dict[str, Any]:
     service = request.app.state.service
     headers = dict(request.scope["headers"])
     project = await service.authorize(headers)
+    request.state.grant_again = partial(service.authorize, headers)
     coding = request.headers.get("content-encoding", "")
     async with held_body(request, service.settings.limits.body_bytes) as (body, held):
         try:

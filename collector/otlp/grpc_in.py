@@ -178,11 +178,12 @@ class Receiver:
 
     async def _export(self, call: Stream, headers: Mapping[bytes, bytes], held: Held) -> bytes:
         message = Message(call, held, self._intake.limits.grpc_bytes)
-        project = await self._intake.authorize(headers)
+        project, since = await self._intake.authorize(headers), time.monotonic()
         coding = headers.get(b"grpc-encoding", b"")
         if coding not in CODINGS:
             raise ExportError(415, UNIMPLEMENTED, "expected gzip, deflate or no compression")
         body = await message.whole(self._intake.limits.body_seconds)
+        await self._intake.authorize_again(headers, since)
         packed = coding.decode() if message.is_packed else ""
         if message.is_packed and coding not in PACKED:
             raise ExportError(400, INTERNAL, "the message is compressed, and grpc-encoding does not say how")

@@ -7,6 +7,7 @@ Success is sent only after `store` has returned, that is after the commit.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
@@ -50,9 +51,10 @@ def receiver(intake: Intake) -> Callable[[Any, Receive, Send], Awaitable[None]]:
             if scope["method"] != "POST":
                 raise ExportError(405, UNIMPLEMENTED, f"{scope['method']} is not possible here; send POST")
             encoding = encoding_of(kind.decode("latin-1"))
-            project = await intake.authorize(headers)
+            project, since = await intake.authorize(headers), time.monotonic()
             with intake.budget.open(owner(headers, (scope.get("client") or ("",))[0])) as held:
                 body = await _body(headers, receive, held, intake.limits)
+                await intake.authorize_again(headers, since)
                 rejections: tuple[Rejection, ...] = ()
                 if scope["path"] == "/v1/traces":
                     coding = headers.get(b"content-encoding", b"").decode("latin-1")

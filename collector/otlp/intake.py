@@ -36,6 +36,8 @@ DEAR_FOR = 30.0
 SMALL_BYTES = 16 * 1024
 """So small a body cannot take long, whatever it is made of, and is read on the event loop all the same."""
 DEAR_KEPT = 1_000
+SLOW_SECONDS = 1.0
+"""After a body that came for longer its key is looked at again."""
 
 
 class Dear:
@@ -70,6 +72,11 @@ class Intake:
         """Of the event loop, for bodies and for what brings them."""
         self._decoder = Decoder(room)
         self._dear = Dear()
+
+    async def authorize_again(self, headers: Mapping[bytes, bytes], since: float) -> None:
+        """Of a request authorized at `since` (monotonic): its key may have ended while its body came."""
+        if time.monotonic() - since > SLOW_SECONDS:
+            await self.authorize(headers)
 
     async def take(self, project: str, held: Held, body: bytes, coding: str, form: Form) -> Batch:
         """Store the spans of a body, and return them; `held` is what the request holds."""

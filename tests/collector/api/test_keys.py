@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
+import orjson
 import pytest
 
 from collector.access import Gate, expiry, new_key
+from collector.api import bodies
 from collector.errors import BadStore, Forbidden, Unauthorized
+from collector.otlp import intake
 from collector.server import running
 from collector.store import open_store
-from tests.support.traces import PROTOBUF, Client, agent_request, case_json, new_id, settings
+from tests.support.traces import JSON, PROTOBUF, Client, agent_request, case_json, new_id, settings
 
 
 def make(client: Client, name: str, *scopes: str, token: str | None = None, **more: str) -> str:
@@ -287,3 +291,45 @@ def test_changes_leave_a_trail(fresh: Client) -> None:
     trail = fresh.http.get("/api/v1/audit", headers=bearer(root)).json()["items"]
     assert [entry["action"] for entry in trail] == ["policy.put", "key.create"]
     assert trail[0]["actor"] == root.split("_")[1]
+
+
+@pytest.mark.parametrize(
+    ("scope", "method", "path", "kind"),
+    [
+        ("ingest", "POST", "/v1/traces", PROTOBUF),
+        ("ingest", "POST", "/api/v1/runs", JSON),
+        ("write", "POST", "/api/v1/cases", JSON),
+    ],
+)
+def test_a_key_that_is_revoked_while_a_body_comes_has_nothing_stored(
+    fresh: Client, monkeypatch: pytest.MonkeyPatch, scope: str, method: str, path: str, kind: dict[str, str]
+) -> None:
+    monkeypatch.setattr(intake, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(bodies, "SLOW_SECONDS", 0.0)
+    root = make(fresh, "root", "admin")
+    body = agent_request(new_id(), ["a"])
+    if kind is JSON:
+        said = case_json("c") if scope == "write" else {"run_id": new_id(), "calls": [{"name": "a"}]}
+        body = orjson.dumps(said)
+
+    def status(token: str, meanwhile: Callable[[], object]) -> int:
+        def slowly() -> Iterator[bytes]:
+            yield body[:9]
+            meanwhile()
+            yield body[9:]
+
+        headers = {**kind, **bearer(token)}
+        return fresh.http.request(method, path, content=slowly(), headers=headers).status_code
+
+    lost, good = (make(fresh, name, scope, token=root) for name in ("lost", "good"))
+
+    def revoke() -> None:
+        with httpx.Client(base_url=fresh.url) as other:
+            gone = other.delete(f"/api/v1/keys/{lost.split('_')[1]}", headers=bearer(root))
+            assert gone.status_code == 200
+
+    assert status(lost, revoke) == 401
+    read = bearer(root)
+    assert fresh.http.get("/api/v1/stats", headers=read).json()["runs"] == 0
+    assert fresh.http.get("/api/v1/cases", headers=read).json()["items"] == []
+    assert status(good, lambda: time.sleep(0.05)) in (200, 201)

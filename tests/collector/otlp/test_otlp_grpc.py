@@ -18,7 +18,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceS
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
+from collector.otlp import intake
 from collector.server import running
+from tests.support.http2 import DATA, HEADERS, PATH, Peer, frame, head, literal, message
 from tests.support.traces import Client, agent_spans, eventually, metrics_of, new_id, request, settings
 
 EXPORT = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
@@ -111,6 +113,30 @@ def test_a_key_is_needed_once_there_is_one(tmp_path: Path) -> None:
         with grpc.insecure_channel(target) as channel:
             metadata = (("authorization", f"Bearer {made}"),)
             assert channel.unary_unary(EXPORT)(body, timeout=60, metadata=metadata) == b""
+
+
+def test_a_key_that_is_revoked_while_a_message_comes_has_nothing_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "SLOW_SECONDS", 0.0)
+    port, sent = free_port(), message(request(*agent_spans(new_id(), ["a"])).SerializeToString())
+    with running(settings(tmp_path, grpc_port=port)) as url, Client(url) as client, Peer(port) as peer:
+        keys = {"name": "n", "scopes": ["admin"]}
+        mine = {"authorization": f"Bearer {client.http.post('/api/v1/keys', json=keys).json()['key']}"}
+        lost = client.http.post("/api/v1/keys", json=keys, headers=mine).json()["key"]
+        bearer = (b"authorization", f"Bearer {lost}".encode())
+        peer.say(frame(HEADERS, 4, 1, head(PATH, bearer)) + frame(DATA, 0, 1, sent[:99]))
+        eventually(lambda: metrics(client, mine)["in_flight_bytes"] == 99)
+        gone = client.http.delete(f"/api/v1/keys/{lost.split('_')[1]}", headers=mine)
+        assert gone.status_code == 200
+        peer.say(frame(DATA, 1, 1, sent[99:]))
+        assert literal(b"grpc-status", b"16") in peer.answer(1)
+        assert client.http.get("/api/v1/stats", headers=mine).json()["runs"] == 0
+
+
+def metrics(client: Client, headers: dict[str, str]) -> dict[str, float]:
+    client.http.headers.update(headers)
+    return metrics_of(client)
 
 
 def test_a_taken_grpc_port_stops_the_start_with_a_plain_message(tmp_path: Path) -> None:
