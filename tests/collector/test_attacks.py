@@ -26,6 +26,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from collector.otlp.raw import Traces
+from collector.room import UNIT_MIB, UNITS
 from tests.support.drills import quiet_port
 from tests.support.http2 import CONTINUATION, HEADERS, Peer, frame, head, literal
 from tests.support.traces import JSON, PROTOBUF, agent_request, any_value, eventually, new_id
@@ -35,6 +36,8 @@ ELSEWHERE = "127.0.0.66"
 """The attackers' address; the good sender has another."""
 MOST, AFTERWARDS = 600, 300
 """MiB of all processes together: at any time, and a minute after the last attack."""
+BODIES = 24
+"""Those of the mixed attack, as they come in."""
 
 pytestmark = pytest.mark.heavy
 
@@ -242,8 +245,9 @@ def wide_run(calls: int, values: int) -> bytes:
     return json.dumps({"run": {"run_id": "r", "calls": [call] * calls}, "policies": rule}).encode()
 
 
-def mixed(target: Target, goes_on: threading.Event) -> list[int]:
+def mixed(target: Target, seconds: float) -> list[int]:
     """Whatever is done in a process of its own, and the readers, at once and again and again."""
+    end = time.monotonic() + seconds
     names = b'{"resourceSpans":[{' + b",".join(b'"%d":0' % number for number in range(700_000)) + b"}]}"
     asked, run = wide_run(100, 9_000), dense(RUN, 9_001, 900, 9_900)
     deeds: list[Callable[[], object]] = [
@@ -258,7 +262,7 @@ def mixed(target: Target, goes_on: threading.Event) -> list[int]:
         while True:
             said = deed()
             found.extend(said if isinstance(said, list) else [said])
-            if not goes_on.is_set():
+            if time.monotonic() > end:
                 return
 
     with ThreadPoolExecutor(len(deeds)) as pool:
@@ -279,7 +283,6 @@ ATTACKS: dict[str, Attack] = {
     "many runs": lambda target, _: target.post(fleet(20_000, 300, 10**6)),
     "one run dense": lambda target, _: [target.post(dense(RUN, 1 + 900 * at, 900, 9_900)) for at in (0, 1)],
     "readers of it": lambda target, _: readers(target),
-    "all that takes memory": lambda target, goes_on: mixed(target, goes_on),
     "silent": lambda target, goes_on: silent(target, 1_200, goes_on),
     "unfinished": lambda target, goes_on: unfinished(target, 60, goes_on),
 }
@@ -307,3 +310,16 @@ def test_heads_without_end_over_grpc_take_no_memory(target: Target) -> None:
     before, goes_on = target.memory(), threading.Event()
     target.during(lambda: heads_without_end(target, 16, 3.0), goes_on)
     assert target.peak < before + 30
+
+
+def test_all_that_takes_memory_at_once_takes_it_from_one_room(tmp_path: Path) -> None:
+    target = Target(tmp_path)
+    try:
+        eventually(lambda: target.stored > 3, 120)
+        before = target.memory()
+        said = target.during(lambda: mixed(target, 15.0), threading.Event())
+        assert target.peak < before + UNITS * UNIT_MIB + BODIES
+        assert_known("mixed", said)
+        eventually(lambda: target.memory() < AFTERWARDS, 60)
+    finally:
+        target.close()
