@@ -29,7 +29,12 @@ _KEYS: dict[str, bytes] = {}
 _MAX_MEMO = 4_096
 
 
+_ONE_BYTE = tuple(bytes((number,)) for number in range(128))
+
+
 def _varint(number: int) -> bytes:
+    if number < 128:
+        return _ONE_BYTE[number]
     out = bytearray()
     while number > 127:
         out.append(number & 127 | 128)
