@@ -104,6 +104,7 @@ _MAIN: tuple[tuple[str, str], ...] = (
     ("never", rf"no (?:more |further |other )?{_A}(?: (?:{MAY}|{SHOULD}) (?:ever )?{HAPPEN})?{AGAIN}"),
     ("never", rf"(?:{AGENT} (?:{MAY}|{SHOULD}) )?neither (?P<a>{_ONE} nor {_ONE})(?: (?:{MAY}|{SHOULD})"
               rf" {HAPPEN})?"),
+    ("never", rf"neither (?P<a>{_ONE} nor {_WHICH}{_ONE}) (?:is|are) (?:allowed|permitted)"),
     ("nothing", rf"(?:nothing(?: else| more)?|no (?:other |further |more )?(?:tools?|calls?|actions?))"
                 rf" (?:{MAY}|{SHOULD}) (?:ever )?(?:{HAPPEN}|follow|run|be (?:made|used|invoked))"),
     ("nothing", rf"(?:{AGENT} )?(?:{_DONT}|{NO}) (?:call|use|do|run) (?:any (?:other |further |more"
@@ -144,8 +145,10 @@ _MAIN: tuple[tuple[str, str], ...] = (
                rf"|eventually |later )?"
                rf"followed(?: later| eventually| at some point)? by (?P<e>{_LIST})(?: happening)?"),
     ("order", rf"{_A} {SHOULD} (?:always )?be preceded by (?:an? )?(?:prior |earlier )?(?P<e>{_LIST})"),
-    ("order", rf"{_A} (?:requires?|needs?|presupposes?) (?:an? |the )?(?:prior|previous|earlier"
+    ("order", rf"{_A} (?:requires?|needs?|presupposes?|calls? for) (?:an? |the )?(?:prior|previous|earlier"
               rf"|preceding|completed) (?P<e>{_LIST})"),
+    ("order", rf"{_A} (?:requires?|presupposes?)(?: that)? (?P<e>{_LIST})(?:{_PERFECT}"
+              rf"|{_PRESENT.removesuffix(_FIRST)} (?:first|before|already|beforehand|earlier))"),
     ("order", rf"{_A} (?:requires?|needs?|presupposes?) (?P<e>{_LIST}) (?:first|beforehand|to happen first)"),
 )  # fmt: skip
 
@@ -179,6 +182,11 @@ def _marked(text: str, phrases: tuple[str, ...]) -> str:
 
 
 _ONCE: tuple[tuple[str, Reword], ...] = (
+    (rf"(?P<a>{_ONE})(?P<has> (?:has|have) happened) (?P<and>and|or) (?P<b>{_ONE})(?P=has)",
+     r"\g<a> \g<and> \g<b>\g<has>"),
+    (rf"^(?P<without>without (?:first|(?:an? )?(?:prior|earlier|previous|preceding)) {_ONE})"
+     rf" (?=(?:{AGENT}|no|never|{_ONE}) )",
+     r"\g<without>, "),
     (rf"\b(?:an?|the) completed (?={_ONE} {SHOULD} (?:\w+ )?be )", ""),
     (rf"(?:either (?P<a>{_ONE}) {SHOULD} {HAPPEN} or|(?P<c>{_ONE}) {SHOULD} {HAPPEN} and) (?P<b>{_ONE})"
      rf" {SHOULD} {HAPPEN}",
@@ -332,9 +340,12 @@ def _needs(kind: str) -> Way:
 
 
 def _never_before(s: _Sentence) -> str | None:
+    """`Not before B has happened` needs B; `not before B happens` may forbid B afterwards."""
     a, b, clause = s.a, s.b("before"), s.of("before")
     needed = f"{b} must happen before {a}{s.same}"
-    if not (clause.get("present") or clause.get("perfect") or " nor " in s.main.get("a")):
+    if clause.get("perfect"):
+        return needed
+    if not (clause.get("present") or " nor " in s.main.get("a")):
         return None
     raise TwoReadings(
         f"cannot read 'before'; write {_sentence(needed)} where {b} is needed first, or "

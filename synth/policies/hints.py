@@ -16,18 +16,20 @@ from synth.policies.kinds.kind import HAPPEN, IF, MUST
 from synth.policies.loosely import named
 from synth.policies.names import Names
 from synth.policies.patterns import compiled
-from synth.policies.vocabulary import ANYTHING, CLOCK, DO, DONE, FAILED, NOT, SPAN, TIMES
+from synth.policies.phrasing import in_windows
+from synth.policies.vocabulary import ANYTHING, CLOCK, DO, DONE, FAILED, NOT, SPAN, TIMES, UNITS
 
-_D = rf"(?P<d>{SPAN})"
+_D = rf"(?P<d>{SPAN}|(?:{'|'.join(NUMBERS)}|an?) {UNITS})"
 _N, _M = (rf"(?P<{slot}>{TIMES})(?: times?)?" for slot in "nm")
 _A, _B, _C = (rf"(?P<{slot}>.+?)" for slot in "abc")
 _SAME = r"(?P<same>,? with the same .+)?"
 _ASIDE = r"(?:run |happen |be (?:called|done|executed) )?"
 _TOGETHER = r"(?:in parallel|at the same time|concurrently|simultaneously)"
 _SOME_COUNT = (
-    "!a count is over a whole run or conversation, or over any stretch of time ('at most 3 times within "
-    "1 hour'); one over another part of it is not in the language"
+    "!a count is said as 'ACTION must happen at most 3 times', with 'within 1 hour', 'with the same FIELD' "
+    "or 'per conversation' after it; over another part of a run there is none"
 )
+_A_VALUE = "!a condition on what a call is given is a `guard` of the policy, not a sentence"
 _SCOPE = (
     "!what a count is over is the file's `scope`: leave these words out, and write 'scope: session' at the "
     "head of the file for a conversation, 'scope: run' for a run"
@@ -52,6 +54,10 @@ _DUTY_OR_NEED = (
     "{<b> must happen before <a>} where <b> is needed first"
 )
 _BESIDE = "{<b> must happen before <a>} where <b> is needed first, or {<a> must be followed by <b>}"
+_APART = (
+    "{<a> must never happen within <d> after <b>}, or {<a> must start at least <d> after <b>} where an "
+    "earlier <b> is needed too"
+)
 _ALONE = "{<a> must be alone in its turn}, or {<a> must not overlap any tool} where it is about time"
 _FIRST = r"(?:approv|authori[sz]|authenticat|identif|verif|validat)"
 """How actions begin that nobody needs afterwards: a check, a permission."""
@@ -112,13 +118,14 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>{NOT} {DO} (?:more than|later than) {_D} after) {_B}",
      "{<a> must happen within <d> after <b>}, which needs an earlier <b> too"),
     (rf"{_A} (?P<said>{NOT} {DO} (?:within|sooner than|earlier than|less than) {_D} (?:after|of)) {_B}",
-     "{<a> must happen at least <d> after <b>}, which needs an earlier <b> too"),
-    (rf"(?P<said>there (?:{MUST} be|are|is) at least {_D} between) {_A} and {_B}",
-     "{<b> must happen at least <d> after <a>}, which needs an earlier <a> too"),
+     _APART),
+    (rf"(?P<said>(?:there (?:{MUST} be|are|is) )?at least {_D} (?:{MUST} (?:pass|elapse|lie|be) )?between)"
+     rf" {_B} and {_A}", _APART),
     (rf"{_A} (?P<said>{MUST} {DO} within {_D})",
      "!the time needs the action that it counts from, as in '<a> must happen within <d> after ACTION'"),
     (rf".+ (?P<said>{MUST} (?:not |never )?(?:take|last|finish within|be finished within) .*{SPAN})",
      "!how long a call takes is not in the language"),
+    (rf"(?P<said>wait (?:for )?(?:at least )?{_D} after) {_B}{DONE} before {_A}", _APART),
     # --- what is allowed
     (r".+ (?P<said>(?:is|are) (?:not|never) (?:forbidden|prohibited|banned|disallowed)\b.*)", _ALLOWED),
     (r".+ (?P<said>(?:need not|needn['\u2019]t|(?:do|does) not (?:need|have) to|(?:is|are) not required) .+)",
@@ -132,8 +139,13 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"(?P<said>there {NOT} be more than {_N}) {_A}", "={<a> must happen at most <n>}"),
     (rf"{_A} (?P<said>{MUST} {DO} at least (?:once|one time|1 time) before) {_B}",
      "{<a> must happen before <b>}"),
-    (r".+ (?P<said>per (?:conversation|session|run))", _SCOPE),
-    (rf"(?!once (?:an?|every) (?:\w+ )+?(?:is|are|was|were|has|have|happens)\b)"
+    (r".*?(?P<said>(?:(?:more|less|fewer|higher|lower|larger|greater|smaller) than|over|above|below|under"
+     r"|at most) \d[\d.,]*(?: [\w.]+){0,3} (?:in|per|with|at) (?:an?|one|any|each|every) (?:single |one )?"
+     r"(?:call|transaction|payment|go|step|operation|time|request)\b.*)",
+     _A_VALUE),
+    (r".*?(?P<said>\bof (?:more than|less than|over|under|above|below|at least|at most) \d.*)", _A_VALUE),
+    (r"(?!.*\b(?:sum|total)\b).+ (?P<said>per (?:conversation|session|run))", _SCOPE),
+    (rf"(?!.*\b(?:sum|total)\b)(?!once (?:an?|every) (?:\w+ )+?(?:is|are|was|were|has|have|happens)\b)"
      rf".*?(?P<said>(?:more than )?\b{TIMES}(?: \w+)? (?:within|in|per|an?|every) (?!a row|total).+)",
      _SOME_COUNT),
     (rf".+ (?P<said>{_N} (?:after|before|while|in a row|between)\b.*)", _SOME_COUNT),
@@ -202,6 +214,11 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "={<a> must happen at least 1 time}"),
     (rf"(?P<said>(?:each|every|the) conversation {MUST} (?:contain|have)) {_A}",
      "={<a> must happen at least 1 time per conversation}"),
+    (rf"(?P<said>the (?:very )?first (?:thing|call|tool|action|step)\b.*? (?:{MUST} be|is)(?: to)?) {_A}",
+     "{<a> must happen before any tool}, which means any other tool here"),
+    (rf"(?P<said>the (?:very )?last (?:thing|call|tool|action|step)\b.*? (?:{MUST} be|is)(?: to)?) {_A}",
+     "{any tool must never happen after <a>}, and {<a> must happen at least 1 time} where it may not be "
+     "left out"),
     (rf"{_A} (?P<said>{MUST} (?:{DO} first|be (?:the )?(?:very )?first\b.*))",
      "{<a> must happen before any tool}, which means any other tool here"),
     (rf"{_A} (?P<said>{MUST} (?:{DO} last|be (?:the )?(?:very )?last\b.*))",
@@ -339,11 +356,11 @@ _REASONS: tuple[tuple[str, str], ...] = (
      "at least <d> after ACTION'"),
     (rf"(?P<said>the (?:sum|total) .+ of .+ and .+?) {MUST} .+",
      "!a sum is of one action: write a policy for each, or name one action that stands for all these tools"),
-    (r".*?(?P<said>\b(?:sum|total|altogether|combined)\b.*)",
+    (r".*?(?P<said>\b(?:sum|total|altogether|combined|adds? up|in all)\b.*)",
      "!a sum is said as 'The sum of args.FIELD of ACTION must be at most NUMBER'"),
     (r"(?!.*\btimes?\b).*?(?P<said>\b(?:above|below|over|under|exceed\w*|\w+ than|at most|equal to) "
      r"\d[\d.,]*(?: \w{1,4})?(?: (?:must|should|shall|has to|have to|needs?|requires?)\b.*)?)",
-     "!a condition on what a call is given is a `guard` of the policy, not a sentence"),
+     _A_VALUE),
     (r".+? (?P<said>or .+?)(?: (?:must|should|shall|has to|have to|needs?|requires?)\b.*)?",
      "!`or` joins actions as the file names them"),
 )  # fmt: skip
@@ -402,6 +419,8 @@ def _slot(slot: str, text: str | None, names: Names) -> str | None:
         return text.zfill(5)
     if slot in "nm":
         return counted(_count(text), "time")
+    if slot == "d":
+        return in_windows(text)
     return text if slot != "same" or text.startswith((" ", ",")) else f" {text}"
 
 

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import permutations
 
+from synth.counted import counted
+from synth.policies.kinds.count import number_of
 from synth.policies.names import Names, TwoReadings
 from synth.policies.patterns import compiled
-from synth.policies.vocabulary import ANYBODY, COUNT
+from synth.policies.vocabulary import ANYBODY, COUNT, TIMES
 
 PARTICLES = ("up", "down", "out", "off", "back", "over", "in", "on", "away")
 _SMALL = ("to", "of", "for", "from", "in", "on", "at", "with", "by", "into", "a", "an", "the", "and", "or")
@@ -30,6 +32,21 @@ _IRREGULAR = {
     "lend": "lent", "spend": "spent", "hand": "handed", "undo": "undone", "redo": "redone", "see": "seen",
     "quit": "quit", "let": "let", "overwrite": "overwritten", "rewrite": "rewritten", "rebuild": "rebuilt",
     "resend": "resent", "forget": "forgotten", "speak": "spoken", "break": "broken", "steal": "stolen",
+    "shed": "shed", "cast": "cast", "broadcast": "broadcast", "forecast": "forecast", "hit": "hit",
+    "spread": "spread", "bid": "bid", "upset": "upset", "offset": "offset", "preset": "preset",
+    "feed": "fed", "lead": "led", "lose": "lost", "meet": "met", "shoot": "shot", "show": "shown",
+    "grow": "grown", "throw": "thrown", "know": "known", "blow": "blown", "fly": "flown", "wear": "worn",
+    "tear": "torn", "bear": "borne", "win": "won", "catch": "caught", "teach": "taught", "seek": "sought",
+    "fight": "fought", "wind": "wound", "rewind": "rewound", "bind": "bound", "unbind": "unbound",
+    "grind": "ground", "hang": "hung", "hear": "heard", "lay": "laid", "sink": "sunk", "ring": "rung",
+    "strike": "struck", "stick": "stuck", "string": "strung", "ride": "ridden", "override": "overridden",
+    "shake": "shaken", "wake": "woken", "weave": "woven", "sew": "sewn", "sow": "sown", "bend": "bent",
+    "deal": "dealt", "dig": "dug", "eat": "eaten", "fall": "fallen", "feel": "felt", "forbid": "forbidden",
+    "forgive": "forgiven", "sweep": "swept", "understand": "understood", "undertake": "undertaken",
+    "oversee": "overseen", "foresee": "foreseen", "repay": "repaid", "prepay": "prepaid",
+    "retake": "retaken", "remake": "remade", "resell": "resold", "rerun": "rerun", "reread": "reread",
+    "withhold": "withheld", "uphold": "upheld", "input": "input", "bleed": "bled", "swear": "sworn",
+    "sing": "sung", "swim": "swum", "drink": "drunk", "hide": "hidden", "bite": "bitten", "beat": "beaten",
 }  # fmt: skip
 _NOUNS = {"close": ("closure",), "refuse": ("refusal",), "pay": ("payment",), "notify": ("notification",)}
 _WHOSE = r"(?:(?:customer|user|client|patient|caller|agent|account|order)['\u2019]s|customers['\u2019])"
@@ -86,6 +103,7 @@ def inflected(body: str, names: Names) -> str:
     """The sentence with its actions as the file names them."""
     text = _plain_agents(body)
     forms = _forms(tuple(names.actions))
+    _no_count_of_one(text, forms)
     text = _passives(text, forms)
     text = _pairs(text, forms)
     for one in forms:
@@ -98,6 +116,9 @@ def inflected(body: str, names: Names) -> str:
     text = compiled(
         rf"\b(?P<when>before|after|once|until) (?:{ANYBODY}) (?=\x01[^\x01]+\x01(?:$|[ ,](?!ha)))"
     ).sub(r"\g<when> ", text)
+    text = compiled(
+        r"^completed (?=\x01[^\x01]+\x01 (?:must|should|shall|has to) (?:\w+ )?be followed )"
+    ).sub("", text)
     for mark, phrase in [(_mark(one.phrase), one.phrase) for one in forms]:
         text = text.replace(mark, phrase)
     return text
@@ -110,6 +131,22 @@ _SPELLED_OUT = (
     (r"\bit['\u2019]s (?=been )", "it has "),
     (r"\bit['\u2019]s\b", "it is"),
     (r"^should (?P<what>[^,]+?) (?:ever )?fail,", r"if \g<what> fails,"),
+    (r"\bfrom the (?:moment|time|instant|point)(?: that| when| at which)? ", "after "),
+    (
+        r"\b(?:on (?:its|their) own|by (?:itself|themselves)) in (?:an?|its|their|one) (?:own )?"
+        r"(?P<turn>turn|message)\b",
+        r"alone in its \g<turn>",
+    ),
+    (r" \((?:with |for )?(?:the )?same (?P<f>[\w.]+)\)", r" with the same \g<f>"),
+    (r"\bthe same (?P<it>[a-z]+)\b(?=.* same (?P=it)_)", r"the \g<it>"),
+    (r"\bany tool calls?\b(?! (?:of|to)\b)", "any tool"),
+    (
+        r"^(?:any|every|each|an?) (?:failed|failing|unsuccessful) (?:tool )?call (?:must|should|shall|has to)"
+        r"(?: always)? be followed by (?P<then>.+?)(?P<within> within [^,]+)?$",
+        r"if any tool fails, \g<then> must follow\g<within>",
+    ),
+    (rf"^{COUNT} (?:tool )?calls {_MUST} be made\b", r"any tool must happen \g<how> \g<n> times"),
+    (rf"\bmake {COUNT} (?:tool )?calls\b(?! (?:of|to)\b)", r"any tool \g<how> \g<n> times"),
     (r"\b(?P<does>has|have|had|is|are|was|were|did|does|must|should)n['\u2019]t\b", r"\g<does> not"),
 )
 _SAME_INSIDE = (
@@ -126,13 +163,19 @@ def _mark(phrase: str) -> str:
     return "\x01" + phrase.replace(" ", "\x02") + "\x01"
 
 
+_MORE_FIELDS = re.compile(
+    r"(?P<f>\b(?:with the same|for the same|for each|for every|per) [a-z_]+ and )(?:the same )?"
+    r"(?P<a>[a-z]+) (?P<b>id|number|code|reference|name|key)\b",
+    re.I,
+)
+
+
 def _plain_agents(body: str) -> str:
     text = compiled(rf"\b(?P<must>{_MUST}) no longer be\b").sub(r"\g<must> not be", " ".join(body.split()))
     for pattern, said in _SPELLED_OUT:
         text = compiled(pattern).sub(said, text)
-    return compiled(_SAME_INSIDE).sub(
-        r"\g<of>\g<does> \g<same>", _FIELD_OF_TWO_WORDS.sub(r"\g<same> \g<a>_\g<b>", text)
-    )
+    text = _MORE_FIELDS.sub(r"\g<f>\g<a>_\g<b>", _FIELD_OF_TWO_WORDS.sub(r"\g<same> \g<a>_\g<b>", text))
+    return compiled(_SAME_INSIDE).sub(r"\g<of>\g<does> \g<same>", text)
 
 
 @lru_cache(maxsize=64)
@@ -210,25 +253,17 @@ def _deeds(verb: str) -> Iterator[str]:
         yield f"{stem}{_doubled(stem)}(?:at)?ions?"
 
 
-_ONE_OR_EACH = (
-    "?cannot read 'no {it} ... {again}'; write '{Done} must happen at most 1 time' where there may be one in "
-    "all, or '{Done} must happen at most 1 time with the same FIELD' where there may be one of each"
-)
-"""What begins with a question mark says the two things that may be meant."""
 _LATER_OR_BEFORE = (
     "?cannot read 'must be' of what is done already; write '{First} must be followed by {plain}' where it "
     "comes later, or '{Done} must happen before {before}' where it comes first"
 )
 _BEGIN = r"(?<![\w\x01\x02])(?<!\w-)"
 _ITS = rf"{_BEGIN}{_THE}(?:REST)"
-_NEVER_BE = r"(?:may|can|must|shall|should) be"
 _PASSIVES: tuple[tuple[str, str], ...] = (
     (rf"{_BEGIN}{COUNT} (?:REST) {_MUST}(?: ever)? be WHICH", "{done} must happen {how} {n} times"),
     (rf"{_BEGIN}(?:under no circumstances|in no case|at no (?:time|point)) (?:may|must|should|can|shall) "
      rf"{_THE}(?:REST) (?:ever )?be WHICH", "{done} must never happen"),
     (r"(?<=if )no (?:REST) (?:was|were|is|are|has been|have been) WHICH", "{done} has not happened"),
-    (rf"{_BEGIN}no (?P<it>REST) {_NEVER_BE} WHICH (?P<again>twice|a second time|more than once)$",
-     _ONE_OR_EACH),
     (rf"^(?:every|each) (?P<first>DONE) (?:REST) {_MUST} be WHICH(?=$| with the same )", _LATER_OR_BEFORE),
     (rf"{_BEGIN}no (?:more |further |other )?(?:REST) (?:may|can|must|shall|should|will)(?: ever)? be WHICH",
      "{done} must never happen"),
@@ -237,12 +272,18 @@ _PASSIVES: tuple[tuple[str, str], ...] = (
     (rf"{_ITS} (?P<must>{_MUST}) have been WHICH", "{done} {must} have happened"),
     (rf"{_ITS} (?:is|are) only (?:ever )?WHICH", "{done} must happen only"),
     (rf"\b(?P<must>may|can|must|should) {_THE}(?:REST) be WHICH", "{must} {done} happen"),
-    (rf"(?<= must happen )(?P<or>or|and) {_THE}(?:REST) WHICH(?= before)", "{or} {done} happens"),
+    (rf"(?P<lead> must (?:happen|be \w+) )(?P<or>or|and) {_THE}(?:REST) WHICH(?= before)",
+     "{lead}{or} {done} happens"),
+    (rf"(?P<lead>\b(?:after|once|until|unless) [^,]+ (?:has|have) (?:happened|been \w+) )(?P<or>or|and)"
+     rf" {_THE}(?:REST) WHICH$",
+     "{lead}{or} {done} has happened"),
+    (rf"{_ITS} being WHICH", "{done}"),
+    (rf"{_BEGIN}no (?:REST) (?:is|are) (?:ever )?to be WHICH", "{done} must never happen"),
     (rf"{_ITS} (?:is|are) (?:never |not )to be WHICH", "{done} must never happen"),
     (rf"{_ITS} (?:is|are) to be WHICH", "{done} must happen"),
     (rf"\bwithout {_THE}(?:REST) having been WHICH", "unless {done} has happened"),
-    (rf"{_ITS} (?:has|have|had) been (?:successfully )?WHICH", "{done} has happened"),
-    (rf"{_ITS} {_IS} (?:successfully )?WHICH", "{done} happens"),
+    (rf"{_ITS} (?:has|have|had) been (?:successfully )?WHICH(?: successfully)?", "{done} has happened"),
+    (rf"{_ITS} {_IS} (?:successfully )?WHICH(?: successfully)?", "{done} happens"),
     (rf"{_ITS} (?:has|have|is|are|was|were) not(?: yet)?(?: been)? (?:successfully )?WHICH",
      "{done} has not happened"),
 )  # fmt: skip
@@ -286,6 +327,65 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
     return text
 
 
+_SO_OFTEN = (
+    r"(?P<how>at most|a maximum of|no more(?: often)? than|not more(?: often)? than|more(?: often)? than"
+    rf"|over|up to|exactly|only|) ?(?P<n>twice|once|a second time|{TIMES}(?= times))\b"
+    r"(?! (?:it|they|you|we|the|an?|any|all|every|each|no)\b)"
+)
+_OF_A_FIELD = (
+    r"\b(?:per|same|for (?:each|every|any|one)) "
+    r"(?!(?:run|conversation|session|turn|message|second|minute|hour|day|week|month)\b)"
+)
+
+
+def _no_count_of_one(text: str, forms: tuple[_Forms, ...]) -> None:
+    """`a booking at most twice` counts all of them, or each by itself. TwoReadings where no field says."""
+    for one in forms:
+        if not one.rest or one.prepositional or not one.can_stand_in(text):
+            continue
+        up = f"(?: {one.particle})?" if one.particle else ""
+        every = "an?|any|each|every|no" if one.phrase.endswith("s") else "an?|any|each|every|no|all(?: the)?"
+        which = rf"(?P<which>{every}) (?P<it>{one.rest})"
+        other = rf"(?:(?!\b(?:it|they|them|{one.rest})\b)[^,])+"
+        done, do = rf"{which} {_MUST}{_ADVERB} be {one.done}", rf"{one.verb}{up} {which}{up}"
+        for said in (done, do):
+            if m := compiled(rf"\b{said} (?P<often>{_SO_OFTEN})").search(text):
+                _refuse_count_of_one(m, one.phrase, text)
+            for alone in (rf"^{said}(?:$| before {other}$)", rf"^before {other}, {said}$"):
+                if m := compiled(alone).search(text):
+                    _refuse_each(m, one.phrase)
+
+
+def _refuse_count_of_one(m: re.Match[str], done: str, text: str) -> None:
+    which, it = m["which"], m["it"]
+    if re.search(f"{_OF_A_FIELD}{it if which.lower() in ('each', 'every') else ''}", text, re.I):
+        return
+    how, n = m["how"].lower(), "twice" if m["n"] == "a second time" else m["n"]
+    number = 1 if n == "twice" and not how else number_of(n)
+    most = f"{_capital(done)} must happen at most {counted(number, 'time')}"
+    total = most.replace("at most", "exactly") if how == "exactly" else most
+    raise TwoReadings(
+        f"cannot read '{which} {it} ... {m['often']}'; write '{total}' where all of them are counted "
+        f"together, or '{most} with the same FIELD' where there may be as many of each"
+    )
+
+
+def _refuse_each(m: re.Match[str], done: str) -> None:
+    if m["which"].lower() not in ("each", "every", "all", "all the") or re.search(
+        r"\b(?:not|never|may|can)\b", m[0], re.I
+    ):
+        return
+    raise TwoReadings(
+        f"cannot read '{m['which']} {m['it']}', as which ones there are is in no call; leave "
+        f"'{m['which']}' out where one is enough, or write 'ACTION must be followed by {done} with the same "
+        "FIELD' where each needs one"
+    )
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
 def _in_words(words: str, said: Callable[[str], str], m: re.Match[str]) -> str:
     """The words with what the sentence says in their slots, `done` and `other` as the file names them."""
     slots = m.groupdict("")
@@ -301,20 +401,25 @@ def _in_words(words: str, said: Callable[[str], str], m: re.Match[str]) -> str:
 def _pairs(text: str, forms: tuple[_Forms, ...]) -> str:
     """Two verbs of one object: `opening and closing the gate`, `load or unload baggage`."""
     for one, other in permutations(forms, 2):
-        if one.rest != other.rest or not one.rest or one.prepositional or one.particle or other.particle:
+        if one.rest != other.rest or not one.rest or one.prepositional:
             continue
+        up, out = (f" {each.particle}" if each.particle else "" for each in (one, other))
         for form in (_gerund, str):
             text = compiled(
-                rf"(?<![\w\x01\x02-]){_THE}{form(one.verb)} (?P<or>and|or|nor) {_THE}{form(other.verb)} "
-                rf"(?:of )?{_THE}(?:{one.rest})(?![\w\x01\x02-])"
+                rf"(?<![\w\x01\x02-]){_THE}{form(one.verb)}{up} (?P<or>and|or|nor) {_THE}"
+                rf"{form(other.verb)}{out} (?:of )?{_THE}(?:{one.rest})(?![\w\x01\x02-])"
             ).sub(rf"{_mark(one.phrase)} \g<or> {_mark(other.phrase)}", text)
+        text = compiled(
+            rf"(?<![\w\x01\x02-])(?<=before )(?:{ANYBODY}) {_third(one.verb)}{up} (?P<or>and|or) "
+            rf"{_third(other.verb)}{out} {_THE}(?:{one.rest})(?![\w\x01\x02-])"
+        ).sub(rf"{_mark(one.phrase)} \g<or> {_mark(other.phrase)}", text)
     return text
 
 
 _ON = (
     r"(?= (?:fails?|failed|has failed|must|may|can|should|shall|has to|needs to|requires?|needs?|is|are"
     r"|and|or|per|within"
-    r"|before|after|until|unless|on|between|during|precedes?|with the same|for the same|by)\b|,)"
+    r"|before|after|until|unless|on|between|during|precedes?|(?:with|for|of) the same|by)\b|,)"
 )
 _CHECKING = r"\b(?:check|test|review|scan|inspection|audit|verification|approval)s?$"
 """What nobody needs afterwards."""
@@ -413,6 +518,7 @@ def _mentions(text: str, one: _Forms) -> str:
         rules.append((rf"{begin}{_THE}(?:{deeds}) {of}(?:{one.rest}){end}", mark))
         if not one.prepositional:
             rules.append((rf"{begin}{_THE}(?:{one.rest}) (?:{deeds}){end}", mark))
+            rules.append((rf"{begin}(?<=of )(?:all )?{_THE}(?:{one.rest}) {_past(one.verb)}{end}", mark))
             if past != one.spelled(one.verb):
                 rules.append(
                     (

@@ -154,6 +154,7 @@ def _(rule: Window) -> Iterator[str]:
     for tools, since, until in rule.limits:
         limits = [f"starts no earlier than {_clock(since)}"] if since is not None else []
         limits += [f"has ended by {_clock(until)}"] if until is not None else []
+        limits[-1] += ", over midnight" if until is not None and until < (since or 0) else ""
         yield f"each call of {_of(tools)} {' and '.join(limits)}"
 
 

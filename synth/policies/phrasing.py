@@ -38,6 +38,7 @@ _EVER = (
     r"(?:whenever|every time|each time|any time|anytime|if|when|once|as soon as"
     r"|after(?: (?:every|each|any))?)"
 )
+_DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|weekdays?)"
 _F = r"[a-z_][\w.]*"
 _NOT_A_FIELD = (
     rf"(?!(?:{_ONE}|day|week|month|year|conversation|session|run|time|call|turn|message|rolling|any)s?\b)"
@@ -248,6 +249,8 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
     (r"^(?P<a>.+?) must wait (?:for )?at least (?P<d>.+?) after (?P<b>.+)$",
      r"\g<a> must happen at least \g<d> after \g<b>"),
     # --- days and clock
+    (rf"^(?P<when>(?:on|at|over) (?:an? |any |the )?{_DAY}(?:(?:,| and| or|, and|, or) (?:on )?{_DAY})*),"
+     r" (?P<a>.+?) (?P<must>must never happen)$", r"\g<a> \g<must> \g<when>"),
     (r"^only (?P<when>(?:on|between|from|during) .+?) (?:may|can|must|should) (?P<a>.+?) happen$",
      r"\g<a> must happen only \g<when>"),
     (r"\b(?:may|can|must|should) happen (?P<when>(?:from|between) \d\d?:\d\d .+?) only$", r"must happen"
@@ -288,7 +291,10 @@ _SAME = (
     rf"|on the same|using the same|in the same|with the same|with identical|to the same|from the same) "
     rf"{_NOT_A_FIELD}(?P<f>{_F}(?:(?: and|,) (?!must|has|have|needs?)(?:the same )?{_F})*)"
 )
-_SAME_AHEAD = rf"^(?:for|per) (?:each|every|the same|any|one) {_NOT_A_FIELD}(?P<f>{_F}), (?P<rest>.+)$"
+_SAME_AHEAD = (
+    rf"^(?:for|per) (?:each|every|the same|any|one) {_NOT_A_FIELD}(?P<f>{_F}(?=,)|\w+[_.][\w.]+),? "
+    r"(?P<rest>.+)$"
+)
 
 
 def in_our_words(text: str, names: Names) -> str:

@@ -149,13 +149,14 @@ def _known_actions(body: str, names: Names, bad: BadInput) -> BadInput:
     """Where the actions of a sentence are known, what is said of them is what cannot be read."""
     known = actions_in(inflected(body, names), names) if len(body) <= MAX_HINTED else ()
     inflects = len(known) > len(actions_in(body, names))
-    unread = bad.message.startswith(("unknown name", "no action is called"))
-    relative = _RELATIVE.search(body) if unread or "an order says" in bad.message else None
+    unread = bad.message.startswith(("unknown name", "no action is called")) or "an order says" in bad.message
+    relative = _RELATIVE.search(body) if unread else None
     if relative and (inflects or not known):
         then = known[-1] if known else "ACTION"
         return BadInput(
             f"cannot read {relative[0].strip()!r}; what must have happened to the same thing before is said "
-            f"as {_capital(f'ACTION must happen before {then} with the same FIELD')}"
+            f"as {_capital(f'ACTION must happen before {then} with the same FIELD')}, what must happen to it "
+            f"later as {_capital(f'{then} must be followed by ACTION with the same FIELD')}"
         )
     if not (inflects and unread):
         return bad

@@ -30,7 +30,8 @@ DO = (
     r"|be allowed|be permitted|be attempted|be invoked|be triggered)"
 )
 BANNED = (
-    r"(?:is|are) (?:strictly |always )?(?:not allowed|not permitted|forbidden|prohibited|disallowed|banned)"
+    r"(?:is|are) (?:strictly |always )?(?:(?:not|never) (?:allowed|permitted)|forbidden|prohibited"
+    r"|disallowed|banned)"
 )
 WHEN = r"(?:if|when|whenever|once|after|as soon as|every time|each time|any time|anytime|in case|where)"
 HAPPENED = (

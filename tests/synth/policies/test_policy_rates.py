@@ -117,8 +117,8 @@ def test_what_nobody_saw_leaves_a_full_window_open() -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("Refund must happen at most 0 times within 1 hour.", "a count is over"),
-        ("Refund must happen at most 2 times within 0 seconds.", "a count is over"),
+        ("Refund must happen at most 0 times within 1 hour.", "a count is said"),
+        ("Refund must happen at most 2 times within 0 seconds.", "a count is said"),
         ("Refund must be alone in its turn with the same order_id.", "can ask for the same arguments"),
         ("Refund must happen at least 2 times with the same order_id.", "can ask for the same arguments"),
     ],

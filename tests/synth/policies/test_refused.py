@@ -187,3 +187,26 @@ def test_a_scope_stands_at_the_head(head: str, policy: str, line: int, field: st
 def test_a_field_of_runs_may_be_called_scope() -> None:
     text = f"{HEAD}  - {{id: P, rule: Deploy must never happen., applies: {{scope: nightly}}}}\n"
     assert load_policies(text).policies[0].applies.fields == {"scope": ("nightly",)}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("A crew may be sent at most twice per run.", "A crew ... at most twice"),
+        ("Each crew may be sent no more than once per job id.", "Each crew ... no more than once"),
+        ("No crew may be sent more than 2 times per hour.", "No crew ... more than 2"),
+        ("Never send any crew twice.", "any crew ... twice"),
+        ("Every crew must be sent exactly once.", "Every crew ... exactly once"),
+        ("Each crew must be sent.", "Each crew"),
+        ("All crews must be sent before load is cut.", "All crews"),
+    ],
+)
+def test_a_count_of_one_thing_is_of_all_or_of_each(sentence: str, said: str) -> None:
+    head = "actions: {send crew: send_crew, cut load: cut_load}\npolicies:\n"
+    with pytest.raises(BadInput) as caught:
+        load_policies(f"{head}  - {{id: P, rule: {sentence!r}}}\n")
+    assert caught.value.message.startswith(f"cannot read '{said}'")
+    assert "with the same FIELD'" in caught.value.message
+    plain = sentence.replace("No crew may", "The crew must not")
+    plain = re.sub("^(A|Each|Every|All) |any (?=crew)", "the ", plain)
+    assert load_policies(f"{head}  - {{id: P, rule: {plain!r}}}\n")
