@@ -7,7 +7,7 @@ What is found is written as the file names it, with the plainest words around it
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import permutations
@@ -16,39 +16,13 @@ from synth.counted import counted
 from synth.policies.kinds.count import number_of
 from synth.policies.names import Names, TwoReadings
 from synth.policies.patterns import compiled
+from synth.policies.verbs import deeds_of, gerund_of, past_of, third_of
 from synth.policies.vocabulary import ANYBODY, COUNT, TIMES
 
 PARTICLES = ("up", "down", "out", "off", "back", "over", "in", "on", "away")
 _SMALL = ("to", "of", "for", "from", "in", "on", "at", "with", "by", "into", "a", "an", "the", "and", "or")
 _LIGHT = ("run", "do", "perform", "execute", "make", "conduct")
 """Verbs that say nothing beside their object: the tests are what `run tests` runs."""
-_IRREGULAR = {
-    "send": "sent", "make": "made", "run": "run", "pay": "paid", "give": "given", "take": "taken",
-    "do": "done", "sell": "sold", "write": "written", "read": "read", "build": "built", "hold": "held",
-    "put": "put", "set": "set", "cut": "cut", "shut": "shut", "find": "found", "get": "got",
-    "buy": "bought", "leave": "left", "begin": "begun", "keep": "kept", "tell": "told", "draw": "drawn",
-    "withdraw": "withdrawn", "bring": "brought", "choose": "chosen", "freeze": "frozen",
-    "unfreeze": "unfrozen", "grant": "granted", "reset": "reset", "split": "split", "drive": "driven",
-    "lend": "lent", "spend": "spent", "hand": "handed", "undo": "undone", "redo": "redone", "see": "seen",
-    "quit": "quit", "let": "let", "overwrite": "overwritten", "rewrite": "rewritten", "rebuild": "rebuilt",
-    "resend": "resent", "forget": "forgotten", "speak": "spoken", "break": "broken", "steal": "stolen",
-    "shed": "shed", "cast": "cast", "broadcast": "broadcast", "forecast": "forecast", "hit": "hit",
-    "spread": "spread", "bid": "bid", "upset": "upset", "offset": "offset", "preset": "preset",
-    "feed": "fed", "lead": "led", "lose": "lost", "meet": "met", "shoot": "shot", "show": "shown",
-    "grow": "grown", "throw": "thrown", "know": "known", "blow": "blown", "fly": "flown", "wear": "worn",
-    "tear": "torn", "bear": "borne", "win": "won", "catch": "caught", "teach": "taught", "seek": "sought",
-    "fight": "fought", "wind": "wound", "rewind": "rewound", "bind": "bound", "unbind": "unbound",
-    "grind": "ground", "hang": "hung", "hear": "heard", "lay": "laid", "sink": "sunk", "ring": "rung",
-    "strike": "struck", "stick": "stuck", "string": "strung", "ride": "ridden", "override": "overridden",
-    "shake": "shaken", "wake": "woken", "weave": "woven", "sew": "sewn", "sow": "sown", "bend": "bent",
-    "deal": "dealt", "dig": "dug", "eat": "eaten", "fall": "fallen", "feel": "felt", "forbid": "forbidden",
-    "forgive": "forgiven", "sweep": "swept", "understand": "understood", "undertake": "undertaken",
-    "oversee": "overseen", "foresee": "foreseen", "repay": "repaid", "prepay": "prepaid",
-    "retake": "retaken", "remake": "remade", "resell": "resold", "rerun": "rerun", "reread": "reread",
-    "withhold": "withheld", "uphold": "upheld", "input": "input", "bleed": "bled", "swear": "sworn",
-    "sing": "sung", "swim": "swum", "drink": "drunk", "hide": "hidden", "bite": "bitten", "beat": "beaten",
-}  # fmt: skip
-_NOUNS = {"close": ("closure",), "refuse": ("refusal",), "pay": ("payment",), "notify": ("notification",)}
 _WHOSE = r"(?:(?:customer|user|client|patient|caller|agent|account|order)['\u2019]s|customers['\u2019])"
 _THE = (
     r"(?:(?:the|a|an|any|every|each|all|its|their|his|her|this|that|these|those|another|your|our|such"
@@ -96,7 +70,7 @@ class _Forms:
 
     @property
     def done(self) -> str:
-        return f"{_past(self.verb)}{f' {self.particle}' if self.particle else ''}"
+        return f"{past_of(self.verb)}{f' {self.particle}' if self.particle else ''}"
 
 
 def inflected(body: str, names: Names) -> str:
@@ -210,47 +184,6 @@ def _noun(word: str) -> str:
 def _stem(word: str) -> str:
     """What a word, its plural and its singular begin with."""
     return word.removesuffix("ies") if word.endswith("ies") else re.sub("[ys]$", "", word)
-
-
-def _past(verb: str) -> str:
-    if verb in _IRREGULAR:
-        return _IRREGULAR[verb]
-    if verb.endswith("e"):
-        return f"{verb}d"
-    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        return f"{verb[:-1]}ied"
-    return f"{verb}{_doubled(verb)}ed"
-
-
-def _doubled(verb: str) -> str:
-    """The last letter, which some verbs may double: `cancelled`, `stopped`."""
-    return f"{verb[-1]}?" if re.search(r"[aeiou][b-df-hj-np-tvz]$", verb) else ""
-
-
-def _gerund(verb: str) -> str:
-    stem = verb[:-1] if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) else verb
-    return f"{stem}{_doubled(stem) if stem == verb else ''}ing"
-
-
-def _third(verb: str) -> str:
-    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        return f"{verb[:-1]}ies"
-    return f"{verb}e?s"
-
-
-def _deeds(verb: str) -> Iterator[str]:
-    """Nouns of the verb: `approval`, `cancellation`, `deployment`."""
-    yield from _NOUNS.get(verb, ())
-    stem = verb.removesuffix("e")
-    yield f"{verb}s?"
-    yield f"{verb}ments?"
-    yield f"{stem}als?"
-    if verb.endswith("ate"):
-        yield f"{stem}ions?"
-    elif verb.endswith("ify"):
-        yield f"{verb[:-1]}ications?"
-    else:
-        yield f"{stem}{_doubled(stem)}(?:at)?ions?"
 
 
 _LATER_OR_BEFORE = (
@@ -404,14 +337,14 @@ def _pairs(text: str, forms: tuple[_Forms, ...]) -> str:
         if one.rest != other.rest or not one.rest or one.prepositional:
             continue
         up, out = (f" {each.particle}" if each.particle else "" for each in (one, other))
-        for form in (_gerund, str):
+        for form in (gerund_of, str):
             text = compiled(
                 rf"(?<![\w\x01\x02-]){_THE}{form(one.verb)}{up} (?P<or>and|or|nor) {_THE}"
                 rf"{form(other.verb)}{out} (?:of )?{_THE}(?:{one.rest})(?![\w\x01\x02-])"
             ).sub(rf"{_mark(one.phrase)} \g<or> {_mark(other.phrase)}", text)
         text = compiled(
-            rf"(?<![\w\x01\x02-])(?<=before )(?:{ANYBODY}) {_third(one.verb)}{up} (?P<or>and|or) "
-            rf"{_third(other.verb)}{out} {_THE}(?:{one.rest})(?![\w\x01\x02-])"
+            rf"(?<![\w\x01\x02-])(?<=before )(?:{ANYBODY}) {third_of(one.verb)}{up} (?P<or>and|or) "
+            rf"{third_of(other.verb)}{out} {_THE}(?:{one.rest})(?![\w\x01\x02-])"
         ).sub(rf"{_mark(one.phrase)} \g<or> {_mark(other.phrase)}", text)
     return text
 
@@ -446,8 +379,8 @@ def _alone_before(ends: str, text: str, forms: tuple[_Forms, ...]) -> str:
         }
         begin = r"(?<![\w\x01\x02-])"
         if one.verb not in _NO_DEED and not one.particle and one.verb not in others and one.rest:
-            gerund = _gerund(one.verb)
-            deeds = [deed for deed in _deeds(one.verb) if deed != f"{one.verb}s?"]
+            gerund = gerund_of(one.verb)
+            deeds = [deed for deed in deeds_of(one.verb) if deed != f"{one.verb}s?"]
             if not any(re.fullmatch(gerund, word) for word in others):
                 text = compiled(rf"{begin}{_THE}{gerund}{ends}").sub(_mark(one.phrase), text)
             if not any(re.fullmatch(deed, word) for deed in [*deeds, f"{one.verb}s?"] for word in others):
@@ -475,13 +408,13 @@ def _pronouns(text: str, forms: tuple[_Forms, ...]) -> str:
             continue
         up = f" {one.particle}" if one.particle else ""
         begin, end = r"(?<![\w\x01\x02-])", r"(?![\w\x01\x02-])"
-        past, gerund, mark = _past(one.verb), _gerund(one.verb), _mark(one.phrase)
+        past, gerund, mark = past_of(one.verb), gerund_of(one.verb), _mark(one.phrase)
         for pattern, said in (
             (rf"(?:{ANYBODY}) (?:has|have|had) (?:already )?{past} (?:it|them){up}", f"{mark} happens"),
             (rf"{gerund} (?:it|them|one){up}", mark),
             (rf"{one.verb} (?:it|them){up}", mark),
             (rf"being {past}{up}", mark),
-            (rf"(?:its|their) (?:{'|'.join(_deeds(one.verb))})", mark),
+            (rf"(?:its|their) (?:{'|'.join(deeds_of(one.verb))})", mark),
             (rf"(?<=\x01 )must (?:eventually|later|afterwards) be {past}{up}", f"must be followed by {mark}"),
         ):
             text = compiled(f"{begin}{pattern}{end}").sub(said, text)
@@ -499,10 +432,10 @@ def _mentions(text: str, one: _Forms) -> str:
     rules: list[tuple[str, str]] = []
     if one.rest and not one.prepositional and not one.particle:
         rules.append((rf"{begin}{one.verb} {COUNT} (?:{one.rest}){end}", rf"{mark} \g<how> \g<n> times"))
-    gerund, past = one.spelled(_gerund(one.verb)), one.spelled(_past(one.verb))
+    gerund, past = one.spelled(gerund_of(one.verb)), one.spelled(past_of(one.verb))
     rules += [
         (rf"{begin}(?:{ANYBODY}) (?:has|have|had) (?:already |successfully )?{past}{end}", f"{mark} happens"),
-        (rf"{begin}(?:{ANYBODY}) {one.spelled(_third(one.verb))}{end}", f"{mark} happens"),
+        (rf"{begin}(?:{ANYBODY}) {one.spelled(third_of(one.verb))}{end}", f"{mark} happens"),
         (rf"{begin}(?<!by )(?:{ANYBODY}) {past}{end}", f"{mark} happens"),
         (rf"{begin}(?<=before )(?:{ANYBODY}) {one.spelled(one.verb)}{end}", mark),
         (rf"{begin}(?<=after )(?:{ANYBODY}) {one.spelled(one.verb)}{end}", mark),
@@ -511,14 +444,14 @@ def _mentions(text: str, one: _Forms) -> str:
     if one.prepositional or not one.rest:
         rules.append((rf"(?<=once ){past}{end}", f"{mark} happens"))
         rules.append((rf"(?<=after being ){past}{end}", mark))
-    deeds = "|".join(_deeds(one.verb))
+    deeds = "|".join(deeds_of(one.verb))
     if one.rest and not one.particle:
         of = "" if one.prepositional else rf"(?:of|to) {_THE}"
-        deeds = f"{deeds}|{_gerund(one.verb)}" if of else deeds
+        deeds = f"{deeds}|{gerund_of(one.verb)}" if of else deeds
         rules.append((rf"{begin}{_THE}(?:{deeds}) {of}(?:{one.rest}){end}", mark))
         if not one.prepositional:
             rules.append((rf"{begin}{_THE}(?:{one.rest}) (?:{deeds}){end}", mark))
-            rules.append((rf"{begin}(?<=of )(?:all )?{_THE}(?:{one.rest}) {_past(one.verb)}{end}", mark))
+            rules.append((rf"{begin}(?<=of )(?:all )?{_THE}(?:{one.rest}) {past_of(one.verb)}{end}", mark))
             if past != one.spelled(one.verb):
                 rules.append(
                     (
