@@ -18,8 +18,8 @@ MOST = 200
 class Remembered:
     """What was found, under what it was asked by; one thread at a time looks for the same."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic, most: int = MOST) -> None:
+        self._clock, self._most = clock, most
         self._found: dict[Hashable, tuple[float, object]] = {}
         self._locks: dict[Hashable, threading.Lock] = {}
         self._guard = threading.Lock()
@@ -27,7 +27,7 @@ class Remembered:
     def get(self, key: Hashable, find: Callable[[], T]) -> T:
         """What `find` gives, or gave a short while ago; whatever it raises."""
         with self._guard:
-            if len(self._found) > MOST:
+            if len(self._found) > self._most:
                 self._found.clear()
                 self._locks.clear()
             lock = self._locks.setdefault(key, threading.Lock())

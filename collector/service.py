@@ -63,6 +63,7 @@ MEASURED_RUNS = 1_000
 """Runs whose metrics are kept, in 2 MiB."""
 COUNTED_RUNS = 30
 TOLD_RUNS, TOLD_SECONDS = 2, 30.0
+COMPARED = 4
 """Runs of which pages were asked last, with the course of their metrics: at most 100 kB each."""
 HEAVY_LINE = 2
 """Answers about big runs that are worked at or waited for: each has a thread of those for pages."""
@@ -110,6 +111,8 @@ class Service:
         self.intake = Intake(self.put_spans, self.authorize, settings.limits, self.budget, self.crew.room)
         self.telemetry = Telemetry()
         self.remembered = Remembered()
+        self.compared = Remembered(most=COMPARED)
+        """Populations of thousands of runs."""
         self.measured: Newest[Mapping[str, float]] = Newest(MEASURED_RUNS)
         """The metrics of runs, by what they depend on."""
         self.counted: Newest[Mapping[str, Any]] = Newest(COUNTED_RUNS)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Query
@@ -25,7 +26,9 @@ router = APIRouter(prefix="/api/v1", tags=["runs"], route_class=JsonRoute)
 Reader = Annotated[Access, Depends(reader)]
 FIELDS = ("version", "prompt", "environment", "agent", "service")
 """By what runs are told apart into populations."""
-MEASURED = 100
+COMPARED = 5_000
+"""Runs of each population, the newest: enough to tell a change of three in a hundred."""
+MEASURED = 50
 """Runs of each population, the newest, whose spans are read for the metrics."""
 HIGHEST = {metric.name: metric.highest for metric in METRICS if metric.highest is not None}
 """Metrics that have an upper end."""
@@ -107,52 +110,68 @@ def differences(first: Loaded, second: Loaded) -> dict[str, Any]:
     }
 
 
-def populations_of(access: Access, wanted: Sequence[Filter]) -> tuple[list[list[Member]], Counted]:
-    """The complete runs of both populations, newest first, and how many of them rules and tools concern.
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The complete runs of a population, newest first, and how many of them rules and tools concern."""
+
+    runs: Sequence[int]
+    """Rows."""
+    members: Sequence[Member]
+    rules: Mapping[str, tuple[int, int]]
+    tools: Mapping[str, int]
+
+
+def gathered(access: Access, wanted: Filter) -> Gathered:
+    with access.service.store.read() as connection:
+        rows = populations.complete_runs(connection, access.project, wanted, limit=COMPARED)
+        newest = populations.to_measure(connection, access.project, wanted, limit=MEASURED)
+        runs = [row[0] for row in rows]
+        rules = populations.rules_counted(connection, runs)
+        tools = populations.tools_counted(connection, runs)
+    numbers = numbers_of(access, newest)
+    members = []
+    for run, outcome, case, calls, started_ns, ended_ns in rows:
+        told = populations.counts_of(calls, started_ns, ended_ns)
+        told.update(numbers.get(run, NOTHING))
+        members.append(Member(str(run), outcome, case, numbers=told))
+    return Gathered(runs, members, rules, tools)
+
+
+def populations_of(access: Access, wanted: Sequence[Filter]) -> tuple[list[Sequence[Member]], Counted]:
+    """The runs of both populations, and how many of them rules and tools concern.
 
     Only where the two are compared case by case, each run says that itself.
     """
+    remembered = access.service.compared
+    a, b = (remembered.get((access.project, one), partial(gathered, access, one)) for one in wanted)
+    if not matched(*([member for member in some.members if member.case] for some in (a, b))):
+        return [a.members, b.members], shares(a, b)
+    return [each(access, a), each(access, b)], {}
+
+
+def each(access: Access, some: Gathered) -> list[Member]:
+    """The runs of a population, with the rules that each was judged by and the tools that it called."""
     with access.service.store.read() as connection:
-        rows = [populations.complete_runs(connection, access.project, one) for one in wanted]
-        ids = [[row.id for row in some] for some in rows]
-        paired = bool(
-            matched(*([Member(row.key, None, row.case_id) for row in some if row.case_id] for some in rows))
-        )
-        rules = [populations.rules_of(connection, some) if paired else {} for some in ids]
-        tools = [populations.tools_of(connection, some) if paired else {} for some in ids]
-        counted = {} if paired else shares(connection, ids)
-    numbers = numbers_of(access, [row for some in rows for row in some[:MEASURED]])
-    found = [
-        [
-            Member(
-                row.key,
-                row.outcome,
-                row.case_id,
-                kept.get(row.id, NOTHING),
-                frozenset(called.get(row.id, ())),
-                {**populations.counts_of(row), **numbers.get(row.id, NOTHING)},
-            )
-            for row in some
-        ]
-        for some, kept, called in zip(rows, rules, tools, strict=True)
+        rules = populations.rules_of(connection, some.runs)
+        tools = populations.tools_of(connection, some.runs)
+    return [
+        replace(member, rules=rules.get(run, NOTHING), tools=frozenset(tools.get(run, ())))
+        for run, member in zip(some.runs, some.members, strict=True)
     ]
-    return found, counted
 
 
 NOTHING: Mapping[str, Any] = {}
 
 
-def shares(connection: Any, ids: Sequence[Sequence[int]]) -> Counted:
+def shares(a: Gathered, b: Gathered) -> Counted:
     """How often each rule was broken and each tool called, in both populations."""
-    broken = [populations.rules_counted(connection, some) for some in ids]
-    called = [populations.tools_counted(connection, some) for some in ids]
     rules = {
-        ("rule", name): tuple(Rate(*some.get(name, (0, 0))) for some in broken)
-        for name in {*broken[0], *broken[1]}
+        ("rule", name): tuple(Rate(*some.rules.get(name, (0, 0))) for some in (a, b))
+        for name in {*a.rules, *b.rules}
     }
     tools = {
-        ("tool", name): tuple(Rate(some.get(name, 0), len(of)) for some, of in zip(called, ids, strict=True))
-        for name in {*called[0], *called[1]}
+        ("tool", name): tuple(Rate(some.tools.get(name, 0), len(some.runs)) for some in (a, b))
+        for name in {*a.tools, *b.tools}
     }
     return cast(Counted, rules | tools)
 

@@ -141,7 +141,7 @@ def to_read(question: Asked, rows: Sequence[Any]) -> Iterator[Any]:
 
 
 def of_row(row: Any) -> dict[str, float]:
-    found = populations.counts_of(row)
+    found = populations.counts_of(row.calls, row.started_ns, row.ended_ns)
     if row.outcome in ("pass", "fail"):
         found[FAILED] = float(row.outcome == "fail")
     return found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Subquery, func, or_, select
+from sqlalchemy import Select, func, or_, select
 from sqlalchemy.engine import Connection, Row
 
 from collector.store import reads, schema
@@ -23,12 +23,14 @@ MEASURED = (
 )  # fmt: skip
 
 
+COMPARED = ("id", "outcome", "case_id", "calls", "started_ns", "ended_ns")
+
+
 def complete_runs(
     connection: Connection, project: int, wanted: Filter, *, limit: int = MOST
-) -> Sequence[Row[Any]]:
-    """Those that are complete, newest first, with what is compared of their rows."""
-    chosen = _chosen(project, wanted, limit)
-    return connection.execute(select(chosen).order_by(chosen.c.first_seen.desc())).all()
+) -> Sequence[Any]:
+    """Those that are complete, newest first, with what is compared of their rows (`COMPARED`)."""
+    return connection.execute(_chosen(project, wanted, limit, COMPARED)).all()
 
 
 def to_measure(
@@ -98,9 +100,9 @@ RULES_COUNTED = Prepared(
 TOOLS_COUNTED = Prepared(lambda on_sqlite: _each(_of_tools(on_sqlite, "tool"), "tool"))
 
 
-def _chosen(project: int, wanted: Filter, limit: int) -> Subquery:
+def _chosen(project: int, wanted: Filter, limit: int, columns: Sequence[str]) -> Select[Any]:
     runs = schema.runs
-    query = select(*(runs.c[name] for name in MEASURED)).where(
+    query = select(*(runs.c[name] for name in columns)).where(
         runs.c.project == project,
         runs.c.listed.is_not(False),
         runs.c.complete.is_(True),
@@ -112,14 +114,15 @@ def _chosen(project: int, wanted: Filter, limit: int) -> Subquery:
     if wanted.policy is not None:
         results = schema.policy_results
         query = query.where(runs.c.id.in_(select(results.c.run).where(results.c.policy == wanted.policy)))
-    return query.order_by(runs.c.first_seen.desc(), runs.c.id.desc()).limit(limit).subquery()
+    return query.order_by(runs.c.first_seen.desc(), runs.c.id.desc()).limit(limit)
 
 
 def by_week(
     connection: Connection, project: int, wanted: Filter
 ) -> dict[tuple[str, str | None, str], tuple[int, int]]:
     """(rule, version, Monday of the week in which the run came) -> (violations, runs that it applied to)."""
-    chosen, results = _chosen(project, wanted, MOST), schema.policy_results
+    chosen = _chosen(project, wanted, MOST, ("id", "release", "first_seen")).subquery()
+    results = schema.policy_results
     query = select(results.c.policy, results.c.verdict, chosen.c.release, chosen.c.first_seen).join(
         chosen, chosen.c.id == results.c.run
     )
@@ -141,9 +144,9 @@ def monday(seconds: float) -> str:
     return (day - timedelta(days=day.weekday())).isoformat()
 
 
-def counts_of(row: Row[Any]) -> dict[str, float]:
+def counts_of(calls: int | None, started_ns: int | None, ended_ns: int | None) -> dict[str, float]:
     """The numbers that the row of a run has."""
-    found = {} if row.calls is None else {"calls": float(row.calls)}
-    if row.started_ns is not None and row.ended_ns is not None:
-        found["duration_ms"] = (row.ended_ns - row.started_ns) / 1e6
+    found = {} if calls is None else {"calls": float(calls)}
+    if started_ns is not None and ended_ns is not None:
+        found["duration_ms"] = (ended_ns - started_ns) / 1e6
     return found

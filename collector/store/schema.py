@@ -30,6 +30,8 @@ HEAD = "0015"
 
 metadata = MetaData()
 Big = BigInteger().with_variant(Integer(), "sqlite")
+COMPARED = ("project", "release", "first_seen", "id", "listed", "complete", "outcome", "case_id",
+            "calls", "started_ns", "ended_ns")  # fmt: skip
 
 
 def partial(name: str, *columns: str, where: str) -> Index:
@@ -157,7 +159,7 @@ runs = Table(
     partial("runs_error", "project", "error_type", "first_seen", where="error_type IS NOT NULL"),
     partial("runs_agent", "project", "agent", "first_seen", where="agent IS NOT NULL"),
     partial("runs_service", "project", "service", "first_seen", where="service IS NOT NULL"),
-    partial("runs_release", "project", "release", "first_seen", where="release IS NOT NULL"),
+    partial("runs_release", *COMPARED, where="release IS NOT NULL"),
     partial("runs_prompt", "project", "prompt", "first_seen", where="prompt IS NOT NULL"),
     partial("runs_environment", "project", "environment", "first_seen", where="environment IS NOT NULL"),
     partial("runs_case", "project", "case_id", "first_seen", where="case_id IS NOT NULL"),

@@ -17,6 +17,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from synth.experiments.rates import Z95, Rate, fisher_test, sign_test
+from synth.frozen import quick
 
 ALPHA = 0.05
 POWER = 0.8
@@ -27,6 +28,7 @@ NAMED = 20
 """Cases that are named; the rest is counted."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Member:
     """One run of a population."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from collector.api import compare
 from collector.cli.compare import command as compare_verb
 from collector.cli.drift import command as drift_verb
 from collector.cli.recheck import command as recheck_verb
@@ -72,6 +73,16 @@ def test_two_versions_are_compared_by_outcome_rule_tool_and_metric(
     assert {name for kind, name in found if kind == "metric"} > {"calls"}
     nothing = client.get("/compare", by="version", a="1.4", b="9")
     assert (nothing["runs"], any(one["differs"] for one in nothing["differences"])) == ([30, 0], False)
+
+
+def test_the_newest_runs_are_compared(
+    told: tuple[Client, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare, "COMPARED", 10)
+    said = told[0].get("/compare", by="version", a="1.4", b="1.5", agent="desk")
+    assert said["runs"] == [10, 10]
+    found = {(one["kind"], one["name"]): one for one in said["differences"]}
+    assert [found["tool", "pay"][side]["trials"] for side in "ab"] == [10, 10]
 
 
 def test_the_verb_shows_it_and_fails_where_more_is_broken(told: tuple[Client, dict[str, str]]) -> None:

@@ -15,12 +15,19 @@ WIDER = {
     ],
     ("findings_run", "findings"): ["run", "project", "rule", "tool"],
 }  # fmt: skip
+COMPARED = [
+    "project", "release", "first_seen", "id", "listed", "complete", "outcome", "case_id", "calls",
+    "started_ns", "ended_ns",
+]  # fmt: skip
 
 
 def upgrade() -> None:
     for (name, table), columns in WIDER.items():
         op.drop_index(name, table)
         op.create_index(name, table, columns)
+    known = sa.text("release IS NOT NULL")
+    op.drop_index("runs_release", "runs")
+    op.create_index("runs_release", "runs", COMPARED, sqlite_where=known, postgresql_where=known)
     big, violated = sa.BigInteger().with_variant(sa.Integer(), "sqlite"), sa.text("verdict = 'violated'")
     op.create_index(
         "policy_results_violated", "policy_results", ["policy", "run"], sqlite_where=violated,
