@@ -81,7 +81,7 @@ class _RunVisit(RunVisit):
     def end(self, error: BaseException | None) -> None:
         """Of a stream that is left at once, nobody has taken up what the newest reply asks for."""
         run = self.run
-        if isinstance(run, _Run) and run.written:
+        if error is None and isinstance(run, _Run) and run.written:
             turn, now = run.state.next_turn(), time.time_ns()
             for call_id, name, text in run.written:
                 if name in run.tools:
