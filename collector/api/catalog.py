@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import orjson
@@ -15,14 +16,20 @@ from collector.api import views
 from collector.api.access import Access, reader, writer
 from collector.api.answers import JsonRoute
 from collector.api.bodies import TooLarge, documents_in_turn, json_object, raw_body, reject_unknown
+from collector.api.findings import owned_rules
 from collector.errors import BadRequest, NotFound
 from collector.judging.bind import case_texts
+from collector.judging.decisions import DECISIONS
+from collector.judging.owners import Owned
+from collector.judging.policies import read_policies
 from collector.model import Binding
 from collector.pipeline import asked
-from collector.store import catalog, keys
+from collector.store import catalog, keys, policy_counts
+from collector.store.policy_counts import Tally
 from synth.cases import case_from_json
 from synth.errors import BadInput
 from synth.formal import Trouble, trouble_from_json
+from synth.policies import Policy
 
 router = APIRouter(prefix="/api/v1", tags=["cases and policies"], route_class=JsonRoute)
 Reader = Annotated[Access, Depends(reader)]
@@ -180,6 +187,73 @@ def show_policy(access: Reader, name: str) -> dict[str, Any]:
     if not rows:
         raise NotFound(f"there is no policy file {name[:80]!r}", "GET /api/v1/policies lists them")
     return {**policy_item(rows[0]), "versions": [policy_item(row) for row in rows]}
+
+
+@router.get("/policies/{name}/counts")
+def count_policy(access: Reader, name: str) -> dict[str, Any]:
+    """How many runs of 24 hours and of 7 days each rule was kept or broken in, and what guards decided by it.
+
+    The runs are found by `GET /api/v1/runs?q=`: `policy:ID last:7d`, `guard:ID decided:refused last:7d`.
+    A guard knows a rule by its id alone: rules of several files that have the same one share its numbers.
+    """
+    with access.service.store.read() as connection:
+        rows = catalog.policy_versions(connection, access.project, name)
+    if not rows:
+        raise NotFound(f"there is no policy file {name[:80]!r}", "GET /api/v1/policies lists them")
+    tallies, owned = lately(access), owned_rules(access)
+    items = [
+        {
+            "policy": counted.policy.id,
+            "broken_at": None if counted.tally.broken is None else views.iso(counted.tally.broken),
+            "day": without_decisions(counted.tally.day),
+            "week": without_decisions(counted.tally.week),
+            "guard": {"day": decided(counted.guard.day), "week": decided(counted.guard.week)},
+        }
+        for counted in counted_rules(name, rows[0]["text"], tallies, owned)
+    ]
+    return {"items": items, "cursor": None}
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRule:
+    """A rule of a file in use, and how it fared."""
+
+    policy: Policy
+    key: str
+    """What results call it: where several files have one of this id, with the name of the file."""
+    tally: Tally
+    guard: Tally
+    """A guard calls it by its id alone."""
+
+
+def lately(access: Access) -> Mapping[str, Tally]:
+    """Rule -> what it came to in the runs of 24 hours and of 7 days."""
+
+    def find() -> Mapping[str, Tally]:
+        with access.service.store.read() as connection:
+            return policy_counts.lately(connection, access.project, access.now)
+
+    return access.service.remembered.get(("policies", access.project), find)
+
+
+def counted_rules(
+    name: str, text: str, tallies: Mapping[str, Tally], owned: Mapping[str, Owned]
+) -> Iterator[CountedRule]:
+    """The rules of a file; raises what reading it raises."""
+    for policy in read_policies(name, text).policies:
+        key = f"{name}/{policy.id}"
+        key = key if key in owned else policy.id
+        yield CountedRule(policy, key, tallies.get(key) or Tally(), tallies.get(policy.id) or Tally())
+
+
+def decided(runs: Mapping[str, int]) -> dict[str, int]:
+    """What guards decided, in so many runs each."""
+    return {what: runs[what] for what in DECISIONS if runs.get(what)}
+
+
+def without_decisions(runs: Mapping[str, int]) -> dict[str, int]:
+    """The verdicts, in so many runs each."""
+    return {said: count for said, count in runs.items() if count and said not in DECISIONS}
 
 
 @router.put("/policies/{name}")

@@ -403,6 +403,13 @@ ROUTES: dict[str, Route] = {
     "GET /api/v1/policies/{name}": Route(
         ref("PolicyVersions"), {**POLICY, "versions": [POLICY]}, failures=MISSING
     ),
+    "GET /api/v1/policies/{name}/counts": Route(
+        listing(record({"policy": TEXT, "broken_at": maybe(TIME), "day": OPEN, "week": OPEN, "guard": OPEN})),
+        page_of({"policy": "once", "broken_at": "2026-11-20T10:00:00.000+00:00", "day": {"ok": 40},
+                 "week": {"ok": 310, "violated": 2, "not_applicable": 8},
+                 "guard": {"day": {}, "week": {"refused": 2, "observed": 5}}}),
+        failures=MISSING,
+    ),
     "PUT /api/v1/policies/{name}": Route(
         CHANGED, {"name": "payments", "version": 2, "warnings": [UNSEEN_TOOL]}, {"application/yaml": TEXT},
         POLICY_TEXT,

@@ -25,6 +25,8 @@ FIELDS = {
     "tool": "that was called; cancel_* for all that begin so",
     "rule": "of a policy or a case that was broken",
     "policy": "that the run was judged by",
+    "guard": "a rule by which a guard decided about a call",
+    "decided": "what a guard did: refused, asked, warned, observed, doubt",
     "case": "its id",
     "session": "a conversation",
     "user": "whom it was for",

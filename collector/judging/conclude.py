@@ -22,6 +22,7 @@ from collector.judging.bind import (
     heard,
     text_key,
 )
+from collector.judging.decisions import decisions_of
 from collector.judging.joining import Joined
 from collector.judging.policies import Policies, Talk, without_nothing, without_words
 from collector.judging.turns import Conversation, as_turn
@@ -343,6 +344,7 @@ def conclusion(
         tools=tuple(dict.fromkeys(call.tool for call in run.calls))[:TOOLS_LISTED],
         findings=findings[:FINDINGS_LISTED],
         policies={result.policy: result.verdict for result in assessment.policies},
+        guards=decisions_of(run),
         broken={
             f"policy:{result['policy']}": rule_of(result)
             for result in body["policies"]

@@ -205,6 +205,7 @@ def _with(
         next_due=next_due,
         tools=found.tools,
         policies=found.policies,
+        guards=found.guards,
         awaits=found.awaits,
         closing=closing,
     )

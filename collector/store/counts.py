@@ -1,5 +1,5 @@
-"""How many runs and spans each project has, by outcome, how rules were kept on each day, and what `stretches`
-count: counted with every commit that changes it.
+"""How many runs and spans each project has, by outcome, how rules were kept on each day and what guards
+decided by them, and what `stretches` count: counted with every commit that changes it.
 
 Whoever asks reads a few rows, however many runs there are. What a transaction changes is written at its end
 and in one order, so that two of them never wait for each other.
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from sqlalchemy import Integer, case, cast, delete, func, select, text
+from sqlalchemy import Integer, case, cast, delete, func, select, text, union_all
 from sqlalchemy.engine import Connection
 
 from collector.store import schema, stretches
@@ -37,7 +37,7 @@ DAY = 86_400.0
 
 
 class Judged(NamedTuple):
-    """Listed runs of a day of which a policy said the same."""
+    """Listed runs of a day of which a policy said the same, or in which a guard did so by it."""
 
     project: int
     day: int
@@ -46,6 +46,7 @@ class Judged(NamedTuple):
     agent: str
     """Empty = not known."""
     verdict: str
+    """Or what a guard decided."""
 
 
 def kept_of(connection: Connection, project: int | None = None) -> dict[Group, tuple[int, int]]:
@@ -162,22 +163,31 @@ def _all_judged(connection: Connection) -> dict[Judged, int]:
     return {Judged(*row[:-1]): row[-1] for row in rows}
 
 
-def _results(*, on_sqlite: bool) -> Any:
-    runs, results = schema.runs.c, schema.policy_results
+def _results(*, on_sqlite: bool, of_some: bool = False) -> Any:
+    """Of all runs, or `of_some`: those of the parameter `runs`."""
+    runs = schema.runs.c
     day = runs.first_seen / DAY
-    of = (
-        runs.project, cast(day if on_sqlite else func.floor(day), Integer), results.c.policy,
-        func.coalesce(runs.agent, ""), results.c.verdict,
-    )  # fmt: skip
-    query = select(*of, func.count()).join(schema.runs, runs.id == results.c.run)
-    return query.where(runs.listed.is_not(False)).group_by(*of)
+    parts = []
+    for run, policy, said in SAID:
+        of = (
+            runs.project, cast(day if on_sqlite else func.floor(day), Integer), policy,
+            func.coalesce(runs.agent, ""), said,
+        )  # fmt: skip
+        query = select(*of, func.count()).join(schema.runs, runs.id == run)
+        query = query.where(runs.listed.is_not(False)).group_by(*of)
+        parts.append(query.where(among(on_sqlite, run, "runs")) if of_some else query)
+    return union_all(*parts)
 
 
-JUDGED = Prepared(
-    lambda on_sqlite: _results(on_sqlite=on_sqlite).where(
-        among(on_sqlite, schema.policy_results.c.run, "runs")
+SAID = tuple(
+    (table.c.run, table.c.policy, said)
+    for table, said in (
+        (schema.policy_results, schema.policy_results.c.verdict),
+        (schema.guard_results, schema.guard_results.c.decision),
     )
 )
+"""(run, policy, what is said of both) of what is counted by days."""
+JUDGED = Prepared(lambda on_sqlite: _results(on_sqlite=on_sqlite, of_some=True))
 
 
 def _add_judged(connection: Connection, changes: Mapping[Judged, int]) -> None:

@@ -1,4 +1,4 @@
-"""How often each policy was kept and broken lately."""
+"""How often each policy was kept and broken lately, and what guards decided by it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from sqlalchemy import bindparam, func, literal_column, select
 from sqlalchemy.engine import Connection
 
 from collector.store import schema
-from collector.store.counts import DAY
+from collector.store.counts import DAY, SAID
 
 Results = Mapping[tuple[str, str, str], int]
-"""(policy, agent, verdict) -> runs; the agent is empty where it is not known."""
+"""(policy, agent, verdict or decision of a guard) -> runs; the agent is empty where it is not known."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Of one policy: verdict -> runs."""
+    """Of one policy: verdict, or decision of a guard, -> runs."""
 
     day: Counter[str] = field(default_factory=Counter)
     week: Counter[str] = field(default_factory=Counter)
@@ -47,19 +47,20 @@ def results(connection: Connection, project: int, since: float) -> Results:
         .where(days.c.project == project, days.c.day >= first)
         .group_by(days.c.policy, days.c.agent, days.c.verdict)
     )
-    table, runs = schema.policy_results, schema.runs
+    runs = schema.runs
     agent = func.coalesce(runs.c.agent, "")
-    begun = (
-        select(table.c.policy, agent, table.c.verdict, func.count())
-        .join(runs, runs.c.id == table.c.run)
+    begun = [
+        select(policy, agent, said, func.count())
+        .join(runs, runs.c.id == run)
         .where(
             runs.c.project == project, runs.c.listed.is_not(False),
             runs.c.first_seen >= since, runs.c.first_seen < first * DAY,
         )
-        .group_by(table.c.policy, agent, table.c.verdict)
-    )  # fmt: skip
+        .group_by(policy, agent, said)
+        for run, policy, said in SAID
+    ]  # fmt: skip
     found = Counter[tuple[str, str, str]]()
-    for query in (whole, begun):
+    for query in (whole, *begun):
         for policy, of, verdict, count in connection.execute(query):
             found[policy, of, verdict] += int(count)
     return found

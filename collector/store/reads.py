@@ -41,6 +41,10 @@ class Filter:
     user: str | None = None
     rule: str | None = None
     """Of a policy or a case that the run broke."""
+    guard: str | None = None
+    """A rule by which a guard decided something about a call of the run."""
+    decided: str | None = None
+    """What a guard decided about a call of the run, by the rule that is asked for, if one is."""
     words: tuple[str, ...] = ()
     """Each stands in what was asked or in what was found, in letters of whatever size."""
 
@@ -160,6 +164,14 @@ def _searched(wanted: Filter) -> list[Any]:
     if wanted.rule is not None:
         names = (wanted.rule, f"policy:{wanted.rule}", f"case:{wanted.rule}")
         found.append(runs.c.id.in_(select(findings.c.run).where(findings.c.rule.in_(names))))
+    decisions = schema.guard_results.c
+    told = [
+        column == value
+        for column, value in ((decisions.policy, wanted.guard), (decisions.decision, wanted.decided))
+        if value is not None
+    ]
+    if told:
+        found.append(runs.c.id.in_(select(decisions.run).where(*told)))
     if wanted.tool is not None and "*" in wanted.tool:
         like = tools.c.tool.like(_pattern(wanted.tool), escape="\\")
         found.append(runs.c.id.in_(select(tools.c.run).where(like)))

@@ -48,8 +48,8 @@ def _forget(connection: Connection, ids: Sequence[int]) -> None:
     with counts.kept(connection, ids):
         for table in (
             schema.segments, schema.verdicts, schema.findings, schema.run_tools, schema.policy_results,
-            schema.run_traces, schema.run_shared, schema.deliveries, schema.pieces, schema.piece_links,
-            schema.turns, schema.closings,
+            schema.guard_results, schema.run_traces, schema.run_shared, schema.deliveries, schema.pieces,
+            schema.piece_links, schema.turns, schema.closings,
         ):  # fmt: skip
             connection.execute(delete(table).where(table.c.run.in_(ids)))
         connection.execute(delete(runs).where(runs.c.id.in_(ids)))

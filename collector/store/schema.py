@@ -25,7 +25,7 @@ from sqlalchemy import (
     text,
 )
 
-HEAD = "0015"
+HEAD = "0016"
 """Revision that this code reads and writes; see `migrations/versions`."""
 
 metadata = MetaData()
@@ -198,7 +198,8 @@ run_counts = Table(
     sqlite_with_rowid=False,
 )
 
-# How often policies came to what on a day (UTC, since 1970), in listed runs; `collector.store.counts`.
+# How often policies came to what on a day (UTC, since 1970), in listed runs, and how often guards decided
+# what by them; `collector.store.counts`.
 policy_days = Table(
     "policy_days",
     metadata,
@@ -375,6 +376,17 @@ policy_results = Table(
     Index("policy_results_policy", "policy", "run"),
     partial("policy_results_unsupported", "policy", "run", where="verdict = 'unsupported'"),
     partial("policy_results_violated", "policy", "run", where="verdict = 'violated'"),
+    sqlite_with_rowid=False,
+)
+
+# What guards in the agents' programs said before calls of a run; `collector.judging.decisions`.
+guard_results = Table(
+    "guard_results",
+    metadata,
+    Column("run", Big, primary_key=True),
+    Column("policy", String, primary_key=True),
+    Column("decision", String, primary_key=True),
+    Index("guard_results_policy", "policy", "run"),
     sqlite_with_rowid=False,
 )
 

@@ -61,12 +61,14 @@ class Conclusion:
     tools: tuple[str, ...] = ()
     findings: tuple[Mapping[str, Any], ...] = ()
     policies: Mapping[str, str] | None = None
+    guards: tuple[tuple[str, str], ...] = ()
+    """(rule, what a guard decided by it before a call), each once."""
     awaits: bool | None = None
     """Of a run of a conversation: may later runs put right what it did not keep?"""
     broken: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Rule of a finding -> the words of it, for those who are told of the finding."""
     same: frozenset[str] = frozenset()
-    """Of `findings`, `tools` and `policies` what is as it was recorded last."""
+    """Of `findings`, `tools`, `policies` and `guards` what is as it was recorded last."""
     told: Mapping[str, Any] = field(default_factory=dict)
     """Columns of `runs` that are as they were recorded last, as far as others are told of them."""
     closing: Closing | None = None
@@ -83,7 +85,7 @@ class Conclusion:
         """
         if self.next_due != at or closed.next_due is not None or self.awaits or closed.awaits:
             return self
-        same = ("tools", *(name for name in ("findings", "policies") if _equal(self, closed, name)))
+        same = ("tools", "guards", *(name for name in ("findings", "policies") if _equal(self, closed, name)))
         return replace(self, closing=Closing(at, last_seen, closed, same))
 
 
@@ -449,10 +451,19 @@ def _record(connection: Connection, news: Sequence[Conclusion], now: float) -> N
             for name, verdict in (c.policies or {}).items()
         ],
     )
+    ADD_DECISIONS.run(
+        connection,
+        [
+            {"run": c.claim.run, "policy": rule, "decision": decision}
+            for c in changed["guards"]
+            for rule, decision in c.guards
+        ],
+    )
 
 
 REPLACED = (
     (schema.findings, "findings"), (schema.run_tools, "tools"), (schema.policy_results, "policies"),
+    (schema.guard_results, "guards"),
 )  # fmt: skip
 
 
@@ -477,6 +488,7 @@ def _add(table: Any, *columns: str) -> Prepared:
 ADD_VERDICTS = _add(schema.verdicts, "run", "at", "outcome", "error_type", "body")
 ADD_TOOLS = _add(schema.run_tools, "run", "tool")
 ADD_RESULTS = _add(schema.policy_results, "run", "policy", "verdict")
+ADD_DECISIONS = _add(schema.guard_results, "run", "policy", "decision")
 ADD_FINDINGS = _add(
     schema.findings,
     "run", "project", "rule", "type", "code", "tool", "sentence", "calls", "explanation",

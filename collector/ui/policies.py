@@ -25,7 +25,7 @@ from collector.judging.accepting import with_rule
 from collector.judging.owners import Owned
 from collector.judging.policies import read_policies
 from collector.pipeline.trying import MOST_RUNS, RunsToLearn
-from collector.store import catalog, policy_counts
+from collector.store import catalog
 from collector.store.policy_counts import Tally
 from collector.ui.pages import page
 from collector.ui.runs_page import form_of, one
@@ -61,34 +61,28 @@ async def policy_list(request: Request, access: Reader) -> HTMLResponse:
 
 
 def rows_of_all(access: Access, items: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    tallies, owned = lately(access), owned_rules(access)
+    tallies, owned = catalog_api.lately(access), owned_rules(access)
     return [row for item in items for row in rows_of(item, tallies, owned)]
 
 
-def lately(access: Access) -> Any:
-    def find() -> Any:
-        with access.service.store.read() as connection:
-            return policy_counts.lately(connection, access.project, access.now)
-
-    return access.service.remembered.get(("policies", access.project), find)
-
-
-def rows_of(item: dict[str, Any], tallies: Any, owned: Mapping[str, Owned]) -> Iterator[dict[str, Any]]:
+def rows_of(
+    item: dict[str, Any], tallies: Mapping[str, Tally], owned: Mapping[str, Owned]
+) -> Iterator[dict[str, Any]]:
     """The rules of a file; one row that says so where it cannot be read any more."""
     try:
-        policies = read_policies(item["name"], item["text"]).policies
+        rules = list(catalog_api.counted_rules(item["name"], item["text"], tallies, owned))
     except SynthError as flaw:
         yield {"file": item["name"], "id": "-", "said": f"cannot be read any more: {flaw}", "week": None,
-               "day": None, "broken": None, "warnings": [], "key": "-", "owned": None}  # fmt: skip
+               "day": None, "broken": None, "warnings": [], "key": "-", "owned": None,
+               "guard": {}}  # fmt: skip
         return
-    for policy in policies:
-        key = f"{item['name']}/{policy.id}"
-        key = key if key in owned else policy.id  # the former where several files have one of this id
-        tally = tallies.get(key) or Tally()
+    for rule in rules:
+        policy, tally = rule.policy, rule.tally
         yield {
-            "file": item["name"], "id": policy.id, "key": key, "owned": owned.get(key),
+            "file": item["name"], "id": policy.id, "key": rule.key, "owned": owned.get(rule.key),
             "said": policy.sentence or policy.text or "",
             "week": tally.week, "day": tally.day, "broken": tally.broken,
+            "guard": catalog_api.decided(rule.guard.week),
             "warnings": [one for one in item["warnings"] if policy.id in one["policies"]],
         }  # fmt: skip
 

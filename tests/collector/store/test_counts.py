@@ -64,14 +64,20 @@ def counted(store: Store) -> dict[counts.Group, tuple[int, int]]:
 
 
 def judged(store: Store) -> tuple[dict[counts.Judged, int], dict[counts.Judged, int]]:
-    """Results of policies by day as they are kept, and by the slow way."""
-    runs, results = schema.runs.c, schema.policy_results.c
+    """Results of policies and decisions of guards by day as they are kept, and by the slow way."""
+    runs, results, guards = schema.runs.c, schema.policy_results.c, schema.guard_results.c
     with store.read() as connection:
-        rows = connection.execute(
-            select(runs.project, runs.first_seen, results.policy, runs.agent, results.verdict, runs.listed)
-            .select_from(schema.runs)
-            .join(schema.policy_results, runs.id == results.run)
-        )
+        rows = [
+            row
+            for run, policy, said in (
+                (results.run, results.policy, results.verdict), (guards.run, guards.policy, guards.decision),
+            )
+            for row in connection.execute(
+                select(runs.project, runs.first_seen, policy, runs.agent, said, runs.listed)
+                .select_from(schema.runs)
+                .join(run.table, runs.id == run)
+            )
+        ]  # fmt: skip
         found = Counter(
             counts.Judged(project, int(seen // counts.DAY), policy, agent or "", verdict)
             for project, seen, policy, agent, verdict, listed in rows
@@ -111,7 +117,13 @@ def kept(store: Store) -> dict[counts.Group, tuple[int, int]]:
         return counts.kept_of(connection)
 
 
-def send(store: Store, run: str, calls: list[str], project: int = 1, **more: Any) -> None:
+CALLS = (
+    "a",
+    {"name": "b", "at": {"pdoctor.guard.decision": "refused", "pdoctor.guard.rules": "never,first"}},
+)
+
+
+def send(store: Store, run: str, calls: list[Any], project: int = 1, **more: Any) -> None:
     segments: list[Segment] = list(from_protobuf(agent_request(run, calls, **more), Limits()).segments)
     with store.write() as connection:
         put(
@@ -138,7 +150,7 @@ def test_counts_are_right_after_everything_that_happens_to_runs(
     def arrive() -> None:
         runs.append((dice.choice([1, other]), new_id()))
         agent, root = dice.choice(["x", "y"]), dice.random() < 0.8
-        send(store, runs[-1][1], dice.choices("ab", k=3), runs[-1][0], root=root, agent=agent)
+        send(store, runs[-1][1], dice.choices(CALLS, k=3), runs[-1][0], root=root, agent=agent)
         age()
 
     def age() -> None:
@@ -150,7 +162,7 @@ def test_counts_are_right_after_everything_that_happens_to_runs(
 
     def come_late() -> None:
         project, run = dice.choice(runs)
-        send(store, run, dice.choices("ab", k=5), project)
+        send(store, run, dice.choices(CALLS, k=5), project)
 
     def judge() -> None:
         checker.round(time.time() + 100)
@@ -196,7 +208,7 @@ def test_counts_are_right_after_everything_that_happens_to_runs(
         now_kept, now_there = judged(store)
         assert now_kept == now_there
         verdicts |= {one.verdict for one in now_kept}
-    assert {"not_applicable", "violated"} <= verdicts
+    assert {"not_applicable", "violated", "refused"} <= verdicts
     assert unknown
     assert {"fail", "pass", ""} & {group.outcome for group in kept(store)}
     with store.read() as connection:

@@ -1,4 +1,6 @@
-"""How policies were kept lately: by whole days that are counted already, and the runs of the day begun."""
+"""How policies were kept lately, and what guards decided by them: by whole days that are counted already, and
+the runs of the day begun.
+"""
 
 from __future__ import annotations
 
@@ -41,16 +43,21 @@ def test_results_since_any_instant_are_those_of_the_runs_since_then(store: Store
         for row in rows
         for policy in ("p", "q")
     ]
+    told = [
+        {"run": row["id"], "policy": "q", "decision": dice.choice(("refused", "observed"))}
+        for row in dice.sample(rows, RUNS // 3)
+    ]
     with store.write() as connection:
         connection.execute(insert(schema.runs), rows)
         connection.execute(insert(schema.policy_results), said)
+        connection.execute(insert(schema.guard_results), told)
     counts.set_right(store)
     known = {row["id"]: row for row in rows if row["project"] == 1 and row["listed"] is not False}
 
     def slow(since: float) -> Counter[tuple[str, str, str]]:
-        here = [(known[one["run"]], one) for one in said if one["run"] in known]
+        here = [(known[one["run"]], one) for one in (*said, *told) if one["run"] in known]
         return Counter(
-            (one["policy"], run["agent"] or "", one["verdict"])
+            (one["policy"], run["agent"] or "", one.get("verdict") or one["decision"])
             for run, one in here
             if run["first_seen"] >= since
         )
@@ -62,6 +69,7 @@ def test_results_since_any_instant_are_those_of_the_runs_since_then(store: Store
         tallies = policy_counts.lately(connection, 1, NOW)
     for policy, tally in tallies.items():
         broken = [one["run"] for one in said if (one["policy"], one["verdict"]) == (policy, "violated")]
+        assert (tally.week["refused"] > 0) is (policy == "q")
         assert tally.broken == max(known[run]["first_seen"] for run in broken if run in known)
         assert tally.day["ok"] == sum(
             n for (p, _, v), n in slow(NOW - DAY).items() if (p, v) == (policy, "ok")
