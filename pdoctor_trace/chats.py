@@ -14,6 +14,8 @@ import time
 from typing import Any, Protocol
 
 from . import meters, runtime, sdkspans, semconv, trouble
+from .asking import DOOR
+from .harmless import guarded
 from .ids import new_span_id
 from .reading import class_names
 from .runs import Frame, OpenRun, current
@@ -104,6 +106,8 @@ class Chat:
         if run is None:
             return
         run.usage.add(reply.input_tokens, reply.output_tokens)
+        for guard in DOOR.guards:
+            guarded(guard.used, run, reply.model or self.model, reply.input_tokens, reply.output_tokens)
         run.usage.asked((call[0] for call in reply.calls), has_text=any(map(str.strip, reply.texts)))
         end = max(time.time_ns(), self.start_ns)
         message = None if error is None else runtime.ACTIVE.capture.message(error)

@@ -69,6 +69,7 @@ class Guard:
         self._runs: OrderedDict[str, Any] = OrderedDict()
         self._lock = threading.Lock()
         self._reads_values = any(map(_reads_values, policies.policies))
+        self._counts_usage = any(map(_counts_usage, policies.policies))
         from synth.policies import online  # loaded by the first guard
 
         self._online: Any = online
@@ -150,6 +151,7 @@ class Guard:
             return
         with self._lock:
             self.policies, self._reads_values = made, any(map(_reads_values, made.policies))
+            self._counts_usage = any(map(_counts_usage, made.policies))
             for course in self._runs.values():
                 course.prefix.ruled_by(made)
         LOG.info("guard: %s has changed: %d rules", self._file, len(made))
@@ -165,6 +167,12 @@ class Guard:
 
         about = Run("plan", (), tools=None if tools is None else tuple(tools))
         return flaws_of(self.policies, calls_of(calls), about)
+
+    def used(self, run: Any, model: Any, given: int | None, written: int | None) -> None:
+        """A model has replied to the run."""
+        if self._counts_usage:
+            prefix = self._course(_Here(run, run.state)).prefix
+            prefix.used(model if type(model) is str else None, given, written)
 
     def owed(self) -> tuple[Owed, ...]:
         """What the run that goes on here has left undone: rules that are broken if it ends now.
@@ -474,6 +482,12 @@ def _reads_values(policy: Any) -> bool:
 
     reads = policy.rule.traits.reads
     return reads is None or bool(reads.arguments or reads.results) or policy.rule.kind in VALUES
+
+
+def _counts_usage(policy: Any) -> bool:
+    from synth.policies.kinds.spent import Spent
+
+    return isinstance(policy.rule, Spent)
 
 
 def _values(text: bytes | None) -> Any:

@@ -35,8 +35,11 @@ from synth.cases import Case
 from synth.formal import Trouble, Verdict
 from synth.frozen import quick
 from synth.judge import Rules
+from synth.observed import USAGE
 from synth.policies import RULE_FIELDS, RunBudget, SeenNames
 
+LEFT_OUT = ("messages", USAGE)
+"""Fields of a run that its conclusions do not repeat."""
 TOOLS_LISTED = 200
 FINDINGS_LISTED = 200
 
@@ -297,7 +300,7 @@ def conclusion(
         "case_id": run.case_id,
         "wall_seconds": run.wall_seconds,
         "iterations": run.iterations,
-        "extra": {name: value for name, value in run.extra.items() if name != "messages"},
+        "extra": {name: value for name, value in run.extra.items() if name not in LEFT_OUT},
     }
     if run.trouble is not None:
         body["trouble"] = run.trouble.to_json()

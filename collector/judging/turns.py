@@ -20,7 +20,7 @@ from collector.model import Binding, Rebuilt, Run
 from collector.settings import Settings
 from collector.store.turns import MOST_TURNS, Member, Turn
 from collector.store.work import Conclusion
-from synth.observed import Unseen, run_from_json
+from synth.observed import USAGE, Unseen, run_from_json
 from synth.policies import Needs, PolicyResult, reduced, size_of_values, telling, without_values
 
 LONGEST_WAIT = 86_400.0
@@ -38,9 +38,10 @@ SECOND = 10**9
 def as_turn(rebuilt: Rebuilt, binding: Binding | None = None) -> Run:
     """A rebuilt run as others are judged by it: nothing more of it is waited for.
 
-    What was said in it is left out: each run of a conversation begins with a message of its own.
+    What was said in it is left out: each run of a conversation begins with a message of its own; so is what
+    its models used, which bounds a run.
     """
-    extra = {name: value for name, value in rebuilt.run.extra.items() if name != "messages"}
+    extra = {name: value for name, value in rebuilt.run.extra.items() if name not in ("messages", USAGE)}
     return replace(with_gap(rebuilt.run, lacking(rebuilt, binding)), status="ok", extra=extra)
 
 

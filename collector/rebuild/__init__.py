@@ -30,7 +30,10 @@ from collector.rebuild.requested import with_requests
 from collector.rebuild.sightings import first_copies, once_each, once_each_model
 from collector.rebuild.survey import survey
 from collector.rebuild.versions import environment_of, versions_of, with_agents
-from synth.observed import CLOCKS_DIFFER, SESSION_FIELDS
+from synth.observed import CLOCKS_DIFFER, SESSION_FIELDS, USAGE
+
+MOST_REPLIES = 2_000
+"""Of one run whose usage its record tells; that of the others is not known there."""
 
 
 class Told(NamedTuple):
@@ -100,7 +103,9 @@ def told(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Told:
         trouble=None if last is None else last.trouble,
         problems=tuple(dict.fromkeys(gap.problem for gap in missing)),
         unseen=missing,
-        extra=facts_of(spans, agents) | dict(_extra(talk, session, proven_difference(spans, whole))),
+        extra=facts_of(spans, agents)
+        | dict(_extra(talk, session, proven_difference(spans, whole)))
+        | _usage(models if details else []),
     )
     rebuilt = Rebuilt(
         run=run,
@@ -146,6 +151,26 @@ def _extra(talk: Talk, session: str | None, differ: float) -> Iterable[tuple[str
         yield CLOCKS_DIFFER, differ
     if talk.messages:
         yield "messages", list(talk.messages)
+
+
+def _usage(models: Sequence[SeenModel]) -> dict[str, Any]:
+    """What the models used, as a field of the run's record, where a reply tells any of it."""
+    if not any(seen.input_tokens is not None or seen.output_tokens is not None for seen in models):
+        return {}
+    said: list[dict[str, Any]] = [
+        {
+            "model": seen.model,
+            "input_tokens": seen.input_tokens,
+            "output_tokens": seen.output_tokens,
+            "end_ns": max(seen.span.start_ns, seen.span.end_ns),
+        }
+        for seen in models[:MOST_REPLIES]
+    ]
+    if len(models) > MOST_REPLIES:
+        said.append(
+            {"model": None, "input_tokens": None, "output_tokens": None, "end_ns": said[-1]["end_ns"]}
+        )
+    return {USAGE: said}
 
 
 def _model_call(seen: SeenModel) -> ModelCall:

@@ -8,6 +8,7 @@ from synth.observed.marks import ends_early, has_marks, is_left_out
 from synth.observed.run import (
     FIELDS_LOST,
     SESSION_FIELDS,
+    USAGE,
     VERSIONS,
     Interval,
     Run,
@@ -19,7 +20,7 @@ from synth.observed.run import (
 )
 
 __all__ = [
-    "ANY_TIME", "CLOCKS_DIFFER", "FIELDS_LOST", "MAX_DEPTH", "SESSION_FIELDS", "VERSIONS", "Interval",
-    "Run", "Status", "ToolCall", "Unseen", "Why", "deeper_than", "ends_early", "has_marks",
+    "ANY_TIME", "CLOCKS_DIFFER", "FIELDS_LOST", "MAX_DEPTH", "SESSION_FIELDS", "USAGE", "VERSIONS",
+    "Interval", "Run", "Status", "ToolCall", "Unseen", "Why", "deeper_than", "ends_early", "has_marks",
     "is_left_out", "kind_of", "parse_json", "read_runs", "run_from_json", "text_in",
 ]  # fmt: skip

@@ -38,6 +38,8 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 MAX_CALLS = 100_000
 FIELDS_LOST = "fields_lost"
 """Field of a run record: it may have had others, and objects in them more entries, that are not known."""
+USAGE = "usage"
+"""Field of a run record: what its models used, one entry for each reply."""
 UNKNOWN = "unknown"
 """Field `execution` of a call that may have run or not; readers that do not know it take `executed`."""
 SESSION_FIELDS = ("session", "session_id", "conversation_id", "thread_id")

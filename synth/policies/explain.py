@@ -50,6 +50,8 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
     "provenance": ("the call was tried", "no earlier result has the value"),
     "contract": ("any call was made, or there is a goal", "a tool is called without the facts it requires"),
     "behaviour": ("any event was seen", "the run leaves the specification"),
+    "lasting": ("any call was made", "a call begins longer after the first one"),
+    "spent": ("any call was made", "a call begins once the replies before it have used more"),
 }
 
 

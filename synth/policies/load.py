@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfoNotFoundError
 from synth.errors import BadInput, MissingExtra
 from synth.policies.kinds.kind import Field, PolicyKind
 from synth.policies.kinds.times import zone_of
-from synth.policies.limits import read_limits
+from synth.policies.limits import Prices, read_limits
 from synth.policies.model import Applies, Policy, PolicySet
 from synth.policies.names import MODES, SCOPES, SEVERITIES, Names, Scope, Tools, some_of
 from synth.policies.plugins import all_forms
@@ -29,7 +29,8 @@ MAX_NODES = 100_000
 MAX_DEPTH = 200
 
 FILE_FIELDS = (
-    "version", "timezone", "scope", "aliases", "known_tools", "actions", "applies", "limits", "policies",
+    "version", "timezone", "scope", "aliases", "known_tools", "actions", "applies", "limits", "prices",
+    "policies",
 )  # fmt: skip
 POLICY_FIELDS = ("id", "text", "severity", "owner", "applies", "on_break", "on_error")
 ERRORS = ("open", "closed")
@@ -156,7 +157,11 @@ def _policy_set(top: Node, file: str | None, text: str) -> PolicySet:
     scope_node, known = top.get("scope"), top.get("known_tools")
     scope = "run" if scope_node is None else scope_node.one_of(SCOPES)
     _of_scope(scope, policies, entries)
-    bounds = () if limits is None else tuple(read_limits(limits, names, default))
+    priced = top.get("prices")
+    prices = None if priced is None else Prices.read(priced)
+    bounds = () if limits is None else tuple(read_limits(limits, names, default, prices))
+    if limits is not None:
+        _of_scope(scope, bounds, [limits] * len(bounds))
     if taken := {policy.id for policy in policies} & {bound.id for bound in bounds}:
         raise top.need("limits").bad(f"its rule {min(taken)!r} has the id of a policy; give that another one")
     return PolicySet(

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from synth.formal.budget import Budget, GaveUp
 from synth.judge.rules import Rules
-from synth.observed.run import Run, ToolCall
+from synth.observed.run import USAGE, Run, ToolCall
 from synth.policies.evidence import Evidence, Part
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.duty import Judged
@@ -33,6 +33,8 @@ OVERRUN = 0.005
 """Seconds of CPU that one rule may take for one call."""
 LOOKED_BACK = 100
 """Calls of which it is told whether they are in the way."""
+MOST_REPLIES = 1_000
+"""Replies of models of which it is kept when they came."""
 OFF = Rules(z3="off", repair=False)
 
 
@@ -177,6 +179,19 @@ class Prefix:
             extra = dict(self.fields.get("extra") or {})
             placed = {**message, "before_call": len(self.calls)}
             self.fields["extra"] = {**extra, name: [*extra.get(name, ()), placed]}
+
+    def used(self, model: Any, given: int | None, written: int | None, at: int | None = None) -> None:
+        """A model has replied; None where the reply does not tell its tokens."""
+        with self.lock:
+            extra = self.fields.setdefault("extra", {})
+            if USAGE not in extra:
+                extra = self.fields["extra"] = {**extra, USAGE: []}
+            said = extra[USAGE]
+            self._happened.replied(model, given, written)
+            now = time_ns() if at is None else at
+            said.append(_reply(model, given, written, now))
+            if len(said) > MOST_REPLIES:
+                said[:] = [_reply(one, *tokens, now) for one, tokens in self._happened.used.items()]
 
     def standings(self, at: int | None = None) -> dict[str, Standing]:
         """Policy -> what the calls so far say of it."""
@@ -395,6 +410,11 @@ def _standing(policy: Policy, judged: Judged) -> Standing:
     rule = policy.rule
     settled = isinstance(rule, Count) and rule.most is None and judged.verdict == "ok"
     return "kept for good" if settled else "kept so far"
+
+
+def _reply(model: Any, given: int | None, written: int | None, at: int) -> dict[str, Any]:
+    """What a reply used, as run records have it."""
+    return {"model": model, "input_tokens": given, "output_tokens": written, "end_ns": at}
 
 
 def _begun(call: ToolCall, at: int) -> ToolCall:

@@ -22,6 +22,7 @@ from synth.policies.kinds.provenance import Provenance
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
 from synth.policies.kinds.sources import Sources, values_at
+from synth.policies.kinds.spent import Lasting, Spent
 from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.model import Policy, PolicySet
@@ -41,7 +42,7 @@ Make = Callable[["Watched"], Quick]
 class Happened:
     """What all rules count of a run that goes on."""
 
-    __slots__ = ("calls", "failed", "running", "started", "succeeded")
+    __slots__ = ("calls", "failed", "running", "started", "succeeded", "used")
 
     def __init__(self, calls: list[ToolCall]) -> None:
         self.calls = calls
@@ -54,6 +55,18 @@ class Happened:
         """Tools of which a call failed."""
         self.running: dict[int, str] = {}
         """Position -> tool."""
+        self.used: dict[Any, tuple[int | None, int | None]] = {}
+        """Model -> tokens given to it and written by it, None where a reply did not tell them."""
+
+    def replied(self, model: Any, given: int | None, written: int | None) -> None:
+        """A model has replied."""
+        model = model if model in self.used or len(self.used) < MOST_TOOLS else None
+        before = self.used.get(model, (0, 0))
+        added = tuple(
+            None if had is None or more is None else had + more
+            for had, more in zip(before, (given, written), strict=True)
+        )
+        self.used[model] = added[0], added[1]
 
     def began(self, made: ToolCall) -> int:
         """The position of a call that has begun."""
@@ -105,7 +118,7 @@ class Compiled:
         self.by_call = isinstance(rule, Guard | Provenance)
         """Is each call judged by itself, so that of those before nothing is asked again?"""
         self.alone = not self._applying and (
-            isinstance(rule, Window | Weekdays)
+            isinstance(rule, Window | Weekdays | Spent)
             or (isinstance(rule, Guard) and not rule.history and not self._every)
         )
         """Are the calls before the proposed one nothing to the rule?"""
@@ -394,6 +407,33 @@ def _by_the_clock(rule: Any, tool: str) -> Make | None:
     return this_minute
 
 
+def _lasting(rule: Any, tool: str) -> Make | None:
+    def in_time(watched: Watched) -> Quick:
+        calls = watched.happened.calls
+        return lambda made, at: (
+            not calls or (calls[0].start is not None and at <= calls[0].start[0] + rule.most)
+        )
+
+    return in_time
+
+
+def _spent(rule: Any, tool: str) -> Make | None:
+    def affords(watched: Watched) -> Quick:
+        used = watched.happened.used
+
+        def quick(made: ToolCall, at: int) -> bool:
+            counted = [rule.of(model, *tokens) for model, tokens in used.items()]
+            return (
+                bool(counted)
+                and not any(why for _, why in counted)
+                and sum(n for n, _ in counted) <= rule.most
+            )
+
+        return quick
+
+    return affords
+
+
 def _then(rule: Any, tool: str) -> Make | None:
     """Only calls of `then` can begin wrongly."""
     return _judged if any(tool in then for _, then in rule.pairs) else None
@@ -448,4 +488,6 @@ QUICK: dict[type[Any], Callable[[Any, str], Make | None]] = {
     Provenance: _provenance,
     Window: _by_the_clock,
     Weekdays: _by_the_clock,
+    Lasting: _lasting,
+    Spent: _spent,
 }
