@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from synth.observed.run import Run
+from synth.observed import Run
 
 REFUSED, ASKED, WARNED, OBSERVED, DOUBT = DECISIONS = ("refused", "asked", "warned", "observed", "doubt")
 """What is told of a rule: the call did not run; a person was asked about it, whatever came of that; it ran
