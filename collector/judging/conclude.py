@@ -30,7 +30,8 @@ from collector.judging.words import case_is_unknown
 from collector.model import Assessment, Binding, Rebuilt, Run
 from collector.settings import Settings
 from collector.store.joins import Thread
-from collector.store.work import Claim, Conclusion, Host
+from collector.store.neighbours import Host
+from collector.store.work import Claim, Conclusion
 from synth.cases import Case
 from synth.formal import Trouble, Verdict
 from synth.frozen import quick

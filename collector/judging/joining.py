@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 
 from collector.judging.doubles import row_reader, shown_by, told_by
 from collector.model import Piece, Rebuilt
-from collector.store import Store, joins, reads, work
+from collector.store import Store, joins, neighbours, reads
 from collector.store.joins import Thread
+from collector.store.neighbours import Host
 from collector.store.stored import Stored
-from collector.store.work import Claim, Host
+from collector.store.work import Claim
 
 Read = tuple[Rebuilt, tuple[str, ...]]
 """A rebuilt run and the traces it has spans in."""
@@ -75,5 +76,6 @@ def members_payloads(store: Store, thread: Thread) -> tuple[Stored, list[Stored]
     with store.read() as connection:
         if not thread.head.piece.is_part:
             return reads.of_several(connection, runs), []
-        guests = {guest for found in work.guests(connection, runs).values() for guest in found} - {*runs}
+        found = neighbours.guests(connection, runs)
+        guests = {guest for several in found.values() for guest in several} - {*runs}
         return reads.of_several(connection, runs), [reads.of_several(connection, sorted(guests))]

@@ -22,9 +22,10 @@ from collector.model import Binding, Run, Span
 from collector.otlp.spans import spans_of
 from collector.rebuild import inside, rebuild
 from collector.settings import MIB, Settings
-from collector.store import Store, catalog, projects, work
+from collector.store import Store, catalog, neighbours, projects
+from collector.store.neighbours import Host
 from collector.store.stored import RUN_BYTES, Sizes, Stored, payloads
-from collector.store.work import Claim, Host
+from collector.store.work import Claim
 from synth.cases import Case, case_from_json
 from synth.judge import Rules
 
@@ -78,7 +79,7 @@ class Reading:
         `sizes` are those of the runs, and `read` makes a run of what is stored of it and its guests.
         """
         ids = [claim.run for claim in claims]
-        guests, hosts = work.guests(connection, ids), work.hosts(connection, ids)
+        guests, hosts = neighbours.guests(connection, ids), neighbours.hosts(connection, ids)
         stored = payloads(connection, ids, sizes=sizes.within(ids))
         beside = payloads(connection, [g for some in guests.values() for g in some], in_all=RUN_BYTES)
         rebuilt = {
@@ -107,7 +108,7 @@ def known(store: Store, reading: Reading, settings: Settings, rules: Rules, poli
     """What the runs of a batch are judged by; joins the conversations among them first."""
     joined = join(store, reading.claims, reading.rebuilt, reading.hosts, rebuilt_run)
     with store.read() as connection:
-        bindings = work.bindings(connection, reading.traces)
+        bindings = neighbours.bindings(connection, reading.traces)
         texts = matches_of(connection, reading)
         return Known(
             bindings=bindings,

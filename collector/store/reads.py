@@ -12,8 +12,8 @@ from sqlalchemy.engine import RowMapping as Row
 
 from collector.store import counts, schema
 from collector.store.joins import members_of
+from collector.store.neighbours import guests
 from collector.store.stored import RUN_BYTES, Sizes, Stored, payloads, together
-from collector.store.work import guests
 
 
 @dataclass(frozen=True, slots=True)

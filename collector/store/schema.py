@@ -16,7 +16,6 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
-    MetaData,
     String,
     Table,
     Text,
@@ -25,20 +24,18 @@ from sqlalchemy import (
     text,
 )
 
+from collector.store.counted import finding_stretches, policy_days, run_counts, run_stretches
+from collector.store.tables import Big, metadata, partial
+
+__all__ = [
+    "Big", "finding_stretches", "metadata", "partial", "policy_days", "run_counts", "run_stretches",
+]  # fmt: skip
+
 HEAD = "0016"
 """Revision that this code reads and writes; see `migrations/versions`."""
 
-metadata = MetaData()
-Big = BigInteger().with_variant(Integer(), "sqlite")
 COMPARED = ("project", "release", "first_seen", "id", "listed", "complete", "outcome", "case_id",
             "calls", "started_ns", "ended_ns")  # fmt: skip
-
-
-def partial(name: str, *columns: str, where: str) -> Index:
-    """An index of the rows that fulfil `where` only: a run that is just arriving costs nothing in it."""
-    on_sqlite = where.replace("FALSE", "0")  # as SQLAlchemy spells it there
-    return Index(name, *columns, sqlite_where=text(on_sqlite), postgresql_where=text(where))
-
 
 meta = Table(
     "meta",
@@ -184,63 +181,6 @@ closings = Table(
     Column("last_seen", Float, nullable=False),
     Column("body", LargeBinary, nullable=False),
     Index("closings_at", "at"),
-)
-
-run_counts = Table(
-    "run_counts",
-    metadata,
-    Column("project", Big, primary_key=True, autoincrement=False),
-    Column("listed", Integer, primary_key=True),
-    Column("outcome", String, primary_key=True),
-    Column("error_type", String, primary_key=True),
-    Column("runs", Big, nullable=False),
-    Column("spans", Big, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-# How often policies came to what on a day (UTC, since 1970), in listed runs, and how often guards decided
-# what by them; `collector.store.counts`.
-policy_days = Table(
-    "policy_days",
-    metadata,
-    Column("project", Big, primary_key=True, autoincrement=False),
-    Column("day", Integer, primary_key=True),
-    Column("policy", String, primary_key=True),
-    Column("agent", String, primary_key=True),
-    Column("verdict", String, primary_key=True),
-    Column("runs", Big, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-# What listed runs came to, and what they broke, in a stretch of time; `collector.store.stretches`.
-run_stretches = Table(
-    "run_stretches",
-    metadata,
-    Column("project", Big, primary_key=True, autoincrement=False),
-    Column("stretch", Integer, primary_key=True, autoincrement=False),
-    Column("agent", String, primary_key=True),
-    Column("release", String, primary_key=True),
-    Column("outcome", String, primary_key=True),
-    Column("runs", Big, nullable=False),
-    sqlite_with_rowid=False,
-)
-
-finding_stretches = Table(
-    "finding_stretches",
-    metadata,
-    Column("project", Big, primary_key=True, autoincrement=False),
-    Column("stretch", Integer, primary_key=True, autoincrement=False),
-    Column("rule", String, primary_key=True),
-    Column("agent", String, primary_key=True),
-    Column("tool", String, primary_key=True),
-    Column("release", String, primary_key=True),
-    Column("runs", Big, nullable=False),
-    Column("leads", Big, nullable=False),
-    Column("first", Float),
-    Column("last", Float),
-    Column("newest", Big),
-    partial("finding_stretches_unknown", "project", "stretch", where="first IS NULL"),
-    sqlite_with_rowid=False,
 )
 
 segments = Table(

@@ -21,7 +21,7 @@ from collector.errors import BadStore, Overloaded
 from collector.otlp.segments import from_protobuf, without
 from collector.server import running
 from collector.settings import Limits
-from collector.store import Store, closings, open_store, reads, schema, stored, work
+from collector.store import Store, closings, neighbours, open_store, reads, schema, stored, work
 from collector.store import ingest as ingest_
 from collector.store.ingest import KnownKeys, put
 from collector.store.prepared import several
@@ -178,9 +178,9 @@ def test_arrivals_and_checks_look_their_rows_up(tmp_path: Path) -> None:
     def ask(connection: Connection) -> None:
         ingest_.RUN_ROWS.ask(connection, project=1, keys=several(connection, [run]))
         ingest_.SPAN_KEYS.ask(connection, runs=several(connection, [1]))
-        for query in (stored.payloads, work.guests, work.hosts, stored.weights):
+        for query in (stored.payloads, neighbours.guests, neighbours.hosts, stored.weights):
             query(connection, [1])
-        work.bindings(connection, [run])
+        neighbours.bindings(connection, [run])
 
     assert sorts_and_scans(plans(store, ask)) == ["USE TEMP B-TREE FOR ORDER BY"] * 2  # a run's own segments
     store.close()
