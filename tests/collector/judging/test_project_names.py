@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from click.testing import CliRunner
@@ -104,7 +105,8 @@ def test_loading_a_file_tells_of_tools_that_no_run_shows(fresh: Client, tmp_path
     }  # fmt: skip
     assert put(fresh, MISSPELT)["warnings"] == [warning]
     assert fresh.get("/policies")["items"][0]["warnings"] == [warning]
-    assert 'role="note">money: ' + MEANT.replace("'", "&#39;") in fresh.http.get("/").text
+    shown = f'<a href="/runs?q=policy:money">money</a>: {MEANT}'.replace("'", "&#39;")
+    assert shown in unquote(fresh.http.get("/").text)
     (tmp_path / "shop.yaml").write_text(MISSPELT)
     pushed = CliRunner().invoke(
         policies_verb, ["push", str(tmp_path / "shop.yaml"), "--collector", fresh.url]
