@@ -7,12 +7,13 @@ page shows a few.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from collector.dialects import names
 from collector.dialects.reading import (
+    Message,
     SeenModel,
     json_value,
     last_user_text,
@@ -149,9 +150,12 @@ def deferred_call(
 
 
 class DeferredModel(SeenModel):
-    """A SeenModel in every respect; what its messages say is read at the first look at any of it."""
+    """A SeenModel in every respect; what its messages say is read at the first look at any of it.
 
-    __slots__ = ("asked", "input", "output")
+    `before` is a call whose history this one may go on with, see `in_turn`.
+    """
+
+    __slots__ = ("asked", "before", "news", "output")
 
     def __getattr__(self, name: str) -> Any:
         read = OF_MESSAGES.get(name)
@@ -169,28 +173,83 @@ class DeferredModel(SeenModel):
     __hash__ = SeenModel.__hash__
 
 
+IN_TURN = 64
+"""Calls of which each asks the one before it, so that Python's stack is deep enough."""
+
+
+def in_turn(models: Iterable[SeenModel]) -> None:
+    """Let each of these calls, in order, go through only what its history has more than the one before.
+
+    An agent gives its model the same messages again and again: together they grow with the square of them.
+    """
+    latest: dict[str, tuple[int, SeenModel]] = {}
+    for model in models:
+        count, before = latest.get(model.span.scope, (0, None))
+        if count % IN_TURN and type(model) is type(before) is DeferredModel:
+            _before(model, before)
+        latest[model.span.scope] = count + 1, model
+
+
+def _news(model: Any) -> tuple[Any, Any]:
+    """(the call before, the messages after its own); where there is none, None and all messages."""
+    said = loaded(model.span).get(names.INPUT_MESSAGES)
+    before = model.before
+    if before is not None and isinstance(said, str) and isinstance(before.news[1], list):
+        known = loaded(before.span).get(names.INPUT_MESSAGES)
+        if isinstance(known, str) and _goes_on(said, known):
+            more = json_value(f"[{said[len(known) :]}")
+            if isinstance(more, list) and more:
+                return before, more
+    return None, json_value(said)
+
+
+def _goes_on(said: str, known: str) -> bool:
+    """Does one JSON list begin with all that is in another, and have more?"""
+    end = len(known) - 1
+    return known[end:] == "]" and said[end : end + 1] == "," and said.startswith(known[:end])
+
+
+def _answers(model: Any) -> Mapping[str, Any]:
+    before, news = model.news
+    found = {} if news is None else requests_and_answers(news)[1]
+    return found if before is None else {**before.answers, **found}
+
+
+def _query(model: Any) -> str | None:
+    before, news = model.news
+    found = None if news is None else last_user_text(news)
+    return before.query if found is None and before is not None else found
+
+
+def _given(model: Any) -> tuple[Message, ...] | None:
+    before, news = model.news
+    found = messages_in(news)
+    return found if before is None else (*before.given, *(found or ()))
+
+
 def _read_whole(model: Any) -> frozenset[str]:
-    messages = ((names.INPUT_MESSAGES, model.input), (names.OUTPUT_MESSAGES, model.output))
+    messages = ((names.INPUT_MESSAGES, model.news[1]), (names.OUTPUT_MESSAGES, model.output))
     return frozenset([name for name, value in messages if not isinstance(value, str)])
 
 
 OF_MESSAGES: Mapping[str, Callable[[Any], Any]] = {
-    "input": lambda model: json_value(loaded(model.span).get(names.INPUT_MESSAGES)),
+    "before": lambda model: None,
+    "news": _news,
+    "answers": _answers,
+    "query": _query,
+    "given": _given,
     "output": lambda model: json_value(loaded(model.span).get(names.OUTPUT_MESSAGES)),
-    "answers": lambda model: {} if model.input is None else requests_and_answers(model.input)[1],
-    "query": lambda model: None if model.input is None else last_user_text(model.input),
-    "given": lambda model: messages_in(model.input),
     "asked": lambda model: requests_and_answers(model.output),
     "requests": lambda model: tuple(model.asked[0]),
     "with_text": lambda model: model.asked[2],
     "said": lambda model: said_in(model.output),
     "read_whole": _read_whole,
 }
-"""Field -> how the messages tell it: what a model was told (`input`), and what it answered (`output`)."""
+"""Field -> how the messages tell it: what a model was told (`news`), and what it answered (`output`)."""
 _MODEL_FIELDS = tuple(part.name for part in fields(SeenModel))
-_span, _tools, _model, _session, _input_tokens, _output_tokens = (
+_before, _span, _tools, _model, _session, _input_tokens, _output_tokens = (
     getattr(DeferredModel, name).__set__
-    for name in ("span", "tools", "model", "session", "input_tokens", "output_tokens")
+    for name in ("before", "span", "tools", "model", "session", "input_tokens", "output_tokens")
 )
 
 

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from collector.dialects import SeenAgent, SeenCall, SeenModel, readers
+from collector.dialects.deferred import in_turn
 from collector.dialects.names import (
     CASE_ID,
     ERROR_KIND,
@@ -251,7 +252,9 @@ def read(spans: Iterable[Span]) -> tuple[list[SeenCall], list[SeenAgent], list[S
 def read_models(spans: Iterable[Span]) -> list[SeenModel]:
     """Model calls in order, each once (a framework and the SDK below it may both tell of one)."""
     found = [model for span in spans if (model := _model(span)) is not None]
-    return once_each_model(sorted(found, key=lambda seen: (seen.span.start_ns, -seen.span.end_ns)))
+    found.sort(key=lambda seen: (seen.span.start_ns, -seen.span.end_ns))
+    in_turn(found)
+    return once_each_model(found)
 
 
 def _model(span: Span) -> SeenModel | None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+import random
+from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
 from collector.dialects import Message, Request, deferred
-from collector.dialects.deferred import deferred_call
+from collector.dialects.deferred import IN_TURN, deferred_call, in_turn
 from collector.dialects.genai import read_model
-from collector.dialects.reading import SeenModel
+from collector.dialects.reading import SeenModel, requests_and_answers
 from collector.model import Span, ToolCall
 from collector.rebuild.gaps import cut_messages
 from collector.rebuild.requested import with_requests
@@ -93,3 +96,81 @@ def test_of_models_that_ask_for_nothing_no_history_is_gone_through(monkeypatch: 
     assert not list(cut_messages(several))
     assert {"answers", "given", "query", "said"}.isdisjoint(read)
     assert "requests" in read
+
+
+MESSAGES: tuple[Any, ...] = (
+    {"role": "user", "content": "Rooms, in [Bern]?"},
+    {"role": "user", "parts": [{"type": "text", "content": "For two, please"}]},
+    {"role": "tool", "tool_call_id": "c", "content": "full"},
+    {"role": "tool", "parts": [{"type": "tool_call_response", "id": "d", "response": {"rooms": [3]}}]},
+    {"role": "assistant", "content": "I look."}, ["user", "Or Thun"], "text", 7, None, [], {},
+    json.loads("[" * 130 + "]" * 130),
+)  # fmt: skip
+
+ODD: tuple[Callable[[str], str | None], ...] = (
+    *[lambda said: said] * 4,
+    lambda said: said[:-1] + ",]",
+    lambda said: said[:-1] + ",,1]",
+    lambda said: said[1:],
+    lambda said: said[:-2],
+    lambda said: f" {said} ",
+    lambda said: said + said,
+    lambda said: said.replace(",", ", "),
+    lambda said: None,
+)
+"""How senders spell, cut and break what was said."""
+
+
+def histories(dice: random.Random) -> list[str | None]:
+    """What the calls of a run were given: nearly always what was said before, and more."""
+    said: list[Any] = []
+    found: list[str | None] = []
+    for _ in range(8):
+        said = [*said, *dice.choices(MESSAGES, k=dice.choice((0, 1, 1, 2)))]
+        text = json.dumps(said, separators=(",", dice.choice((":", ": "))))
+        found.append(dice.choice(ODD)(text))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_history_that_goes_on_says_what_it_says_alone(seed: int) -> None:
+    dice = random.Random(seed)
+    given = histories(dice)
+    several = [model(text, ASKED) for text in given]
+    in_turn(several)
+    dice.shuffle(places := list(range(len(several))))
+    for place in places:
+        for one in fields(SeenModel):
+            assert getattr(several[place], one.name) == getattr(model(given[place], ASKED), one.name), (
+                one.name
+            )
+
+
+def test_of_a_long_talk_the_last_call_can_be_asked_first() -> None:
+    texts = [json.dumps([{"role": "tool", "tool_call_id": str(i), "content": "x"} for i in range(n)])
+             for n in range(1, 5 * IN_TURN)]  # fmt: skip
+    several = [model(text, None) for text in texts]
+    in_turn(several)
+    assert [*several[-1].answers] == [str(i) for i in range(len(texts))]
+
+
+def test_what_was_said_before_is_not_gone_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone: list[Any] = []
+    monkeypatch.setattr(
+        deferred, "requests_and_answers", lambda said: gone.append(said) or requests_and_answers(said)
+    )
+    first, more = (
+        [{"role": "user", "content": "Rooms?"}],
+        {"role": "tool", "tool_call_id": "c", "content": "x"},
+    )
+    several = [model(json.dumps(said), None) for said in (first, [*first, more])]
+    in_turn(several)
+    assert [seen.answers for seen in several] == [{}, {"c": "x"}]
+    assert gone == [first, [more]]
+
+
+@pytest.mark.parametrize(("known", "said"), [("[7]", "[712,8]"), ("[7] ", "[7],8]"), ("[7]", "[7,]")])
+def test_text_that_only_begins_alike_is_read_whole(known: str, said: str) -> None:
+    several = [model(known, None), model(said, None)]
+    in_turn(several)
+    assert several[1].news == model(said, None).news  # type: ignore[attr-defined]
