@@ -244,6 +244,7 @@ class Asked:
                     if mib == MEMORY_MIB:
                         raise
                     mib = MEMORY_MIB
+                    self._process.close()  # a module may be half loaded
                 except JudgeFailed as failed:
                     if mib < MEMORY_MIB and not failed.overran:  # it may have died for want of memory
                         mib = MEMORY_MIB
