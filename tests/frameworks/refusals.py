@@ -33,6 +33,9 @@ class Denying:
             _Said(TEXT, Refused(TEXT) if self.mode == "block" else None) if call.tool == self.tool else None
         )
 
+    def used(self, run: Any, model: Any, given: int | None, written: int | None) -> None:
+        """It counts no tokens."""
+
 
 class _Said:
     def __init__(self, text: str, error: BaseException | None) -> None:
