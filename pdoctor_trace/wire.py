@@ -104,7 +104,17 @@ def kept(pairs: Pairs) -> tuple[Pairs, int]:
 
 def attribute_bytes(pairs: Pairs) -> bytes:
     """Attributes of a span, ready for `span_bytes`."""
-    return _attributes(pairs, b"\x4a")
+    parts: list[bytes] = []
+    for key, value in zip(pairs[::2], pairs[1::2], strict=True):
+        if type(value) is str:
+            value = _text(value)
+        if type(value) is bytes or type(value) is Truncated:
+            parts += (_TEXT_HEADS[key][len(value)], value)  # type: ignore[index]
+        elif type(value) is int:
+            parts.append(_NUMBERS[key][value])  # type: ignore[index]
+        elif value is not None:
+            parts.append(_attribute(b"\x4a", key, value))  # type: ignore[arg-type]
+    return _joined(parts)
 
 
 EVENTS = "events"
@@ -213,10 +223,27 @@ def _text_heads(key: str) -> _Memo:
     return _Memo(head)
 
 
+class _ByKey(dict[str, _Memo]):
+    """What is remembered of each attribute; the keys are ours, so they are few."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[[str], _Memo]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, key: str) -> _Memo:
+        made = self._make(key)
+        if len(self) < _MAX_MEMO:
+            self[key] = made
+        return made
+
+
 _SPANS = _Memo(lambda size: b"\x12" + _varint(size))
-_STEPS, _TURNS = _numbers(semconv.STEP_INDEX), _numbers(semconv.TURN_INDEX)
-_CALL_IDS, _ERROR_TYPES = _text_heads(semconv.TOOL_CALL_ID), _text_heads(semconv.ERROR_TYPE)
-_ARGUMENTS, _RESULTS = _text_heads(semconv.TOOL_ARGUMENTS), _text_heads(semconv.TOOL_RESULT)
+_NUMBERS, _TEXT_HEADS = _ByKey(_numbers), _ByKey(_text_heads)
+_STEPS, _TURNS = _NUMBERS[semconv.STEP_INDEX], _NUMBERS[semconv.TURN_INDEX]
+_CALL_IDS, _ERROR_TYPES = _TEXT_HEADS[semconv.TOOL_CALL_ID], _TEXT_HEADS[semconv.ERROR_TYPE]
+_ARGUMENTS, _RESULTS = _TEXT_HEADS[semconv.TOOL_ARGUMENTS], _TEXT_HEADS[semconv.TOOL_RESULT]
 _HAS_TEXT = _attribute(b"\x4a", semconv.TURN_HAS_TEXT, True)
 _HAS_NO_TEXT = _attribute(b"\x4a", semconv.TURN_HAS_TEXT, False)
 _TRUNCATED = _attribute(b"\x4a", semconv.TRUNCATED, True)
