@@ -7,6 +7,7 @@ instance dictionary or their slots.
 
 from __future__ import annotations
 
+import weakref
 from types import GetSetDescriptorType, MemberDescriptorType, WrapperDescriptorType
 from typing import Any
 
@@ -67,11 +68,29 @@ def _validation_text(error: Any) -> str:
 
 def instance_dict(value: Any) -> dict[Any, Any] | None:
     """The real instance dictionary; a class's own `__dict__` property is not asked."""
-    slot = in_mro(type(value), "__dict__")
-    if type(slot) is not GetSetDescriptorType and type(slot) is not MemberDescriptorType:
+    cls = type(value)
+    known = _PLACES.get(id(cls))
+    place = _place_of_dict(cls) if known is None else known[1]
+    if place is None:
         return None
-    held = slot.__get__(value)
+    held = _namespace_of(_mro_of(cls)[place])["__dict__"].__get__(value)
     return held if type(held) is dict else None
+
+
+_PLACES: dict[int, tuple[weakref.ref[type], int | None]] = {}
+"""By the id of a class: itself, and which of its bases holds its instances' dictionaries, if one does.
+
+By its id, since a metaclass may say how it is hashed; one that dies is taken out before another has its id.
+What the base holds is not kept: it would keep the class alive.
+"""
+
+
+def _place_of_dict(cls: type) -> int | None:
+    slot, number, place = in_mro(cls, "__dict__"), id(cls), None
+    if type(slot) is GetSetDescriptorType or type(slot) is MemberDescriptorType:
+        place = next(at for at, base in enumerate(_mro_of(cls)) if "__dict__" in _namespace_of(base))
+    _PLACES[number] = weakref.ref(cls, lambda _: _PLACES.pop(number, None)), place
+    return place
 
 
 def in_mro(cls: type, name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pdoctor_trace import reading
 from pdoctor_trace.capture import Capture
 from pdoctor_trace.harmless import FAILURES
 from pdoctor_trace.reading import error_text, field
@@ -219,3 +221,29 @@ def test_hashes_come_with_an_id_of_their_key_and_never_the_key() -> None:
     assert Capture("shape").pairs != Capture("shape").pairs, "without a key each process draws its own"
     assert Capture("none").pairs == ("pdoctor.content", "none", "pdoctor.hash.key", None)
     assert Capture("full").pairs == ()
+
+
+def test_a_class_is_looked_at_once_and_not_kept_alive() -> None:
+    class Outlaw(type):
+        def __hash__(cls) -> int:
+            raise AssertionError("the host's code ran")
+
+    before = len(reading._PLACES)
+    for _ in range(100):
+        one = Outlaw("One", (), {})
+        value = one()
+        value.text = "x"
+        assert field(value, "text") == field(value, "text") == "x"
+        assert len(reading._PLACES) > before
+        del one, value
+        gc.collect()
+        assert len(reading._PLACES) <= before
+
+
+def test_a_dictionary_that_the_class_makes_up_is_not_asked_for_the_second_time_either() -> None:
+    class MadeUp:
+        @property
+        def __dict__(self) -> Any:  # type: ignore[override]
+            raise AssertionError("the host's code ran")
+
+    assert [field(MadeUp(), "text", "none") for _ in range(2)] == ["none", "none"]
