@@ -42,6 +42,15 @@ class Turns(Generic[Item]):
         """What is next stays so for its sender, the others come before."""
         self._lines.move_to_end(self.first()[0])
 
+    def drop(self, who: str, item: Item) -> None:
+        """This sender no longer waits with it, if it still did."""
+        line = self._lines.get(who)
+        if line and item in line:
+            line.remove(item)
+            self._size -= 1
+            if not line:
+                del self._lines[who]
+
     def take(self) -> Item:
         """What is next, out of the line; raises IndexError where nothing waits."""
         who, item = self.first()

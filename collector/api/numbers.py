@@ -48,9 +48,10 @@ def numbers_of(access: Access, rows: Iterable[Any]) -> dict[int, Mapping[str, fl
             found[row.id] = known
     with access.service.store.read() as connection:
         stored = weights(connection, [row.id for row in anew])
+    until = soon()
     for some in _parts(anew, stored):
         big = sum(stored[row.id][1] for row in some) > TOGETHER_BYTES
-        with access.service.crew.room.taken(READ_BYTES // MIB, soon()) if big else nullcontext():
+        with access.service.crew.room.taken(READ_BYTES // MIB, until) if big else nullcontext():
             for row, numbers in zip(some, _measured(access, some, cases), strict=True):
                 found[row.id] = numbers
                 access.service.measured.put(_state(row, cases), numbers)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from collector.otlp.errors import ExportError, Form, too_large
 from collector.otlp.json_in import from_json
 from collector.otlp.segments import from_protobuf
 from collector.priority import give_way
-from collector.room import Room, soon
+from collector.room import Room, busy, soon
 from collector.settings import MIB, Limits
 from synth.judge_process import JudgeFailed, SolverProcess
 
@@ -69,33 +70,44 @@ class Decoder:
         self._room = room or Room()
         self._process = SolverProcess(limit_seconds=SECONDS, first=ready, what="decoding")
         self._thread = ThreadPoolExecutor(1, "pdoctor-decoder")
-        self._line: Turns[tuple[Body, float, Future[Batch]]] = Turns()
-        """With each body until when it waits for memory (monotonic)."""
+        self._line: Turns[tuple[Future[Batch], Body, float]] = Turns()
+        """With each body until when it waits for its turn and for memory (monotonic)."""
         self._lock = threading.Lock()
         self._waiting = 0
         self._rest: asyncio.TimerHandle | None = None
 
     async def batch(self, who: str, body: Body) -> Batch:
         """The batch in a body of this sender; raises ExportError, or Overloaded where too many wait."""
-        answer: Future[Batch] = Future()
+        answer, until = Future[Batch](), soon()
+        waits = (answer, body, until)
         with self._lock:
             if self._waiting == WAITING or self._line.of(who) == SHARE:
                 raise Overloaded(
                     "too many big bodies wait to be decoded", "send again in a moment", retry_after=2
                 )
             self._waiting += 1
-            self._line.put(who, (body, soon(), answer))
+            self._line.put(who, waits)
         self._thread.submit(self._next)
+        told = asyncio.wrap_future(answer)
         try:
-            return await asyncio.wrap_future(answer)
+            await asyncio.wait({told}, timeout=until - time.monotonic())
+            if answer.cancel():
+                raise busy()
+            return await told
         finally:
+            told.cancel()
+            if answer.cancel():
+                with self._lock:
+                    self._line.drop(who, waits)
             self._waiting -= 1
             self._end_later()
 
     def _next(self) -> None:
         """In the thread: decode what is next."""
         with self._lock:
-            body, until, answer = self._line.take()
+            if not self._line:
+                return  # who waited has left
+            answer, body, until = self._line.take()
         if not answer.set_running_or_notify_cancel():
             return
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -27,7 +28,7 @@ from collector.metrics import Observed, measured
 from collector.model import Assessment
 from collector.pipeline.checker import KILL_AFTER
 from collector.priority import give_way
-from collector.room import Room, soon
+from collector.room import Room, busy, soon
 from collector.settings import MIB, Settings
 from collector.store import QUICK, Store, catalog, open_store, projects, seen
 from synth.cases import Case, case_from_json
@@ -142,7 +143,7 @@ class _Turn:
 
     question: Question
     until: float
-    """It waits for memory so long (monotonic)."""
+    """It waits for its turn and for memory so long (monotonic)."""
     began: bool = False
     left: bool = False
 
@@ -198,6 +199,8 @@ class Asked:
             while not (await asyncio.wait({work}, timeout=LOOK_SECONDS))[0]:
                 if await gone():
                     raise Left("the client has left")
+                if not turn.began and time.monotonic() > turn.until:
+                    raise busy()
         except BaseException:
             self._leave(turn, work)
             raise

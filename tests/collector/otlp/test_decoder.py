@@ -118,6 +118,29 @@ def test_a_body_waits_for_memory_and_not_for_ever(monkeypatch: pytest.MonkeyPatc
         decoder.close()
 
 
+def test_a_body_does_not_wait_for_its_turn_for_ever(
+    decoder: Decoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sender is told in time, and it is kept no longer, while another body is still read."""
+    held = Held(monkeypatch)
+
+    async def main() -> Batch:
+        first = asyncio.ensure_future(decoder.batch("a", Body(b"1", "", "json", LIMITS)))
+        while not held.asked:
+            await asyncio.sleep(0.001)
+        monkeypatch.setattr(room_, "PATIENCE", 0.05)
+        with pytest.raises(Overloaded, match="no memory") as refused:
+            await asyncio.wait_for(decoder.batch("b", Body(b"2", "", "json", LIMITS)), 10)
+        assert refused.value.retry_after == room_.AGAIN_SECONDS
+        assert len(decoder._line) == 0
+        held.go_on.set()
+        return await first
+
+    assert asyncio.run(main()) == Batch(())
+    decoder._thread.submit(lambda: None).result(10)
+    assert held.asked == [b"1"]
+
+
 @pytest.mark.parametrize("room", [1, 9], ids=["for it to come", "for it to be read"])
 def test_what_earlier_bodies_left_in_memory_refuses_none(decoder: Decoder, room: int) -> None:
     body = Body(as_json(12_000), "", "json", LIMITS)

@@ -122,6 +122,27 @@ def test_a_question_waits_for_memory_and_not_for_ever(
     assert asyncio.run(outcome(slow.judged(b"2", "", 1, here))) == b"2"
 
 
+def test_a_question_does_not_wait_for_its_turn_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told in time, while another one is still judged."""
+    monkeypatch.setattr(asked, "LOOK_SECONDS", 0.01)
+    slow = Slow(tmp_path)
+
+    async def main() -> list[object]:
+        first = asyncio.create_task(slow.judged(b"1", "", 1, here))
+        while not slow.asked:
+            await asyncio.sleep(0.001)
+        monkeypatch.setattr(room, "PATIENCE", 0.05)
+        refused = await outcome(asyncio.wait_for(slow.judged(b"2", "", 1, here), 30))
+        slow.let.set()
+        return [refused, await first]
+
+    refused, kept = asyncio.run(main())
+    assert isinstance(refused, Overloaded)
+    assert (refused.retry_after, kept, slow.asked, slow.stops) == (room.AGAIN_SECONDS, b"1", [b"1"], 0)
+
+
 @pytest.mark.parametrize("kind", ["application/json", "application/x-ndjson"])
 def test_no_memory_to_read_a_run_is_no_broken_body(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     def full(_body: bytes) -> Any:
