@@ -10,7 +10,7 @@ import orjson
 
 from collector.api.access import Access
 from collector.judging.policies import as_concluded
-from collector.memory import READ_BYTES, bounded
+from collector.memory import bounded
 from collector.metrics import measured, observed
 from collector.otlp.spans import spans_of
 from collector.rebuild import inside, rebuild
@@ -51,7 +51,7 @@ def numbers_of(access: Access, rows: Iterable[Any]) -> dict[int, Mapping[str, fl
     until = soon()
     for some in _parts(anew, stored):
         big = sum(stored[row.id][1] for row in some) > TOGETHER_BYTES
-        with access.service.crew.room.taken(READ_BYTES // MIB, until) if big else nullcontext():
+        with access.service.crew.room.reading(until) if big else nullcontext():
             for row, numbers in zip(some, _measured(access, some, cases), strict=True):
                 found[row.id] = numbers
                 access.service.measured.put(_state(row, cases), numbers)

@@ -21,14 +21,13 @@ from collector.api.search import searched
 from collector.errors import BadRequest, NotFound, Overloaded
 from collector.judging.policies import as_concluded
 from collector.judging.words import Words
-from collector.memory import READ_BYTES, bounded, give_back
+from collector.memory import bounded
 from collector.model import Rebuilt, Span
 from collector.otlp.errors import ExportError
 from collector.otlp.spans import spans_of
 from collector.pipeline import asked
 from collector.rebuild import Told, inside, rebuild, told
 from collector.room import soon
-from collector.settings import MIB
 from collector.store import catalog, keys, reads, retention
 from collector.store.recheck import make_due
 from collector.store.stored import Sizes, Stored, weights
@@ -291,9 +290,8 @@ def alone(access: Access, run_id: str) -> Iterator[None]:
     if not access.service.heavy_line.acquire(blocking=False):
         raise Overloaded("other big runs are being read", "ask again in a moment", retry_after=5)
     try:
-        with access.service.crew.room.taken(READ_BYTES // MIB, soon()):
+        with access.service.crew.room.reading(soon()):
             yield
-            give_back()
     finally:
         access.service.heavy_line.release()
 

@@ -245,6 +245,16 @@ def wide_run(calls: int, values: int) -> bytes:
     return json.dumps({"run": {"run_id": "r", "calls": [call] * calls}, "policies": rule}).encode()
 
 
+def use_all(target: Target) -> None:
+    """Have every process started that an attack may use, with all that it loads."""
+    little = new_id()
+    assert target.post(dense(little, 1, 1, 9)) == [200]
+    assert target.post(b"[" + b"{}," * 700_000 + b"0]", JSON) == [400]
+    assert target.http.post("/api/v1/check", content=wide_run(1, 1), headers=JSON).status_code == 200
+    for path in (f"/api/v1/runs/{little}", f"/runs/{little}", f"/api/v1/runs/{little}/spans"):
+        eventually(partial(lambda path: status_of(target, path) == 200, path), 60)
+
+
 def mixed(target: Target, seconds: float) -> list[int]:
     """Whatever is done in a process of its own, and the readers, at once and again and again."""
     end = time.monotonic() + seconds
@@ -316,6 +326,7 @@ def test_all_that_takes_memory_at_once_takes_it_from_one_room(tmp_path: Path) ->
     target = Target(tmp_path)
     try:
         eventually(lambda: target.stored > 3, 120)
+        use_all(target)
         before = target.memory()
         said = target.during(lambda: mixed(target, 15.0), threading.Event())
         assert target.peak < before + UNITS * UNIT_MIB + BODIES

@@ -13,7 +13,9 @@ from contextlib import ExitStack
 import pytest
 
 from collector.errors import Overloaded
+from collector.memory import TooBig, resident
 from collector.room import UNIT_MIB, UNITS, Room
+from collector.settings import MIB
 from tests.support.traces import PATIENCE, eventually
 
 ALL = UNIT_MIB * UNITS
@@ -44,6 +46,22 @@ def test_so_much_is_taken_at_once_and_no_more(room: Room) -> None:
 def test_a_block_that_fails_gives_it_back(room: Room) -> None:
     with pytest.raises(ZeroDivisionError), room.taken(ALL, soon()):
         raise ZeroDivisionError
+    with room.taken(ALL, soon()):
+        pass
+
+
+def test_what_was_read_goes_back_where_it_was_too_much(room: Room) -> None:
+    after: list[bytes] = []
+
+    def reader() -> None:
+        held = [bytes(600 + number % 2) for number in range(150_000)]
+        after.append(bytes(600))  # the C library would keep what stands before it
+        raise TooBig(f"{len(held)} values", "read less")
+
+    before = resident()
+    with pytest.raises(TooBig) as told, room.reading(soon()):  # who tells of it holds the failure
+        reader()
+    assert resident() - before < 20 * MIB, told.value
     with room.taken(ALL, soon()):
         pass
 
