@@ -20,7 +20,7 @@ from synth.agents.usage import Usage
 from synth.client import Collector, NoAnswer
 from synth.errors import BadInput
 from synth.experiments.facts import in_words
-from synth.experiments.report import Report, body_html, results_report
+from synth.experiments.report import Report, body_html, compared, results_report
 from synth.experiments.tables import Table
 from synth.experiments.trial import Result
 from synth.formal.trouble import trouble_from_json
@@ -305,9 +305,9 @@ def campaign_body(
     shown: Container[str],
 ) -> str:
     """See `synth.experiments.campaign_body`."""
-    runs = tuple(map(result_of, results))
-    if report is None or before:
-        made = results_report(runs, "", [result_of(one) for one in before])
-    else:
-        made = report_of(report, "", runs)
+    runs, earlier = tuple(map(result_of, results)), [result_of(one) for one in before]
+    if report is None:
+        made = results_report(runs, "", earlier)
+    else:  # it knows what results do not tell: times, cost, what a guard did, planted faults
+        made = compared(report_of(report, "", runs), earlier)
     return body_html(made, [(name, text) for name, text in (report or {}).get("facts", ())], shown)

@@ -251,15 +251,24 @@ def results_report(
             failed, results, "errors", "Error types", "Each by its primary type.", prices=prices
         ),
     ]
-    comparisons = tables.compare(before, results)
     if any(result.guard is not None for result in results):
         shown.insert(0, tables.guard_table(results, "guard", GUARD_TITLE))
-    if before:
-        shown.insert(0, tables.comparison_table(comparisons, "comparison", "Before and after"))
     if detection(results):
         shown.append(tables.detection_table(results, "detection", "Planted faults, and what was found"))
-    summary = (*untested(results), *map(tables.comparison_in_words, comparisons))
-    return Report(title, findings_of(results), tuple(shown), summary=summary, runs=tuple(results))
+    summary, runs = untested(results), tuple(results)
+    return compared(Report(title, findings_of(results), tuple(shown), summary=summary, runs=runs), before)
+
+
+def compared(report: Report, before: Sequence[Result]) -> Report:
+    """A report with what changed since an earlier campaign, if there was one, before all else."""
+    if not before:
+        return report
+    comparisons = tables.compare(before, report.runs)
+    table = tables.comparison_table(comparisons, "comparison", "Before and after")
+    words = [tables.comparison_in_words(one) for one in comparisons] or [
+        "Nothing is compared: no agent ran on the same model in both campaigns."
+    ]
+    return replace(report, tables=(table, *report.tables), summary=(*report.summary, *words))
 
 
 def findings_of(results: Iterable[Result], count: int = 5) -> tuple[str, ...]:

@@ -89,6 +89,26 @@ def test_two_campaigns_are_compared_as_pairs(shared: Client) -> None:
     assert shared.http.get(f"/campaigns/{after['id']}?before={new_id()}").status_code == 404
 
 
+def test_a_campaign_that_is_compared_keeps_what_its_report_measured(shared: Client) -> None:
+    before, after = begun(name="before"), begun(name="after")
+    told(shared, before, results=[result("a", "fail")])
+    measured = {"name": "guard", "title": "Without a guard", "headers": ["agent", "Agent-Time s"]}
+    report = {
+        "note": "Sizes: small", "summary": ["It was quick."], "findings": ["planner on m: do_b came first."],
+        "tables": [{**measured, "rows": [["planner", "12.34"]]}], "facts": [["cost", "0.02 USD"]],
+    }  # fmt: skip
+    told(shared, after, results=[result("a")], state="done", report=report)
+    page = shared.http.get(f"/campaigns/{after['id']}", params={"before": before["id"]}).text
+    told_of = ("Before and after", "12.34", "0.02 USD", "Sizes: small", "It was quick.", "do_b came first.")
+    assert [text for text in told_of if text not in page] == []
+    assert "Queries, errors" not in page  # it would say that nothing took any time
+    told(shared, before, results=[result("a", "fail", agent="another")])
+    other = begun(name="other")
+    told(shared, other, results=[result("a", agent="third")], state="done", report=report)
+    page = shared.http.get(f"/campaigns/{other['id']}", params={"before": before["id"]}).text
+    assert "Nothing is compared: no agent ran on the same model in both campaigns." in page
+
+
 def test_nothing_that_is_told_becomes_markup_or_reads_a_file(shared: Client, tmp_path: Path) -> None:
     (tmp_path / "seen.spec").write_text("secret")
     finding = {"type": HOSTILE, "explanation": HOSTILE}
