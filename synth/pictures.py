@@ -79,20 +79,27 @@ def stacked_bars(
     height: float = 180,
     width: float = WIDTH,
     attributes: str = "",
+    ticks: Sequence[Tick] | None = None,
 ) -> Picture:
     """Bars from left to right; `kinds` are drawn from the ground up, kind -> its word.
 
-    `attributes` are those of the SVG element, already escaped.
+    `attributes` are those of the SVG element, already escaped. Without `ticks`, the first, the middle and
+    the last bar are named below.
     """
     top = max((sum(bar.counts.get(kind, 0) for kind in kinds) for bar in bars), default=0)
     ceiling, left, ground = _ceiling(top), 44.0, height - 22
     step = (width - left) / max(len(bars), 1)
     half = [((TOP + ground) / 2, ceiling // 2)] if ceiling % 2 == 0 else []
-    levels = ((TOP, ceiling), *half, (ground, 0))
-    parts = [_level(left, y, _counted(count), width) for y, count in levels]
+    levels = [(y, _counted(count)) for y, count in ((TOP, ceiling), *half, (ground, 0))]
+    parts = [_level(left, y, said, width) for y, said in levels]
     for at, bar in enumerate(bars):
         parts.append(_bar(bar, kinds, left + at * step, step, ground, (ground - TOP) / ceiling))
-    for at in sorted({0, len(bars) // 2, len(bars) - 1} if len(bars) > 2 else range(len(bars))):
+    if ticks is not None:
+        parts += [*_ticks(ticks, left, width, ground, height - 5), *_again(levels, width)]
+        named: Sequence[int] = ()
+    else:
+        named = sorted({0, len(bars) // 2, len(bars) - 1} if len(bars) > 2 else range(len(bars)))
+    for at in named:
         anchor = "start" if at == 0 else "end" if at == len(bars) - 1 else "middle"
         x = left + (at * step if at == 0 else (at + 1) * step if at == len(bars) - 1 else (at + 0.5) * step)
         parts.append(_text(x, height - 5, bars[at].label, anchor=anchor))
@@ -113,6 +120,32 @@ def _level(left: float, y: float, said: str, width: float = WIDTH) -> str:
     """A line across at a height, with what it stands for."""
     line = f'<path class="grid" d="M{_n(left)} {_n(y)}H{_n(width)}"/>'
     return line + _text(left - 6, y + 4, said, anchor="end")
+
+
+def _again(levels: Sequence[tuple[float, str]], width: float) -> Iterator[str]:
+    """What levels stand for once more, at the end of a picture that is read from there on a phone."""
+    for y, said in levels:
+        yield f'<g class="again" display="none">{_text(width - 2, max(y - 5, 20), said, anchor="end")}</g>'
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """An instant below a picture of times: where, from 0 (the beginning) to 1 (the end), and its name."""
+
+    at: float
+    label: str
+
+
+EDGE = 0.04
+"""A tick so near to an end is named towards the middle."""
+
+
+def _ticks(ticks: Sequence[Tick], left: float, width: float, ground: float, y: float) -> Iterator[str]:
+    for tick in ticks:
+        x = left + (width - left) * tick.at
+        anchor = "start" if tick.at < EDGE else "end" if tick.at > 1 - EDGE else "middle"
+        yield f'<path class="grid" d="M{_n(x)} {_n(ground)}v6"/>'
+        yield _text(x, y, tick.label, anchor=anchor)
 
 
 def _counted(count: int) -> str:
@@ -261,20 +294,23 @@ def scale_of(points: Sequence[Point]) -> tuple[float, float]:
 
 def curve(
     title: str, points: Sequence[Point], *, unit: str = "", height: float = 200,
-    scale: tuple[float, float] | None = None,
+    scale: tuple[float, float] | None = None, ticks: Sequence[Tick] | None = None,
 ) -> Picture:  # fmt: skip
     """A line from left to right with a band for the intervals; a gap where no value is known.
 
-    `scale`: where the height begins and ends, for several curves that are to be compared.
+    `scale`: where the height begins and ends, for several curves that are to be compared. Without `ticks`,
+    the first and the last point are named below; with them, a point stands for the time until the next.
     """
     low, high = scale or scale_of(points)
     left, ground, top = 70.0, height - 24, TOP
-    step = (WIDTH - left - 12) / max(len(points) - 1, 1)
+    step = (WIDTH - left - 12) / max(len(points) - (ticks is None), 1)
+    begins = left + (step / 2 if ticks is not None else 0.0)
 
     def place(at: int, value: float) -> tuple[float, float]:
-        return left + at * step, ground - (value - low) / (high - low) * (ground - top)
+        return begins + at * step, ground - (value - low) / (high - low) * (ground - top)
 
-    parts = [_level(left, y, f"{value:.3g}{unit}") for y, value in ((top, high), (ground, low))]
+    levels = [(y, f"{value:.3g}{unit}") for y, value in ((top, high), (ground, low))]
+    parts = [_level(left, y, said) for y, said in levels]
     for piece in _pieces(points):
         band = [(at, p) for at, p in piece if p.low is not None and p.high is not None]
         if band:
@@ -291,7 +327,9 @@ def curve(
             x, y = place(at, p.value or 0.0)
             dot = f'<circle class="rate" cx="{_n(x)}" cy="{_n(y)}" r="4"/>'
             parts.append(_linked(dot, p.link, f"{p.label}: {p.value:.4g}{unit}"))
-    if points:
+    if ticks is not None:
+        parts += [*_ticks(ticks, left, WIDTH - 12, ground, height - 5), *_again(levels, WIDTH)]
+    elif points:
         parts.append(_text(left, height - 5, points[0].label))
         parts.append(_text(WIDTH, height - 5, points[-1].label, anchor="end"))
     rows = tuple(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -29,7 +29,7 @@ def sentence(failure: CollectorError) -> str:
 def install(
     app: FastAPI,
     login_page: Callable[[str, str, int], Response],
-    message_page: Callable[[str, str, int], Response],
+    message_page: Callable[..., Response],
 ) -> None:
     """Answer every failure of a route in the one shape, or a browser with a page.
 
@@ -43,9 +43,9 @@ def install(
             return login_page(problem, asked_for(request), failure.status)
         headers = {"Retry-After": str(failure.retry_after)} if isinstance(failure, Overloaded) else None
         if is_looked_at(request):
-            hint = f" {failure.hint[:1].upper()}{failure.hint[1:]}." if failure.hint else ""
+            todo = f"{failure.hint[:1].upper()}{failure.hint[1:]}." if failure.hint else ""
             title = "There is no such thing" if failure.status == 404 else "That cannot be done"
-            return message_page(title, sentence(failure) + hint, failure.status)
+            return message_page(title, sentence(failure), failure.status, todo=todo)
         body = error_body(failure.code, failure.message, failure.hint)
         return JSONResponse(body, failure.status, headers=headers)
 
@@ -65,7 +65,10 @@ def install(
         first = failure.errors()[0]
         where = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
         if is_looked_at(request):
-            return message_page("The address is not complete", f"{where}: {first['msg']}", 400)
+            said = f"{where!r} {refused(first)}."
+            todo = "Mend it in the address, or look at the page without it."
+            told = {"back": request.url.path, "back_to": "The page without it"}
+            return message_page("The address cannot be used", said, 400, todo=todo, **told)
         hint = "the parameters are listed at /docs"
         return JSONResponse(error_body("bad_request", f"parameter {where}: {first['msg']}", hint), 400)
 
@@ -91,6 +94,18 @@ def install(
         return JSONResponse(
             error_body("internal", "internal error", "the collector's log has the details"), 500
         )
+
+
+def refused(flaw: Mapping[str, Any]) -> str:
+    """Why a part of an address was refused, as a sentence that the part begins."""
+    if flaw["type"] == "missing":
+        return "is missing"
+    about, asked = flaw.get("ctx", {}), str(flaw.get("input"))[:80]
+    bounds = [("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")]
+    wanted = next((f"a number that is {said} {about[one]:g}" for one, said in bounds if one in about), None)
+    kinds = {"int_parsing": "a whole number", "float_parsing": "a number", "finite_number": "a number"}
+    wanted = wanted or kinds.get(flaw["type"])
+    return f"is {asked!r}, and should be {wanted}" if wanted else f"is {asked!r}: {flaw['msg']}"
 
 
 def is_page(request: Request) -> bool:

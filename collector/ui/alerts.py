@@ -75,14 +75,19 @@ async def add(request: Request, access: Admin) -> Response:
 
 def number(said: str, name: str) -> float:
     try:
-        return float(said or "0")
+        percent = float(said or "0")
     except ValueError:
-        raise BadRequest(f"{name!r} is no number of percent", "expected a number such as 2") from None
+        percent = -1.0
+    if not 0 <= percent < 100:
+        wanted = "expected a number from 0 to 99, such as 2"
+        raise BadRequest(f"{name!r} is {said[:40]!r}, which is no number of percent", wanted)
+    return percent
 
 
 def whole(said: str) -> int:
-    if not said.isascii() or not said.isdigit() or len(said) > 9:
-        raise BadRequest("the number of runs is no whole number", "expected a number such as 20")
+    if not said.isascii() or not said.isdigit() or not 1 <= len(said) <= 6 or int(said) < 1:
+        wanted = "expected a whole number of at least 1, such as 20"
+        raise BadRequest(f"'of at least' is {said[:40]!r}, which is no number of runs", wanted)
     return int(said)
 
 

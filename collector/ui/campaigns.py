@@ -12,9 +12,10 @@ from markupsafe import Markup
 
 from collector.api import views
 from collector.api.campaigns import Reader, find, item
+from collector.api.errors import sentence
 from collector.errors import NotFound
 from collector.store import campaigns
-from collector.ui.pages import page
+from collector.ui.pages import missing, page
 from synth.experiments import campaign_body
 
 PAGE_ROWS = 50
@@ -50,7 +51,7 @@ def campaign(access: Reader, campaign_id: str, before: str | None = None) -> HTM
             keys = [one["run_id"] for one in results if one["run_id"]]
             there = campaigns.shown_runs(connection, access.project, keys)
     except NotFound as failure:
-        return page("message.html", 404, title="No such campaign", text=failure.message)
+        return missing("campaign", campaign_id, sentence(failure))
     report = None if row["report"] is None else orjson.loads(row["report"])
     body = Markup(campaign_body(results, report, compared, there))  # escaped there
     return page(

@@ -15,7 +15,7 @@ from collector.errors import CollectorError, NotFound
 from collector.store import catalog, reads
 from collector.store.reads import Filter
 from collector.ui.overview import shown
-from collector.ui.pages import page
+from collector.ui.pages import message_page, missing, page
 from collector.ui.run_page import graph_of
 from synth.cases import tests_of
 from synth.errors import SynthError
@@ -50,7 +50,7 @@ async def case_of_run(access: Reader, run_id: str, request: Request) -> Response
     except (CollectorError, SynthError) as failure:
         status = failure.status if isinstance(failure, CollectorError) else 400
         text = f"No case can be made of this run: {failure}"
-        return page("message.html", status, title="No case", text=text, back=f"/runs/{run_id}")
+        return message_page("No case", text, status, back=f"/runs/{run_id}", back_to="The run")
     case = made["case"]
     name = f"case-{case['id'][:12]}.jsonl"
     if request.query_params.get("file"):
@@ -65,8 +65,8 @@ def case_page(access: Reader, case_id: str) -> HTMLResponse:
     """One case: its text, its orders as a picture, its newest runs."""
     try:
         case = show_case(access, case_id)
-    except NotFound as failure:
-        return page("message.html", 404, title="No such case", text=failure.message, back="/cases")
+    except NotFound:
+        return missing("case", case_id)
     with access.service.store.read() as connection:
         rows = reads.list_runs(connection, access.project, Filter(case=case_id), limit=RUNS).rows
         first = reads.first_findings(connection, [row["id"] for row in rows])

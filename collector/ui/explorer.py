@@ -65,14 +65,15 @@ def curves(question: Asked, said: dict[str, Any], search: str, chosen: Range) ->
         lines = " ".join(filter(None, (search, own)))
         found.append((one, points(question, one, lines, chosen, 100 if is_share(said) else 1)))
     scale = scale_of([point for _, drawn in found for point in drawn])
-    return [{"of": one, "picture": picture(one, drawn, said, unit, scale)} for one, drawn in found]
+    return [{"of": one, "picture": picture(one, drawn, said, unit, scale, chosen)} for one, drawn in found]
 
 
 def picture(
-    one: dict[str, Any], drawn: list[Point], said: dict[str, Any], unit: str, scale: tuple[float, float]
+    one: dict[str, Any], drawn: list[Point], said: dict[str, Any], unit: str, scale: tuple[float, float],
+    chosen: Range,
 ) -> Picture:  # fmt: skip
     of = f" of {said['by']} {one['value']}" if said["by"] else ""
-    return curve(f"{said['metric']['name']}{of} over time", drawn, unit=unit, scale=scale)
+    return curve(f"{said['metric']['name']}{of} over time", drawn, unit=unit, scale=scale, ticks=chosen.ticks)
 
 
 def is_share(said: dict[str, Any]) -> bool:

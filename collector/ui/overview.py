@@ -130,7 +130,7 @@ def over_time(counts: Mapping[tuple[int, str], int], chosen: Range) -> Picture:
         drawn.append(Bar(chosen.label(start), bar, f"/runs?q={quote_plus(search)}"))
     kinds = {key: words.OUTCOMES[key] for key in ("pass", "unbound", "open", "undecided", "error", "fail")}
     drag = f' data-range-since="{chosen.since:.3f}" data-range-until="{chosen.until:.3f}"'
-    return stacked_bars("Runs by outcome over time", drawn, kinds, attributes=drag)
+    return stacked_bars("Runs by outcome over time", drawn, kinds, attributes=drag, ticks=chosen.ticks)
 
 
 def by(counts: Mapping[tuple[str, str], int], field: str, chosen: Range) -> Picture | None:

@@ -21,7 +21,7 @@ from collector.api.access import COOKIE, Access, anybody, reader, visitor
 from collector.api.bodies import raw_body
 from collector.api.errors import sentence
 from collector.api.findings import owned_rules
-from collector.api.runs import alone, find_run, load_case, load_told
+from collector.api.runs import SHORTEST_ID, alone, find_run, load_case, load_told
 from collector.errors import CollectorError, NotFound
 from collector.judging.policies import PolicyFile, diagram_in, facts_in
 from collector.metrics import METRICS, outside_metrics
@@ -65,6 +65,37 @@ def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
     return HTMLResponse(templates.get_template(name).render(visitor=visitor.get(), **values), status)
 
 
+def message_page(
+    title: str, text: str, status: int = 200, *, todo: str = "", back: str = "", back_to: str = ""
+) -> HTMLResponse:
+    """A page that says one thing, what to do about it, and leads back; to the list of runs if not told."""
+    told = {"todo": todo, "back": back or "/runs", "back_to": back_to or ("" if back else "All runs")}
+    return page("message.html", status, title=title, text=text, **told)
+
+
+LISTS = {
+    "run": (
+        "/runs", "runs",
+        f"An id is that of the list, or how it begins ({SHORTEST_ID} characters or more). A run also goes "
+        "when it was deleted, or is older than what the project keeps.",
+    ),
+    "campaign": (
+        "/campaigns", "campaigns",
+        "A campaign has the id that the command that made it printed; the oldest go when there are too many.",
+    ),
+    "case": ("/cases", "cases", "A case has the id that its file gives it, letter for letter."),
+    "policy file": ("/policies", "policies", "A policy file has the name that it was stored under."),
+}  # fmt: skip
+"""What can be asked for by name -> where all are listed, what they are called, why one may not be there."""
+
+
+def missing(what: str, named: str, text: str = "") -> HTMLResponse:
+    """Says of something that was asked for by name that it is not there."""
+    where, several, todo = LISTS[what]
+    said = text or f"There is no {what} {named[:80]!r} in this project."
+    return message_page(f"No such {what}", said, 404, todo=todo, back=where, back_to=f"All {several}")
+
+
 Place = Annotated[int, Query(ge=0, lt=1 << 31)]
 Instant = Annotated[float, Query(ge=0, lt=1e15, allow_inf_nan=False)]
 """Milliseconds after the start of a run."""
@@ -80,8 +111,8 @@ def run(
         with alone(access, run_id):
             within = None if since is None or until is None else (since, until)
             return _run(access, run_id, calls, part, within)
-    except NotFound as failure:
-        return page("message.html", 404, title="No such run", text=failure.message)
+    except NotFound:
+        return missing("run", run_id)
 
 
 def _run(
@@ -193,10 +224,14 @@ def span(access: Reader, run_id: str, span_id: str) -> HTMLResponse:
             stored = reads.stored_spans(connection, row["id"])
             spans = spans_of(stored.payloads, stored.shared)
             found = [one for one in spans if one.span_id == span_id.lower()]
-    except NotFound as failure:
-        return page("message.html", 404, title="No such run", text=failure.message)
+    except NotFound:
+        return missing("run", run_id)
     if not found:
-        return page("message.html", 404, title="No such span", text=f"Run {row['key']} has no such span.")
+        said = f"Run {row['key']} has no span {span_id[:80]!r}."
+        todo = "The page of the run links to the spans that it has."
+        return message_page(
+            "No such span", said, 404, todo=todo, back=f"/runs/{row['key']}", back_to="The run"
+        )
     items = [orjson.dumps(views.span_item(one), option=orjson.OPT_INDENT_2).decode() for one in found]
     return page("span.html", run_id=row["key"], span_id=span_id, items=items)
 
@@ -204,11 +239,6 @@ def span(access: Reader, run_id: str, span_id: str) -> HTMLResponse:
 def login_page(problem: str, next_page: str, status: int = 401) -> HTMLResponse:
     """Asks for a key; `next_page` is where the visitor wanted to go."""
     return page("login.html", status, problem=problem, next=next_page)
-
-
-def message_page(title: str, text: str, status: int) -> HTMLResponse:
-    """A page that says one thing."""
-    return page("message.html", status, title=title, text=text)
 
 
 @router.post("/login")

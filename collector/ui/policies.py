@@ -20,14 +20,14 @@ from collector.api.findings import owned_rules
 from collector.api.runs import alone, load_run, run_filter
 from collector.api.search import searched
 from collector.api.trying import tried
-from collector.errors import CollectorError, NotFound
+from collector.errors import CollectorError
 from collector.judging.accepting import with_rule
 from collector.judging.owners import Owned
 from collector.judging.policies import read_policies
 from collector.pipeline.trying import MOST_RUNS, RunsToLearn
 from collector.store import catalog
 from collector.store.policy_counts import Tally
-from collector.ui.pages import page
+from collector.ui.pages import missing, page
 from collector.ui.runs_page import form_of, one
 from synth.errors import SynthError
 
@@ -144,7 +144,7 @@ async def editor(request: Request, access: Reader, name: str) -> HTMLResponse:
     """One policy file: its text to change, its versions and what changed."""
     rows = await run_in_threadpool(versions, access, name)
     if not rows and name != "new":
-        raise NotFound(f"there is no policy file {name[:80]!r}", "see the list of policies")
+        return missing("policy file", name)
     key = request.query_params.get("run", "")
     text = (
         rows[0]["text"] if rows else EXAMPLE if not key else await run_in_threadpool(first_rule, access, key)

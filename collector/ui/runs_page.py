@@ -23,7 +23,7 @@ from collector.store import views as saved_views
 from collector.store.recheck import make_due_of
 from collector.ui import words
 from collector.ui.overview import shown, teaching
-from collector.ui.pages import FILTERS, page
+from collector.ui.pages import FILTERS, message_page, page
 from collector.ui.ranges import OFFERED
 from synth.errors import SynthError
 
@@ -192,18 +192,17 @@ async def recheck(request: Request, access: Writer) -> Response:
         return nothing_chosen()
     count = await run_in_threadpool(make_due_of, access.service.store, access.project, keys, now=access.now)
     access.service.wake()
-    return page(
-        "message.html", title="Judged again", back=one(form, "back") or "/runs",
-        text=f"Of the chosen runs {count} {'is' if count == 1 else 'are'} judged again by the rules of now; "
+    return message_page(
+        "Judged again",
+        f"Of the chosen runs {count} {'is' if count == 1 else 'are'} judged again by the rules of now; "
         "each run's page shows when.",
-    )  # fmt: skip
+        back=one(form, "back"),
+    )
 
 
 def nothing_chosen() -> HTMLResponse:
-    return page(
-        "message.html", 400, title="No run is chosen",
-        text="Tick the runs in the list first, then press the button below it.",
-    )  # fmt: skip
+    todo = "Tick the runs in the list first, then press the button below it."
+    return message_page("No run is chosen", "Nothing was done.", 400, todo=todo)
 
 
 @router.get("/runs/export")
@@ -231,10 +230,8 @@ async def cases(request: Request, access: Reader) -> Response:
         try:
             made = orjson.loads(bytes((await making.case_of_run(access, key, request)).body))
         except (CollectorError, SynthError) as failure:
-            return page(
-                "message.html", 400, title="No cases", back="/runs",
-                text=f"No case can be made of run {key[:12]}: {failure}. Take its tick away.",
-            )  # fmt: skip
+            said = f"No case can be made of run {key[:12]}: {failure}."
+            return message_page("No cases", said, 400, todo="Take its tick away.")
         lines.append(views.encoded(made["case"]))
     about = {"content-disposition": 'attachment; filename="cases.jsonl"'}
     return Response(b"\n".join(lines) + b"\n", media_type="application/x-ndjson", headers=about)
@@ -250,10 +247,10 @@ async def delete(request: Request, access: Writer) -> Response:
     if one(form, "sure") != "yes":
         return page("delete.html", keys=keys, session=session, user=user)
     count = await run_in_threadpool(delete_chosen, access, keys, session, user)
-    return page(
-        "message.html", title="Deleted", back="/runs",
-        text=f"{count} {'run is' if count == 1 else 'runs are'} gone for good; the audit trail says so.",
-    )  # fmt: skip
+    return message_page(
+        "Deleted",
+        f"{count} {'run is' if count == 1 else 'runs are'} gone for good; the audit trail says so.",
+    )
 
 
 def delete_chosen(access: Access, keys: Sequence[str], session: str, user: str) -> int:
@@ -268,10 +265,8 @@ def compare_chosen(request: Request, access: Reader) -> Response:
     """Two of the chosen runs side by side."""
     keys = request.query_params.getlist("run")
     if len(keys) != 2:
-        return page(
-            "message.html", 400, title="Two runs are compared",
-            text=f"{len(keys)} {'is' if len(keys) == 1 else 'are'} ticked: tick exactly two in the list.",
-        )  # fmt: skip
+        said = f"{len(keys)} {'is' if len(keys) == 1 else 'are'} ticked."
+        return message_page("Two runs are compared", said, 400, todo="Tick exactly two in the list.")
     return RedirectResponse(f"/compare?{urlencode({'a': keys[0], 'b': keys[1]})}", 303)
 
 

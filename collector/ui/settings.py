@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from functools import partial
 from typing import Annotated, Any
@@ -23,6 +24,11 @@ from collector.ui.overview import teaching
 from collector.ui.pages import page
 from collector.ui.runs_page import form_of, one
 
+LABELS = {
+    "retention_days": ("Days that runs are kept", "to keep them for ever"),
+    "clock_skew_ms": ("Clocks may differ by (ms)", "for 50"),
+}
+"""Setting -> what it is called on the page, what an empty field is for."""
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
 Admin = Annotated[Access, Depends(admin)]
@@ -101,9 +107,13 @@ def _number(said: str, name: str) -> float | None:
     if not said:
         return None
     try:
-        return float(said)
+        number = float(said)
     except ValueError:
-        raise BadRequest(f"{name} is {said[:40]!r}", "expected a number, or nothing") from None
+        number = -1.0
+    if not 0 < number < math.inf:
+        label, meant = LABELS[name]
+        raise BadRequest(f"{label!r} is {said[:40]!r}", f"expected a number above 0, or nothing {meant}")
+    return number
 
 
 def told(done: str) -> Response:

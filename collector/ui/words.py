@@ -20,6 +20,8 @@ OUTCOMES = {
     "error": "error",
     "unbound": "not judged",
 }
+RULED = {"ok": "kept", "not_applicable": "not applicable"}
+"""What a verdict on a rule is called, where it is not called as the API calls it."""
 ERROR_TYPES = {
     "timeout": "Timeout",
     "act_error": "Act error",
@@ -58,6 +60,11 @@ def meant(value: str | None) -> str:
 
 def outcome(value: str | None) -> str:
     return OUTCOMES[value or "unbound"]
+
+
+def ruled(value: Any) -> str:
+    """The verdict on a rule; none where there is none."""
+    return "-" if value is None else RULED.get(str(value), str(value).replace("_", " "))
 
 
 def trouble(said: Mapping[str, Any]) -> str:
@@ -181,6 +188,7 @@ def coded(said: str) -> Markup:
 
 FILTERS: dict[str, Callable[..., Any]] = {
     "outcome": outcome,
+    "ruled": ruled,
     "coded": coded,
     "counted": counted,
     "trouble": trouble,

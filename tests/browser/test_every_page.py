@@ -62,6 +62,15 @@ def dark_violations(page: Page, width: int) -> list[str]:
     return found
 
 
+UNHINTED = """
+[...document.querySelectorAll('main *')].filter(one => one.scrollWidth > one.clientWidth + 1
+  && getComputedStyle(one).overflowX === 'auto' && one.offsetParent
+  && (getComputedStyle(one).backgroundImage === 'none' || one.tabIndex < 0)
+  && !one.matches('pre, textarea, input')).map(one => one.outerHTML.slice(0, 90))
+"""
+"""What is cut at its side and says so by no shadow, or cannot be scrolled by the keyboard."""
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("width", [1400, 390])
 def test_axe_finds_nothing_on_any_page(page: Page, pages: dict[str, Shown], axe: str, width: int) -> None:
@@ -73,6 +82,8 @@ def test_axe_finds_nothing_on_any_page(page: Page, pages: dict[str, Shown], axe:
             wrong[f"{name} has markup that was sent to it"] = []
         if page.evaluate("document.documentElement.scrollWidth") > width:
             wrong[f"{name} is wider than the window"] = []
+        if found := page.evaluate(UNHINTED):
+            wrong[f"{name} is cut without a hint"] = found
         if found := violations(page, axe):
             wrong[name] = found
         if found := dark_violations(page, width):

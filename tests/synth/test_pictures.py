@@ -14,6 +14,7 @@ from synth.pictures import (
     Line,
     Point,
     Share,
+    Tick,
     curve,
     graph,
     lane,
@@ -141,3 +142,29 @@ def test_the_interval_of_a_point_alone_is_seen() -> None:
 def test_curves_that_are_compared_have_one_scale() -> None:
     low = curve("x", [Point("a", 1.0), Point("b", 2.0)], scale=(0.0, 10.0))
     assert "10" in [one.text for one in parsed(low.svg).iter("text")]
+
+
+def test_instants_are_marked_below_the_bars_where_they_are_and_levels_stand_at_both_ends() -> None:
+    ticks = [Tick(0.0, "26 Nov"), Tick(0.25, "06:00"), Tick(0.99, "27 Nov")]
+    bars = [Bar(str(at), {"pass": 4}) for at in range(4)]
+    drawn = [
+        parsed(stacked_bars("t", bars, {"pass": "pass"}, ticks=ticks).svg),
+        parsed(curve("t", [Point(str(at), 4.0) for at in range(4)], ticks=ticks).svg),
+    ]
+    for svg, begins, ends in zip(drawn, (44.0, 70.0), (1000.0, 988.0), strict=True):
+        found = {
+            str(one.text): (float(one.get("x", "")), one.get("text-anchor"))
+            for one in svg.iter()
+            if one.text and one.get("x")
+        }
+        wide = ends - begins
+        assert found["26 Nov"] == (begins, "start")
+        assert found["06:00"] == (pytest.approx(begins + wide / 4, abs=0.01), "middle")
+        assert found["27 Nov"] == (pytest.approx(begins + wide * 0.99, abs=0.01), "end")
+        again = [one for one in svg.iter() if one.get("class") == "again"]
+        assert [one.get("display") for one in again] == ["none"] * len(again)
+        assert "4" in [text.text for one in again for text in one]
+    seconds = [float(one.get("x", "")) for one in drawn[0].iter() if one.get("class") == "pass"]
+    assert seconds[1] == pytest.approx(44 + 956 / 4 + 956 / 4 * 0.08, abs=0.01)  # right of its tick
+    dots = [float(one.get("cx", "")) for one in drawn[1].iter() if one.get("class") == "rate"]
+    assert dots == [pytest.approx(70 + 918 / 4 * (at + 0.5), abs=0.01) for at in range(4)]
