@@ -54,9 +54,8 @@ def test_two_runs_stand_beside_each_other_call_by_call(told: tuple[Client, dict[
         ["moved", "only in B"], ["moved", "only in B", "only in A"],
     )  # fmt: skip
     assert '<a href="#pair-0">row 0</a>' in said
-    assert all(
-        f'<td data-name="{side}">{verdict}</td>' in said for side, verdict in (("A", "ok"), ("B", "violated"))
-    )
+    for side, verdict in (("A", "kept"), ("B", "violated")):
+        assert f'<td data-name="{side}">{verdict}</td>' in said
     equal = page(client, a=a, b=ids["old2"])
     assert "The calls are the same." in equal
     assert equal.count('<span class="same">as in A</span>') == 2
