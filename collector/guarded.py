@@ -14,7 +14,8 @@ from collector.api.bodies import TooLarge
 from collector.api.views import encoded
 from collector.errors import BadRequest, Conflict
 from collector.judging.policies import PolicyFile, load_all, stored_files
-from collector.pipeline.asked import PAIRS, Asked, opened
+from collector.pipeline.asked import PAIRS, opened
+from collector.pipeline.quick import Quick
 from collector.settings import Settings
 from collector.store import catalog
 from synth.judge_process import JudgeFailed
@@ -137,9 +138,9 @@ class Kept:
 class Guarded:
     """Safe on one event loop; the oldest runs are forgotten where there is no room."""
 
-    def __init__(self, settings: Settings, asked: Asked, alone: bool) -> None:
+    def __init__(self, settings: Settings, quick: Quick, alone: bool) -> None:
         """`alone`: does this process answer all requests?"""
-        self.settings, self.asked, self.alone = settings, asked, alone
+        self.settings, self.quick, self.alone = settings, quick, alone
         self._runs: OrderedDict[tuple[int, str], Kept] = OrderedDict()
         self.size = 0
 
@@ -177,7 +178,7 @@ class Guarded:
     ) -> dict[str, Any]:
         made = {"id": None, "arguments": None, **(asking.call or {})}
         question = CallToJudge(project, self.settings, encoded(record), encoded(made), asking.policies, at)
-        found: dict[str, Any] = orjson.loads(await self.asked.answer(question, gone))
+        found: dict[str, Any] = orjson.loads(await self.quick.ask(question, gone))
         return found
 
     def _kept(self, project: int, run_id: str) -> Kept:

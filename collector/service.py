@@ -37,6 +37,7 @@ from collector.otlp.intake import Intake
 from collector.otlp.redact_spans import redacted
 from collector.otlp.redaction import read_redaction
 from collector.pipeline.asked import Asked
+from collector.pipeline.quick import Quick
 from collector.pipeline.supervisor import ring
 from collector.pipeline.watch import Watch
 from collector.pipeline.writer import ANSWER_SECONDS, Writer
@@ -131,7 +132,8 @@ class Service:
                 elsewhere=lambda: self.crew.key_changes,
             )  # fmt: skip
             self.asked = Asked(settings, self.crew.room, share=size)
-            self.guarded = Guarded(settings, self.asked, alone=size == 1)
+            self.quick = Quick(settings, self.crew.room, self.asked, share=size)
+            self.guarded = Guarded(settings, self.quick, alone=size == 1)
             self.approvals = Approvals(alone=size == 1)
             self.writer = Writer(
                 self.store,
@@ -333,6 +335,7 @@ class Service:
         """Store what was accepted, then end the checkers."""
         self.intake.close()
         self.writer.close()
+        self.quick.close()
         self.asked.close()
         if self.lead is not None:
             self.lead.close()

@@ -138,7 +138,7 @@ class FilesToRead:
 
 
 @dataclass(slots=True, eq=False)
-class _Turn:
+class Turn:
     """One question in the line."""
 
     question: Question
@@ -163,12 +163,12 @@ class Asked:
     def __init__(self, settings: Settings, room: Room | None = None, *, share: int = 1) -> None:
         """`room` has what a question takes, also for the other ones of `share` processes."""
         self._settings, self._room = settings, room or Room()
-        self._most = max(1, WAITING // share)
+        self._most, self._idle_seconds = max(1, WAITING // share), IDLE_SECONDS
         self._process = SolverProcess(limit_seconds=settings.check_seconds, first=ready)
         self._line = _Line()
         self._guard = threading.Lock()
         """Held to say whose question the process is at, and to stop it."""
-        self._at: _Turn | None = None
+        self._at: Turn | None = None
         self._rest: asyncio.TimerHandle | None = None
 
     async def judged(
@@ -187,7 +187,7 @@ class Asked:
 
     async def answer(self, question: Question, gone: Callable[[], Awaitable[bool]]) -> bytes:
         """The JSON of the answer; raises what is wrong with the request, Overloaded, or Left."""
-        line, turn, size = self._line, _Turn(question, soon()), question.size
+        line, turn, size = self._line, Turn(question, self._until()), question.size
         if line.waiting >= self._most or (line.waiting and line.size + size > WAITING_BYTES):
             raise Overloaded(
                 "too much waits to be judged or read on demand", "ask again in a moment", retry_after=2
@@ -206,7 +206,11 @@ class Asked:
             raise
         return work.result()
 
-    async def _in_turn(self, turn: _Turn) -> bytes:
+    def _until(self) -> float:
+        """How long a question that comes now waits for its turn (monotonic)."""
+        return soon()
+
+    async def _in_turn(self, turn: Turn) -> bytes:
         async with self._line.turn:
             turn.began = True
             return await asyncio.to_thread(self._ask, turn)
@@ -215,13 +219,13 @@ class Asked:
         self._line.waiting, self._line.size = self._line.waiting - 1, self._line.size - size
         if self._rest is not None:
             self._rest.cancel()
-        self._rest = asyncio.get_running_loop().call_later(IDLE_SECONDS, self._idle)
+        self._rest = asyncio.get_running_loop().call_later(self._idle_seconds, self._idle)
 
     def _idle(self) -> None:
         if not self._line.waiting:
             self._process.close()
 
-    def _leave(self, turn: _Turn, work: asyncio.Future[bytes]) -> None:
+    def _leave(self, turn: Turn, work: asyncio.Future[bytes]) -> None:
         """Stop judging for somebody who is not there; a thread ends with the process that it waits for."""
         with self._guard:
             turn.left = True
@@ -231,10 +235,20 @@ class Asked:
             work.cancel()
         work.add_done_callback(lambda done: done.cancelled() or done.exception())
 
-    def _ask(self, turn: _Turn) -> bytes:
-        """In a thread: ask, and ask again without what stopped the process."""
+    def _ask(self, turn: Turn) -> bytes:
+        """In a thread: the answer, or why there is none."""
         with self._guard:
             self._at = turn
+        try:
+            return self._answered(turn)
+        finally:
+            with self._guard:
+                self._at = None
+            if turn.left:
+                self._process.close()
+
+    def _answered(self, turn: Turn) -> bytes:
+        """Ask, and ask again without what stopped the process."""
         question = turn.question
         mib = MEMORY_MIB if question.size > BIG_BYTES else LITTLE_MIB
         try:
@@ -255,9 +269,7 @@ class Asked:
                         question = question.without(failed)
             raise Left("the client has left")
         finally:
-            with self._guard:
-                self._at = None
-            if turn.left or mib == MEMORY_MIB:
+            if mib == MEMORY_MIB:
                 self._process.close()
 
     def close(self) -> None:
