@@ -51,7 +51,7 @@ from collector.tls import Certificate
 from collector.workers import TELL_SECONDS, Crew, Order
 from synth.cases import read_cases
 from synth.errors import BadInput
-from synth.policies import text_of
+from synth.files import text_of
 
 log = logging.getLogger("collector")
 
@@ -394,11 +394,13 @@ def policy_files(place: Path | None) -> list[Path]:
     """The policy files at `place`, a file or a folder of *.yaml and *.yml."""
     if place is None:
         return []
-    if place.is_dir():
-        return [regular(path) for path in sorted(place.iterdir()) if path.suffix in (".yaml", ".yml")]
-    if not place.exists():
-        raise BadInput("there is no such file or folder", file=str(place))
-    return [place]
+    try:
+        found = sorted(place.iterdir()) if place.is_dir() else None
+    except OSError as problem:
+        raise BadInput(f"cannot be read: {problem.strerror or problem}", file=str(place)) from None
+    if found is None:
+        return [place]
+    return [regular(path) for path in found if path.suffix in (".yaml", ".yml")]
 
 
 def regular(path: Path) -> Path:

@@ -23,6 +23,7 @@ from typing import Any, Literal, Protocol, get_args
 
 from collector.doors import Doors
 from synth.errors import BadInput
+from synth.files import MIB, content_of
 
 log = logging.getLogger("collector.tls")
 
@@ -130,7 +131,7 @@ def server_context(protocol: Spoken) -> ssl.SSLContext:
 
 def read_pair(file: Path, key: Path) -> Pair:
     """The certificate in `file` and its key in `key`; raises BadInput where they are no pair."""
-    certificate, secret = contents(file), contents(key)
+    certificate, secret = content_of(file, PEM_BYTES), content_of(key, PEM_BYTES)
     if b"-----BEGIN CERTIFICATE-----" not in certificate:
         raise BadInput("there is no certificate in it, expected PEM (BEGIN CERTIFICATE)", file=str(file))
     if b"PRIVATE KEY-----" not in secret:
@@ -147,6 +148,8 @@ def read_pair(file: Path, key: Path) -> Pair:
     return Pair(contexts, *validity(certificate))
 
 
+PEM_BYTES = MIB
+"""Of a certificate with all above it, and of a key."""
 PEM = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 UTC_TIME = 0x17
 VERSION = 0xA0
@@ -179,13 +182,6 @@ def elements(der: bytes) -> list[tuple[int, bytes]]:
 def instant(tag: int, text: str) -> float:
     century = ("20" if text < "50" else "19") if tag == UTC_TIME else ""
     return datetime.strptime(f"{century}{text}+0000", "%Y%m%d%H%M%SZ%z").timestamp()
-
-
-def contents(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as failure:
-        raise BadInput(f"cannot be read: {failure.strerror}", file=str(file)) from None
 
 
 def refuse_passphrase() -> str:

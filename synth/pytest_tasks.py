@@ -18,8 +18,9 @@ from synth.experiments.rates import Rate
 from synth.experiments.replaying import Judged, judged, judged_by, trial_of
 from synth.experiments.tally import in_words
 from synth.experiments.trial import Result, Trial
+from synth.files import text_of
 from synth.judge_process import SolverProcess
-from synth.policies.load import load_policies, text_of
+from synth.policies.load import load_policies
 from synth.policies.told import broken_rule, told
 
 LONGEST = 120

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("pdoctor_trace", "synth", "collector")
 
 WINGS = (
-    "errors", "frozen", "counted", "pictures", "client", "formal",
+    "errors", "files", "frozen", "counted", "pictures", "client", "formal",
     "observed", "language", "cases", "judge", "progress",
     "games", "plans", "questions", "policies", "drafting", "judge_process", "llm", "agents",
     "simulated_model", "experiments", "pytest_tasks", "kept", "pytest_bench", "pytest_plugin",

@@ -265,7 +265,8 @@ def ago(span: str) -> str:
 def rules_in(files: Iterable[str]) -> list[RuleFile]:
     """Policy files as rules of cases; BadInput for those that are none."""
     from synth.cases.recorded import RuleFile
-    from synth.policies import load_policies, text_of
+    from synth.files import text_of
+    from synth.policies import load_policies
 
     found = []
     for file in files:

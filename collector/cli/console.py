@@ -82,7 +82,7 @@ def fail(message: str) -> None:
 def text_in(file: str, most: int = -1) -> tuple[str, str]:
     """The text of a file, or of standard input (-), and what it is called in messages."""
     if file != "-":
-        from synth.policies import text_of
+        from synth.files import text_of
 
         return text_of(Path(file)), file
     try:

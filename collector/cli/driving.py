@@ -20,6 +20,7 @@ from collector.cli.embedded import collector_process
 from collector.cli.spending import money_options
 from collector.cli.synth import cases_from
 from synth.errors import BadInput
+from synth.files import text_of
 from synth.kept import look, new_store
 
 if TYPE_CHECKING:
@@ -64,10 +65,9 @@ def system_prompt(ctx: click.Context, param: click.Parameter, value: str | None)
     if value is None:
         return None
     try:
-        text = Path(value).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise click.BadParameter(f"{value}: cannot be read ({why})") from None
+        text = text_of(value).strip()
+    except BadInput as bad:
+        raise click.BadParameter(str(bad)) from None
     if not text:
         raise click.BadParameter(f"{value}: this file is empty")
     return text

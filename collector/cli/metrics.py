@@ -11,6 +11,7 @@ import click
 
 from collector.cli.console import clear_errors, json_option, table, write_json
 from synth.errors import BadInput
+from synth.files import content_of
 
 if TYPE_CHECKING:
     from synth.plans import Pair, ToolGraph
@@ -196,7 +197,7 @@ def tools_file_of(corpus: Corpus, source: str, tools_file: str | None) -> Path |
 def json_file(file: Path | str) -> Any:
     from synth.observed.lines import parse_json
 
-    return parse_json(Path(file).read_bytes(), file=str(file))
+    return parse_json(content_of(file), file=str(file))
 
 
 def shown(said: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ import orjson
 from collector.cli.console import Exit, clear_errors, json_option, text_in, write_json
 from collector.cli.llm_options import Endpoint, model_options
 from synth.errors import BadInput
+from synth.files import content_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,7 +122,7 @@ def known_names(file: str | None) -> list[Any]:
     if Path(file).suffix in (".yaml", ".yml"):
         return named_actions(file)
     try:
-        names = orjson.loads(Path(file).read_bytes())
+        names = orjson.loads(content_of(file))
     except orjson.JSONDecodeError as error:
         raise BadInput(f"not JSON: {error}", file=file, line=error.lineno) from error
     if not isinstance(names, list):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from collector.cli.console import clear_errors, json_option, plain, table, write_json
 from synth.errors import BadInput
+from synth.files import content_of
 
 if TYPE_CHECKING:
     from synth.observed.run import Run
@@ -68,7 +68,7 @@ def command(
         repetition([], similarity=similarity, threshold=thresholds[0], against=against)
         own = None
         if milestones_file:
-            own = milestones_from_json(parse_json(Path(milestones_file).read_bytes(), file=milestones_file))
+            own = milestones_from_json(parse_json(content_of(milestones_file), file=milestones_file))
         milestones = _of_cases(cases_file) if cases_file else {}
         rows: list[list[Any]] = []
         doubts: dict[str, None] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import shutil
 import stat
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from contextlib import nullcontext, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from synth.errors import BadInput
+from synth.files import MIB, too_big
 
 if TYPE_CHECKING:
     from collector.otlp.exports import Refused
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 GZIP = b"\x1f\x8b"
 MOST_UNPACKED = 1 << 30
 """Bytes of a file that was compressed."""
+MOST_COPIED = 16 << 30
+"""Bytes of what can be read only once."""
 
 
 class RunFile:
@@ -103,7 +105,11 @@ def copied(source: str) -> IO[bytes]:
     """All of a stream in a temporary file, which is gone when it is closed."""
     with nullcontext(sys.stdin.buffer) if source == "-" else open(source, "rb") as stream:
         copy = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as it may be read again
-        shutil.copyfileobj(stream, copy)
+        while block := stream.read(MIB):
+            copy.write(block)
+            if copy.tell() > MOST_COPIED:
+                copy.close()
+                raise too_big(MOST_COPIED, "standard input" if source == "-" else source)
     copy.seek(0)
     return copy
 

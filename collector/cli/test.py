@@ -221,13 +221,13 @@ def guards_of(said: str | None, agent: str) -> tuple[str | None, ...]:
 
 def results_of(file: str) -> list[Result]:
     """The results of an earlier run: the output of `--json`, or a journal."""
+    from synth.cases.case import CASES_BYTES
     from synth.experiments.campaign import read_journal
     from synth.experiments.trial import result_from_json
+    from synth.files import content_of
 
     try:
-        body = orjson.loads(Path(file).read_bytes())
-    except OSError as error:
-        raise BadInput(f"cannot read the baseline: {error.strerror or error}", file=file) from error
+        body = orjson.loads(content_of(file, CASES_BYTES, what="the baseline"))
     except orjson.JSONDecodeError:  # a journal has more lines than one
         return read_journal(Path(file), result_from_json).records
     try:

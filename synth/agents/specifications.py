@@ -36,7 +36,7 @@ def monitor_named(name: str) -> Monitor:
         raise BadInput(
             f"no specification is called {name!r}, and there is no such file{meant} (shipped: {known})"
         )
-    from synth.policies import text_of
+    from synth.files import text_of
 
     try:
         return monitor_of(text_of(Path(name)).removeprefix("\ufeff"))

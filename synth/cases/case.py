@@ -11,6 +11,7 @@ from typing import IO, Any, Literal
 import orjson
 
 from synth.errors import BadInput
+from synth.files import MIB, content_of, within
 from synth.formal.constraints import (
     Before,
     Constraint,
@@ -23,6 +24,8 @@ from synth.formal.model import Spec
 
 DAY = 24 * 60
 """Minutes."""
+CASES_BYTES = 256 * MIB
+"""Of one file of cases, a few kB each; read, they take several times as much."""
 
 _FIELDS = (
     "id", "seed", "mode", "query", "paragraph", "topic", "actions", "constraints", "valid_plans", "stop",
@@ -116,12 +119,10 @@ def read_cases(source: Path | str | IO[Any]) -> list[Case]:
     """Cases from JSON lines, from a path or an open file; BadInput names file, line and field."""
     if isinstance(source, Path | str):
         name = str(source)
-        try:
-            content: Any = Path(source).read_bytes()
-        except OSError as error:
-            raise BadInput(f"cannot read the cases: {error.strerror or error}", file=name) from error
+        content: Any = content_of(source, CASES_BYTES, what="the cases")
     else:
-        name, content = str(getattr(source, "name", "<stream>")), source.read()
+        name = str(getattr(source, "name", "<stream>"))
+        content = within(source.read(CASES_BYTES + 1), CASES_BYTES, name)
     raw = content.encode() if isinstance(content, str) else content
     cases: list[Case] = []
     lines: dict[str, int] = {}

@@ -18,6 +18,7 @@ import orjson
 from synth.cases.case import Action
 from synth.client import DEFAULT_URL, Collector
 from synth.errors import BadInput
+from synth.files import content_of
 from synth.language.query import phrase_from_tool_name
 
 FORMS = "FILE.json, FILE.py:NAME, module:NAME, run:ID or run:FILE"
@@ -139,11 +140,9 @@ def _json(path: Path, source: str) -> Sequence[Any]:
 
 def _read(path: Path, source: str | None = None) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise BadInput(
-            f"cannot read the tools: {error.strerror or error}; expected {FORMS}", file=source or str(path)
-        ) from None
+        return content_of(path, what="the tools")
+    except BadInput as bad:
+        raise BadInput(f"{bad.message}; expected {FORMS}", file=source or str(path)) from None
 
 
 def _parsed(text: bytes, file: str) -> Any:

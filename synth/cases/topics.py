@@ -12,6 +12,7 @@ from typing import Any
 
 from synth.cases.case import Action
 from synth.errors import BadInput
+from synth.files import text_of
 from synth.formal.order import Closure
 from synth.language.lexer import Vocabulary
 from synth.language.query import describe, tool_name
@@ -45,10 +46,8 @@ def activity(number: int, phrase: str) -> Action:
 def topics_in(path: Path) -> tuple[Topic, ...]:
     """The topics of a file in the form of the shipped one (`pdoctor topics generate` writes it)."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8")).get("topic")
-    except OSError as error:
-        raise BadInput(f"cannot read the topics: {error.strerror or error}", file=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        tables = tomllib.loads(text_of(path, what="the topics")).get("topic")
+    except tomllib.TOMLDecodeError as error:
         raise BadInput(f"not TOML: {error}", file=str(path)) from None
     if not isinstance(tables, list) or not tables:
         raise BadInput("expected at least one [[topic]] table", file=str(path), field="topic")

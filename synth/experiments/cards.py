@@ -23,6 +23,7 @@ from synth.experiments.rates import Rate
 from synth.experiments.suites import Suite, chance_of, hash_of
 from synth.experiments.tally import row_of
 from synth.experiments.trial import Result
+from synth.files import MIB, content_of
 from synth.formal.model import ERROR_TYPES
 
 KIND = "pdoctor card"
@@ -100,7 +101,7 @@ def _failures(results: Sequence[Result]) -> Iterable[dict[str, Any]]:
 
 def read_cards(path: Path) -> list[dict[str, Any]]:
     """Cards of a file: one card, or one a line. Raises BadInput for anything else."""
-    data = path.read_bytes()
+    data = content_of(path, 256 * MIB)
     try:
         bodies = [orjson.loads(data)]
     except orjson.JSONDecodeError:

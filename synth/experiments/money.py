@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from synth.agents.usage import Usage
 from synth.errors import BadInput, SynthError
+from synth.files import text_of
 
 PER = 1_000_000
 """Tokens that a price is for."""
@@ -87,11 +87,11 @@ def prices_from(said: str | None) -> Prices:
     if len(numbers) <= 2 and all(number is not None for number in numbers):
         return Prices(every=Price(numbers[0] or 0.0, numbers[-1] or 0.0))
     try:
-        return _read(Path(said).read_text("utf-8"), said)
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
+        text = text_of(said)
+    except BadInput as bad:
         wanted = "expected a price per million tokens, INPUT,OUTPUT, or a file of prices"
-        raise BadInput(f"{said!r}: {wanted} ({why})", field="--price") from error
+        raise BadInput(f"{said!r}: {wanted} ({bad.message})", field="--price") from None
+    return _read(text, said)
 
 
 def _number(text: str) -> float | None:

@@ -12,6 +12,7 @@ import orjson
 from synth.errors import BadInput
 from synth.experiments.rates import Rate
 from synth.experiments.tables import Table
+from synth.files import MIB, content_of
 from synth.llm.extract import Faithfulness, Written
 
 OUTCOMES: tuple[Faithfulness, ...] = get_args(Faithfulness)
@@ -38,7 +39,7 @@ def paraphrase_table(written: Iterable[Written]) -> Table:
 
 def written_in(file: Path) -> Iterator[Written]:
     """What `pdoctor rewrite --json` wrote; BadInput names the line."""
-    for number, line in enumerate(file.read_bytes().splitlines(), 1):
+    for number, line in enumerate(content_of(file, 256 * MIB).splitlines(), 1):
         if line.strip():
             yield _read(line, str(file), number)
 

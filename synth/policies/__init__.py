@@ -20,7 +20,7 @@ from synth.policies.evidence import Evidence, Part, made_by
 from synth.policies.kinds.duty import STOPPED, Judged, given_up
 from synth.policies.lasting import are_lasting
 from synth.policies.lint import Problem, lint
-from synth.policies.load import load_policies, read_yaml, text_of
+from synth.policies.load import load_policies, read_yaml
 from synth.policies.model import (
     RULE_FIELDS,
     Applies,
@@ -58,7 +58,7 @@ __all__ = [
     "judge_policies",
     "judge_session", "judge_turn", "lint", "load_policies", "names_of_runs", "needs_of",
     "policy_result_from_json", "proposed", "read_yaml", "reduced", "size_of_values", "stated_policies",
-    "steps_of", "suggested_rules", "telling", "text_of", "tools_in", "without_values",
+    "steps_of", "suggested_rules", "telling", "tools_in", "without_values",
 ]  # fmt: skip
 
 

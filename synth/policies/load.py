@@ -12,6 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfoNotFoundError
 
 from synth.errors import BadInput, MissingExtra
+from synth.files import text_of
 from synth.policies.kinds.kind import Field, PolicyKind
 from synth.policies.kinds.times import zone_of
 from synth.policies.limits import Prices, read_limits
@@ -59,24 +60,6 @@ def load_policies(source: str | Path) -> PolicySet:
 def read_yaml(path: str | Path) -> Node:
     """The top of a YAML 1.2 file of ours; BadInput names file and line."""
     return Node.of(_yaml(text_of(Path(path)), str(path)), str(path))
-
-
-TEXT_BYTES = 20 * 1024 * 1024
-"""Of one file of ours; `/dev/zero` has no end."""
-
-
-def text_of(path: Path) -> str:
-    """A text file; BadInput where it cannot be read, or is too big to be one."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(TEXT_BYTES + 1)
-        if len(content) > TEXT_BYTES:
-            raise BadInput(f"over {TEXT_BYTES // 2**20} MiB: this is no such file", file=str(path))
-        return content.decode("utf-8")
-    except OSError as problem:
-        raise BadInput(f"cannot be read: {problem.strerror or problem}", file=str(path)) from problem
-    except UnicodeDecodeError as problem:
-        raise BadInput(f"not UTF-8 text: {problem.reason}", file=str(path)) from problem
 
 
 @lru_cache(maxsize=32)

@@ -11,7 +11,7 @@ import pytest
 from collector.service import load_files
 from collector.store import catalog, open_store
 from synth.errors import BadInput
-from synth.policies import load
+from synth.files import TEXT_BYTES
 
 POLICY = "actions: {a: a, b: b}\npolicies:\n  - {id: p, rule: a must happen before b.}\n"
 
@@ -22,7 +22,7 @@ ODD: dict[str, tuple[Callable[[Path], object], str]] = {
     "link to itself": (lambda path: path.symlink_to(path), "no regular file"),
     "link to nothing": (lambda path: path.symlink_to("/nowhere"), "no regular file"),
     "not text": (lambda path: path.write_bytes(b"\xff\xfe"), "not UTF-8 text"),
-    "too big": (lambda path: path.write_bytes(b"#" * 100), "no such file"),
+    "too big": (lambda path: path.write_bytes(b"#" * (TEXT_BYTES + 1)), "no such file"),
 }
 
 
@@ -37,13 +37,12 @@ def loaded(store_folder: Path, policies: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_what_is_no_policy_file_is_named(odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_policy_file_is_named(odd: str, tmp_path: Path) -> None:
     make, why = ODD[odd]
     folder = tmp_path / "policies"
     folder.mkdir()
     (folder / "a.yaml").write_text(POLICY)
     make(folder / "b.yaml")
-    monkeypatch.setattr(load, "TEXT_BYTES", 99)
     with pytest.raises(BadInput, match=why) as refusal:
         loaded(tmp_path, folder)
     assert refusal.value.file == str(folder / "b.yaml")

@@ -259,7 +259,7 @@ def broken(name: str, folder: Path, made: tuple[Made, Made]) -> tuple[Path, Path
     [
         ("no file", "none.crt: cannot be read: No such file or directory"),
         ("no key file", "none.key: cannot be read: No such file or directory"),
-        ("a folder", "cannot be read: Is a directory"),
+        ("a folder", "a folder, no regular file"),
         ("no certificate", "first.key: there is no certificate in it, expected PEM (BEGIN CERTIFICATE)"),
         ("no key", "(BEGIN PRIVATE KEY); name its file with --tls-key"),
         ("certificate as key", "second.crt: there is no private key in it, expected PEM (BEGIN PRIVATE KEY)"),
