@@ -41,6 +41,7 @@ from collector.pipeline.quick import Quick
 from collector.pipeline.supervisor import ring
 from collector.pipeline.watch import Watch
 from collector.pipeline.writer import ANSWER_SECONDS, Writer
+from collector.quota import OverQuota, Quota
 from collector.rebuild import Told
 from collector.remembered import Briefly, Newest, Remembered
 from collector.settings import MIB, Settings
@@ -110,7 +111,7 @@ class Service:
         """Held while a long list that was sent is read and stored."""
         self.budget = Budget(share_of(settings.in_flight_mib, size) * MIB)
         self.intake = Intake(self.put_spans, self.authorize, settings.limits, self.budget, self.crew.room)
-        self.telemetry = Telemetry()
+        self.telemetry, self.quota = Telemetry(), Quota(settings.max_spans_per_second)
         self.remembered = Remembered()
         self.compared = Remembered(most=COMPARED)
         """Populations of thousands of runs."""
@@ -218,10 +219,16 @@ class Service:
         rounds = 0
         while True:
             self.crew.pages[self.crew.number].write(self.figures())
+            if self.quota.rate:
+                self.quota.elsewhere(self._spans_elsewhere())
             await asyncio.sleep(TELL_SECONDS)
             rounds += 1
             if not self.crew.leads and rounds % GIVE_BACK_ROUNDS == 0:
                 await asyncio.to_thread(give_back)
+
+    def _spans_elsewhere(self) -> Counter[str]:
+        """Project -> spans that the other workers have taken."""
+        return sum((figures.telemetry.spans for _, _, figures in self.crew.others), Counter())
 
     def start_workers(self, listening: int) -> None:
         if self.lead is not None and self.crew.size > 1:
@@ -245,6 +252,9 @@ class Service:
 
     async def put_spans(self, project: str, batch: Batch, who: str) -> None:
         """Returns once the spans are durable and visible; raises Overloaded. Senders (`who`) take turns."""
+        count = sum(len(segment.keys) for segment in batch.segments)
+        self._look_at_quota(project)
+        self.quota.took(project, count)
         if self.redactor is not None:
             batch = await asyncio.to_thread(redacted, batch, self.redactor)
         known = self._projects.get(project)
@@ -253,8 +263,17 @@ class Service:
             await self.writer.store(row, batch, who)
         except Overloaded:
             self.telemetry.refused[project] += 1
+            self.quota.took(project, -count)
             raise
-        self.telemetry.spans[project] += sum(len(segment.keys) for segment in batch.segments)
+        self.telemetry.spans[project] += count
+
+    def _look_at_quota(self, project: str) -> None:
+        """Raises OverQuota."""
+        try:
+            self.quota.look(project)
+        except OverQuota:
+            self.telemetry.over_quota[project] += 1
+            raise
 
     async def grant(self, token: str | None, scope: str) -> Grant:
         """As `Gate.grant`; the event loop never waits for the database."""
@@ -286,6 +305,7 @@ class Service:
             said = f"runs have waited {self.watch.lag:.0f} s for their verdicts"
             wait = min(LONGEST_WAIT, math.ceil(self.over_lag))
             raise Overloaded(said, "send again later, or start more checkers", retry_after=wait)
+        self._look_at_quota(project)
         return project
 
     @property

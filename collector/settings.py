@@ -197,6 +197,13 @@ class Settings:
         within=(0, None),
     )
     """Senders get 503 with `Retry-After`, and the pages say so."""
+    max_spans_per_second: float = setting(
+        0.0,
+        "Of each project, on average; 0 = as many as come.",
+        option="--max-spans-per-second",
+        within=(0, None),
+    )
+    """Beyond, senders get 429 with `Retry-After`; after a pause those of ten seconds may come at once."""
     host_names: tuple[str, ...] = setting(
         (), "A name it is reached by; requests for others are refused.", option="--host-name"
     )

@@ -80,6 +80,8 @@ class Telemetry:
     """Project -> spans that were stored or were there already."""
     refused: Counter[str] = field(default_factory=Counter)
     """Project -> requests that were refused because of what waits."""
+    over_quota: Counter[str] = field(default_factory=Counter)
+    """Project -> requests that were refused because it has sent too much."""
 
     def answered(self, route: str, method: str, status: int, seconds: float) -> None:
         """On the event loop only."""
@@ -106,6 +108,7 @@ class Telemetry:
         self.answers.update(other.answers)
         self.spans.update(other.spans)
         self.refused.update(other.refused)
+        self.over_quota.update(other.over_quota)
         for mine, theirs in (
             (self.loop, other.loop), (self.commits, other.commits), (self.database, other.database)
         ):  # fmt: skip
@@ -150,7 +153,8 @@ class Figures:
 
     def without_projects(self) -> Figures:
         """Less to tell, where there are very many projects."""
-        return replace(self, telemetry=replace(self.telemetry, spans=Counter(), refused=Counter()))
+        told = replace(self.telemetry, spans=Counter(), refused=Counter(), over_quota=Counter())
+        return replace(self, telemetry=told)
 
 
 class Exposition:

@@ -76,6 +76,7 @@ def of_projects(said: Exposition, service: Service, figures: Figures, only: int 
     for name, what, found in (
         ("project_spans_received_total", "Spans that were acknowledged.", figures.telemetry.spans),
         ("project_requests_refused_total", "Export requests told to come back.", figures.telemetry.refused),
+        ("project_requests_over_quota_total", "The same for the quota.", figures.telemetry.over_quota),
     ):
         said.add(name, "counter", what, [({"project": p}, found[p]) for p in names.values()])
     prefix, whose = ("", {}) if only is None else ("project_", {"project": names[only]})

@@ -115,7 +115,7 @@ async def _respond(
         headers.append((b"retry-after", str(retry_after).encode()))
     if status == 405:
         headers.append((b"allow", b"POST"))
-    if status in (408, 413, 503):  # what is left of the body is not read
+    if status in (408, 413, 429, 503):  # what is left of the body is not read
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -85,6 +85,7 @@ VALUES: dict[str, tuple[str, Any]] = {
     "--checker-memory": ("300", 300),
     "--in-flight": ("8", 8),
     "--max-lag": ("60", 60.0),
+    "--max-spans-per-second": ("500", 500.0),
     "--host-name": ("traces.example", ("traces.example",)),
     "--tls-cert": ("x.crt", Path("x.crt")),
     "--tls-key": ("x.key", Path("x.key")),
