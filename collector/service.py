@@ -46,7 +46,7 @@ from collector.rebuild import Told
 from collector.remembered import Briefly, Newest, Remembered
 from collector.settings import MIB, Settings
 from collector.store import QUICK, Store, catalog, open_store, readiness, work
-from collector.store.engine import project_id
+from collector.store.engine import project_id, real_address
 from collector.telemetry import Figures, Telemetry
 from collector.tls import Certificate
 from collector.workers import TELL_SECONDS, Crew, Order
@@ -88,6 +88,7 @@ class Service:
         order: Order | None = None,
     ) -> None:
         """`crew` and `order` are those of a worker beside the first one."""
+        settings = replace(settings, store_url=real_address(settings.store_url))
         self.settings = settings
         self.crew = crew or Crew.of(settings.workers)
         self._order = order

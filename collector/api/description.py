@@ -296,7 +296,7 @@ def otlp(signal: str) -> Route:
     return Route(
         described(f"ExportServiceResponse of {signal}; partialSuccess names what was rejected", record({},)),
         {}, OTLP_BODY, {"resourceSpans": []} if signal == "traces" else {},
-        failures=(400, 401, 403, 413, 415, 503),
+        failures=(400, 401, 403, 413, 415, 429, 503),
     )  # fmt: skip
 
 
@@ -317,7 +317,7 @@ ROUTES: dict[str, Route] = {
         record({"ids": several(TEXT), "rejected_count": COUNT,
                 "rejected": several(record({"place": TEXT, "reason": TEXT}))}),
         {"ids": [RUN], "rejected_count": 0, "rejected": []},
-        json_lines_of("RunRecord"), RECORD,
+        json_lines_of("RunRecord"), RECORD, failures=(400, 401, 403, 429, 503),
     ),
     "GET /api/v1/runs/{run_id}": Route(
         ref("RunDetail"),

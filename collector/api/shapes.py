@@ -29,6 +29,7 @@ FAILURES = {
     409: "There is one of that name already.",
     413: "Too much at once.",
     415: "A content type or encoding that is not understood.",
+    429: "The project has sent more spans than it may; come back after the seconds of Retry-After.",
     503: "Nothing was stored; come back after the seconds of Retry-After.",
 }
 """Status -> what it says."""

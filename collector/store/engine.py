@@ -246,6 +246,14 @@ def address_of(url: str) -> URL:
     raise BadStore(f"{shown(url)} is no store address", EXPECTED)
 
 
+def real_address(url: str) -> str:
+    """The address of a store by which it is found again whatever becomes of a link to it. Raises BadStore."""
+    parsed = address_of(url)
+    if parsed.drivername != "sqlite" or not parsed.database:
+        return url
+    return parsed.set(database=os.path.realpath(parsed.database)).render_as_string(hide_password=False)
+
+
 def _engine(url: str, durable: bool, watched: Watched) -> Engine:
     parsed = address_of(url)
     return _sqlite(parsed, durable) if parsed.drivername == "sqlite" else _postgresql(parsed, watched)

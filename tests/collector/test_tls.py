@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import socket
 import ssl
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import grpc
@@ -20,9 +22,10 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 
 from collector import tls
 from collector.access import new_key
+from collector.memory import resident
 from collector.server import running
 from collector.service import certificate_of
-from collector.settings import Settings
+from collector.settings import MIB, Settings
 from collector.store import open_store
 from collector.tls import Certificate
 from synth.errors import BadInput
@@ -33,6 +36,7 @@ from tests.support.traces import (
     agent_spans,
     eventually,
     free_port,
+    metrics_of,
     new_id,
     request,
     settings,
@@ -186,6 +190,60 @@ def test_files_that_are_gone_for_a_while_change_nothing(
     made[1].copy_to(files.certificate, files.key)
     eventually(lambda: presented(url) == der(made[1]))
     assert sum("No such file" in one for one in caplog.messages) == 1
+
+
+def test_a_pipe_in_the_place_of_a_certificate_holds_up_nobody(
+    served: tuple[str, int, Made], made: tuple[Made, Made], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The files are looked at while a handshake waits for it."""
+    url, port, files = served
+    files.key.unlink()
+    os.mkfifo(files.key)
+    eventually(lambda: "this is a pipe" in presented_and_log(url, caplog))
+    assert presented(url) == der(made[0])
+    with channel(port, made[0]) as over:
+        export(over)
+    files.key.unlink()
+    made[1].copy_to(files.certificate, files.key)
+    eventually(lambda: presented(url) == der(made[1]))
+
+
+@pytest.mark.heavy
+def test_a_thousand_handshakes_that_stop_half_way_keep_nobody_out(
+    made: tuple[Made, Made], tmp_path: Path
+) -> None:
+    """Each says the first half of its hello and then nothing, over HTTP and gRPC, from one address."""
+    port = free_port()
+    given = settings(tmp_path, tls_cert=made[0].certificate, tls_key=made[0].key, grpc_port=port, checkers=0)
+    hello = client_hello()
+    with running(given) as url, ExitStack() as opened, Client(url, verify=made[0].trusted) as client:
+        before = resident()
+        for number in range(1_000):
+            place = ("127.0.0.1", (httpx.URL(url).port or 0) if number % 2 else port)
+            half = socket.create_connection(place, timeout=30, source_address=("127.0.0.66", 0))
+            opened.callback(half.close)
+            half.sendall(hello[: len(hello) // 2])
+            if number % 100 == 99:
+                with Client(url, verify=made[0].trusted) as new:
+                    assert new.http.get("/healthz").status_code == 200
+        assert client.send(agent_request(new_id(), ["a"])).status_code == 200
+        with channel(port, made[0]) as over:
+            export(over)
+        found = metrics_of(client)
+        assert found["connections"] <= 510
+        assert found["connections_dropped_total"] + found["connections_refused_total"] >= 490
+        assert resident() - before < 150 * MIB
+
+
+def client_hello() -> bytes:
+    """The first words of a client of TLS."""
+    said = ssl.MemoryBIO()
+    talk = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).wrap_bio(
+        ssl.MemoryBIO(), said, server_hostname="localhost"
+    )
+    with pytest.raises(ssl.SSLWantReadError):
+        talk.do_handshake()
+    return said.read()
 
 
 def test_connections_that_never_shake_hands_give_way_and_are_ended(

@@ -107,7 +107,7 @@ def test_a_curve_shows_the_last_of_each_stretch() -> None:
         (["--threshold", "2"], "threshold is above 0"),
         (["--similarity", "levenshtein"], "there are indel, exact, bleu, rouge"),
         (["--cases", "x", "--milestones", "y"], "give --cases or --milestones"),
-        (["--milestones", "missing.json"], "missing.json: no such file"),
+        (["--milestones", "missing.json"], "missing.json: cannot be read: No such file"),
         (["--cases", "missing.jsonl"], "missing.jsonl"),
     ],
     ids=["threshold", "similarity", "both", "milestones", "cases"],
