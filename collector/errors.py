@@ -74,6 +74,13 @@ class Overloaded(CollectorError):
         self.retry_after = retry_after
 
 
+class Left(CollectorError):
+    """Who asked has closed the connection."""
+
+    code = "client_closed_request"
+    status = 499
+
+
 class BadStore(CollectorError):
     """The store cannot be opened: wrong address, not ours, or written by a newer version."""
 

@@ -20,7 +20,7 @@ import orjson
 from collector import memory
 from collector.api.bodies import TooLarge, object_in
 from collector.api.views import encoded
-from collector.errors import BadRequest, CollectorError, Overloaded
+from collector.errors import BadRequest, Left, Overloaded
 from collector.judging.assess import Standard, assess, outcome_of
 from collector.judging.names import names_in, names_of, seen_names, warnings
 from collector.judging.policies import PolicyFile, load_all, read_policies, readable, stored_files
@@ -57,13 +57,6 @@ SMALL_TEXT = 4096
 IDLE_SECONDS = 30.0
 LOOK_SECONDS = 0.25
 """How often to see whether who asked is still there."""
-
-
-class Left(CollectorError):
-    """Who asked has closed the connection."""
-
-    code = "client_closed_request"
-    status = 499
 
 
 class TooMuchMemory(TooLarge):

@@ -63,7 +63,7 @@ class Store:
     def read(self) -> Iterator[Connection]:
         """A connection for reading one consistent state.
 
-        Raises Overloaded where the database is away, and where nobody waits for the answer any more.
+        Raises Overloaded where the database is away, and Left where nobody waits for the answer any more.
         """
         try:
             with self._connected() as connection, leaving.served(connection):

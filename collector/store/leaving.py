@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy.engine import Connection
 
-from collector.errors import Overloaded
+from collector.errors import Left
 from collector.store.prepared import driver_of
 
 
@@ -32,17 +32,25 @@ class Asker:
 
     @contextlib.contextmanager
     def served(self, connection: Connection) -> Iterator[None]:
-        """Statements of this connection are ended with the asker. Raises Overloaded where that is over."""
+        """Statements of this connection are ended with the asker. Raises Left where that is over."""
         end = _end_of(connection)
         with self._guard:
             if self.has_left:
-                raise Overloaded("nobody waits for the answer any more", "ask again")
+                raise nobody()
             self._ends.append(end)
         try:
             yield
+        except Exception:
+            if self.has_left:  # it is why this failed
+                raise nobody() from None
+            raise
         finally:
             with self._guard:  # afterwards the connection serves somebody else
                 self._ends.remove(end)
+
+
+def nobody() -> Left:
+    return Left("nobody waits for the answer any more", "ask again")
 
 
 asker: ContextVar[Asker | None] = ContextVar("asker", default=None)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from sqlalchemy import text
 
-from collector.errors import Overloaded
+from collector.errors import Left
 from collector.server import running
 from collector.store import open_store, reads
 from collector.store.leaving import Asker, asker
@@ -49,7 +49,13 @@ def test_what_is_read_for_a_page_ends_when_its_reader_leaves(
         assert ended.wait(PATIENCE)
         again = http.client.HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE)
         again.request("GET", "/api/v1/stats")
-        assert again.getresponse().status == 200, "others are answered as before"
+        answer = again.getresponse()
+        answer.read()
+        assert answer.status == 200, "others are answered as before"
+        again.request("GET", "/metrics")
+        told = again.getresponse().read().decode()
+        assert 'status="499"' in told, "who left is no failure of ours"
+        assert 'status="503"' not in told
         again.close()
     assert failures
 
@@ -61,7 +67,7 @@ def test_nothing_more_is_begun_for_who_has_left(tmp_path: Path) -> None:
         with store.read() as connection:
             assert connection.scalar(text("SELECT 1")) == 1
         who.leave()
-        with pytest.raises(Overloaded, match="nobody waits"), store.read():
+        with pytest.raises(Left, match="nobody waits"), store.read():
             pass
     finally:
         asker.reset(token)

@@ -18,7 +18,7 @@ import pytest
 from collector import room
 from collector.api import bodies
 from collector.api.bodies import TooLarge
-from collector.errors import Overloaded
+from collector.errors import Left, Overloaded
 from collector.pipeline import asked
 from collector.pipeline.asked import Asked, RunToJudge, answered
 from collector.room import Room
@@ -233,8 +233,8 @@ def test_only_the_question_of_who_left_is_stopped(tmp_path: Path, monkeypatch: p
         ]
 
     found = asyncio.run(main())
-    assert [type(found[0]), found[1], found[2]] == [asked.Left, 0, b"1"]
-    assert [type(found[3]), found[4]] == [asked.Left, 1]
+    assert [type(found[0]), found[1], found[2]] == [Left, 0, b"1"]
+    assert [type(found[3]), found[4]] == [Left, 1]
 
 
 def test_a_run_of_too_many_calls_for_so_many_policies_is_refused(
