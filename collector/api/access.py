@@ -9,6 +9,7 @@ from functools import partial
 from fastapi import Request
 
 from collector.access import ANY, DEFAULT_PROJECT, bearer
+from collector.errors import BadRequest
 from collector.service import Service
 
 COOKIE = "pdoctor_key"
@@ -76,6 +77,8 @@ async def _access(request: Request, scope: str) -> Access:
     service: Service = request.app.state.service
     token = bearer(request.headers.get("authorization")) or request.cookies.get(COOKIE)
     grant = await service.grant(token, scope)
+    if "\0" in request.scope["path"] or b"%00" in request.scope["query_string"]:
+        raise BadRequest("the address has a NUL in it", "no text that is stored here has one")
     request.state.grant_again = partial(service.grant, token, scope)
     request.scope.update(project=grant.project_name, actor=grant.actor)  # for the log
     access = Access(service, grant.project, grant.project_name, grant.actor, grant.scopes)
