@@ -16,9 +16,7 @@ from . import raw_loops, runtime
 from .asking import DOOR
 from .harmless import guarded
 from .importing import when_imported
-
-OF_A_TOOL = "__pdoctor_tool__"
-"""Attribute of functions that are recorded: (tool's name, names of its parameters)."""
+from .recorded import OF_A_TOOL
 
 
 def patch_process_pools() -> None:

@@ -12,8 +12,6 @@ from .wire import as_dict, run_bytes
 
 _NUMBERS = range(1 << 62)
 MAX_STARTED = 64
-RECORDED: set[str] = set()
-"""Names of the tools under `@tool` and `wrap_tools`."""
 
 
 class RunState:
@@ -33,6 +31,7 @@ class RunState:
         "trace_id",
         "waiting",
         "withdrawn",
+        "wrapped_at",
     )
 
     def __init__(self, trace_id: int, run_id: str, case_id: str | None = None) -> None:
@@ -53,6 +52,8 @@ class RunState:
         """(id, tool, arguments) of the newest calls that were asked for and have begun."""
         self.seen_starting: set[str] = set()
         """Tools that were seen when they started."""
+        self.wrapped_at: set[int] = set()
+        """Where tools that started had been wrapped (see `recorded`)."""
         self.withdrawn: list[Any] = []
         """Calls that a pause broke off: they begin anew when the run goes on."""
 
@@ -61,6 +62,7 @@ class RunState:
         part = RunState(trace_id, self.run_id, self.case_id)
         part.steps, part._turns, part.left = self.steps, self._turns, self.left
         part.started, part.seen_starting = self.started, self.seen_starting
+        part.wrapped_at = self.wrapped_at
         return part
 
     def not_started(self, request: Request) -> None:

@@ -26,7 +26,8 @@ from .elsewhere import HERE
 from .harmless import guarded
 from .ids import new_span_id, new_trace_id
 from .reading import class_names
-from .run_state import RECORDED, RunState
+from .recorded import is_recorded
+from .run_state import RunState
 from .same_call import Request, asked_for, same_json
 from .spoken import input_messages
 from .usage import Usage
@@ -283,10 +284,8 @@ class OpenRun(Frame):
 
         One that has not started yet is where it is recorded, and so is another one that has started.
         """
-        seen = self.state.seen_starting
-        if tool in self.started_here or tool in seen:
-            return True
-        return tool in RECORDED and not RECORDED.isdisjoint(seen)
+        state = self.state
+        return tool in self.started_here or tool in state.seen_starting or is_recorded(tool, state.wrapped_at)
 
     @property
     def has_requests(self) -> bool:

@@ -11,19 +11,18 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
-from . import raw_loops, runtime, semconv
+from . import raw_loops, recorded, runtime, semconv
 from .calls import Call, new_call
 from .harmless import guarded
 from .machine import around_of
 from .patching import calling
-from .process_pools import OF_A_TOOL, named
-from .run_state import RECORDED
+from .process_pools import named
+from .recorded import OF_A_TOOL
 from .runs import USER, current
 from .runtime import ACTIVE
 from .values import NOT_KEPT, Truncated
 from .wrappers import Enter, Visit, around, around_async, around_async_generator, around_generator
 
-MOST_RECORDED = 10_000
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -89,24 +88,27 @@ def _wrapped(function: Any, *, name: str | None = None) -> Any:
         return function
     tool_name = name or str(getattr(function, "__name__", type(function).__name__))
     parameters = _parameters(function)
-    made = _recording(function, _entrance(tool_name, parameters, getattr(function, "__doc__", None)))
+    place = recorded.place()
+    made = _recording(function, _entrance(tool_name, parameters, getattr(function, "__doc__", None), place))
     setattr(made, OF_A_TOOL, (tool_name, parameters))
-    if len(RECORDED) < MOST_RECORDED:
-        RECORDED.add(tool_name)
+    recorded.remember(tool_name, function, place)
     return made
 
 
-def _entrance(tool_name: str, parameters: tuple[str, ...], doc: str | None) -> Enter:
+def _entrance(tool_name: str, parameters: tuple[str, ...], doc: str | None, place: int) -> Enter:
     description = doc.strip().partition("\n")[0] if doc else None
 
     def enter(instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Visit | Call | None:
         frame = current()
         given = named(parameters, args, kwargs) if args else kwargs
         if frame is not None and frame.call is not None and around_of(frame, tool_name) is not None:
+            frame.state.wrapped_at.add(place)
             return None
         if raw_loops.in_use():
             claimed = raw_loops.claim(None, tool_name, given)
             if claimed is not None:
+                if claimed.frame is not None:
+                    claimed.frame.state.wrapped_at.add(place)
                 return claimed
         to_json = ACTIVE.capture.arguments
         call: Call = new_call(Call)

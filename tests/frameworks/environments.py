@@ -143,7 +143,7 @@ ENVIRONMENTS = (
     Environment(
         "openai",
         ("openai", "websockets"),
-        ("test_openai_chat.py", "test_openai_responses.py", "test_openai_steps.py"),
+        ("test_openai_chat.py", "test_openai_responses.py", "test_openai_steps.py", "test_openai_wrapped.py"),
         "3.51.0",
     ),
     Environment("litellm", ("litellm", "mcp"), ("test_litellm.py",), "1.105.3"),
