@@ -107,7 +107,7 @@ class Call(Frame):
             state, self.parent_id = above.state, above.span_id
         self.start_ns = time_ns() if start_ns is None else start_ns
         self.sdk = None
-        if sdkspans.wanted():
+        if (above is None or above.sdk is not None) and sdkspans.wanted():
             state = self._start_sdk_span(state, above, tool)
         else:
             self.span_id = _random_bits(64)
@@ -260,7 +260,7 @@ class Call(Frame):
         if self.sdk is not None:
             found = CallRecord._make(record)
             sdkspans.finish(self.sdk, self._sdk_attributes(found), message, found.end_ns)
-        if self.timing is EXACT and meters.wanted() and executed:
+        if executed and self.timing is EXACT and meters.provider() is not None and meters.wanted():
             meters.tool_ran(self.tool, self.agent, record[5] - start, error_type)
 
     def withdraw(self) -> None:

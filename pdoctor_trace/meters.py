@@ -6,6 +6,7 @@ not seen running only bounds are known, and no duration.
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -24,20 +25,27 @@ _SECONDS = tuple(0.01 * 2**power for power in range(14))
 _TOKENS = tuple(4**power for power in range(14))
 """Boundaries of the histograms that the conventions advise."""
 
-_api: Any = None
-"""The module that holds the global MeterProvider, once the host has imported it."""
 _instruments: tuple[Any, dict[str, Any]] = (None, {})
 """A provider, and ours there by name."""
 
 
 def wanted() -> bool:
     """Whether the host has a MeterProvider, and spans and metrics may be made in the host's SDK."""
-    global _api
-    if _api is None:
-        _api = sys.modules.get("opentelemetry.metrics._internal")
-        if _api is None:
-            return False
-    return getattr(_api, "_METER_PROVIDER", None) is not None and runtime.ACTIVE.settings.sdk_spans
+    return provider() is not None and runtime.ACTIVE.settings.sdk_spans
+
+
+def _first_provider() -> Any:
+    """Nothing until the host has imported the module that holds it; then that is read directly."""
+    global provider
+    module = sys.modules.get("opentelemetry.metrics._internal")
+    if module is None:
+        return None
+    provider = functools.partial(getattr, module, "_METER_PROVIDER", None)
+    return provider()
+
+
+provider: Any = _first_provider
+"""Gives the host's MeterProvider, or None. Read it here: it is replaced."""
 
 
 def tool_ran(tool: str, agent: str | None, nanoseconds: int, error_type: str | None) -> None:
@@ -61,9 +69,9 @@ def model_answered(
 
 def _record(name: str, value: float, said: dict[str, Any]) -> None:
     global _instruments
-    provider = _api._METER_PROVIDER
-    if _instruments[0] is not provider:
-        _instruments = provider, _made(provider)
+    here = provider()
+    if _instruments[0] is not here:
+        _instruments = here, _made(here)
     kept = {key: attribute for key, attribute in said.items() if attribute is not None}
     _instruments[1][name].record(value, kept)
 

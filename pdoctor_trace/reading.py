@@ -45,7 +45,7 @@ def class_names(cls: type) -> list[str]:
 def field(holder: Any, name: str, default: Any = None) -> Any:
     """`holder[name]` of a dict or `holder.name` of an object, read without running the holder's code."""
     cls = type(holder)
-    if issubclass(cls, dict):
+    if cls is dict or issubclass(cls, dict):
         return dict.get(holder, name, default)
     found = instance_dict(holder)
     if found is not None and name in found:

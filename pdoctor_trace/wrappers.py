@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
-from . import sdkspans
+from . import otel, sdkspans
 from .asking import DOOR, Asking, Refuse
 from .calls import Call, kind_of
 from .harmless import guarded, note
 from .machine import finish
 from .runs import CURRENT, CallFrame, Frame, OpenRun
-from .runtime import recording
+from .runtime import ACTIVE, recording
 
-_set_current, _put_back = CURRENT.set, CURRENT.reset
+_set_current, _put_back, _silent = CURRENT.set, CURRENT.reset, otel.asks_for_silence
 
 Enter = Callable[[Any, tuple[Any, ...], dict[str, Any]], "Visit | Call | CallVisit | None"]
 """Reads (instance, args, kwargs) of a host function about to run; None = nothing to record."""
@@ -144,13 +144,17 @@ def around(enter: Enter, refuse: Refuse | None = None, *, raises: bool = True) -
 
     Where an exception of a guard that blocks would harm the framework, `raises` is false.
 
-    This is the hot path of the whole package, hence `guarded` and `enter_frame` written out.
+    This is the hot path of the whole package, hence `recording`, `guarded` and `enter_frame` written out.
     """
 
     def direct(function: Any, instance: Any = None, *, of_class: bool = False) -> Any:
         def called(*args: Any, **kwargs: Any) -> Any:
             visit: Any = None
-            if recording() and (args or not of_class):
+            if (
+                ACTIVE.on
+                and (args or not of_class)
+                and not ((context := otel.current()) and _silent(context))
+            ):
                 try:
                     visit = enter(args[0], args[1:], kwargs) if of_class else enter(instance, args, kwargs)
                 except Exception as error:
@@ -190,7 +194,11 @@ def around_async(enter: Enter, refuse: Refuse | None = None, *, raises: bool = T
     def direct(function: Any, instance: Any = None, *, of_class: bool = False) -> Any:
         async def awaited(*args: Any, **kwargs: Any) -> Any:
             visit: Any = None
-            if recording() and (args or not of_class):
+            if (
+                ACTIVE.on
+                and (args or not of_class)
+                and not ((context := otel.current()) and _silent(context))
+            ):
                 try:
                     visit = enter(args[0], args[1:], kwargs) if of_class else enter(instance, args, kwargs)
                 except Exception as error:

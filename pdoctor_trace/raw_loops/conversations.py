@@ -357,7 +357,5 @@ def ambient() -> Ambient:
     asyncio = sys.modules.get("asyncio")
     if asyncio is None:
         return threading.get_ident(), 0
-    try:
-        return threading.get_ident(), id(asyncio.current_task())
-    except RuntimeError:
-        return threading.get_ident(), 0
+    loop = asyncio._get_running_loop()
+    return threading.get_ident(), 0 if loop is None else id(asyncio.current_task(loop))

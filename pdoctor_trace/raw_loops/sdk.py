@@ -162,7 +162,8 @@ def sdk_targets(package: str, open_sink: Opener) -> tuple[Target, ...]:
         options = args[1] if len(args) > 1 else kwargs["options"]
         url = options.url.split("?")[0].rstrip("/")
         silent = frame is not None and frame.sdk_is_silent
-        sink = None if silent else open_sink(options.method.lower(), url, _body(options))
+        body = _body(options)
+        sink = None if silent else open_sink(options.method.lower(), url, body)
         conversation = None if sink is None else sink.conversation
         run = None if conversation is None else conversation.run
         if not _asks_a_model(url):
@@ -170,7 +171,7 @@ def sdk_targets(package: str, open_sink: Opener) -> tuple[Target, ...]:
         watched = asking(run)
         behalf = run or asking_run()
         guarded(chats.tell_whose, behalf)
-        chat = guarded(_chat, package, client, url, _body(options), behalf, frame)
+        chat = guarded(_chat, package, client, url, body, behalf, frame)
         return None if sink is None and watched is None else _RequestVisit(sink, watched, chat)
 
     client, stream = f"{package}._base_client", f"{package}._streaming"

@@ -420,11 +420,14 @@ class Tracker:
 
     def _end_other_cases(self) -> None:
         """A case that this thread has left behind is over, whatever its last message asked for."""
+        cases = [
+            one for one in self._known.running() if one.state is not None and one.state.case_id is not None
+        ]
+        if not cases:
+            return
         here, belongs = ambient(), belongs_here()
-        for conversation in self._known.running():
-            state = conversation.state
-            left_behind = state is not None and state.case_id is not None and not belongs(conversation)
-            if left_behind and conversation.ambient == here:
+        for conversation in cases:
+            if conversation.ambient == here and not belongs(conversation):
                 self._end_run(conversation, time.time_ns())
 
     def end(self, *, state: RunState | None = None, where: Ambient | None = None) -> None:
