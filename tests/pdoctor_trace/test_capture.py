@@ -228,6 +228,7 @@ def test_a_class_is_looked_at_once_and_not_kept_alive() -> None:
         def __hash__(cls) -> int:
             raise AssertionError("the host's code ran")
 
+    gc.collect()
     before = len(reading._PLACES)
     for _ in range(100):
         one = Outlaw("One", (), {})
