@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from collector.access import new_key
 from collector.clock import Clock
+from collector.errors import Unauthorized
 from collector.otlp.segments import from_protobuf
 from collector.pipeline.board import Board
 from collector.pipeline.checker import Checker
@@ -199,3 +201,27 @@ def test_collectors_on_one_database_have_one_clock(
     monkeypatch.setattr("time.time", lambda: 5.0)
     assert abs(clock_for(store)() - float(there)) < 30
     store.close()
+
+
+@pytest.mark.parametrize("jump", [-HOUR, 30 * DAY])
+def test_a_jump_ends_no_question_and_no_key_and_lets_none_live_on(tmp_path: Path, jump: float) -> None:
+    machine = Machine()
+    with collector(tmp_path, machine) as service:
+        asked = service.approvals.ask(
+            1, {"tool": "refund", "text": "may it?", "seconds": 60}, service.clock()
+        )
+        ends = machine.wall + HOUR
+        token = new_key(
+            service.store, project="default", name="n", scopes=["read"], expires=ends, now=service.clock()
+        )
+        machine.wait(50)
+        machine.wall += jump
+        assert service.approvals.of(1, asked.id, service.clock()).state == "open"
+        assert service.gate.grant(token, "read").allows("read")
+        machine.wait(11)
+        assert service.approvals.of(1, asked.id, service.clock()).state == "expired"
+        machine.wait(HOUR - 62)
+        assert service.gate.grant(token, "read").allows("read")
+        machine.wait(2)
+        with pytest.raises(Unauthorized, match="expired"):
+            service.gate.grant(token, "read")

@@ -309,6 +309,7 @@ def test_every_cut_of_a_compressed_body_is_refused(shared: Client, coding: str) 
         {"traceId": "g" * 32},
         {"traceId": "0" * 32},
         {"traceId": "W8bT2aL5Q7+hpUmV0c3X4A=="},
+        {"spanId": "0" * 16},
         {"spanId": "1" * 15},
         {"spanId": "1" * 18},
         {"spanId": "-" * 16},
@@ -329,6 +330,18 @@ def test_a_wrong_id_in_json_rejects_its_span_with_the_reason(shared: Client, ids
         or {"traceId": "trace_id", "spanId": "span_id"}.get(named, "parent_span_id") in said["errorMessage"]
     )
     assert len(stored(shared, run)) == 1
+
+
+def test_ids_of_zeros_in_protobuf_reject_their_spans(shared: Client) -> None:
+    run = new_id()
+    spans = [{"trace": "0" * 32, "id": 1}, {"trace": run, "id": 0}, {"trace": run, "id": 7}]
+    answer = shared.send(request(*spans).SerializeToString())
+    partly = ExportTraceServiceResponse.FromString(answer.content).partial_success
+    assert (answer.status_code, partly.rejected_spans) == (200, 2)
+    assert "trace_id" in partly.error_message
+    assert "span_id" in partly.error_message
+    assert [item["span_id"] for item in stored(shared, run)] == [f"{7:016x}"]
+    assert shared.http.get(f"/api/v1/runs/{'0' * 32}").status_code == 404
 
 
 def test_upper_case_ids_and_a_zero_parent_are_taken(shared: Client) -> None:
