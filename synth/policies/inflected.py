@@ -159,8 +159,9 @@ def _forms(phrases: tuple[str, ...]) -> tuple[_Forms, ...]:
 
 
 def _form(phrase: str) -> _Forms | None:
-    words = phrase.casefold().split()
-    if phrase == "any tool" or not all(re.fullmatch(r"[a-z][\w-]*", word) for word in words):
+    verb, *objects = phrase.casefold().split()
+    words = [verb, *(word for word in objects if word not in ("a", "an", "the"))]
+    if phrase == "any tool" or not all(re.fullmatch(r"[a-z][\w-]*(?:'s)?", word) for word in words):
         return None
     particle = words[1] if len(words) > 1 and words[1] in PARTICLES else ""
     rest = words[2:] if particle else words[1:]
@@ -282,7 +283,8 @@ def _no_count_of_one(text: str, forms: tuple[_Forms, ...]) -> None:
         other = rf"(?:(?!\b(?:it|they|them|{one.rest})\b)[^,])+"
         done, do = rf"{which} {_MUST}{_ADVERB} be {one.done}", rf"{one.verb}{up} {which}{up}"
         for said in (done, do):
-            if m := compiled(rf"\b{said} (?P<often>{_SO_OFTEN})").search(text):
+            m = compiled(rf"\b{said} (?P<often>{_SO_OFTEN})").search(text)
+            if m and not m[0].casefold().startswith(f"{one.phrase} ".casefold()):
                 _refuse_count_of_one(m, one.phrase, text)
             for alone in (rf"^{said}(?:$| before {other}$)", rf"^before {other}, {said}$"):
                 if m := compiled(alone).search(text):
