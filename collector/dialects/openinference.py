@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 from collector.dialects import names
@@ -30,6 +31,10 @@ from collector.model import Span
 KIND = "openinference.span.kind"
 INPUT_TOKENS = (*names.INPUT_TOKENS, "llm.token_count.prompt")
 OUTPUT_TOKENS = (*names.OUTPUT_TOKENS, "llm.token_count.completion")
+LANGCHAIN = "langchain"
+"""Part of the scopes that record LangChain's own callbacks."""
+_INTERRUPT = re.compile(r"^(?:Graph|Node)Interrupt\b", re.MULTILINE)
+_FAILED = re.compile(r'"status": ?"error"')
 _STACK = re.compile(r"\n\n\w*Error: .*?\n +at \S", re.DOTALL)
 MESSAGES_READ = 500
 """Messages of one span, and calls of one message, at most."""
@@ -42,10 +47,11 @@ def read_call(span: Span) -> SeenCall | None:
         return None
     output = json_value(attributes.get("output.value"))
     message = _tool_message(output)
-    result = plain_content(output if message is None else message.get("content", output))
+    bare = _bare(output) if LANGCHAIN in span.scope else output
+    result = plain_content(bare if message is None else message.get("content", bare))
     failed = message is not None and message.get("status") == "error"
     answered = None if message is None else text(message.get("tool_call_id"))
-    return plain_call(
+    seen = plain_call(
         span,
         id=text(attributes.get("tool_call.id")) or text(attributes.get("tool.id")) or answered,
         tool=text(attributes.get("tool.name")) or span.name,
@@ -53,13 +59,35 @@ def read_call(span: Span) -> SeenCall | None:
         result=None if failed else result,
         error=_without_stack(error_text(span)) or (str(result) or "error" if failed else None),
     )
+    if LANGCHAIN in span.scope and _waits(span):
+        return seen._replace(call=replace(seen.call, error=None, executed=None))
+    return seen
+
+
+def _bare(output: Any) -> Any:
+    """What a tool of LangChain gave, where that is no message: it is recorded as `output` of an object."""
+    return output["output"] if isinstance(output, Mapping) and set(output) == {"output"} else output
+
+
+def _waits(span: Span) -> bool:
+    """Whether LangGraph broke the tool off to wait for a person; it begins anew when the graph goes on."""
+    if span.status != "error":
+        return False
+    raised = (text(said.get("exception.type")) or "" for name, said in span.events if name == "exception")
+    return bool(_INTERRUPT.search(span.status_message)) or any(
+        kind.rpartition(".")[2] in ("GraphInterrupt", "NodeInterrupt") for kind in raised
+    )
 
 
 def _tool_message(output: Any) -> Mapping[str, Any] | None:
     """LangChain's message with a tool's result, where that is what was recorded: in Python as `data` of its
-    type, in JavaScript as `kwargs` of its constructor.
+    type, in JavaScript as `kwargs` of its constructor; a `Command` of LangGraph has it in its update.
     """
     said = output.get("output", output) if isinstance(output, Mapping) else None
+    if isinstance(said, Mapping) and said.get("lg_name") == "Command":
+        update = said.get("update")
+        listed = update.get("messages") if isinstance(update, Mapping) else None
+        said = listed[-1] if isinstance(listed, list) and listed else None
     if not isinstance(said, Mapping):
         return None
     inner = said.get("data") if said.get("type") == "tool" else said.get("kwargs")
@@ -114,7 +142,8 @@ def read_model(span: Span) -> SeenModel | None:
     answers = {message["answers"]: message["content"] for message in given if message["answers"]}
     if not requests:
         requests, _, _ = requests_and_answers(_generated(attributes.get("output.value")))
-    if any(message["role"] == "tool" and not message["answers"] for message in given):
+    nameless = any(message["role"] == "tool" and not message["answers"] for message in given)
+    if nameless or (answers and _FAILED.search(text(attributes.get("input.value")) or "")):
         answers |= requests_and_answers(_conversation(attributes.get("input.value")))[1]
     schemas = [attributes[key] for key in sorted(attributes) if key.startswith("llm.tools.")]
     return SeenModel(

@@ -68,6 +68,8 @@ class Failure(NamedTuple):
     text: str
     denied: bool = False
     """A person did not let it run."""
+    unseen: bool = False
+    """Where tools are recorded and this one is not, it may have failed before it began."""
 
 
 class Message(NamedTuple):
@@ -203,7 +205,9 @@ def requests_and_answers(messages: Any) -> tuple[list[Request], dict[str, Any], 
         message = unwrapped_message(entry)
         answered = message.get("tool_call_id") or message.get("id")
         if "tool" in (message.get("role"), message.get("type")) and isinstance(answered, str):
-            answers[answered] = plain_content(message.get("content"))
+            said = plain_content(message.get("content"))
+            failed = message is not entry and message.get("status") == "error"
+            answers[answered] = Failure(text(said) or "error", unseen=True) if failed else said
         asked = message.get("tool_calls")
         for call in asked if isinstance(asked, list) else []:
             if isinstance(call, Mapping):

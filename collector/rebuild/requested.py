@@ -35,6 +35,8 @@ def with_requests(calls: Sequence[SeenCall], models: Sequence[SeenModel]) -> lis
     for turn, model in enumerate(models):
         for request in model.requests:
             answer = _answer(request, turn, models)
+            if recorded and answer is not None and _is_old(request, model, answer):
+                answer = None
             taken = [i for i in free if _answers_request(result[i], request, model, answer)]
             if taken:
                 at = min(taken, key=lambda i: (_differ(result[i], request), i))
@@ -74,6 +76,12 @@ def _answer(request: Request, turn: int, models: Sequence[SeenModel]) -> SeenMod
         ),
         None,
     )
+
+
+def _is_old(request: Request, model: SeenModel, answer: SeenModel) -> bool:
+    """Whether that answers an earlier call of this id: the model had it before it asked."""
+    before = model.answers.get(request.id or "")
+    return before is not None and before == answer.answers.get(request.id or "")
 
 
 def _answers_request(seen: SeenCall, request: Request, model: SeenModel, answer: SeenModel | None) -> bool:
@@ -136,6 +144,7 @@ def _requested(
     failure = said if isinstance(said, Failure) else None
     if failure is not None:
         refused, said = refused or failure.denied, failure.text
+    ran = answer is not None and not (recorded and failure is not None and failure.unseen)
     first = model.span.end_ns
     last = max(first, answer.span.start_ns) if answer else first
     call = ToolCall(
@@ -148,7 +157,7 @@ def _requested(
         end=(first, last),
         step=turn,
         with_text=model.with_text,
-        executed=False if refused else answer is not None or None,
+        executed=False if refused else ran or None,
         partly=dict.fromkeys(_left_out(arguments=request.arguments, result=said), "cut"),
     )
     return SeenCall(call, model.span)
