@@ -40,10 +40,12 @@ from collector.api.shapes import (
     several,
     stored,
 )
+from collector.store.projects import SETTINGS
 from synth.formal import TROUBLES
 
 OUTCOME = one_of("pass", "fail", "open", "undecided", "error")
 CALLS = several(COUNT)
+MOST_SET = {"retention_days": 30, "clock_skew_ms": 20}
 STATE = one_of("running", "done", "stopped")
 SCOPE = one_of("ingest", "read", "write", "metrics", "admin")
 
@@ -181,7 +183,7 @@ SCHEMAS: dict[str, Schema] = {
          "key": TEXT},
     )),
     "AuditEntry": record({"id": COUNT, "actor": TEXT, "action": TEXT, "subject": TEXT, "at": maybe(TIME)}),
-    "Settings": record({"project": TEXT, "retention_days": maybe(NUMBER), "clock_skew_ms": maybe(NUMBER)}),
+    "Settings": record({"project": TEXT, **dict.fromkeys(SETTINGS, maybe(NUMBER))}),
     "Project": record({"name": TEXT, "retention_days": maybe(NUMBER), "runs": COUNT, "keys": COUNT}),
     "Webhook": record({"id": COUNT, "url": TEXT, "outcomes": several(OUTCOME)}, at=maybe(TIME)),
     "WebhookRequest": record({"url": TEXT}, outcomes=several(OUTCOME)),
@@ -440,13 +442,10 @@ ROUTES: dict[str, Route] = {
         json_of(record({"name": TEXT}, retention_days=maybe(NUMBER))), {"name": "shop", "retention_days": 30},
         failures=(400, 401, 403, 409, 503),
     ),
-    "GET /api/v1/settings": Route(
-        ref("Settings"), {"project": "default", "retention_days": None, "clock_skew_ms": None}
-    ),
+    "GET /api/v1/settings": Route(ref("Settings"), {"project": "default", **dict.fromkeys(SETTINGS)}),
     "PUT /api/v1/settings": Route(
-        ref("Settings"), {"project": "default", "retention_days": 30, "clock_skew_ms": 20},
-        json_of(record({}, retention_days=maybe(NUMBER), clock_skew_ms=maybe(NUMBER))),
-        {"retention_days": 30, "clock_skew_ms": 20},
+        ref("Settings"), {"project": "default", "failed_retention_days": 90, **MOST_SET},
+        json_of(record({}, **dict.fromkeys(SETTINGS, maybe(NUMBER)))), MOST_SET,
     ),
     "GET /api/v1/webhooks": Route(
         listing(ref("Webhook"), deliveries=several(ref("Delivery"))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -42,17 +43,22 @@ LABELS = ("verdict_wrong", "verdict_right")
 @router.get("/findings/groups")
 def list_groups(
     access: Reader, last: str = USUAL, state: str | None = None, rule: str | None = None,
-    agent: str | None = None, version: str | None = None,
+    agent: str | None = None, version: str | None = None, since: str | None = None, until: str | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Findings by rule, agent and tool, of the runs that came in a stretch of time (`7d`).
 
+    `since` and `until`, instants, take the place of `last`; from `since` until now with one alone.
     `state` is `new`, `known`, `waived`, `fixed` or `wrong`; a waiver that has ended is `new` again, and
     `why` says so. `applied` is how many runs the rule applied to, `rate` the share that broke it. `owner` and
     `severity` are what was said of the group, else what the rule's file says.
     """
     if state and state not in STATES:
         raise BadRequest(f"state is {state[:40]!r}", f"expected one of {', '.join(STATES)}")
-    items = grouped(access, last, Filter(agent=agent or None, version=version or None))
+    wanted = Filter(agent=agent or None, version=version or None)
+    ends = instant(since, "since"), instant(until, "until")
+    if ends != (None, None):
+        wanted = replace(wanted, since=ends[0], until=ends[1])
+    items = grouped(access, last, wanted)
     chosen = [
         one
         for one in items
@@ -62,8 +68,14 @@ def list_groups(
 
 
 def grouped(access: Access, last: str, wanted: Filter) -> list[dict[str, Any]]:
-    """Every group of a stretch of time, those that wait for somebody and have most runs first."""
+    """Every group of a stretch of time, those that wait for somebody and have most runs first.
+
+    It is `last`, or where the filter has instants, that between them.
+    """
     length = lasting(last)
+    if wanted.since is not None or wanted.until is not None:
+        end = access.now if wanted.until is None else wanted.until
+        length = max(end - wanted.since, 1.0) if wanted.since is not None else length
     found = access.service.remembered.get(
         ("groups", access.project, last, wanted), lambda: looked_up(access, wanted, length)
     )
@@ -100,16 +112,17 @@ Found = tuple[Group, Any, int, list[int]]
 
 def looked_up(access: Access, wanted: Filter, length: float) -> list[Found]:
     """Groups, the newest example of each, how many runs its rule applied to, and its runs over time."""
-    since, width, buckets = access.now - length, length / SPARKS, SPARKS
+    end = access.now if wanted.until is None else wanted.until
+    since, width, buckets = end - length, length / SPARKS, SPARKS
     if length > DAY:  # by what is counted already, in whole stretches
         width = STRETCH * max(1, round(width / STRETCH))
-        buckets = 1 + int((access.now - groups.begins(since, width)) // width)
+        buckets = 1 + int((end - groups.begins(since, width)) // width)
+    wanted = replace(wanted, since=since)
     with access.service.store.read() as connection:
         found = groups.found(connection, access.project, wanted, since=since, width=width)
         told = groups.examples(connection, [group.newest for group in found.values()])
         rules = sorted({key.rule for key in found})
-        timed = Filter(since=since, agent=wanted.agent, version=wanted.version)
-        counts = groups.applied(connection, access.project, rules, timed)
+        counts = groups.applied(connection, access.project, rules, wanted)
     return [
         (
             group,

@@ -35,8 +35,9 @@ def show_settings(access: Admin) -> dict[str, Any]:
 
 @router.put("/settings")
 async def put_settings(access: Admin, request: Request) -> dict[str, Any]:
-    """Change `retention_days` (counted from the last arrival of a run's spans) or `clock_skew_ms`.
+    """Change `retention_days` (counted from the last arrival of a run's spans), and what else is set.
 
+    Runs that failed are kept for `failed_retention_days` where that is longer (null = as long as others).
     `clock_skew_ms` is how far two machines' clocks may differ (null = 50 ms), for runs judged from now on.
     """
     said = await json_object(request)
@@ -83,10 +84,18 @@ def add_project_of(access: Access, said: dict[str, Any]) -> dict[str, Any]:
     return {"name": name, "retention_days": days, "runs": 0, "keys": 0}
 
 
+MEANT = {
+    "retention_days": "keeps runs for ever",
+    "failed_retention_days": "keeps failed runs as long as others",
+    "clock_skew_ms": "means 50",
+}
+"""What null says of a setting."""
+
+
 def _number(name: str, value: Any) -> float | None:
     known = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf
     if value is not None and not known:
-        meant = {"retention_days": "keeps runs for ever", "clock_skew_ms": "means 50"}[name]
+        meant = MEANT[name]
         raise BadRequest(f"{name} must be a number above 0, or null", f"null {meant}")
     return None if value is None else float(value)
 

@@ -106,7 +106,7 @@ def standing(mark: Mark | None, group: Group, now: float) -> Standing:
 def found(
     connection: Connection, project: int, wanted: Filter, *, since: float, width: float
 ) -> dict[Key, Group]:
-    """The groups of the runs since an instant that pass a filter of agent and version.
+    """The groups of the runs since an instant that pass a filter of agent, version and end.
 
     Counted in buckets of `width` seconds from `since` on; in whole `stretches` (`width` is some of them) from
     the beginning of one on.
@@ -126,7 +126,8 @@ def _add_stretches(
     groups: dict[Key, Group], connection: Connection, project: int, wanted: Filter, since: float, width: float
 ) -> None:
     """By what is counted already."""
-    look = partial(stretches.broke, connection, project, since, agent=wanted.agent, release=wanted.version)
+    agent, release = wanted.agent, wanted.version
+    look = partial(stretches.broke, connection, project, since, wanted.until, agent=agent, release=release)
     key, start = ("rule", "agent", "tool"), begins(since, width)
     for (*of, version), count in look(by=(*key, "release")):
         groups.setdefault(Key(*of), Group(Key(*of))).add(version, count.runs, *count.bounds)
@@ -191,7 +192,11 @@ def applied(
 def _results(connection: Connection, project: int, wanted: Filter) -> policy_counts.Results:
     """What policies came to in runs that a filter of time, agent and version passes."""
     if wanted.version is None and wanted.since is not None:
-        return policy_counts.results(connection, project, wanted.since)
+        found = policy_counts.results(connection, project, wanted.since)
+        if wanted.until is None:
+            return found
+        later = policy_counts.results(connection, project, wanted.until)
+        return {of: max(count - later.get(of, 0), 0) for of, count in found.items()}
     results, runs = schema.policy_results, schema.runs
     of = (results.c.policy, func.coalesce(runs.c.agent, ""), results.c.verdict)
     query = reads.matching(project, wanted).join(results, results.c.run == runs.c.id)

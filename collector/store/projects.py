@@ -10,7 +10,7 @@ from collector.store import closings, schema
 from collector.store.engine import Store
 from collector.store.prepared import Prepared, among, several
 
-SETTINGS = ("retention_days", "clock_skew_ms")
+SETTINGS = ("retention_days", "failed_retention_days", "clock_skew_ms")
 """Columns of `projects`: numbers above 0, or null."""
 
 

@@ -1,11 +1,11 @@
-"""Forgetting: runs that were last heard of too long ago, counted from arrival."""
+"""Forgetting: runs that were last heard of too long ago, counted from arrival; failed ones maybe later."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, Select, Table, delete, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, exists, or_, select
 
 from collector.store import counts, schema, turns
 from collector.store.engine import BUSY_SECONDS, Store
@@ -27,10 +27,21 @@ def expired(table: Table, now: float, most: int) -> Select[int]:
     )
 
 
+def _not_kept_longer(now: float) -> ColumnElement[bool]:
+    """Does a run that is old enough to go not stay because it failed, or is a part of one that did?"""
+    runs, projects, whole = schema.runs, schema.projects, schema.runs.alias()
+    days = projects.c.failed_retention_days
+    failed = exists().where(
+        whole.c.project == runs.c.project, whole.c.key == runs.c.joined, whole.c.outcome == "fail"
+    )
+    passed = and_(runs.c.outcome.is_distinct_from("fail"), or_(runs.c.joined.is_(None), ~failed))
+    return or_(days.is_(None), runs.c.last_seen < now - days * 86_400, passed)
+
+
 def prune(store: Store, *, now: float) -> int:
     """Delete one batch of expired runs with everything that belongs to them; returns how many."""
     runs = schema.runs
-    old = expired(runs, now, BATCH)
+    old = expired(runs, now, BATCH).where(_not_kept_longer(now))
     with store.read() as connection:  # looking costs nothing, a write transaction would hold up arrivals
         if connection.execute(old.limit(1)).first() is None:
             return 0

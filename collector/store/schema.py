@@ -31,7 +31,7 @@ __all__ = [
     "Big", "finding_stretches", "metadata", "partial", "policy_days", "run_counts", "run_stretches",
 ]  # fmt: skip
 
-HEAD = "0016"
+HEAD = "0017"
 """Revision that this code reads and writes; see `migrations/versions`."""
 
 COMPARED = ("project", "release", "first_seen", "id", "listed", "complete", "outcome", "case_id",
@@ -51,6 +51,7 @@ projects = Table(
     Column("name", String, nullable=False, unique=True),
     Column("retention_days", Float),
     Column("clock_skew_ms", Float),
+    Column("failed_retention_days", Float),
 )
 
 api_keys = Table(

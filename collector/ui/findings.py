@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -17,7 +18,7 @@ from collector.errors import CollectorError
 from collector.store.groups import SEVERITIES, STATES
 from collector.store.reads import Filter
 from collector.ui.pages import page
-from collector.ui.ranges import OFFERED
+from collector.ui.ranges import OFFERED, Range
 from collector.ui.runs_page import form_of, one
 from collector.ui.words import counted
 from synth.pictures import sparkline
@@ -29,7 +30,8 @@ WORDS = {"new": "new", "known": "known", "waived": "waived", "fixed": "fixed", "
 OPEN = ("new", "known")
 """What waits for somebody: shown where nothing else is asked."""
 ROWS = 100
-ASKED = ("last", "state", "rule", "agent", "version")
+TIMES = ("last", "since", "until")
+ASKED = ("last", "since", "until", "state", "rule", "agent", "version")
 FIELDS = ("rule", "agent", "tool", "state", "owner", "severity", "reason", "until", "version")
 
 
@@ -38,10 +40,13 @@ def inbox(request: Request, access: Reader) -> Response:
     """Groups of findings, by state; `n` goes to the next."""
     asked = {name: request.query_params.get(name, "").strip() for name in ASKED}
     problem, items, status = None, [], 200
-    asked["last"] = asked["last"] or findings.USUAL
+    chosen = Range.of({}, access.now, findings.USUAL)
     try:
+        chosen = Range.of(asked, access.now, findings.USUAL)
         wanted = Filter(agent=asked["agent"] or None, version=asked["version"] or None)
-        items = findings.grouped(access, asked["last"], wanted)
+        if chosen.last is None:
+            wanted = replace(wanted, since=chosen.since, until=chosen.until if asked["until"] else None)
+        items = findings.grouped(access, chosen.last or findings.USUAL, wanted)
         items = [item for item in items if asked["rule"] in ("", item["rule"])]
     except CollectorError as failure:
         problem, status = str(failure), failure.status
@@ -50,8 +55,10 @@ def inbox(request: Request, access: Reader) -> Response:
     return page(
         "findings.html", status, groups=[group(item) for item in shown[:ROWS]], more=len(shown) - ROWS,
         tally=tally, total=len(items), asked=asked, words=WORDS, states=STATES, severities=SEVERITIES,
-        offered=OFFERED, problem=problem, now=access.now, done=request.query_params.get("done"),
-        link=lambda **change: link({**asked, **change}), may_write=access.may("write"),
+        offered=OFFERED, chosen=chosen, problem=problem, now=access.now,
+        done=request.query_params.get("done"), link=lambda **change: link({**asked, **change}),
+        timed={name: asked[name] for name in TIMES if asked[name]} or {"last": findings.USUAL},
+        may_write=access.may("write"),
     )  # fmt: skip
 
 

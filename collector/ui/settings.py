@@ -26,6 +26,7 @@ from collector.ui.runs_page import form_of, one
 
 LABELS = {
     "retention_days": ("Days that runs are kept", "to keep them for ever"),
+    "failed_retention_days": ("Days that failed runs are kept", "to keep them as long as others"),
     "clock_skew_ms": ("Clocks may differ by (ms)", "for 50"),
 }
 """Setting -> what it is called on the page, what an empty field is for."""

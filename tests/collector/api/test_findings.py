@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -34,6 +35,41 @@ def ruled(client: Client, mark: str) -> str:
 def group_of(client: Client, rule: str, **asked: Any) -> dict[str, Any]:
     (found,) = client.get("/findings/groups", rule=rule.partition(":")[2], **asked)["items"]
     return dict(found)
+
+
+@pytest.mark.both_engines
+def test_findings_of_a_time_between_two_instants(shared: Client) -> None:
+    mark = new_id()[:8]
+    rule, pay = ruled(shared, mark), f"pay_{mark}"
+    first = sent(shared, mark, pay, pay)
+    sent(shared, mark, pay)
+    later = sent(shared, mark, pay, pay)
+    sent(shared, mark, pay)
+    between = datetime.fromisoformat(shared.run(later)["first_seen"])  # by the collector's clock
+    at = between.isoformat()
+    asked = {"rule": rule.partition(":")[2]}
+    for days in (0.5, 5):  # of runs, and of what is counted already
+        begins = (between - timedelta(days=days)).isoformat()
+        for ends, runs, applied, newest in (
+            ({"since": begins, "until": at}, 1, 2, first),
+            ({"since": at}, 1, 2, later),
+            ({"since": begins}, 2, 4, later),
+            ({"until": at}, 1, 2, first),
+        ):
+            group = group_of(shared, rule, **ends)
+            found = group["runs"], group["applied"], group["run_id"], sum(group["counts"])
+            assert found == (runs, applied, newest, runs), (days, ends)
+            page = shared.http.get("/findings", params={**ends, "rule": rule}).text
+            assert f'href="/runs/{newest}"' in page
+            assert 'aria-current="true">custom' in page
+            assert f"<b>{runs}</b> of {applied} runs" in page
+        assert shared.get("/findings/groups", **asked, until=begins)["items"] == []
+    page = shared.http.get("/findings", params={"since": at, "state": "all"}).text
+    assert '<a href="/findings?last=30d&amp;state=all">30 d</a>' in page  # takes the place of the instants
+    assert 'name="state" value="all"' in page
+    wrong = shared.http.get("/findings?since=yesterday")
+    assert (wrong.status_code, "yesterday" in wrong.text) == (400, True)
+    assert shared.http.get("/api/v1/findings/groups?until=never").status_code == 400
 
 
 @pytest.mark.both_engines

@@ -154,3 +154,44 @@ def test_without_a_retention_nothing_is_ever_deleted(tmp_path: Path) -> None:
     assert retention.prune(store, now=29 * 86_400) == 0
     assert retention.prune(store, now=31 * 86_400) == 1
     store.close()
+
+
+def test_failed_runs_and_their_parts_are_kept_longer_never_shorter(store_url: str) -> None:
+    from collector.store import schema
+
+    store = open_store(store_url)
+    rows = [
+        ("passed", "pass", None), ("failed", "fail", "failed"), ("part", None, "failed"),
+        ("unjudged", None, None), ("other part", None, "passed"),
+    ]  # fmt: skip
+    same = {"project": 1, "first_seen": 0, "last_seen": 0, "version": 1}
+    with store.write() as connection:
+        told = [{**same, "key": key, "outcome": said, "joined": whole} for key, said, whole in rows]
+        connection.execute(schema.runs.insert(), told)
+
+    def left(day: int) -> set[str]:
+        retention.prune(store, now=day * 86_400.0)
+        with store.read() as connection:
+            return set(connection.scalars(schema.runs.select().with_only_columns(schema.runs.c.key)))
+
+    projects.change(store, 1, {"failed_retention_days": 10})
+    assert len(left(1_000)) == 5  # the others are kept for ever, and failed ones no shorter
+    projects.change(store, 1, {"retention_days": 2_000})
+    assert len(left(1_999)) == 5
+    projects.change(store, 1, {"retention_days": 10, "failed_retention_days": 90})
+    assert left(11) == {"failed", "part"}
+    assert left(89) == {"failed", "part"}
+    projects.change(store, 1, {"failed_retention_days": None})
+    assert left(89) == set()
+    store.close()
+
+
+def test_how_long_failed_runs_are_kept_is_set_on_the_page_and_by_the_api(fresh: Client) -> None:
+    form = {"retention_days": "30", "failed_retention_days": "90", "clock_skew_ms": ""}
+    assert fresh.http.post("/settings", data=form).status_code == 303
+    assert fresh.get("/settings")["failed_retention_days"] == 90
+    assert 'name="failed_retention_days" value="90.0"' in fresh.http.get("/settings").text
+    refused = fresh.http.put("/api/v1/settings", json={"failed_retention_days": -1})
+    assert (refused.status_code, "keeps failed runs as long as others" in refused.text) == (400, True)
+    assert fresh.http.put("/api/v1/settings", json={"failed_retention_days": None}).status_code == 200
+    assert fresh.get("/settings")["failed_retention_days"] is None
