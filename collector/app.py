@@ -214,7 +214,7 @@ def _web(service: Service) -> FastAPI:
                 called=service.telemetry.called,
                 shared=service.crew.size > 1,
             )
-        watching = [asyncio.create_task(service.telemetry.feel_loop())]
+        watching = [asyncio.create_task(service.telemetry.feel_loop()), asyncio.create_task(pages.warm())]
         if service.crew.size > 1:
             watching.append(asyncio.create_task(service.tell()))
         try:

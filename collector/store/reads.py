@@ -14,6 +14,7 @@ from collector.store import counts, schema
 from collector.store.joins import members_of
 from collector.store.neighbours import guests
 from collector.store.stored import RUN_BYTES, Sizes, Stored, payloads, together
+from collector.store.words import has, pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +144,6 @@ def sorted_runs(
     return list(connection.execute(query).mappings())
 
 
-def count_runs(connection: Connection, project: int, wanted: Filter, most: int) -> int:
-    """How many runs pass a filter; not beyond `most`."""
-    some = matching(project, wanted).with_only_columns(schema.runs.c.id).limit(most).subquery()
-    return int(connection.scalar(select(func.count()).select_from(some)) or 0)
-
-
 def first_findings(connection: Connection, runs: Sequence[int]) -> dict[int, Row]:
     """Run -> the first of its findings, for those that have any."""
     findings = schema.findings
@@ -173,19 +168,12 @@ def _searched(wanted: Filter) -> list[Any]:
     if told:
         found.append(runs.c.id.in_(select(decisions.run).where(*told)))
     if wanted.tool is not None and "*" in wanted.tool:
-        like = tools.c.tool.like(_pattern(wanted.tool), escape="\\")
+        like = tools.c.tool.like(pattern(wanted.tool), escape="\\")
         found.append(runs.c.id.in_(select(tools.c.run).where(like)))
     for word in wanted.words:
-        broken = select(findings.c.run).where(findings.c.explanation.icontains(word, autoescape=True))
-        found.append(or_(runs.c.title.icontains(word, autoescape=True), runs.c.id.in_(broken)))
+        broken = select(findings.c.run).where(has(findings.c.explanation, word))
+        found.append(or_(has(runs.c.title, word), runs.c.id.in_(broken)))
     return found
-
-
-def _pattern(glob: str) -> str:
-    """`*` stands for any text."""
-    for mark in "\\%_":
-        glob = glob.replace(mark, f"\\{mark}")
-    return glob.replace("*", "%")
 
 
 def _using(wanted: Filter, rare: Rarest) -> tuple[Select[Any], Any]:

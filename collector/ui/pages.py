@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,6 +59,17 @@ templates = Environment(
     lstrip_blocks=True,
 )
 templates.filters.update(words.FILTERS)
+
+
+WARM_AFTER = 2.0
+"""Seconds after the start, which has better things to do."""
+
+
+async def warm() -> None:
+    """Compile the templates one by one, so that the first reader of a page does not wait for it."""
+    await asyncio.sleep(WARM_AFTER)
+    for name in templates.list_templates():
+        await run_in_threadpool(templates.get_template, name)
 
 
 def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:

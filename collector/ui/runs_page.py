@@ -18,7 +18,7 @@ from collector.api.inbox import drop_view, keep_view
 from collector.api.runs import alone, deleted, load_run, run_filter
 from collector.errors import BadRequest, CollectorError
 from collector.judging.names import misspelt_tools
-from collector.store import reads, seen
+from collector.store import facets, reads, seen
 from collector.store import views as saved_views
 from collector.store.recheck import make_due_of
 from collector.ui import words
@@ -34,6 +34,8 @@ Writer = Annotated[Access, Depends(writer)]
 ROWS = 50
 MOST = 10_000
 """Runs that are counted; more are "over" that."""
+MOST_VALUES = 8
+"""Agents, models and versions that a list can be narrowed to at a click."""
 DEEPEST = 10_000
 """Rows of a sorted list that one can page through."""
 FORM_BYTES = 256 * 1024
@@ -65,13 +67,16 @@ def runs(
         stats = reads.stats(connection, access.project)
         rows, links = listed(connection, access, wanted, by, cursor, after)
         first = reads.first_findings(connection, [row["id"] for row in rows])
-        count = stats["runs"] if wanted == reads.Filter() else None
         misspelt = misspelt_tools(connection, access.project)
         named = saved_views.listed(connection, access.project)
         known = suggestions(connection, access.project)
-    if count is None:
-        key = ("count", access.project, line)
-        count = access.service.remembered.get(key, lambda: counted(access, wanted))
+    if len(rows) < ROWS and cursor is None and after is None:
+        found = facets.of_rows(rows)  # these are all
+    else:
+        key = ("facets", access.project, "" if problem else line)
+        found = access.service.remembered.get(key, lambda: looked_up(access, wanted))
+    count = stats["runs"] if wanted == reads.Filter() else found.runs
+    known += [f"model:{search.quoted(name)}" for name in sorted(found.by["model"])[:20]]
     kept = {"q": line, "sort": by}
     return page(
         "runs.html", status, line=line, by=by, problem=problem, stats=stats, count=count, most=MOST,
@@ -81,7 +86,7 @@ def runs(
         sorted_by=lambda name: address(q=line, sort=name), fields=search.FIELDS, offered=OFFERED,
         last=dict(parts(line)).get("last"), untimed=changed(line, "last", ""),
         timed={name: said for name, said in parts(line) if name in ("since", "until")},
-        chosen_outcome=wanted.outcome, known=known, views=named,
+        chosen_outcome=wanted.outcome, known=known, facets=narrowing(found), views=named,
         misspelt=misspelt, behind=access.service.behind, now=access.now, outcomes=words.OUTCOMES,
         meant=words.MEANT, live=cursor is None and after is None and not by, saved=asked.get("saved"),
         **teaching(request, access),
@@ -119,9 +124,18 @@ def encoded(place: reads.Place) -> str:
     return views.encode_cursor(views.encode_place(place))
 
 
-def counted(access: Access, wanted: reads.Filter) -> int:
+def looked_up(access: Access, wanted: reads.Filter) -> facets.Facets:
     with access.service.store.read() as connection:
-        return reads.count_runs(connection, access.project, wanted, MOST + 1)
+        return facets.of_store(connection, access.project, wanted, MOST + 1)
+
+
+def narrowing(found: facets.Facets) -> list[tuple[str, list[tuple[str, int]]]]:
+    """(field, (value, runs) of the most frequent ones) of those by which runs differ."""
+    return [
+        (field, counts.most_common(MOST_VALUES))
+        for field, counts in found.by.items()
+        if len(counts) > 1 or 0 < counts.total() < found.runs
+    ]
 
 
 def address(**asked: str) -> str:

@@ -39,7 +39,7 @@ def test_what_is_read_for_a_page_ends_when_its_reader_leaves(
         finally:
             ended.set()
 
-    monkeypatch.setattr(reads, "count_runs", slow)
+    monkeypatch.setattr(reads, "first_findings", slow)
     with running(settings(tmp_path, store_url=store_url)) as url:
         asked = http.client.HTTPConnection(urlsplit(url).netloc)
         asked.request("GET", "/runs?q=agent:somebody")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
+from html import unescape
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_plus
 
 import pytest
 from hypothesis import given
@@ -12,8 +16,10 @@ from hypothesis import strategies as st
 from collector.api.runs import run_filter
 from collector.api.search import FIELDS, line_of, parts_of, searched
 from collector.errors import BadRequest
+from collector.server import running
 from collector.store.reads import Filter
-from tests.support.traces import Client, agent_spans, new_id, request
+from collector.ui import pages, runs_page
+from tests.support.traces import Client, agent_spans, eventually, new_id, request, settings
 
 NOW = 1_700_000_000.0
 
@@ -124,6 +130,42 @@ def test_pages_of_a_list_lead_both_ways_and_sort(shared: Client) -> None:
     )
     assert "3 runs match." in page
     assert shared.http.get("/runs", params={"sort": "luck"}).status_code == 400
+
+
+@pytest.mark.both_engines
+def test_a_list_can_be_narrowed_by_what_its_runs_differ_in(
+    shared: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = new_id()[:10]
+    for at in range(4):
+        about = {"service.version": f"1.{at % 2}"}
+        run, agent = new_id(), f"{mark} {'ab'[at == 3]}"
+        spans = agent_spans(run, ["pay"], agent=agent, query="q")
+        spans[-1]["at"] |= {"user.id": mark, "gen_ai.request.model": f"m-{mark}"}
+        shared.send(request(*spans, resource=about).SerializeToString())
+        shared.judged(run)
+    expected = {f'agent:"{mark} a"': 3, f'agent:"{mark} b"': 1, "version:1.0": 2, "version:1.1": 2}
+    for rows in (50, 2):  # all of them are shown, or the newest two
+        monkeypatch.setattr(runs_page, "ROWS", rows)
+        page = unescape(shared.http.get("/runs", params={"q": f"user:{mark}"}).text)
+        assert "4 runs match." in page
+        found = re.findall(r'<a href="/runs\?q=([^"]*)">[^<]* <span class="kind">(\d+)</span>', page)
+        assert {
+            unquote_plus(line).removeprefix(f"user:{mark} "): int(runs) for line, runs in found
+        } == expected
+        assert f'<option value="model:m-{mark}">' in page
+        for line, runs in found:
+            assert f"{runs} run" in shared.http.get("/runs", params={"q": unquote_plus(line)}).text
+    alone = shared.http.get("/runs", params={"q": f'user:{mark} agent:"{mark} b"'}).text
+    assert "Narrow by" not in alone  # there is nothing left to tell apart
+
+
+def test_templates_are_ready_before_somebody_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "WARM_AFTER", 0.0)
+    assert pages.templates.cache is not None
+    pages.templates.cache.clear()
+    with running(settings(tmp_path, checkers=0)):
+        eventually(lambda: len(pages.templates.cache or ()) == len(pages.templates.list_templates()))
 
 
 @pytest.mark.both_engines
