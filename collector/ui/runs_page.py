@@ -34,6 +34,8 @@ Writer = Annotated[Access, Depends(writer)]
 ROWS = 50
 MOST = 10_000
 """Runs that are counted; more are "over" that."""
+NEWEST = 2_000
+"""Runs of the whole list that are looked at for what they differ in."""
 MOST_VALUES = 8
 """Agents, models and versions that a list can be narrowed to at a click."""
 DEEPEST = 10_000
@@ -74,7 +76,8 @@ def runs(
         found = facets.of_rows(rows)  # these are all
     else:
         key = ("facets", access.project, "" if problem else line)
-        found = access.service.remembered.get(key, lambda: looked_up(access, wanted))
+        most = NEWEST if wanted == reads.Filter() else MOST + 1  # all runs are counted already
+        found = access.service.remembered.get(key, lambda: looked_up(access, wanted, most))
     count = stats["runs"] if wanted == reads.Filter() else found.runs
     known += [f"model:{search.quoted(name)}" for name in sorted(found.by["model"])[:20]]
     kept = {"q": line, "sort": by}
@@ -86,8 +89,8 @@ def runs(
         sorted_by=lambda name: address(q=line, sort=name), fields=search.FIELDS, offered=OFFERED,
         last=dict(parts(line)).get("last"), untimed=changed(line, "last", ""),
         timed={name: said for name, said in parts(line) if name in ("since", "until")},
-        chosen_outcome=wanted.outcome, known=known, facets=narrowing(found), views=named,
-        misspelt=misspelt, behind=access.service.behind, now=access.now, outcomes=words.OUTCOMES,
+        chosen_outcome=wanted.outcome, known=known, facets=narrowing(found), counted_in=min(found.runs, MOST),
+        views=named, misspelt=misspelt, behind=access.service.behind, now=access.now, outcomes=words.OUTCOMES,
         meant=words.MEANT, live=cursor is None and after is None and not by, saved=asked.get("saved"),
         **teaching(request, access),
     )  # fmt: skip
@@ -124,9 +127,9 @@ def encoded(place: reads.Place) -> str:
     return views.encode_cursor(views.encode_place(place))
 
 
-def looked_up(access: Access, wanted: reads.Filter) -> facets.Facets:
+def looked_up(access: Access, wanted: reads.Filter, most: int) -> facets.Facets:
     with access.service.store.read() as connection:
-        return facets.of_store(connection, access.project, wanted, MOST + 1)
+        return facets.of_store(connection, access.project, wanted, most)
 
 
 def narrowing(found: facets.Facets) -> list[tuple[str, list[tuple[str, int]]]]:

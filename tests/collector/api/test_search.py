@@ -160,6 +160,20 @@ def test_a_list_can_be_narrowed_by_what_its_runs_differ_in(
     assert "Narrow by" not in alone  # there is nothing left to tell apart
 
 
+def test_what_a_long_list_differs_in_is_counted_in_its_newest_runs(
+    fresh: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, most in (("ROWS", 2), ("NEWEST", 3)):
+        monkeypatch.setattr(runs_page, name, most)
+    for at in range(5):
+        sent(fresh, "pay", agent=f"a{at}", query="q", user="u")
+    page = fresh.http.get("/runs").text
+    assert "5 runs." in page
+    assert "Counted in the newest 3 runs." in page
+    assert sorted(re.findall(r'q=agent%3A(a\d)">', page)) == ["a2", "a3", "a4"]
+    assert "Counted in" not in fresh.http.get("/runs?q=user:u").text
+
+
 def test_templates_are_ready_before_somebody_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "WARM_AFTER", 0.0)
     assert pages.templates.cache is not None
