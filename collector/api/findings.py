@@ -113,7 +113,8 @@ Found = tuple[Group, Any, int, list[int]]
 def looked_up(access: Access, wanted: Filter, length: float) -> list[Found]:
     """Groups, the newest example of each, how many runs its rule applied to, and its runs over time."""
     end = access.now if wanted.until is None else wanted.until
-    since, width, buckets = end - length, length / SPARKS, SPARKS
+    since = end - length if wanted.since is None else wanted.since
+    width, buckets = length / SPARKS, SPARKS
     if length > DAY:  # by what is counted already, in whole stretches
         width = STRETCH * max(1, round(width / STRETCH))
         buckets = 1 + int((end - groups.begins(since, width)) // width)

@@ -39,7 +39,7 @@ try:
 except ImportError:  # not on Windows: there nothing stops a second collector on one file
     fcntl = None  # type: ignore[assignment]
 
-REVISIONS = tuple(f"{number:04}" for number in range(1, 17))
+REVISIONS = tuple(f"{number:04}" for number in range(1, int(schema.HEAD) + 1))
 """Every schema revision this code knows, oldest first; the last is `schema.HEAD`."""
 
 

@@ -45,7 +45,8 @@ def inbox(request: Request, access: Reader) -> Response:
         chosen = Range.of(asked, access.now, findings.USUAL)
         wanted = Filter(agent=asked["agent"] or None, version=asked["version"] or None)
         if chosen.last is None:
-            wanted = replace(wanted, since=chosen.since, until=chosen.until if asked["until"] else None)
+            ends = instant(asked["since"], "since"), instant(asked["until"], "until")
+            wanted = replace(wanted, since=chosen.since if ends[0] is None else ends[0], until=ends[1])
         items = findings.grouped(access, chosen.last or findings.USUAL, wanted)
         items = [item for item in items if asked["rule"] in ("", item["rule"])]
     except CollectorError as failure:
