@@ -19,8 +19,16 @@ MAX_OPEN, MAX_KEPT = 1_000, 2_000
 MAX_NAME, MAX_TEXT, MAX_ARGUMENTS, MAX_RULES = 200, 1_000, 16_384, 50
 SECONDS, MAX_SECONDS, MAX_WAIT = 60.0, 3_600.0, 25.0
 OPEN, APPROVED, REFUSED, EXPIRED = "open", "approved", "refused", "expired"
+AS_ASKED = object()
+"""In place of arguments that somebody gave."""
 DECISIONS = {"approve": APPROVED, "refuse": REFUSED}
-FIELDS = {"id", "tool", "text", "rules", "arguments", "run_id", "agent", "seconds", "wait"}
+KINDS = {
+    list: "a list", str: "a text", int: "a number", float: "a number", bool: "true or false",
+    type(None): "null",
+}  # fmt: skip
+FIELDS = {
+    "id", "tool", "text", "rules", "arguments", "changeable", "run_id", "agent", "seconds", "wait",
+}  # fmt: skip
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +43,8 @@ class Approval:
     state: str = OPEN
     by: str | None = None
     decided_at: float | None = None
+    run_arguments: dict[str, Any] | None = None
+    """What it is to run with in place of the arguments that were asked for."""
     decided: asyncio.Event = field(default_factory=asyncio.Event)
 
     def look(self, now: float) -> Approval:
@@ -48,6 +58,7 @@ class Approval:
             "id": self.id, "state": self.state, "asked_at": iso(self.asked_at),
             "expires_at": iso(self.expires_at), "decided_by": self.by,
             "decided_at": None if self.decided_at is None else iso(self.decided_at), **self.about,
+            "run_arguments": self.run_arguments,
         }  # fmt: skip
 
 
@@ -68,6 +79,7 @@ class Approvals:
             "text": _text(said, "text", MAX_TEXT, needed=True),
             "rules": _rules(said.get("rules", [])),
             "arguments": _arguments(said.get("arguments")),
+            "changeable": _changeable(said),
             "run_id": _text(said, "run_id", MAX_NAME),
             "agent": _text(said, "agent", MAX_NAME),
         }
@@ -97,12 +109,17 @@ class Approvals:
             if left <= seconds:
                 asked.look(asked.expires_at)  # over by the timer, if not yet by the clock
 
-    def decide(self, project: int, id_: str, decision: Any, actor: str, now: float) -> Approval:
+    def decide(
+        self, project: int, id_: str, decision: Any, actor: str, now: float, arguments: Any = AS_ASKED
+    ) -> Approval:
+        """`arguments`: what the call is to run with, where that is not what was asked for."""
         if not isinstance(decision, str) or decision not in DECISIONS:
             raise BadRequest("`decision` must be `approve` or `refuse`", 'send {"decision": "approve"}')
         found = self.of(project, id_, now)
         if found.state != OPEN:
             raise Conflict(f"the question is {found.state} already", "nothing waits for it")
+        if arguments is not AS_ASKED:
+            found.run_arguments = _other_arguments(found, decision, arguments)
         found.state, found.by, found.decided_at = DECISIONS[decision], actor, now
         found.decided.set()
         return found
@@ -133,6 +150,31 @@ def _rules(said: Any) -> list[str]:
     if not isinstance(said, list) or len(said) > MAX_RULES or not all(isinstance(one, str) for one in said):
         raise BadRequest("`rules` must be a list of ids", f"send at most {MAX_RULES} texts")
     return [one[:MAX_NAME] for one in said]
+
+
+def _changeable(said: Mapping[str, Any]) -> bool:
+    """Only arguments that are shown can be edited."""
+    value = said.get("changeable", False)
+    if not isinstance(value, bool):
+        raise BadRequest("`changeable` must be true or false", "true where the host takes other arguments")
+    shown = said.get("arguments")
+    return value and isinstance(shown, dict) and _arguments(shown) is shown
+
+
+def _other_arguments(asked: Approval, decision: str, given: Any) -> dict[str, Any] | None:
+    """None where they say what was asked for."""
+    if decision != "approve":
+        raise BadRequest("a refused call has no arguments", "send `arguments` with `approve` only")
+    if not asked.about["changeable"]:
+        raise BadRequest("the host runs this call as it is, or not at all", "send no `arguments`")
+    if not isinstance(given, dict):
+        raise BadRequest(
+            f"`arguments` must be a JSON object, not {KINDS[type(given)]}", 'send {"name": value, ...}'
+        )
+    text = encoded(given)
+    if len(text) > MAX_ARGUMENTS:
+        raise BadRequest(f"`arguments` take {len(text)} bytes", f"send at most {MAX_ARGUMENTS}")
+    return None if text == encoded(asked.about["arguments"]) else given
 
 
 def _arguments(said: Any) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .asking import Asking, Refuse, Refused, asked_stream, call_of
+from .asking import Asking, Change, Given, Refuse, Refused, asked_stream, call_of, merged, with_arguments
 from .calls import (
     BAD_ARGUMENTS,
     CANCELLED,
@@ -77,10 +77,12 @@ __all__ = [
     "Call",
     "CallFrame",
     "CallVisit",
+    "Change",
     "Chat",
     "Enter",
     "Frame",
     "Framework",
+    "Given",
     "HistoryAnswer",
     "InRun",
     "Limit",
@@ -123,6 +125,7 @@ __all__ = [
     "key_with",
     "kind_of",
     "leave",
+    "merged",
     "new_call",
     "not_executed",
     "observe",
@@ -135,6 +138,7 @@ __all__ = [
     "waits_for",
     "watch_async_generator",
     "watch_generator",
+    "with_arguments",
     "without_our_frames",
 ]
 

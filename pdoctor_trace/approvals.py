@@ -17,8 +17,11 @@ WAIT = 20.0
 PATH = "/api/v1/approvals"
 
 
-def approved(text: str, call: Any, rules: tuple[str, ...]) -> bool:
-    """Whether somebody let the call run in time; arguments go there as the content mode keeps them."""
+def approved(text: str, call: Any, rules: tuple[str, ...], changeable: bool = False) -> Any:
+    """Whether somebody let the call run in time, or the arguments with which.
+
+    Arguments go there as the content mode keeps them; others come back only where they are `changeable`.
+    """
     settings = ACTIVE.settings
     until = time.monotonic() + settings.approval_timeout
     said: dict[str, Any] = {
@@ -27,6 +30,7 @@ def approved(text: str, call: Any, rules: tuple[str, ...]) -> bool:
         "rules": list(rules),
         "run_id": call.state.run_id,
         "seconds": settings.approval_timeout,
+        "changeable": changeable,
     }
     if call.agent:
         said["agent"] = call.agent
@@ -36,7 +40,8 @@ def approved(text: str, call: Any, rules: tuple[str, ...]) -> bool:
         while (left := until - time.monotonic()) > 0:
             found = _asked({**said, "wait": min(left, WAIT)}, settings)
             if found.get("state") != "open":
-                return found.get("state") == "approved"
+                changed = found.get("run_arguments")
+                return found.get("state") == "approved" and (True if changed is None else changed)
             said = {"id": found["id"]}
     except (OSError, HTTPException, ValueError, KeyError) as error:
         LOG.warning("guard: nobody could be asked at %s: %s", settings.endpoint, error)

@@ -10,29 +10,28 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-import orjson
-
 from . import semconv
-from .asking import DOOR, answer_of
+from .asking import DOOR, MAX_TEXT
 from .asking import Refused as Refused
 from .harmless import guarded, note
+from .person import OnAsk, answer
 from .runs import USER, OpenRun, current
 from .runtime import ACTIVE
+from .said import Said, SaidByAll, kept, values_of
 from .settings import LOG
-from .values import Truncated
 
-MAX_TEXT = 399
 MAX_RUNS = 1_024
 LOOK_EVERY = 1.0
 """Seconds between two looks at the file of rules."""
-OnAsk = Callable[[str], object] | str | None
 TERMINAL = "terminal"
 """In place of a function that is asked."""
 REFUSED, APPROVED = "refused", "approved"
+CHANGED = "Somebody changed the arguments."
 UNTOLD = "It cannot be told whether the call keeps that."
 
 
@@ -92,24 +91,29 @@ class Guard:
 
     # ------------------------------------------------------------ one call
 
-    def ask(self, call: Any) -> _Asked | None:
-        """What is done about a call whose tool is about to run; what is allowed has begun."""
+    def ask(self, call: Any, changeable: bool = False) -> Said | None:
+        """What is done about a call whose tool is about to run; what is allowed has begun.
+
+        `changeable`: the host can run it with other arguments.
+        """
         from synth.observed.run import ToolCall
 
         if monotonic() >= self._next_look:
             guarded(self._look_again)
         course = self._course(call)
         if course.waiting and (before := course.waiting.pop((call.call_id, call.tool), None)) is not None:
+            if before.changed is not None:
+                call.ran_with(ACTIVE.capture.arguments(before.changed))
             return before
         prefix = course.prefix
-        arguments = _values(call.arguments) if self._reads_values else None
+        arguments = values_of(call.arguments) if self._reads_values else None
         made = ToolCall(
             call.call_id, call.tool, arguments, step=call.turn, with_text=call.has_text, agent=call.agent
         )
         decision, place = prefix.propose(made, heeds=self._lets)
         if not decision.breaches and not decision.doubts:
-            return _Asked(course, place, self._reads_values)
-        return self._answer(call, course, made, decision, place)
+            return Said(course, place, self._reads_values)
+        return self._answer(call, course, made, decision, place, changeable)
 
     def hidden(self, run: Any, tools: Sequence[str]) -> list[str]:
         """Those of the tools that it refuses whatever else a run calls from now on; `run` may be none yet."""
@@ -120,7 +124,7 @@ class Guard:
         )
         return found
 
-    def failed(self, call: Any) -> _Asked | None:
+    def failed(self, call: Any) -> Said | None:
         """What is done where the guard itself cannot be asked: only rules that fail closed refuse."""
         for policy in self.policies.policies:
             mode = self._online.mode_of(policy, self.mode)
@@ -130,7 +134,7 @@ class Guard:
                 self.counts[mode] += 1
                 text = f"Not run: {policy.text.rstrip('.')}. {UNTOLD}"[:MAX_TEXT]
                 error = Refused(text, (policy.id,)) if mode == "block" else None
-                return _Asked(None, None, False, text, error)
+                return Said(None, None, False, text, error)
         return None
 
     def _look_again(self) -> None:
@@ -187,32 +191,68 @@ class Guard:
         prefix = self._course(_Here(run, above.state)).prefix
         return tuple(Owed(policy.id, text) for policy, text in prefix.owed())
 
-    def _answer(self, call: Any, course: _Course, made: Any, decision: Any, place: int | None) -> _Asked:
+    def _answer(
+        self, call: Any, course: _Course, made: Any, decision: Any, place: int | None, changeable: bool
+    ) -> Said:
         prefix = course.prefix
-        found = sorted((*decision.breaches, *self._closed(decision)), key=self._severity, reverse=True)
+        found = self._found(decision)
         if not found:
             self.counts["doubt"] += 1
             doubts = sorted(decision.doubts, key=self._severity, reverse=True)
             guarded(self._tell, call, "doubt", doubts, [doubt.why for doubt in doubts])
-            return _Asked(course, place, self._reads_values)
+            return Said(course, place, self._reads_values)
         mode, rules = self._mode_of(found[0]), tuple(one.policy.id for one in found)
         self.counts[mode] += 1
-        text = _text(found[0], prefix, self._kept())
+        text = _text(found[0], prefix, kept())
         if place is not None:
             guarded(self._tell, call, mode, found, [text])
             if mode == "warn":
                 self._warn(text)
-            return _Asked(course, place, self._reads_values)
-        if mode == "ask" and decision.breaches and guarded(self._approved, text, call, rules):
-            guarded(self._tell, call, APPROVED, found, [text])
-            _, place = prefix.propose(made, heeds=lambda decision: True)
-            return _Asked(course, place, self._reads_values)
+            return Said(course, place, self._reads_values)
+        if mode == "ask" and decision.breaches:
+            answered = guarded(answer, self.on_ask, text, call, rules, changeable)
+            if answered is not None and answered is not False:
+                return self._approved(call, course, made, found, text, answered)
+        return self._refused(call, found, text)
+
+    def _approved(self, call: Any, course: _Course, made: Any, asked: Any, text: str, answered: Any) -> Said:
+        """Somebody lets the call run, perhaps with other arguments: it is proposed again as it is to run.
+
+        The answer is about the rules that were asked about; what breaks another one by now is refused.
+        """
+        changed = answered if isinstance(answered, dict) else None
+        if changed is not None:
+            call.ran_with(ACTIVE.capture.arguments(changed))
+            made = replace(made, arguments=values_of(call.arguments) if self._reads_values else None)
+        named = {one.policy.id for one in asked}
+
+        def new(decision: Any) -> list[Any]:
+            found = self._found(decision)
+            return [
+                one for one in found if one.policy.id not in named and self._online.stops(self._mode_of(one))
+            ]
+
+        decision, place = course.prefix.propose(made, heeds=lambda decision: not new(decision))
+        if place is None:
+            found = new(decision)
+            text = _text(found[0], course.prefix, kept())
+            return self._refused(call, found, text if changed is None else f"{CHANGED} {text}"[:MAX_TEXT])
+        guarded(self._tell, call, APPROVED, asked, [text])
+        return Said(course, place, self._reads_values, changed=changed)
+
+    def _refused(self, call: Any, found: Any, text: str) -> Said:
         guarded(self._tell, call, REFUSED, found, [text])
-        return _Asked(course, None, False, text, Refused(text, rules) if mode == "block" else None)
+        error = None
+        if self._mode_of(found[0]) == "block":
+            error = Refused(text, tuple(one.policy.id for one in found))
+        return Said(None, None, False, text, error)
+
+    def _found(self, decision: Any) -> list[Any]:
+        """What the call would break, the strictest rule first."""
+        return sorted((*decision.breaches, *self._closed(decision)), key=self._severity, reverse=True)
 
     def _lets(self, decision: Any) -> bool:
-        found = (*decision.breaches, *self._closed(decision))
-        return not any(self._online.stops(self._mode_of(one)) for one in found)
+        return not any(self._online.stops(self._mode_of(one)) for one in self._found(decision))
 
     def _closed(self, decision: Any) -> list[Any]:
         """The doubts that are as good as breaches."""
@@ -223,17 +263,6 @@ class Guard:
 
     def _severity(self, one: Any) -> int:
         return int(self._online.MODES.index(self._mode_of(one)))
-
-    def _approved(self, text: str, call: Any, rules: tuple[str, ...]) -> bool:
-        if isinstance(self.on_ask, str):
-            from . import terminal
-
-            return terminal.approved(text, call.arguments, ACTIVE.settings.approval_timeout)
-        if self.on_ask is not None:
-            return answer_of(self.on_ask(text)) is True
-        from .approvals import approved
-
-        return approved(text, call, rules)
 
     def _warn(self, text: str) -> None:
         LOG.warning("guard: %s", text)
@@ -254,10 +283,6 @@ class Guard:
         call.happened(semconv.GUARD_DECISION, told)
         if call.rare.get(semconv.GUARD_DECISION) != REFUSED:
             call.rare = {**call.rare, **told}
-
-    @staticmethod
-    def _kept() -> bool:
-        return ACTIVE.capture.mode == "full" and ACTIVE.capture.redactor is None
 
     def _course(self, call: Any) -> _Course:
         """The calls of the run so far; of the conversation, where the file is about those."""
@@ -298,7 +323,7 @@ class _Course:
         from synth.policies.online import Prefix
 
         self._offered, self._queries, self._latest = 0, set[int](), ""
-        self.waiting: dict[tuple[str | None, str], _Asked] = {}
+        self.waiting: dict[tuple[str | None, str], Said] = {}
         """Calls that were broken off for a person's answer; each goes on as the call that it is."""
         top = next(_around(call.run), None)
         self.prefix = Prefix(
@@ -316,7 +341,7 @@ class _Course:
         top = None
         for one in _around(run):
             top = top or one
-            if one.query is not None and one.span_id not in self._queries and Guard._kept():
+            if one.query is not None and one.span_id not in self._queries and kept():
                 self._queries.add(one.span_id)
                 if one.query != self._latest:
                     self.prefix.said("user", one.query)
@@ -345,16 +370,11 @@ def _around(run: Any) -> Iterator[Any]:
         yield run
 
 
-def _named(error: BaseException | str) -> str:
-    """As a verdict reads it in the span."""
-    return "tool_raised" if isinstance(error, str) else type(error).__name__
-
-
 def _facts(told: bytes | None) -> dict[str, Any]:
     """What the host said of the run beside its calls, as rules read it."""
     if told is None:
         return {}
-    found = _values(told)
+    found = values_of(told)
     if not isinstance(found, dict):
         return {"fields_lost": True}
     fields: dict[str, Any] = {}
@@ -369,69 +389,26 @@ def _facts(told: bytes | None) -> dict[str, Any]:
     return fields
 
 
-class _Asked:
-    """What one guard said about one call."""
+def _ask(call: Any, changeable: bool = False) -> Any:
+    """What the guards say about a call; None where nobody has to be told how it ends.
 
-    __slots__ = ("course", "error", "place", "text", "values")
-
-    def __init__(
-        self,
-        course: _Course | None,
-        place: int | None,
-        values: bool,
-        text: str | None = None,
-        error: BaseException | None = None,
-    ) -> None:
-        self.course, self.place, self.values = course, place, values
-        self.text, self.error = text, error
-
-    def over(self, result: Any, error: BaseException | str | None) -> None:
-        if self.course is not None and self.place is not None:
-            said = _values(ACTIVE.capture.result(result)) if self.values and error is None else None
-            self.course.prefix.ended(self.place, said, None if error is None else _named(error))
-
-    def waits(self, call: Any) -> None:
-        if self.course is not None:
-            self.course.waiting[call.call_id, call.tool] = self
-        call.rare = {name: told for name, told in call.rare.items() if name != semconv.GUARD_DECISION}
-
-
-class _All:
-    """What several guards said: the first refusal counts."""
-
-    __slots__ = ("error", "others", "text")
-
-    def __init__(self, others: list[_Asked]) -> None:
-        self.others = others
-        first = next((one for one in others if one.text is not None), None)
-        self.text, self.error = (None, None) if first is None else (first.text, first.error)
-        if first is not None:
-            self.over(None, first.error or Refused("refused"))
-
-    def over(self, result: Any, error: BaseException | str | None) -> None:
-        for one in self.others:
-            one.over(result, error)
-
-    def waits(self, call: Any) -> None:
-        for one in self.others:
-            one.waits(call)
-
-
-def _ask(call: Any) -> Any:
-    """What the guards say about a call; None where nobody has to be told how it ends."""
+    `changeable`: its host can run it with other arguments. Of several guards the first may ask for some, for
+    those after it are asked about the call that runs.
+    """
     rare = call.rare
     if rare is not None and semconv.GUARD_DECISION in rare:  # another layer of the same call has asked
         return None
     call.rare = {**(rare or {}), semconv.GUARD_DECISION: "allowed"}
     guards = DOOR.guards
     if len(guards) == 1:
-        return _said_by(guards[0], call)
-    return _All([said for one in guards if (said := _said_by(one, call)) is not None])
+        return _said_by(guards[0], call, changeable)
+    all_ = (_said_by(one, call, changeable and one is guards[0]) for one in guards)
+    return SaidByAll([said for said in all_ if said is not None])
 
 
-def _said_by(guard: Guard, call: Any) -> _Asked | None:
+def _said_by(guard: Guard, call: Any, changeable: bool) -> Said | None:
     try:
-        return guard.ask(call)
+        return guard.ask(call, changeable)
     except Exception as error:
         note(_ask, error)
         return guard.failed(call)
@@ -450,9 +427,10 @@ def guard(
 
     `mode` (observe, warn, feedback, ask, block) is what is done about a call that would break a rule for
     good: for rules that do not say it, and the most for those that say it with `on_break`. Without it rules
-    that say nothing are observed, and none goes beyond `feedback`. `on_warn` is given the words;
-    `on_ask` as well, and lets the call run by giving True; it may be a coroutine function, or `"terminal"`:
-    then the program's terminal is asked. Raises ValueError for an unknown mode, ImportError
+    that say nothing are observed, and none goes beyond `feedback`. `on_warn` is given the words; `on_ask` as
+    well, and with a second parameter a `person.Question`. It lets the call run by giving True, or with other
+    arguments by giving these; it may be a coroutine function, or `"terminal"`: then the program's terminal
+    is asked. Raises ValueError for an unknown mode, ImportError
     without the extra `guard`, and what reading the file raises. Tools that only the traffic of a raw loop
     shows cannot be refused: wrap them with `tool` or `wrap_tools`.
     """
@@ -488,13 +466,6 @@ def _counts_usage(policy: Any) -> bool:
     from synth.policies.kinds.spent import Spent
 
     return isinstance(policy.rule, Spent)
-
-
-def _values(text: bytes | None) -> Any:
-    """The values themselves, where all of them are known as they are."""
-    if text is None or type(text) is Truncated or not Guard._kept():
-        return None
-    return orjson.loads(text)
 
 
 def _text(one: Any, prefix: Any, kept: bool) -> str:

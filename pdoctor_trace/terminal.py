@@ -10,6 +10,9 @@ import os
 import select
 import threading
 import time
+from typing import Any
+
+import orjson
 
 from .settings import LOG
 
@@ -18,13 +21,16 @@ YES = ("y", "yes")
 _one_question = threading.Lock()
 
 
-def approved(text: str, arguments: bytes | None, seconds: float) -> bool:
-    """Whether somebody at the terminal said yes within `seconds`, which other questions may use up."""
+def approved(text: str, arguments: bytes | None, seconds: float, changeable: bool = False) -> Any:
+    """Whether somebody at the terminal said yes within `seconds`, which other questions may use up.
+
+    Where they are `changeable`, somebody may type other arguments, which are then given.
+    """
     until = time.monotonic() + seconds
     if not _one_question.acquire(timeout=max(seconds, 0)):
         return False
     try:
-        return _asked(text, arguments, until)
+        return _asked(text, arguments, until, changeable)
     except (OSError, ImportError) as error:
         LOG.warning("guard: nobody can be asked, there is no terminal (%s); the call is refused", error)
         return False
@@ -32,7 +38,7 @@ def approved(text: str, arguments: bytes | None, seconds: float) -> bool:
         _one_question.release()
 
 
-def _asked(text: str, arguments: bytes | None, until: float) -> bool:
+def _asked(text: str, arguments: bytes | None, until: float, changeable: bool) -> Any:
     import termios
 
     terminal = os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY)
@@ -43,11 +49,17 @@ def _asked(text: str, arguments: bytes | None, until: float) -> bool:
             "" if arguments is None else f"\n  with {_printable(bytes(arguments).decode(errors='replace'))}"
         )
         termios.tcflush(terminal, termios.TCIFLUSH)
-        os.write(terminal, f"\n{_printable(text)}{given}\nLet it run all the same? [y/N] ".encode())
-        answer = _line(terminal, until)
-        if answer is None:
-            os.write(terminal, b"\nNobody answered in time; it does not run.\n")
-        return answer is not None and answer.strip().lower() in YES
+        choice = "[y/N, or a JSON object to run it with]" if changeable else "[y/N]"
+        os.write(terminal, f"\n{_printable(text)}{given}\nLet it run all the same? {choice} ".encode())
+        while (answer := _line(terminal, until)) is not None:
+            if not changeable or not answer.lstrip().startswith("{"):
+                return answer.strip().lower() in YES
+            try:
+                return orjson.loads(answer)
+            except ValueError as error:
+                os.write(terminal, f"That is no JSON object ({_printable(str(error))}). {choice} ".encode())
+        os.write(terminal, b"\nNobody answered in time; it does not run.\n")
+        return False
     finally:
         os.close(terminal)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from . import raw_loops, recorded, runtime, semconv
+from .asking import Change, Given, merged
 from .calls import Call, new_call
 from .harmless import guarded
 from .machine import around_of
@@ -122,18 +123,36 @@ def _recording(function: Any, enter: Enter) -> Any:
     """A function of the same kind, so that whoever inspects it sees what the original is."""
     import inspect
 
+    change = _changing(function)
     if inspect.iscoroutinefunction(function):
-        return functools.wraps(function)(around_async(enter, _refuse).direct(function))
+        return functools.wraps(function)(around_async(enter, _refuse, change=change).direct(function))
     if inspect.isgeneratorfunction(function):
         return calling(function, around_generator(enter))
     if inspect.isasyncgenfunction(function):
         return calling(function, around_async_generator(enter))
-    return functools.wraps(function)(around(enter, _refuse).direct(function))
+    return functools.wraps(function)(around(enter, _refuse, change=change).direct(function))
 
 
 def _refuse(visit: Any, text: str, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """The loop hands on what the tool returns."""
     return text
+
+
+def _changing(function: Any) -> Change:
+    parameters = _parameters(function)
+    own = parameters[:1] if parameters[:1] in (("self",), ("cls",)) else ()
+
+    def change(
+        changed: dict[str, Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Given:
+        import inspect
+
+        made = merged(named(parameters, args, kwargs), changed)
+        before = args[: len(own)]
+        inspect.signature(function).bind(*before, **made)  # raises TypeError for what it does not take
+        return before, made
+
+    return change
 
 
 def _parameters(function: Any) -> tuple[str, ...]:

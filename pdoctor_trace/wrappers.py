@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from typing import Any, Generic, Protocol, TypeVar
 
 from . import otel, sdkspans
-from .asking import DOOR, Asking, Refuse
+from .asking import DOOR, Asking, Change, Refuse
 from .calls import Call, kind_of
 from .harmless import guarded, note
 from .machine import finish
@@ -139,10 +139,13 @@ class Around:
         return self.direct(wrapped, instance)(*args, **kwargs)
 
 
-def around(enter: Enter, refuse: Refuse | None = None, *, raises: bool = True) -> Around:
+def around(
+    enter: Enter, refuse: Refuse | None = None, *, raises: bool = True, change: Change | None = None
+) -> Around:
     """Record a plain function; with `refuse`, a guard may say that it is not to run.
 
-    Where an exception of a guard that blocks would harm the framework, `raises` is false.
+    Where an exception of a guard that blocks would harm the framework, `raises` is false. With `change`, a
+    person who is asked may have it run with other arguments.
 
     This is the hot path of the whole package, hence `recording`, `guarded` and `enter_frame` written out.
     """
@@ -165,7 +168,7 @@ def around(enter: Enter, refuse: Refuse | None = None, *, raises: bool = True) -
             token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
             run = function
             if refuse is not None and DOOR.guards:
-                visit = Asking(function, visit, refuse, instance, of_class, raises)
+                visit = Asking(function, visit, refuse, instance, of_class, raises, change)
                 run = visit.run
             try:
                 result = run(*args, **kwargs)
@@ -188,7 +191,9 @@ def around(enter: Enter, refuse: Refuse | None = None, *, raises: bool = True) -
     return Around(direct)
 
 
-def around_async(enter: Enter, refuse: Refuse | None = None, *, raises: bool = True) -> Around:
+def around_async(
+    enter: Enter, refuse: Refuse | None = None, *, raises: bool = True, change: Change | None = None
+) -> Around:
     """Record a coroutine function, likewise."""
 
     def direct(function: Any, instance: Any = None, *, of_class: bool = False) -> Any:
@@ -209,7 +214,7 @@ def around_async(enter: Enter, refuse: Refuse | None = None, *, raises: bool = T
             token = _set_current(frame) if frame is None or frame.sdk is None else enter_frame(frame)
             run = function
             if refuse is not None and DOOR.guards:
-                visit = Asking(function, visit, refuse, instance, of_class, raises)
+                visit = Asking(function, visit, refuse, instance, of_class, raises, change)
                 run = visit.run_async
             try:
                 result = await run(*args, **kwargs)

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from collector.api.access import Access, reader, sender, writer
 from collector.api.answers import JsonRoute
 from collector.api.bodies import json_object, reject_unknown
-from collector.approvals import FIELDS, MAX_WAIT, number
+from collector.approvals import AS_ASKED, FIELDS, MAX_WAIT, number
 from collector.errors import BadRequest
 from collector.store import keys
 
@@ -26,7 +26,8 @@ async def ask(access: Sender, request: Request) -> dict[str, Any]:
     """Ask about a call (`tool`, `text`, `rules`, `arguments`, `seconds`), or with `id` what was decided.
 
     For a key that may send spans. The answer comes once somebody has decided, or after `wait` seconds (0, at
-    most 25) with the state `open`; after `seconds` (60) nobody can decide any more.
+    most 25) with the state `open`; after `seconds` (60) nobody can decide any more. Where the question is
+    `changeable` somebody may have given other arguments: `run_arguments`.
     """
     said = await json_object(request)
     reject_unknown(said, FIELDS, "the request")
@@ -50,15 +51,21 @@ async def list_approvals(access: Reader) -> dict[str, Any]:
 
 @router.put("/approvals/{approval}")
 async def decide(access: Writer, approval: ApprovalId, request: Request) -> dict[str, Any]:
-    """Let a call run, or refuse it: `{"decision": "approve"}` or `"refuse"`."""
+    """Let a call run, or refuse it: `{"decision": "approve"}` or `"refuse"`.
+
+    With `arguments` (an object) it is approved to run with these, where the question is `changeable`.
+    """
     said = await json_object(request)
-    reject_unknown(said, {"decision"}, "the request")
-    return await decided(access, approval, said.get("decision"))
+    reject_unknown(said, {"decision", "arguments"}, "the request")
+    return await decided(access, approval, said.get("decision"), said.get("arguments", AS_ASKED))
 
 
-async def decided(access: Access, approval: str, decision: Any) -> dict[str, Any]:
-    made = access.service.approvals.decide(access.project, approval, decision, access.actor, access.now)
-    await run_in_threadpool(_noted, access, f"{made.state} {made.about['tool']}")
+async def decided(access: Access, approval: str, decision: Any, arguments: Any = AS_ASKED) -> dict[str, Any]:
+    made = access.service.approvals.decide(
+        access.project, approval, decision, access.actor, access.now, arguments
+    )
+    changed = "" if made.run_arguments is None else " with other arguments"
+    await run_in_threadpool(_noted, access, f"{made.state} {made.about['tool']}{changed}")
     return made.to_json()
 
 

@@ -63,8 +63,10 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Approval": described("A call that waits for a person, or did.", record(
         {"id": TEXT, "state": one_of("open", "approved", "refused", "expired"), "asked_at": TIME,
-         "expires_at": TIME, "tool": TEXT, "text": TEXT, "rules": several(TEXT), "arguments": ANY},
+         "expires_at": TIME, "tool": TEXT, "text": TEXT, "rules": several(TEXT), "arguments": ANY,
+         "changeable": FLAG},
         decided_by=maybe(TEXT), decided_at=maybe(TIME), run_id=maybe(TEXT), agent=maybe(TEXT),
+        run_arguments=maybe(OPEN),
     )),
     "GuardAnswer": described("`call` is the number of a call that has begun in a run that is kept.", record(
         {"allowed": FLAG, "decision": one_of("allowed", "refused", "doubt"), "call": maybe(COUNT),
@@ -104,7 +106,8 @@ ALERT = {
 APPROVAL = {
     "id": "0af7651916cd43dd8448eb211c80319c", "state": "open", "asked_at": AT, "expires_at": AT,
     "decided_by": None, "decided_at": None, "tool": "refund", "text": "Not run: Refunds need a person.",
-    "rules": ["A2"], "arguments": {"order": "A-17"}, "run_id": None, "agent": None,
+    "rules": ["A2"], "arguments": {"order": "A-17"}, "changeable": True, "run_id": None, "agent": None,
+    "run_arguments": None,
 }  # fmt: skip
 RULES = "actions: {pay: pay}\npolicies:\n  - {id: once, rule: Pay must happen at most 1 time.}\n"
 VIEW = {"name": "failing refunds", "query": "outcome:fail agent:refunds last:24h", "at": AT}
@@ -159,8 +162,8 @@ ROUTES: dict[str, Route] = {
     ),
     "POST /api/v1/approvals": Route(
         ref("Approval"), APPROVAL,
-        json_of(record({}, id=TEXT, tool=TEXT, text=TEXT, rules=several(TEXT), arguments=ANY, run_id=TEXT,
-                       agent=TEXT, seconds=NUMBER, wait=NUMBER)),
+        json_of(record({}, id=TEXT, tool=TEXT, text=TEXT, rules=several(TEXT), arguments=ANY, changeable=FLAG,
+                       run_id=TEXT, agent=TEXT, seconds=NUMBER, wait=NUMBER)),
         {"tool": "refund", "text": "Not run: Refunds need a person.", "rules": ["A2"],
          "arguments": {"order": "A-17"}, "seconds": 60},
         failures=(400, 401, 403, 404, 409, 503),
@@ -168,7 +171,7 @@ ROUTES: dict[str, Route] = {
     "GET /api/v1/approvals": Route(listing(ref("Approval")), page_of(APPROVAL)),
     "PUT /api/v1/approvals/{approval}": Route(
         ref("Approval"), {**APPROVAL, "state": "approved", "decided_by": "A1b2C3d4E5f6", "decided_at": AT},
-        json_of(record({"decision": one_of("approve", "refuse")})), {"decision": "approve"},
+        json_of(record({"decision": one_of("approve", "refuse")}, arguments=OPEN)), {"decision": "approve"},
         failures=(400, 401, 403, 404, 409, 503),
     ),
     "POST /api/v1/guard": Route(

@@ -59,7 +59,7 @@ from pdoctor_trace.adapter import (
 
 from . import langchain_reply
 from .langchain_cancelled import given_before
-from .langchain_refusals import refuse_node, refuse_tool
+from .langchain_refusals import change_node, change_tool, refuse_node, refuse_tool
 from .langgraph_pauses import (
     SOURCE,
     break_off,
@@ -477,10 +477,24 @@ LANGCHAIN = Framework(
     distribution="langchain-core",
     versions=">=1.0,<2",
     targets=(
-        Target("langgraph.prebuilt.tool_node", "ToolNode._run_one", around(_enter_node, refuse_node)),
-        Target("langgraph.prebuilt.tool_node", "ToolNode._arun_one", around_async(_enter_node, refuse_node)),
-        Target("langchain_core.tools.base", "BaseTool.run", around(_enter_tool, refuse_tool)),
-        Target("langchain_core.tools.base", "BaseTool.arun", around_async(_enter_tool, refuse_tool)),
+        Target(
+            "langgraph.prebuilt.tool_node",
+            "ToolNode._run_one",
+            around(_enter_node, refuse_node, change=change_node),
+        ),
+        Target(
+            "langgraph.prebuilt.tool_node",
+            "ToolNode._arun_one",
+            around_async(_enter_node, refuse_node, change=change_node),
+        ),
+        Target(
+            "langchain_core.tools.base", "BaseTool.run", around(_enter_tool, refuse_tool, change=change_tool)
+        ),
+        Target(
+            "langchain_core.tools.base",
+            "BaseTool.arun",
+            around_async(_enter_tool, refuse_tool, change=change_tool),
+        ),
         Target(_MANAGER, "CallbackManager.on_chat_model_start", around(_enter_model)),
         Target(_MANAGER, "AsyncCallbackManager.on_chat_model_start", observe(_on_model_start)),
         Target(_MANAGER, "CallbackManagerForLLMRun.on_llm_end", observe(_on_model_end)),

@@ -24,6 +24,7 @@ from pdoctor_trace.adapter import (
     RPC_STATUS,
     Call,
     Framework,
+    Given,
     Limit,
     Reading,
     Target,
@@ -35,8 +36,10 @@ from pdoctor_trace.adapter import (
     current,
     field,
     guarded,
+    merged,
     observe,
     type_name,
+    with_arguments,
 )
 
 SOURCE, CALLED = "mcp", "tools/call"
@@ -98,6 +101,10 @@ def _refuse(visit: Any, text: str, session: Any, args: tuple[Any, ...], kwargs: 
     """As a server answers whose tool failed."""
     result = sys.modules[f"{SOURCE}.types"].CallToolResult
     return result.model_validate({"content": [{"type": "text", "text": text}], "isError": True})
+
+
+def _change(changed: dict[str, Any], session: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+    return with_arguments(args, kwargs, 1, "arguments", lambda given: merged(given or {}, changed))
 
 
 def _tell(call: Call, session: Any) -> None:
@@ -188,7 +195,7 @@ def _texts(result: Any) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-_CALL = around_async(_enter, _refuse)
+_CALL = around_async(_enter, _refuse, change=_change)
 _DISPATCHER = "mcp.shared.jsonrpc_dispatcher.JSONRPCDispatcher"
 
 MCP = Framework(

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from .messages import INTERNAL_ERROR, INVALID_REQUEST, Malformed, error, read, version, written
+from .messages import INTERNAL_ERROR, INVALID_REQUEST, Malformed, error, is_answer, read, version, written
 from .session import CANCEL, Session
 from .upstream import Answer, Away, Headers, Server
 
@@ -31,6 +31,8 @@ OF_THE_HOP = {
     b"connection", b"keep-alive", b"proxy-connection", b"te", b"trailer", b"transfer-encoding", b"upgrade",
 }  # fmt: skip
 """Headers that are not passed on."""
+OF_ARGUMENTS = b"mcp-param-"
+"""Headers that say some of a call's arguments once more."""
 _END = re.compile(rb"\r?\n\r?\n")
 READ_ALONG = (b"accept-encoding", b"identity")
 
@@ -118,8 +120,12 @@ class Proxy:
         session = (
             Session(hides=self.hides) if begins and SESSION not in headers else self._session(scope, headers)
         )
-        said = [await self._asked(session, message) for message in messages]
-        if all(one is None for one in said):
+        changeable = not any(name.startswith(OF_ARGUMENTS) for name in headers)
+        said = [await self._asked(session, message, changeable) for message in messages]
+        if not any(map(is_answer, said)):
+            if any(said):
+                passing = [other or message for message, other in zip(messages, said, strict=True)]
+                body = written(passing if body.lstrip()[:1] == b"[" else passing[0])
             await self._pass(scope, body, messages, session, receive, send)
         elif len(messages) == 1:
             one = said[0]
@@ -129,18 +135,20 @@ class Proxy:
         else:
             await answer(send, 200, self._batch(session, messages, said))
 
-    async def _asked(self, session: Session, message: dict[str, Any]) -> dict[str, Any] | None:
+    async def _asked(
+        self, session: Session, message: dict[str, Any], changeable: bool
+    ) -> dict[str, Any] | None:
         if self.asks:
-            return await asyncio.to_thread(session.from_client, message)
-        return session.from_client(message)
+            return await asyncio.to_thread(session.from_client, message, changeable)
+        return session.from_client(message, changeable)
 
     @staticmethod
     def _batch(session: Session, messages: list[dict[str, Any]], said: list[Any]) -> list[dict[str, Any]]:
         """Answers to a batch with a refused call: none of it reaches the server."""
         why = "not sent: a call of the same batch was refused; send it by itself"
-        answers = [one for one in said if one is not None and "id" in one]
+        answers = [one for one in said if is_answer(one) and "id" in one]
         for message, one in zip(messages, said, strict=True):
-            if one is None and "id" in message and "method" in message:
+            if not is_answer(one) and "id" in message and "method" in message:
                 answers += session.lost(why, INVALID_REQUEST, message["id"])
         return answers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, TypeGuard
 
 import orjson
 
@@ -77,6 +77,11 @@ def tool_error(message: dict[str, Any], text: str) -> dict[str, Any]:
     if version(message) is not None:  # from 2026-07-28 on each request says it, and results what they are
         result["resultType"] = "complete"
     return {"jsonrpc": "2.0", "id": message.get("id"), "result": result}
+
+
+def is_answer(said: dict[str, Any] | None) -> TypeGuard[dict[str, Any]]:
+    """Whether it is an answer to give, and no request that goes on."""
+    return said is not None and "method" not in said
 
 
 def part(of: Any, name: str) -> dict[str, Any]:

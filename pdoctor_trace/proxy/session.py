@@ -77,8 +77,11 @@ class Session:
 
     # ------------------------------------------------------------ what passes
 
-    def from_client(self, message: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer to give in place of the server's; None = let it pass."""
+    def from_client(self, message: dict[str, Any], changeable: bool = True) -> dict[str, Any] | None:
+        """The answer to give in place of the server's, or a request that goes there in place of this one.
+
+        None = let it pass as it is. `changeable`: whether another request may go there.
+        """
         method, id_ = message.get("method"), message.get("id")
         if type(method) is not str:  # an answer
             with self._lock:
@@ -89,7 +92,7 @@ class Session:
         if method == "initialize":
             self._client = _text(part(part(message, "params"), "clientInfo").get("name"))
         if method == CALL:
-            return self._call(message)
+            return self._call(message, changeable)
         if "id" in message:
             self._note(_Open(id_, method))
         return None
@@ -151,21 +154,21 @@ class Session:
 
     # ------------------------------------------------------------ calls
 
-    def _call(self, message: dict[str, Any]) -> dict[str, Any] | None:
+    def _call(self, message: dict[str, Any], changeable: bool) -> dict[str, Any] | None:
         params, id_ = part(message, "params"), message.get("id")
         made = _Open(id_, CALL, params.get("name"))
         again = self._goes_on(made.tool, params)
         if again is not None:
             again.id = id_
             self._note(again)
-            return None
+            return _with_changes(message, again.asked)
         call = guarded(self._begin, message, params)
         if call is None:
             if DOOR.guards:
                 return error(id_, INTERNAL_ERROR, "pdoctor mcp-proxy failed; the tool was not called")
             self._note(made)
             return None
-        asked = guarded(DOOR.ask, call)
+        asked = guarded(DOOR.ask, call, changeable)
         if asked is not None and asked.text is not None:
             call.not_started()
             call.ended(Reading(None, asked.text))
@@ -175,7 +178,7 @@ class Session:
             self._note(made)
         else:  # nobody will be told what comes of it
             made.over(Reading(None))
-        return None
+        return _with_changes(message, asked)
 
     def _begin(self, message: dict[str, Any], params: dict[str, Any]) -> Call:
         call = Call(
@@ -297,6 +300,13 @@ def _trace(said: dict[str, Any]) -> tuple[Any, int]:
     context = TraceContextTextMapPropagator().extract(carrier)
     around = get_current_span(context).get_span_context()
     return (context, around.trace_id) if around.is_valid else (None, 0)
+
+
+def _with_changes(message: dict[str, Any], asked: Asked | None) -> dict[str, Any] | None:
+    """The request with the arguments that a person gave; None where nobody gave any."""
+    if asked is None or asked.changed is None:
+        return None
+    return {**message, "params": {**part(message, "params"), "arguments": asked.changed}}
 
 
 def _waits_for(tool: Any, said: dict[str, Any]) -> bytes:

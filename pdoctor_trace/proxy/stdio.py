@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .lines import TooLong, lines, write
-from .messages import INVALID_REQUEST, Malformed, error, id_of, read, written
+from .messages import INVALID_REQUEST, Malformed, error, id_of, is_answer, read, written
 from .session import CALL, Session
 
 GRACE = (1.5, 1.0)
@@ -94,17 +94,19 @@ class Relay:
             self._pass(line, messages)
 
     def _pass(self, line: bytes, messages: list[dict[str, Any]]) -> None:
-        answers = [(message, self.session.from_client(message)) for message in messages]
-        for _, answer in answers:
-            if answer is not None and "id" in answer:
+        said = [(message, self.session.from_client(message)) for message in messages]
+        for _, answer in said:
+            if is_answer(answer) and "id" in answer:
                 self._tell_client(answer)
-        left = [message for message, answer in answers if answer is None]
+        left = [other or message for message, other in said if not is_answer(other)]
         if not left:
             return
-        whole = len(left) == len(messages)
+        whole = all(other is None for _, other in said)
         try:
             with self._to_server:
-                write(self.pipe_in.fileno(), whole_line(line) if whole else written(left) + b"\n")
+                if not whole:
+                    line = written(left if line.lstrip()[:1] == b"[" else left[0])
+                write(self.pipe_in.fileno(), whole_line(line))
         except (OSError, ValueError):
             self._stop("the server takes nothing any more")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdoctor_trace.adapter import Framework, Limit, Target
+from pdoctor_trace.adapter import Framework, Given, Limit, Target, with_arguments
 from pdoctor_trace.calls import Reading
 from pdoctor_trace.reading import field
 from pdoctor_trace.wrappers import Visit, around, around_async
@@ -166,6 +166,13 @@ def _refuse_run(visit: Any, text: str, runner: Any, args: tuple[Any, ...], kwarg
     return {"type": "tool_result", "tool_use_id": field(asked, "id"), "content": text, "is_error": True}
 
 
+def _change_run(changed: dict[str, Any], runner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+    """The block that is run is another one; that in the messages says what the model wrote."""
+    return with_arguments(
+        args, kwargs, 1, "tool_use", lambda asked: asked.model_copy(update={"input": changed})
+    )
+
+
 _RUNNER = "anthropic.lib.tools._beta_runner"
 
 ANTHROPIC = Framework(
@@ -175,9 +182,17 @@ ANTHROPIC = Framework(
     versions=">=0.40,<3",
     targets=(
         *sdk_targets("anthropic", open_sink),
-        Target(_RUNNER, "BaseSyncToolRunner._run_tool", around(_enter_runner, _refuse_run), optional=True),
         Target(
-            _RUNNER, "BaseAsyncToolRunner._run_tool", around_async(_enter_runner, _refuse_run), optional=True
+            _RUNNER,
+            "BaseSyncToolRunner._run_tool",
+            around(_enter_runner, _refuse_run, change=_change_run),
+            optional=True,
+        ),
+        Target(
+            _RUNNER,
+            "BaseAsyncToolRunner._run_tool",
+            around_async(_enter_runner, _refuse_run, change=_change_run),
+            optional=True,
         ),
     ),
     covers="Messages: sync, async, streaming, beta, raw responses; the SDK's tool runner with exact times",

@@ -14,7 +14,7 @@ import pytest
 
 import pdoctor_trace
 from collector import approvals
-from pdoctor_trace.asking import DOOR
+from tests.collector.approving import ask, decide, deciding, host_of
 from tests.support.traces import Client
 
 RULE = """
@@ -22,16 +22,6 @@ actions: {verify: verify, refund: refund}
 policies: [{id: ASK, rule: Verify must happen before refund., on_break: ask}]
 """
 QUESTION = {"tool": "refund", "text": "Not run: <b>no</b>.", "rules": ["ASK"], "arguments": {"order": "A-17"}}
-
-
-def ask(client: Client, **said: Any) -> Any:
-    answer = client.post("/approvals", said)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
-def decide(client: Client, id_: str, decision: str) -> Any:
-    return client.http.put(f"/api/v1/approvals/{id_}", json={"decision": decision})
 
 
 @pytest.mark.parametrize(("decision", "state"), [("approve", "approved"), ("refuse", "refused")])
@@ -110,31 +100,8 @@ def test_the_page_shows_open_calls_and_decides(fresh: Client) -> None:
 
 @pytest.fixture
 def host(fresh: Client) -> Iterator[Client]:
-    """A host in this process whose guard asks this collector."""
-    pdoctor_trace.install(endpoint=str(fresh.http.base_url), approval_timeout=20.0)
-    try:
+    with host_of(fresh):
         yield fresh
-    finally:
-        pdoctor_trace.flush()
-        pdoctor_trace.uninstall()
-        DOOR.guards = ()
-
-
-def deciding(client: Client, decision: str) -> threading.Thread:
-    """Somebody who decides the first question that comes."""
-
-    def look() -> None:
-        until = time.monotonic() + 15
-        while time.monotonic() < until:
-            for one in client.get("/approvals")["items"]:
-                if one["state"] == "open":
-                    decide(client, one["id"], decision)
-                    return
-            time.sleep(0.05)
-
-    made = threading.Thread(target=look)
-    made.start()
-    return made
 
 
 @pytest.mark.parametrize("decision", ["approve", "refuse"])

@@ -12,7 +12,8 @@ from typing import Any
 
 import pdoctor_trace
 from pdoctor_trace.asking import DOOR
-from pdoctor_trace.guarding import Refused, _ask
+from pdoctor_trace.guarding import Refused, _ask, guard
+from pdoctor_trace.person import Question
 from tests.frameworks.conformance import Driver, Outcome, ToolLog
 from tests.support.models import FINAL, FakeModels
 from tests.support.sink import OtlpSink
@@ -40,6 +41,7 @@ class Denying:
 class _Said:
     def __init__(self, text: str, error: BaseException | None) -> None:
         self.text, self.error = text, error
+        self.changed: dict[str, Any] | None = None
 
     def over(self, result: Any, error: BaseException | None) -> None:
         """Nothing is noted here."""
@@ -93,6 +95,34 @@ def assert_a_blocked_call_does_not_run(
     assert how == driver.blocked
     if how == "tells":
         assert TEXT in json.dumps([body for _, body in models.requests[before:]])
+
+
+NEVER = "actions: {add: add}\npolicies: [{id: NEVER, rule: Add must never happen.}]\n"
+
+
+@contextmanager
+def changing(**changed: Any) -> Iterator[list[Question]]:
+    """Somebody lets every call of `add` run with these arguments; gives what was asked."""
+    questions: list[Question] = []
+
+    def on_ask(text: str, question: Question) -> dict[str, Any]:
+        questions.append(question)
+        return changed
+
+    with guard(NEVER, mode="ask", on_ask=on_ask):
+        yield questions
+
+
+def assert_run_with_other_arguments(log: ToolLog, sink: OtlpSink, questions: list[Question]) -> None:
+    """Of one call of `add` with 40 and 2, which somebody changed to 40 and 3."""
+    pdoctor_trace.flush()
+    (question,) = questions
+    assert question == Question("add", {"a": 40, "b": 2}, ("NEVER",), question.agent, True)
+    assert [entry.arguments for entry in log.entries] == [{"a": 40, "b": 3}]
+    (call,) = sink.calls
+    assert (call.arguments, call.executed, call.failed) == ({"a": 40, "b": 3}, True, False)
+    assert json.loads(call["pdoctor.tool.asked_arguments"]) == {"a": 40, "b": 2}
+    assert call["pdoctor.guard.decision"] == "approved"
 
 
 def ending(outcome: Outcome) -> str | Outcome:

@@ -14,10 +14,13 @@ import pytest
 import pdoctor_trace
 from pdoctor_trace import pauses, raw_loops
 from tests.frameworks.conformance import QUERY, Driver, Outcome, RawLoop, ToolLog, limit
+from tests.frameworks.refusals import assert_run_with_other_arguments, changing
 from tests.support.hostile import ARGUMENTS
 from tests.support.models import FINAL, FakeModels
 from tests.support.sick_models import ANTHROPIC_TOOLS, SickModels, sick_models, words
 from tests.support.sink import OtlpSink
+
+MESSAGE = {"role": "user", "content": QUERY}
 
 
 def schema(tool: Callable[..., Any]) -> dict[str, Any]:
@@ -245,6 +248,39 @@ def test_the_async_tool_runner_gives_exact_times_and_errors(
         assert call.arguments == entry.arguments
         assert call.start <= entry.start <= entry.end <= call.end
     assert len(sink.runs) == 1
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_person_may_give_a_tool_of_the_runner_other_arguments(
+    models: FakeModels, sink: OtlpSink, asynchronous: bool
+) -> None:
+    log = ToolLog()
+    plain = log.functions()[0]
+
+    async def add(a: int, b: int) -> str:
+        """Add two integers."""
+        return str(plain(a, b))
+
+    def add_now(a: int, b: int) -> str:
+        """Add two integers."""
+        return str(plain(a, b))
+
+    asked: dict[str, Any] = {"model": "fake.one", "max_tokens": 99, "messages": [MESSAGE]}
+
+    async def main() -> None:
+        async with anthropic.AsyncAnthropic(base_url=models.anthropic, api_key="x", max_retries=0) as sdk:
+            await sdk.beta.messages.tool_runner(tools=[anthropic.beta_async_tool(add)], **asked).until_done()
+
+    with changing(a=40, b=3) as questions:
+        if asynchronous:
+            asyncio.run(main())
+        else:
+            with anthropic.Anthropic(base_url=models.anthropic, api_key="x", max_retries=0) as sdk:
+                tool = anthropic.beta_tool(add_now, name="add")
+                sdk.beta.messages.tool_runner(tools=[tool], **asked).until_done()
+    assert_run_with_other_arguments(log, sink, questions)
+    _, body = models.requests[-1]
+    assert "43" in json.dumps(body["messages"][-1])
 
 
 NOTED = """

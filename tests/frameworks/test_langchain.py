@@ -23,6 +23,7 @@ from pydantic import BaseModel
 
 import pdoctor_trace
 from tests.frameworks.conformance import QUERY, TOLD, Conformance, Driver, Outcome, ToolLog, limit
+from tests.frameworks.refusals import assert_run_with_other_arguments, changing
 from tests.support.models import FakeModels
 from tests.support.sick_models import sick_models
 from tests.support.sink import OtlpSink
@@ -382,3 +383,23 @@ def test_an_answer_is_held_back_while_a_rule_waits_for_a_call(sink: OtlpSink) ->
         *_, last = agent.invoke({"messages": [("user", "Refund it.")]})["messages"]
     pdoctor_trace.flush()
     assert (last.content, [call.tool for call in sink.calls]) == ("all done", ["refund", "notify"])
+
+
+@pytest.mark.parametrize("mode", [*SYNC, *ASYNC])
+def test_a_person_may_give_other_arguments(models: FakeModels, sink: OtlpSink, mode: str) -> None:
+    log = ToolLog()
+    with changing(a=40, b=3) as questions:
+        TestLangChain.driver.run(models, "fake.one", log.functions(), mode)
+    assert_run_with_other_arguments(log, sink, questions)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_tool_alone_takes_other_arguments_too(sink: OtlpSink, asynchronous: bool) -> None:
+    log = ToolLog()
+    add, _, _ = as_tools(log.functions())
+    given = {"a": 40, "b": 2}
+    with changing(a=40, b=3) as questions:
+        said = asyncio.run(add.ainvoke(given)) if asynchronous else add.invoke(given)
+    assert said == 43
+    assert given == {"a": 40, "b": 2}
+    assert_run_with_other_arguments(log, sink, questions)

@@ -22,8 +22,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_server import MCPServer, server
 
 import pdoctor_trace
-from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, limit
-from tests.frameworks.refusals import TEXT, denying
+from tests.frameworks.conformance import QUERY, Conformance, Driver, Outcome, ToolLog, limit
+from tests.frameworks.refusals import TEXT, assert_run_with_other_arguments, changing, denying
 from tests.support.models import FakeModels
 from tests.support.sink import OtlpSink
 from tests.support.unchanged import patched, problems
@@ -199,6 +199,24 @@ def test_a_call_that_a_guard_refuses_is_answered_like_a_failure(sink: OtlpSink, 
     (span,) = sink.calls
     assert span.executed is False
     assert span["pdoctor.guard.decision"] == "allowed"
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_person_may_give_other_arguments(sink: OtlpSink, by_name: bool) -> None:
+    log, tasks = ToolLog(), MCPServer("tasks")
+    tasks.tool()(log.functions()[0])
+
+    async def call() -> None:
+        async with Client(tasks) as client:
+            given = {"a": 40, "b": 2}
+            if by_name:
+                await client.session.call_tool(name="add", arguments=given)
+            else:
+                await client.session.call_tool("add", given)
+
+    with changing(a=40, b=3) as questions:
+        asyncio.run(call())
+    assert_run_with_other_arguments(log, sink, questions)
 
 
 class LoopDriver(Driver):

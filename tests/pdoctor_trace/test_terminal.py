@@ -80,9 +80,9 @@ def test_somebody_at_the_terminal_decides(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     os.write(ours, b"y\n")  # typed before anything was asked
     with started(tmp_path, theirs, 2.0) as program:
-        first = shown(ours, "[y/N] ")
+        first = shown(ours, "] ")
         os.write(ours, b"Yes\n")
-        second = shown(ours, "[y/N] ")
+        second = shown(ours, "] ")
         os.write(ours, b"\n")
         third = shown(ours, "does not run")
         out, err = program.communicate(timeout=60)
@@ -94,6 +94,26 @@ def test_somebody_at_the_terminal_decides(tmp_path: Path) -> None:
     assert 'with {"order":"7"}' in first
     assert 'with {"order":"8?2J"}' in second
     assert "Nobody answered in time" in third
+
+
+def test_somebody_at_the_terminal_gives_other_arguments(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    with started(tmp_path, theirs, 30.0, PROGRAM.replace('return "ran"', "return order")) as program:
+        assert "[y/N, or a JSON object to run it with]" in shown(ours, "with] ")
+        os.write(ours, b'{"order": 7\n')
+        assert "That is no JSON object (" in shown(ours, "with] ").replace("\r", "")
+        os.write(ours, b'{"order": "A-18"}\n')
+        shown(ours, "with] ")
+        os.write(ours, b'{"sum": 3}\n')
+        shown(ours, "with] ")
+        os.write(ours, b"n\n")
+        out, err = program.communicate(timeout=60)
+    os.close(theirs)
+    os.close(ours)
+    first, second, third = out.splitlines()
+    assert first == "said A-18", err
+    assert "the tool does not take them: missing a required argument: 'order'" in second
+    assert third.startswith("said Not run: Verify must happen")
 
 
 def test_without_a_terminal_the_call_is_refused_and_the_log_says_why(tmp_path: Path) -> None:

@@ -1,0 +1,238 @@
+"""A person who lets a call run gives other arguments: a function of the host, and the MCP proxy."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import pdoctor_trace
+from pdoctor_trace.asking import DOOR
+from pdoctor_trace.person import Question
+from pdoctor_trace.proxy.http import Proxy
+from pdoctor_trace.wrappers import around
+from tests.pdoctor_trace.test_guarding import Told
+from tests.pdoctor_trace.test_mcp_proxy import proxied, text_of
+from tests.pdoctor_trace.test_mcp_proxy_http import call, upstream
+from tests.support.sink import OtlpSink
+
+HEAD = "actions: {verify: verify, refund: refund}\npolicies:\n"
+FIRST = HEAD + "  - {id: FIRST, rule: Verify must happen before refund.}\n"
+ONCE = (
+    HEAD
+    + """
+  - {id: FIRST, rule: Verify must happen before refund., on_break: ask}
+  - {id: ONCE, rule: Refund must happen at most 1 time., on_break: block}
+"""
+)
+
+
+@pytest.fixture(autouse=True)
+def _no_guard_stays(sink: OtlpSink) -> Iterator[None]:
+    yield
+    pdoctor_trace.flush()
+    DOOR.guards = ()
+
+
+@pdoctor_trace.tool
+def refund(order: str, amount: int = 1) -> str:
+    return f"{amount} for {order}"
+
+
+class Shop:
+    @pdoctor_trace.tool
+    def refund(self, order: str, amount: int = 1) -> str:
+        return f"{amount} for {order} of {type(self).__name__}"
+
+
+@pytest.mark.parametrize("content", ["full", "shape", "none"])
+def test_a_function_that_is_asked_gives_other_arguments_in_any_content_mode(content: str) -> None:
+    pdoctor_trace.install(content=content)
+    try:
+        with pdoctor_trace.guard(FIRST, mode="ask", on_ask=lambda text: {"order": "8", "amount": 2}):
+            assert refund("7") == "2 for 8"
+            assert Shop().refund("7") == "2 for 8 of Shop"
+    finally:
+        pdoctor_trace.install(content="full")
+
+
+def test_a_function_with_two_parameters_is_told_of_the_call() -> None:
+    told: list[Question] = []
+
+    async def on_ask(text: str, question: Question) -> dict[str, Any]:
+        told.append(question)
+        return {**question.arguments, "amount": 5}
+
+    with pdoctor_trace.guard(FIRST, mode="ask", on_ask=on_ask), pdoctor_trace.run(agent="desk"):
+        assert refund("7", amount=9) == "5 for 7"
+    assert told == [Question("refund", {"order": "7", "amount": 9}, ("FIRST",), "desk", True)]
+
+
+def test_where_the_host_cannot_change_them_the_call_does_not_run(caplog: pytest.LogCaptureFixture) -> None:
+    ran: list[Any] = []
+    plain = around(lambda *_: Told("told", "refund", b"{}"), lambda visit, text, *_: text).direct(ran.append)
+    told: list[bool] = []
+
+    def on_ask(text: str, question: Question) -> dict[str, Any]:
+        told.append(question.changeable)
+        return {"order": "8"}
+
+    with pdoctor_trace.guard(FIRST, mode="ask", on_ask=on_ask):
+        assert plain("7").startswith("Not run: Verify must happen before refund.")
+    assert (ran, told) == ([], [False])
+    assert "refund cannot be run with other arguments here" in caplog.text
+
+
+def test_an_approval_is_about_the_rules_that_were_asked_about() -> None:
+    """Two calls are asked about at once; that the first one runs makes the second one break another rule."""
+    both = threading.Barrier(2, timeout=60)
+    said: list[str] = []
+
+    def on_ask(text: str) -> bool:
+        both.wait()
+        return True
+
+    def one() -> None:
+        try:
+            said.append(refund("7"))
+        except pdoctor_trace.Refused as refused:
+            said.append(refused.rules[0])
+
+    with pdoctor_trace.guard(ONCE, mode="block", on_ask=on_ask), pdoctor_trace.run():
+        threads = [threading.Thread(target=one) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sorted(said) == ["1 for 7", "ONCE"]
+
+
+def test_of_several_guards_the_later_ones_are_asked_about_the_call_that_runs() -> None:
+    most = HEAD + "  - {id: MOST, guard: {calls: refund, check: 'args.amount <= 100'}}\n"
+    for amount, said in ((100, "100 for 7"), (101, "Not run: ")):
+        other = {"order": "7", "amount": amount}
+        with (
+            pdoctor_trace.guard(FIRST, mode="ask", on_ask=lambda text, other=other: other),
+            pdoctor_trace.guard(most, mode="feedback"),
+            pdoctor_trace.run(),
+        ):
+            assert refund("7").startswith(said)
+
+
+def test_a_later_guard_offers_no_change(caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        pdoctor_trace.guard(HEAD + "  - {id: NOT, rule: Verify must never happen.}\n", mode="block"),
+        pdoctor_trace.guard(FIRST, mode="ask", on_ask=lambda text: {"order": "8"}),
+        pdoctor_trace.run(),
+    ):
+        assert refund("7").startswith("Not run: ")
+    assert "cannot be run with other arguments here" in caplog.text
+
+
+def test_a_call_that_goes_on_later_goes_on_with_what_somebody_gave(sink: OtlpSink) -> None:
+    ran: list[Any] = []
+
+    def body(order: str) -> str:
+        ran.append(order)
+        if len(ran) == 1:
+            raise RuntimeError("somebody has to answer first")
+        return "done"
+
+    made = around(
+        lambda instance, args, kwargs: Told("told", "refund", b'{"order":"7"}', call_id="c1"),
+        lambda *_: "no",
+        change=lambda changed, instance, args, kwargs: ((), changed),
+    ).direct(body)
+    asked: list[str] = []
+
+    def on_ask(text: str) -> dict[str, Any]:
+        asked.append(text)
+        return {"order": "8"}
+
+    with pdoctor_trace.guard(FIRST, mode="ask", on_ask=on_ask), pdoctor_trace.run():
+        with pytest.raises(RuntimeError, match="somebody"):
+            made(order="7")
+        assert made(order="7") == "done"
+    assert (ran, len(asked)) == (["8", "8"], 1)
+    pdoctor_trace.flush()
+    (one,) = [call for call in sink.calls if call.executed]
+    assert (one.arguments, json.loads(one["pdoctor.tool.asked_arguments"])) == (
+        {"order": "8"},
+        {"order": "7"},
+    )
+
+
+class Approving(BaseHTTPRequestHandler):
+    """In the collector's place: approves everything at once, with other arguments."""
+
+    asked: list[Any]
+
+    def do_POST(self) -> None:
+        said = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.asked.append(said)
+        body = json.dumps({"id": "q", "state": "approved", "run_arguments": {"order": "8"}}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *parts: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def approver() -> Iterator[tuple[str, list[Any]]]:
+    asked: list[Any] = []
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Here", (Approving,), {"asked": asked})) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}", asked
+        server.shutdown()
+
+
+def test_the_proxy_hands_other_arguments_to_the_server(
+    tmp_path: Path, approver: tuple[str, list[Any]]
+) -> None:
+    url, asked = approver
+    environ = {"PDOCTOR_ENDPOINT": url, "PDOCTOR_TRACE_DISABLED": "0", "PDOCTOR_RECORDS": "0"}
+    with proxied(tmp_path, "--mode", "ask", environ=environ) as host:
+        answer = host.ask("tools/call", 4, name="refund", arguments={"order": "7"}, _meta={"x": 1})
+        assert text_of(answer) == "refund done"
+        (line,) = [line for line in host.log().splitlines() if '"refund"' in line]
+    sent = json.loads(line.removeprefix("got "))
+    assert sent["params"] == {"name": "refund", "arguments": {"order": "8"}, "_meta": {"x": 1}}
+    assert sent["id"] == 4
+    (question,) = asked
+    assert (question["arguments"], question["changeable"]) == ({"order": "7"}, True)
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_the_proxy_over_http_hands_them_on_unless_headers_repeat_them(repeats: bool, sink: OtlpSink) -> None:
+    headers = {"host": "127.0.0.1:4319", **({"mcp-param-order": "7"} if repeats else {})}
+
+    async def main(url: str) -> httpx.Response:
+        proxy = Proxy(url, 100_000, asks=True)
+        transport = httpx.ASGITransport(app=proxy)  # type: ignore[arg-type]
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:4319") as client:
+            answer = await client.post("/mcp", json=call("refund", order="7"), headers=headers)
+        proxy.close()
+        return answer
+
+    other = {"order": "8"}
+    with upstream() as (url, got), pdoctor_trace.guard(FIRST, mode="ask", on_ask=lambda text: other):
+        answer = asyncio.run(main(url))
+    pdoctor_trace.flush()
+    (span,) = sink.calls
+    if repeats:
+        assert answer.json()["result"]["isError"] is True
+        assert got == []
+        return
+    (sent,) = got
+    assert json.loads(sent["body"]) == call("refund", order="8")
+    assert (span.arguments, json.loads(span["pdoctor.tool.asked_arguments"])) == (other, {"order": "7"})
