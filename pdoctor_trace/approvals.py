@@ -17,12 +17,16 @@ WAIT = 20.0
 PATH = "/api/v1/approvals"
 
 
-def approved(text: str, call: Any, rules: tuple[str, ...], changeable: bool = False) -> Any:
+def approved(
+    text: str, call: Any, rules: tuple[str, ...], changeable: bool = False, at: str | None = None
+) -> Any:
     """Whether somebody let the call run in time, or the arguments with which.
 
-    Arguments go there as the content mode keeps them; others come back only where they are `changeable`.
+    Asked is the collector `at` that address, else the one that the spans go to. Arguments go there as the
+    content mode keeps them; others come back only where they are `changeable`.
     """
     settings = ACTIVE.settings
+    address = at or settings.endpoint
     until = time.monotonic() + settings.approval_timeout
     said: dict[str, Any] = {
         "tool": call.tool,
@@ -38,18 +42,18 @@ def approved(text: str, call: Any, rules: tuple[str, ...], changeable: bool = Fa
         said["arguments"] = _value(call.arguments)
     try:
         while (left := until - time.monotonic()) > 0:
-            found = _asked({**said, "wait": min(left, WAIT)}, settings)
+            found = _asked({**said, "wait": min(left, WAIT)}, address, settings)
             if found.get("state") != "open":
                 changed = found.get("run_arguments")
                 return found.get("state") == "approved" and (True if changed is None else changed)
             said = {"id": found["id"]}
     except (OSError, HTTPException, ValueError, KeyError) as error:
-        LOG.warning("guard: nobody could be asked at %s: %s", settings.endpoint, error)
+        LOG.warning("guard: nobody could be asked at %s: %s", address, error)
     return False
 
 
-def _asked(said: dict[str, Any], settings: Any) -> dict[str, Any]:
-    url = urlsplit(settings.endpoint)
+def _asked(said: dict[str, Any], address: str, settings: Any) -> dict[str, Any]:
+    url = urlsplit(address)
     kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
     headers = {"content-type": "application/json"}
     if settings.api_key:

@@ -22,6 +22,7 @@ from importlib import metadata
 from typing import Any
 
 from pdoctor_trace import boot
+from pdoctor_trace.settings import TERMINAL, place_to_ask, seconds
 
 VERBS = {
     "demo": "find planted planning errors end to end, with no key and no network",
@@ -219,7 +220,8 @@ def _run(rest: list[str]) -> int:
     """`pdoctor run [OPTIONS] -- COMMAND...`: replace this process by the command, instrumented."""
     parser = argparse.ArgumentParser(
         prog="pdoctor run",
-        usage="pdoctor run [--endpoint URL] [--guard FILE [--guard-mode MODE]] -- COMMAND...",
+        usage="pdoctor run [--endpoint URL] [--guard FILE [--guard-mode MODE] [--guard-ask WHERE]\n"
+        "                   [--approval-timeout SECONDS]] -- COMMAND...",
         description="Run any Python program instrumented, its child processes included: `python x.py`, "
         "`x.py`, `-m module` or a console script. `python` means the interpreter pdoctor is installed in. "
         "Programs started with -I, -E or -S ignore the start-up hook.",
@@ -237,12 +239,29 @@ def _run(rest: list[str]) -> int:
         choices=("observe", "warn", "feedback", "ask", "block"),
         help="what is done about a call that would break one (PDOCTOR_GUARD_MODE)",
     )
+    parser.add_argument(
+        "--guard-ask",
+        metavar="WHERE",
+        help="who decides in mode ask: `terminal`, or somebody on the page /approvals of the collector at "
+        "this address (PDOCTOR_GUARD_ASK; default: the collector that the spans go to)",
+    )
+    parser.add_argument(
+        "--approval-timeout",
+        metavar="SECONDS",
+        type=seconds,
+        help="how long a call waits for that, until it is refused (PDOCTOR_APPROVAL_TIMEOUT; default: 60)",
+    )
     parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND")
     options = _parsed(parser, rest)
     if isinstance(options, int):
         return options
     if options.guard and not os.path.isfile(options.guard):
         _complain(f"pdoctor run: --guard: there is no file {options.guard!r}")
+        return USAGE_ERROR
+    try:
+        place_to_ask(options.guard_ask or TERMINAL)
+    except ValueError as error:
+        _complain(f"pdoctor run: --guard-ask: {error}")
         return USAGE_ERROR
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
@@ -255,7 +274,13 @@ def _run(rest: list[str]) -> int:
             f"leave {flag} out, or `import pdoctor_trace` in the program"
         )
     guard = os.path.abspath(options.guard) if options.guard else None
-    named = {"ENDPOINT": options.endpoint, "GUARD": guard, "GUARD_MODE": options.guard_mode}
+    named = {
+        "ENDPOINT": options.endpoint,
+        "GUARD": guard,
+        "GUARD_MODE": options.guard_mode,
+        "GUARD_ASK": options.guard_ask,
+        "APPROVAL_TIMEOUT": None if options.approval_timeout is None else str(options.approval_timeout),
+    }
     return _replace_process(resolved, _instrumented_environment(named))
 
 

@@ -23,13 +23,11 @@ from .person import OnAsk, answer
 from .runs import USER, OpenRun, current
 from .runtime import ACTIVE
 from .said import Said, SaidByAll, kept, values_of
-from .settings import LOG
+from .settings import LOG, place_to_ask
 
 MAX_RUNS = 1_024
 LOOK_EVERY = 1.0
 """Seconds between two looks at the file of rules."""
-TERMINAL = "terminal"
-"""In place of a function that is asked."""
 REFUSED, APPROVED = "refused", "approved"
 CHANGED = "Somebody changed the arguments."
 UNTOLD = "It cannot be told whether the call keeps that."
@@ -429,18 +427,18 @@ def guard(
     good: for rules that do not say it, and the most for those that say it with `on_break`. Without it rules
     that say nothing are observed, and none goes beyond `feedback`. `on_warn` is given the words; `on_ask` as
     well, and with a second parameter a `person.Question`. It lets the call run by giving True, or with other
-    arguments by giving these; it may be a coroutine function, or `"terminal"`: then the program's terminal
-    is asked. Raises ValueError for an unknown mode, ImportError
-    without the extra `guard`, and what reading the file raises. Tools that only the traffic of a raw loop
-    shows cannot be refused: wrap them with `tool` or `wrap_tools`.
+    arguments by giving these; it may be a coroutine function, `"terminal"`: then the program's terminal is
+    asked, or the address of another collector than that of the spans. Raises ValueError for an unknown mode,
+    ImportError without the extra `guard`, and what reading the file raises. Tools that only the traffic of a
+    raw loop shows cannot be refused: wrap them with `tool` or `wrap_tools`.
     """
     from synth.policies.cased import rules_of
     from synth.policies.names import MODES
 
     if mode is not None and mode not in MODES:
         raise ValueError(f"mode: expected one of {', '.join(MODES)}, got {mode!r}")
-    if isinstance(on_ask, str) and on_ask != TERMINAL:
-        raise ValueError(f"on_ask: expected a function or {TERMINAL!r}, got {on_ask!r}")
+    if isinstance(on_ask, str):
+        place_to_ask(on_ask)
     made = Guard(rules_of(rules), mode, on_warn=on_warn, on_ask=on_ask)
     DOOR.ask = _ask
     DOOR.guards = (*DOOR.guards, made)

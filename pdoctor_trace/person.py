@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from .asking import answer_of
 from .runtime import ACTIVE
 from .said import values_of
-from .settings import LOG
+from .settings import LOG, TERMINAL
 
 
 class Question(NamedTuple):
@@ -28,7 +28,8 @@ class Question(NamedTuple):
 
 
 OnAsk = Callable[..., object] | str | None
-"""`(text) -> answer` or `(text, question) -> answer`, plain or a coroutine function, or `"terminal"`."""
+"""`(text) -> answer` or `(text, question) -> answer`, plain or a coroutine function; `"terminal"`; or the
+address of a collector. None is the collector that the spans go to."""
 
 
 def answer(on_ask: OnAsk, text: str, call: Any, rules: tuple[str, ...], changeable: bool) -> Any:
@@ -39,14 +40,14 @@ def answer(on_ask: OnAsk, text: str, call: Any, rules: tuple[str, ...], changeab
         said = answer_of(on_ask(text, about) if _takes_two(on_ask) else on_ask(text))
     else:
         shown = changeable and type(given) is dict  # nobody edits what is only told by its shape, or cut
-        if on_ask is None:
-            from .approvals import approved
-
-            said = approved(text, call, rules, shown)
-        else:
+        if on_ask == TERMINAL:
             from . import terminal
 
             said = terminal.approved(text, call.arguments, ACTIVE.settings.approval_timeout, shown)
+        else:
+            from .approvals import approved
+
+            said = approved(text, call, rules, shown, on_ask)
     if not isinstance(said, Mapping):
         return said is True
     if not changeable:

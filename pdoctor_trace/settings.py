@@ -68,7 +68,8 @@ class Settings:
     timeout: float = _setting(10.0, "seconds one request to the collector may take")
     approval_timeout: float = _setting(
         60.0,
-        "seconds that a call in mode `ask` waits for a decision on the collector's page; then it is refused",
+        "seconds that a call in mode `ask` waits for a decision, at the terminal or on the collector's page; "
+        "then it is refused",
     )
     announce_after: float = _setting(
         2.0, "seconds after which a run that has not ended is announced to the collector; 0 = never"
@@ -176,6 +177,24 @@ def _value(name: str, given: Any, default: Any) -> Any:
     if name == "api_key":
         return usable_key(str(given))
     return str(given)
+
+
+TERMINAL = "terminal"
+
+
+def place_to_ask(given: str) -> str:
+    """Where a guard asks a person: `terminal`, or the address of a collector; ValueError for all else."""
+    from urllib.parse import urlsplit
+
+    url = urlsplit(given)
+    if given != TERMINAL and not (url.scheme in ("http", "https") and url.hostname):
+        raise ValueError(f"{given!r} is no place to ask (expected {TERMINAL} or http://HOST:PORT)")
+    return given
+
+
+def seconds(given: str) -> float:
+    """A duration; ValueError for what is none."""
+    return _not_negative(float(given))
 
 
 def usable_key(given: str) -> str:

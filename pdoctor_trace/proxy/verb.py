@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from pdoctor_trace.settings import seconds, with_changes
+
 MODES = ("observe", "warn", "feedback", "ask", "block")
 USAGE_ERROR = 2
 VARIABLE = "PDOCTOR_MCP_PROXY_"
@@ -23,7 +25,7 @@ def main(rest: Sequence[str]) -> int:
         return _complain(f"--max-message: expected at least 1 MiB, got {options.max_message}")
     os.environ.setdefault("PDOCTOR_EXIT_TIMEOUT", "1")  # whoever started us waits for two seconds at most
     try:
-        asks = _prepare(options.policies, options.mode)
+        asks = _prepare(options)
     except Exception as error:
         return _complain(_what(error, options.policies))
     if options.url:
@@ -55,8 +57,8 @@ def _over_http(options: argparse.Namespace, asks: bool) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pdoctor mcp-proxy",
-        usage="pdoctor mcp-proxy [--policies FILE] [--mode MODE] -- COMMAND...\n"
-        "       pdoctor mcp-proxy [--policies FILE] [--mode MODE] --url URL [--port PORT]",
+        usage="pdoctor mcp-proxy [--policies FILE] [--mode MODE] [--ask WHERE] -- COMMAND...\n"
+        "       pdoctor mcp-proxy [--policies FILE] [--mode MODE] [--ask WHERE] --url URL [--port PORT]",
         description="Stand in front of the MCP server that COMMAND starts, or of the one at URL: "
         "every message passes as it is, each tool call is recorded and asked about, and one that the rules "
         "refuse is answered as a failed tool. Put it into a host's settings in place of the server.",
@@ -74,6 +76,20 @@ def _parser() -> argparse.ArgumentParser:
         default=os.environ.get(f"{VARIABLE}MODE"),
         help="for rules that say no mode, and the most for those that do (default: as the file says, at "
         "most feedback)",
+    )
+    parser.add_argument(
+        "--ask",
+        metavar="WHERE",
+        default=os.environ.get(f"{VARIABLE}ASK"),
+        help="who decides in mode ask: `terminal`, or somebody on the page /approvals of the collector at "
+        "this address (default: PDOCTOR_GUARD_ASK, else the collector that the spans go to)",
+    )
+    parser.add_argument(
+        "--approval-timeout",
+        metavar="SECONDS",
+        type=seconds,
+        default=os.environ.get(f"{VARIABLE}APPROVAL_TIMEOUT"),
+        help="how long a call waits for that, then it is refused (default: PDOCTOR_APPROVAL_TIMEOUT or 60)",
     )
     parser.add_argument(
         "--hide",
@@ -106,20 +122,29 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _prepare(policies: str | None, mode: str | None) -> bool:
+def _prepare(options: argparse.Namespace) -> bool:
     """Set up recording and guard; whether it may ask somebody. Raises what reading the rules raises."""
     from pdoctor_trace import boot
 
     boot.loaded()
     from pdoctor_trace.asking import DOOR
+    from pdoctor_trace.runtime import ACTIVE
 
-    policies = policies or os.environ.get("PDOCTOR_GUARD") or None
-    if policies is None and mode is not None:
+    if options.approval_timeout is not None:
+        changes = {"approval_timeout": options.approval_timeout}
+        ACTIVE.settings = with_changes(ACTIVE.settings, changes)
+    policies = options.policies or os.environ.get("PDOCTOR_GUARD") or None
+    if policies is None and options.mode is not None:
         raise ValueError("--mode says what is done about rules; name their file with --policies")
-    if policies is not None and not DOOR.guards:
+    if policies is not None:
         from pdoctor_trace.guarding import guard
 
-        guard(policies, mode or os.environ.get("PDOCTOR_GUARD_MODE") or None)
+        DOOR.guards = ()  # that of the variables, which is told more exactly here
+        guard(
+            policies,
+            options.mode or os.environ.get("PDOCTOR_GUARD_MODE") or None,
+            on_ask=options.ask or os.environ.get("PDOCTOR_GUARD_ASK") or None,
+        )
     return any(one.may_ask for one in DOOR.guards)
 
 

@@ -606,6 +606,22 @@ def test_the_strictest_rule_is_the_one_that_is_told() -> None:
         assert shop.refund().startswith("Not run: Verify must happen before refund.")
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "flaw"),
+    [
+        ("--guard-ask", "tty", "'tty' is no place to ask (expected terminal or http://HOST:PORT)"),
+        ("--guard-ask", "desk:4318", "'desk:4318' is no place to ask"),
+        ("--approval-timeout", "soon", "invalid seconds value: 'soon'"),
+        ("--approval-timeout", "-1", "invalid seconds value: '-1'"),
+    ],
+)
+def test_where_nobody_can_be_asked_the_program_does_not_start(
+    capsys: Any, option: str, value: str, flaw: str
+) -> None:
+    assert command.main(["run", f"{option}={value}", "--", "python", "program.py"]) == 2
+    assert flaw in capsys.readouterr().err
+
+
 def test_a_guard_file_that_is_missing_is_told_before_the_program_starts(capsys: Any) -> None:
     assert command.main(["run", "--guard", "none.yaml", "--", "python", "program.py"]) == 2
     assert capsys.readouterr().err == "pdoctor run: --guard: there is no file 'none.yaml'\n"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -194,6 +197,86 @@ def approver() -> Iterator[tuple[str, list[Any]]]:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}", asked
         server.shutdown()
+
+
+NOWHERE = "http://127.0.0.1:9"
+PROGRAM = """
+import pdoctor_trace
+
+@pdoctor_trace.tool
+def refund(order):
+    return f"refunded {order}"
+
+with pdoctor_trace.run():
+    print(refund(order="7"))
+"""
+
+
+@pytest.mark.parametrize("way", ["option", "variable", "endpoint"])
+def test_a_program_is_told_whom_to_ask(tmp_path: Path, approver: tuple[str, list[Any]], way: str) -> None:
+    url, asked = approver
+    (tmp_path / "rules.yaml").write_text(FIRST)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    environ = {
+        **os.environ,
+        "PDOCTOR_EXIT_TIMEOUT": "0.1",
+        "PDOCTOR_RECORDS": "0",
+        "PDOCTOR_ENDPOINT": url if way == "endpoint" else NOWHERE,
+        "PDOCTOR_GUARD_ASK": url if way == "variable" else "",
+        "PDOCTOR_APPROVAL_TIMEOUT": "9",
+    }
+    named = ["--guard", "rules.yaml", "--guard-mode", "ask", "--approval-timeout", "7"]
+    words = [*named, *(["--guard-ask", url] if way == "option" else []), "--", "python", "program.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pdoctor_trace", "run", *words],
+        cwd=tmp_path,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "refunded 8\n", done.stderr
+    assert [one["seconds"] for one in asked] == [7.0]
+
+
+@pytest.mark.parametrize("way", ["option", "variable", "own variable"])
+def test_the_proxy_is_told_whom_to_ask(tmp_path: Path, approver: tuple[str, list[Any]], way: str) -> None:
+    """By options, which count more than variables do, also where those have set a guard already."""
+    url, asked = approver
+    other = tmp_path / "other.yaml"
+    other.write_text(HEAD + "  - {id: OTHER, rule: Refund must never happen.}\n")
+    environ = {
+        "PDOCTOR_ENDPOINT": NOWHERE,
+        "PDOCTOR_TRACE_DISABLED": "0",
+        "PDOCTOR_RECORDS": "0",
+        "PDOCTOR_GUARD": str(other),
+        "PDOCTOR_GUARD_MODE": "block",
+        "PDOCTOR_APPROVAL_TIMEOUT": "9",
+        **({"PDOCTOR_GUARD_ASK": NOWHERE if way == "option" else url} if way != "own variable" else {}),
+        **({"PDOCTOR_MCP_PROXY_ASK": url} if way == "own variable" else {}),
+    }
+    options = ["--mode", "ask", *(["--ask", url, "--approval-timeout", "7"] if way == "option" else [])]
+    with proxied(tmp_path, *options, environ=environ) as host:
+        assert text_of(host.call("refund", 4, order="7")) == "refund done"
+    (question,) = asked
+    assert (question["rules"], question["seconds"]) == (["FIRST"], 7.0 if way == "option" else 9.0)
+
+
+def test_an_approval_that_does_not_come_in_time_refuses(tmp_path: Path) -> None:
+    options = ("--mode", "ask", "--ask", NOWHERE, "--approval-timeout", "0.1")
+    with proxied(tmp_path, *options) as host:
+        assert text_of(host.call("refund", 4, order="7")).startswith("Not run: Verify must happen")
+        assert f"nobody could be asked at {NOWHERE}" in host.log()
+
+
+@pytest.mark.parametrize(
+    "options", [["--ask", "tty"], ["--ask", "desk:4318"], ["--approval-timeout", "soon"]], ids=str
+)
+def test_the_proxy_does_not_start_where_nobody_can_be_asked(tmp_path: Path, options: list[str]) -> None:
+    with proxied(tmp_path, "--mode", "ask", *options) as host:
+        assert host.hear() is None
+        assert host.process.wait(60) == 2
+        assert f"{options[1]!r}" in host.log()
 
 
 def test_the_proxy_hands_other_arguments_to_the_server(
