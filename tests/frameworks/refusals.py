@@ -28,7 +28,7 @@ class Denying:
         self.tool, self.mode = tool, mode
         self.asked: list[str] = []
 
-    def ask(self, call: Any) -> _Said | None:
+    def ask(self, call: Any, changeable: bool = False) -> _Said | None:
         self.asked.append(call.tool)
         return (
             _Said(TEXT, Refused(TEXT) if self.mode == "block" else None) if call.tool == self.tool else None
