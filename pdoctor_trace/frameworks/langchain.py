@@ -470,6 +470,7 @@ def _closes_anyway(call: Call, error: BaseException, came: tuple[Any, ...] | Non
 
 
 _MANAGER = "langchain_core.callbacks.manager"
+_NODES, _TOOLS = "langgraph.prebuilt.tool_node", "langchain_core.tools.base"
 
 LANGCHAIN = Framework(
     name=SOURCE,
@@ -477,24 +478,10 @@ LANGCHAIN = Framework(
     distribution="langchain-core",
     versions=">=1.0,<2",
     targets=(
-        Target(
-            "langgraph.prebuilt.tool_node",
-            "ToolNode._run_one",
-            around(_enter_node, refuse_node, change=change_node),
-        ),
-        Target(
-            "langgraph.prebuilt.tool_node",
-            "ToolNode._arun_one",
-            around_async(_enter_node, refuse_node, change=change_node),
-        ),
-        Target(
-            "langchain_core.tools.base", "BaseTool.run", around(_enter_tool, refuse_tool, change=change_tool)
-        ),
-        Target(
-            "langchain_core.tools.base",
-            "BaseTool.arun",
-            around_async(_enter_tool, refuse_tool, change=change_tool),
-        ),
+        Target(_NODES, "ToolNode._run_one", around(_enter_node, refuse_node, change=change_node)),
+        Target(_NODES, "ToolNode._arun_one", around_async(_enter_node, refuse_node, change=change_node)),
+        Target(_TOOLS, "BaseTool.run", around(_enter_tool, refuse_tool, change=change_tool)),
+        Target(_TOOLS, "BaseTool.arun", around_async(_enter_tool, refuse_tool, change=change_tool)),
         Target(_MANAGER, "CallbackManager.on_chat_model_start", around(_enter_model)),
         Target(_MANAGER, "AsyncCallbackManager.on_chat_model_start", observe(_on_model_start)),
         Target(_MANAGER, "CallbackManagerForLLMRun.on_llm_end", observe(_on_model_end)),
