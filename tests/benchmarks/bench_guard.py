@@ -1,4 +1,6 @@
-"""What a guard of ten rules adds to a tool call, in a run of fifty calls.
+"""What a guard of ten rules adds to a tool call, in a run of fifty calls; and with three limits beside them.
+
+The limits are on minutes, tokens and cost, and a reply of a model comes before each call.
 
 The evaluator is prepared (the file is read); `propose` and `ended` together are what is added. The clock is
 the wall's, since asking for CPU time may cost more than a call, so each of the fifty calls counts with its
@@ -34,6 +36,11 @@ policies:
   - {id: known, guard: {calls: pay, check: "earlier('look').exists(c, c.args.order == args.order)"}}
   - {id: source, provenance: {calls: pay, argument: order, from: look}}
 """
+LIMITED = f"""\
+limits: {{minutes: 600, tokens: 1000000, cost: 100}}
+prices: {{currency: EUR, gpt-4o: {{input: 2.5, output: 10}}}}
+{RULES}"""
+GUARDS = {"": RULES, " and three limits": LIMITED}
 CALLS = 50
 RUNS = 20
 GOALS = {"median": 50.0, "p99": 500.0}
@@ -53,6 +60,7 @@ def one_run(policies: PolicySet) -> list[float]:
     """Microseconds of each call."""
     prefix, spent = Prefix(policies, tools=("verify", "look", "refund", "pay", "close", "notify")), []
     for call in calls():
+        prefix.used("gpt-4o", 900, 100)
         began = perf_counter_ns()
         decision, place = prefix.propose(call)
         between = perf_counter_ns()
@@ -65,9 +73,9 @@ def one_run(policies: PolicySet) -> list[float]:
     return spent
 
 
-def measured(rounds: int) -> dict[str, float]:
+def measured(rules: str, rounds: int) -> dict[str, float]:
     """The median of each of the calls over all runs; of those the median and the 99th percentile."""
-    policies = load_policies(RULES)
+    policies = load_policies(rules)
     one_run(policies)
     spent = [one_run(policies) for _ in range(rounds * RUNS)]
     each = sorted(statistics.median(run[k] for run in spent) for k in range(CALLS))
@@ -79,13 +87,16 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--rounds", type=int, default=9)
     given = parser.parse_args()
-    figures = measured(given.rounds)
+    figures = {what: measured(rules, given.rounds) for what, rules in GUARDS.items()}
     if given.json:
-        print(json.dumps(figures))
+        named = {f"{name}{what}": figure[name] for what, figure in figures.items() for name in GOALS}
+        print(json.dumps(named))
     else:
-        for name, value in figures.items():
-            print(f"a guard of ten rules, added to a call, {name}: {value:.0f} us (goal {GOALS[name]:.0f})")
-    return int(any(figures[name] > goal for name, goal in GOALS.items()))
+        for what, figure in figures.items():
+            for name, goal in GOALS.items():
+                told = f"added to a call, {name}: {figure[name]:.0f} us (goal {goal:.0f})"
+                print(f"a guard of ten rules{what}, {told}")
+    return int(any(figure[name] > goal for figure in figures.values() for name, goal in GOALS.items()))
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def shown(terminal: int, end: str) -> str:
     """What the terminal shows up to that text."""
     text = ""
     while end not in text:
-        ready, _, _ = select.select([terminal], [], [], 30)
+        ready, _, _ = select.select([terminal], [], [], 120)
         assert ready, text
         text += os.read(terminal, 4096).decode()
     return text
@@ -98,7 +98,7 @@ def test_somebody_at_the_terminal_decides(tmp_path: Path) -> None:
 
 def test_somebody_at_the_terminal_gives_other_arguments(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
-    with started(tmp_path, theirs, 30.0, PROGRAM.replace('return "ran"', "return order")) as program:
+    with started(tmp_path, theirs, 300.0, PROGRAM.replace('return "ran"', "return order")) as program:
         assert "[y/N, or a JSON object to run it with]" in shown(ours, "with] ")
         os.write(ours, b'{"order": 7\n')
         assert "That is no JSON object (" in shown(ours, "with] ").replace("\r", "")
