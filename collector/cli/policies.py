@@ -59,6 +59,7 @@ def lint(file: str, tools: tuple[str, ...], sources: tuple[str, ...], guards: bo
 
     Also names unknown tools and policies that can never apply. A tool that no run shows is a misspelt one
     where a tool of nearly that name was seen; otherwise it is a warning, which leaves the exit code alone.
+    So is what is said of a sentence with `it` that compares no arguments (code `any_of_them`).
     So is advice to give provenance an `in:` where the runs have short values or numbers, which may stand
     somewhere in a result by chance.
 

@@ -12,145 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from synth.policies.clauses import CONDITIONS, MAIN, ONCE, WISH
 from synth.policies.kinds.count import number_of
-from synth.policies.kinds.kind import HAPPEN
 from synth.policies.names import Names, TwoReadings
 from synth.policies.patterns import compiled
-from synth.policies.phrasing import Reword, in_windows, same_at_the_end
-from synth.policies.wordings import (
-    AGAIN,
-    AGENT,
-    BANNED,
-    DURATION,
-    FAILING,
-    LATER,
-    MAY,
-    NO,
-    NUMBER,
-    SHOULD,
-    WHEN,
-)  # fmt: skip
-
-_ONE = "«\\d+»"
-_WHICH = r"(?:(?:the|an?|any|every|each|all|both|either) )*"
-_LIST = rf"{_WHICH}(?:{_ONE}(?: and {_WHICH}{_ONE})*|{_ONE}(?: or {_WHICH}{_ONE})+)"
-_IS_OVER = r"(?:happened|succeeded|been done|been successful)"
-_FIRST = r"(?: (?:first|before|already|beforehand|earlier|before that))?"
-_PERFECT = rf" (?:has|have|had) (?:already |successfully )?{_IS_OVER}{_FIRST}"
-_PRESENT = (
-    r" (?:happens?|succeeds?|happened|succeeded|(?:may|can|must|could) happen|(?:is|are|was) (?:done"
-    r"|over|successful)"
-    rf"|takes? place|took place){_FIRST}"
-)
-_RUNS = r"(?: (?:runs|(?:is|are)(?: still)? (?:running|happening|in progress|going on|under way)))?"
-_NOT_YET = (
-    rf" (?:has|have|had|was|were|did|is|are) not (?:yet )?(?:happen|{_IS_OVER}|done)(?: (?:first"
-    rf"|before|yet))?"
-)
-_E = rf"(?P<b>{_LIST})(?:(?P<perfect>{_PERFECT})|(?P<present>{_PRESENT}))?"
-_TIME = rf"(?P<d>{DURATION})"
-_FAILED = rf"(?:an? |any |the |every |each )?(?:failed|failing|unsuccessful) (?P<b>{_LIST})"
-
-_CONDITIONS: tuple[tuple[str, str], ...] = (
-    ("adjacent", rf"(?:immediately|directly|right|just|straight) before {_E}"),
-    ("before", rf"(?:any ?time )?(?:before|prior to|ahead of) {_E}"),
-    ("failed within", rf"within {_TIME} (?:after|of) (?:(?P<b>{_LIST}) {FAILING}"
-                      rf"|{_FAILED.replace('<b>', '<c>')})"),
-    ("within", rf"within {_TIME} after {_E}"),
-    ("around", rf"within {_TIME} (?P<said>of) {_E}"),
-    ("later", rf"(?:at least {_TIME}|{_TIME.replace('<d>', '<x>')} or more) after {_E}"),
-    ("failed", rf"{WHEN} (?:(?P<b>{_LIST}) {FAILING}|{_FAILED.replace('<b>', '<c>')})"),
-    ("needed", rf"(?:if|when|while|as long as|where) (?P<b>{_LIST}){_NOT_YET}"),
-    ("needed", rf"(?:unless|except after|except once|unless after) (?:first )?{_E}"),
-    ("until", rf"(?:until|till) (?:after )?{_E}"),
-    ("needed", rf"without (?:first|(?:an? )?(?:prior|earlier|previous|preceding)) {_E}"),
-    ("needed", rf"without (?:an? |the )?completed (?P<b>{_LIST})"),
-    ("needed", rf"without (?P<b>{_LIST}) (?:first|beforehand|before that)"),
-    ("while", rf"(?P<said>while|during|whilst) (?P<b>{_LIST})(?P<present> happens)?{_RUNS}"),
-    ("between", rf"between (?P<b>{_WHICH}{_ONE}(?:{_PERFECT}|{_PRESENT})?) and (?P<c>{_WHICH}{_ONE})"
-                rf"(?:{_PERFECT}|{_PRESENT})?"),
-    ("each", rf"(?:after|following) (?:each|every) {_E}"),
-    ("after", rf"(?P<said>after|once|as soon as|following) {_E}"),
-    ("every", rf"(?P<said>whenever|every time|each time|any ?time) {_E}"),
-    ("if", rf"(?P<said>if|when|in case|provided that|provided) {_E}"),
-    ("for it", rf"(?:in order )?to (?P<b>{_LIST})"),
-    ("time", rf"within {_TIME}"),
-    ("lasting", rf"for {_TIME}"),
-)  # fmt: skip
-_WISH = (
-    r"(?:(?:please|always|also|then|make sure(?: that)?|ensure(?: that)?|see to it(?: that)?|be sure(?:"
-    r" that| to)?"
-    r"|take care(?: that)?|note that|remember to|(?:never|do not|don['\u2019]t) (?:fail|forget) to|it"
-    r" is (?:important|required|mandatory|necessary|obligatory|essential)"
-    r"(?: that| to)?) )*"
-)
-_DONT = r"(?:never|do not|don['\u2019]t|must not|must never)(?: ever)?"
-_WILL = rf"(?:always |also |both |first |eventually |then )*{HAPPEN}"
-_OFTEN = (
-    rf"(?P<how>at most|no more than|not more than|up to|a maximum of|at least|exactly)"
-    rf" (?P<n>{NUMBER})(?: times?)?"
-)
-_BEYOND = rf"(?:more (?:often )?than|over) (?P<n>{NUMBER})(?: times?)?"
-_A = rf"(?P<a>{_LIST})"
-
-_MAIN: tuple[tuple[str, str], ...] = (
-    ("never", rf"{_A} (?:{NO}) (?:ever )?{HAPPEN}{AGAIN}"),
-    ("never", rf"{_A} (?:{NO}) (?:ever )?(?:be )?(?:allowed|permitted){AGAIN}"),
-    ("never", rf"(?:{AGENT} )?{_DONT} (?:call |use )?{_A}{AGAIN}"),
-    ("never", rf"{AGENT} (?:{NO}) (?:ever )?(?:call |use )?{_A}{AGAIN}"),
-    ("never", rf"{_A} {BANNED}{AGAIN}"),
-    ("never", rf"it {BANNED} (?:to|that) {_A}(?: happens)?{AGAIN}"),
-    ("never", rf"{AGENT} {BANNED} to {_A}{AGAIN}"),
-    ("never", rf"no (?:more |further |other )?{_A}(?: (?:{MAY}|{SHOULD}) (?:ever )?{HAPPEN})?{AGAIN}"),
-    ("never", rf"(?:{AGENT} (?:{MAY}|{SHOULD}) )?neither (?P<a>{_ONE} nor {_ONE})(?: (?:{MAY}|{SHOULD})"
-              rf" {HAPPEN})?"),
-    ("never", rf"neither (?P<a>{_ONE} nor {_WHICH}{_ONE}) (?:is|are) (?:allowed|permitted)"),
-    ("nothing", rf"(?:nothing(?: else| more)?|no (?:other |further |more )?(?:tools?|calls?|actions?))"
-                rf" (?:{MAY}|{SHOULD}) (?:ever )?(?:{HAPPEN}|follow|run|be (?:made|used|invoked))"),
-    ("nothing", rf"(?:{AGENT} )?(?:{_DONT}|{NO}) (?:call|use|do|run) (?:any (?:other |further |more"
-                rf" )?tools?|anything(?: else)?)"),
-    ("only", rf"{_A} (?:{SHOULD}|{MAY}|is|are|will|happens|happen)(?: only)?"
-             rf"(?: {HAPPEN}| happened)?(?: only| allowed only| only allowed|"
-             rf" permitted)?(?P<only>(?<=only)|(?<=only allowed))"),
-    ("only", rf"only {_A}"),
-    ("only", rf"{_A} (?:is|are) only (?:allowed|permitted)"),
-    ("only", rf"{_A} only"),
-    ("only", rf"{AGENT} (?:{MAY}|{SHOULD}) only (?:call |use )?{_A}"),
-    ("later", rf"{_A} {SHOULD} (?:{_WILL}|follow) {LATER}"),
-    ("later", rf"{_A} {SHOULD} follow"),
-    ("later", rf"{_A} {LATER}"),
-    ("later", rf"{AGENT} {SHOULD} (?:also )?{_A} {LATER}"),
-    ("must", rf"{_A} {SHOULD} {_WILL}"),
-    ("comes", rf"{_A} {SHOULD} (?:always )?(?:come|go)"),
-    ("must", rf"{_A} (?:happens|has happened)"),
-    ("must", rf"{AGENT} {SHOULD} (?:always |also |first )?(?:call |use )?{_A}"),
-    ("must", rf"{_A} (?:is|are) (?:always )?(?:required|mandatory|necessary|needed)"),
-    ("do", rf"{_A}"),
-    ("first", rf"{_A} {SHOULD} (?:{_WILL}|have happened) (?:first|beforehand)"),
-    ("first", rf"{_A} {SHOULD} have (?:happened|succeeded)(?: (?:first|before|already))?"),
-    ("first", rf"(?:{AGENT} {SHOULD} )?{_A} first"),
-    ("may", rf"{_A} {MAY} {HAPPEN}"),
-    ("may", rf"{AGENT} {MAY} {_A}"),
-    ("may", rf"{_A} (?:is|are) (?:allowed|permitted)"),
-    ("count", rf"{_A} (?:{SHOULD}|{MAY}) (?:{HAPPEN} )?{_OFTEN}"),
-    ("count", rf"{AGENT} (?:{SHOULD}|{MAY}) {_A} {_OFTEN}"),
-    ("count", rf"{AGENT} (?:{SHOULD}|{MAY}) {_OFTEN} {_A}"),
-    ("count", rf"{_A} {_OFTEN}"),
-    ("count", rf"{_OFTEN} {_A}(?: (?:(?:{SHOULD}|{MAY}) {HAPPEN}|(?:is|are) (?:allowed|permitted)))?"),
-    ("beyond", rf"{_A} (?:{NO}) (?:ever )?{HAPPEN} {_BEYOND}"),
-    ("beyond", rf"(?:{AGENT} )?{_DONT} {_A} {_BEYOND}"),
-    ("beyond", rf"{AGENT} (?:{NO}) (?:ever )?{_A} {_BEYOND}"),
-    ("beyond", rf"{_A} {_BEYOND} {BANNED}"),
-    ("answer", rf"(?P<failed>failed )?{_A} {SHOULD} (?:always |eventually |later )?be (?:always "
-               rf"|eventually |later )?"
-               rf"followed(?: later| eventually| at some point)? by (?P<e>{_LIST})(?: happening)?"),
-    ("order", rf"{_A} {SHOULD} (?:always )?be preceded by (?:an? )?(?:prior |earlier )?(?P<e>{_LIST})"),
-    ("order", rf"{_A} (?:requires?|needs?|presupposes?|calls? for) (?:an? |the )?(?:prior|previous|earlier"
-              rf"|preceding|completed) (?P<e>{_LIST})"),
-    ("order", rf"{_A} (?:requires?|presupposes?)(?: that)? (?P<e>{_LIST})(?:{_PERFECT}"
-              rf"|{_PRESENT.removesuffix(_FIRST)} (?:first|before|already|beforehand|earlier))"),
-    ("order", rf"{_A} (?:requires?|needs?|presupposes?) (?P<e>{_LIST}) (?:first|beforehand|to happen first)"),
-)  # fmt: skip
+from synth.policies.phrasing import in_windows, same_at_the_end
 
 
 def composed(text: str, names: Names) -> str | None:
@@ -181,31 +47,9 @@ def _marked(text: str, phrases: tuple[str, ...]) -> str:
     return _all_of(phrases).sub(lambda m: f"«{number[m[0].casefold()]}»", text)
 
 
-_ONCE: tuple[tuple[str, Reword], ...] = (
-    (rf"(?P<a>{_ONE})(?P<has> (?:has|have) happened) (?P<and>and|or) (?P<b>{_ONE})(?P=has)",
-     r"\g<a> \g<and> \g<b>\g<has>"),
-    (rf"^(?P<without>without (?:first|(?:an? )?(?:prior|earlier|previous|preceding)) {_ONE})"
-     rf" (?=(?:{AGENT}|no|never|{_ONE}) )",
-     r"\g<without>, "),
-    (rf"\b(?:an?|the) completed (?={_ONE} {SHOULD} (?:\w+ )?be )", ""),
-    (rf"(?:either (?P<a>{_ONE}) {SHOULD} {HAPPEN} or|(?P<c>{_ONE}) {SHOULD} {HAPPEN} and) (?P<b>{_ONE})"
-     rf" {SHOULD} {HAPPEN}",
-     lambda m: f"{m['a'] or m['c']} {'or' if m['a'] else 'and'} {m['b']} must happen"),
-    (rf"(?:either )?(?P<a>{_ONE}) {SHOULD} {HAPPEN} (?P<or>or) (?P<b>{_ONE})(?: happens| happened)?(?="
-     rf" before)",
-     r"\g<a> \g<or> \g<b> must happen"),
-    (r"^either (?=.+ or )", ""),
-    (rf"^(?P<when>only (?:after|once|if|when) {_LIST}(?:{_PERFECT}|{_PRESENT})?),? (?:{MAY}|{SHOULD})"
-     rf" (?P<a>{_LIST}) happen$",
-     r"\g<a> may happen \g<when>"),
-    (rf"^(?:under no circumstances|in no case|at no time) (?:{MAY}|{SHOULD}) (?P<a>{_LIST}) {HAPPEN}",
-     r"\g<a> must never happen"),
-)  # fmt: skip
-
-
 def _said_once(text: str) -> str:
     """Without what says the same in more words."""
-    for pattern, said in _ONCE:
+    for pattern, said in ONCE:
         text = compiled(pattern).sub(said, text).strip()
     return text
 
@@ -241,16 +85,16 @@ class _Clause:
 
 def _taken_apart(text: str) -> Iterator[tuple[_Clause, tuple[_Clause, ...]]]:
     """The main clause of a sentence, and what it depends on, in every way that leaves no word."""
-    text = compiled(rf"^{_WISH}").sub("", text)
+    text = compiled(rf"^{WISH}").sub("", text)
     for leads, rest in _leading(text):
-        for main, trails in _trailing(compiled(rf"^{_WISH}").sub("", rest)):
-            for kind, pattern in _MAIN:
+        for main, trails in _trailing(compiled(rf"^{WISH}").sub("", rest)):
+            for kind, pattern in MAIN:
                 if match := compiled(pattern).fullmatch(main):
                     yield _Clause(kind, match.groupdict()), (*leads, *trails)
 
 
 def _leading(text: str) -> Iterator[tuple[tuple[_Clause, ...], str]]:
-    for kind, pattern in _CONDITIONS:
+    for kind, pattern in CONDITIONS:
         if match := compiled(rf"(?P<only>only )?{pattern}(?:,(?: then)?|,? then) (?P<rest>.+)").fullmatch(
             text
         ):
@@ -261,7 +105,7 @@ def _leading(text: str) -> Iterator[tuple[tuple[_Clause, ...], str]]:
 
 
 def _trailing(text: str) -> Iterator[tuple[str, tuple[_Clause, ...]]]:
-    for kind, pattern in _CONDITIONS:
+    for kind, pattern in CONDITIONS:
         for only in ("only ", ""):
             if match := compiled(rf"(?P<rest>.+?),? {only}{pattern}").fullmatch(text):
                 clause = _Clause(kind, match.groupdict(), bool(only))
@@ -340,13 +184,13 @@ def _needs(kind: str) -> Way:
 
 
 def _never_before(s: _Sentence) -> str | None:
-    """`Not before B has happened` needs B; `not before B happens` may forbid B afterwards."""
+    """`Not before B has happened` needs B; a mere `not before B` may forbid B afterwards."""
     a, b, clause = s.a, s.b("before"), s.of("before")
     needed = f"{b} must happen before {a}{s.same}"
     if clause.get("perfect"):
         return needed
-    if not (clause.get("present") or " nor " in s.main.get("a")):
-        return None
+    if " nor " not in s.main.get("a"):
+        return needed if clause.get("present") else None
     raise TwoReadings(
         f"cannot read 'before'; write {_sentence(needed)} where {b} is needed first, or "
         f"{_sentence(f'{b} must never happen after {a}{s.same}')} where it is forbidden afterwards"
@@ -361,7 +205,8 @@ def _never_while(s: _Sentence) -> str:
     raise TwoReadings(
         f"cannot read '{s.of('while').get('said')}'; write {_sentence(f'{a} must not overlap {b}')},"
         f" where {b} may "
-        f"not start while {a} runs either, or {_sentence(f'{a} must never happen after {b}{s.same}')}"
+        f"not start while {a} runs either, or {_sentence(f'{a} must never happen after {b}{s.same}')}, with"
+        " 'until ACTION' after it where an action ends that"
     )
 
 
@@ -383,8 +228,12 @@ def _later_after(s: _Sentence) -> str | None:
 
 
 def _order_or_answer(kind: str) -> Way:
+    """`After paying, send a receipt` has two meanings; `after it has been paid, one must be sent` has one."""
+
     def way(s: _Sentence) -> str:
-        a, b = s.a, s.b(kind)
+        a, b, clause = s.a, s.b(kind), s.of(kind)
+        if clause.leads and clause.get("perfect") and s.main.kind == "must":
+            return f"{b} must be followed by {a}{s.same}"
         raise TwoReadings(
             f"cannot read '{s.of(kind).get('said')}'; write"
             f" {_sentence(f'{b} must be followed by {a}{s.same}')} "
@@ -420,6 +269,15 @@ def _within_after(s: _Sentence) -> str:
         f" {_sentence(f'{b} must be followed by {a} within {d}{s.same}')} "
         f"where {a} may not be left out, or {_sentence(f'{a} must start within {d} after {b}')} where {b} is "
         "needed first"
+    )
+
+
+def _earliest(s: _Sentence) -> str:
+    a, b, d = s.a, s.b("earliest"), s.d("earliest")
+    raise TwoReadings(
+        f"cannot read '{s.of('earliest').get('said')} {d} after'; write "
+        f"{_sentence(f'{a} must never happen within {d} after {b}{s.same}')}, or "
+        f"{_sentence(f'{a} must start at least {d} after {b}')} where an earlier {b} is needed too"
     )
 
 
@@ -475,6 +333,7 @@ _NEVER: Mapping[str, Way] = {
         f"{s.a} must never happen within {s.d('lasting')} after {s.b('failed')} fails{s.same}"
     ),
     "while": _never_while,
+    "earliest": _earliest,
 }
 _MUST: Mapping[str, Way] = {
     "before": lambda s: f"{s.a} must happen before {s.b('before')}{s.same}",
@@ -488,6 +347,7 @@ _MUST: Mapping[str, Way] = {
     "every time": _answered_within("every"),
     "if time": _answered_within("if"),
     "within": _within_after,
+    "earliest": _earliest,
     "around": _around,
     "later": lambda s: f"{s.a} must start at least {s.d('later')} after {s.b('later')}",
     "failed": lambda s: f"If {s.b('failed')} fails, {s.a} must follow{s.same}",
@@ -496,7 +356,12 @@ _MUST: Mapping[str, Way] = {
         f"If {s.b('failed within')} fails, {s.a} must follow within {s.d('failed within')}{s.same}"
     ),
 }
-_ONLY: Mapping[str, Way] = {"after": _needs("after"), "if": _needs("if"), "needed": _needs("needed")}
+_ONLY: Mapping[str, Way] = {
+    "earliest": _earliest,
+    "after": _needs("after"),
+    "if": _needs("if"),
+    "needed": _needs("needed"),
+}
 _OTHERS: Mapping[str, Way] = {
     "later: after": _later_after,
     "later: every": _answered("every"),
@@ -521,6 +386,10 @@ _OTHERS: Mapping[str, Way] = {
     "answer: ": lambda s: f"{s.main.get('failed')}{s.a} must be followed by {s.e}{s.same}",
     "answer: time": lambda s: (
         f"{s.main.get('failed')}{s.a} must be followed by {s.e} within {s.d('time')}{s.same}"
+    ),
+    "may: earliest": _earliest,
+    "apart: ": lambda s: (
+        f"{s.a} must never happen within {s.main.get('d')} after {s.actions(s.main.get('b'))}{s.same}"
     ),
     "order: ": lambda s: f"{s.e} must happen before {s.a}{s.same}",
 }

@@ -14,6 +14,7 @@ from typing import Any
 
 from synth.judge.rules import Rules
 from synth.observed.run import Run, ToolCall
+from synth.policies.compared import compares_nothing
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.times import NANOSECONDS, duration_in_words
 from synth.policies.model import Policy, PolicySet
@@ -98,6 +99,8 @@ def explained(policies: PolicySet) -> Iterator[Explained]:
     """Each policy of a file, in its order."""
     for policy in policies.policies:
         applies, breaks = _MEANINGS.get(policy.rule.kind, ("its kind says so", "its kind says so"))
+        if said := compares_nothing(policy.sentence, policy.rule):
+            breaks += f"; {said}"
         kept = example(policy, policies, "ok")
         broken = example(policy, policies, "violated")
         yield Explained(

@@ -29,6 +29,7 @@ _SOME_COUNT = (
     "!a count is said as 'ACTION must happen at most 3 times', with 'within 1 hour', 'with the same FIELD' "
     "or 'per conversation' after it; over another part of a run there is none"
 )
+_A_SUM = "!a sum is said as 'The sum of args.FIELD of ACTION must be at most NUMBER'"
 _A_VALUE = "!a condition on what a call is given is a `guard` of the policy, not a sentence"
 _SCOPE = (
     "!what a count is over is the file's `scope`: leave these words out, and write 'scope: session' at the "
@@ -75,7 +76,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>{MUST} {DO} before (?P<u>{CLOCK}) (?:and|but) after (?P<t>{CLOCK}))",
      "={<a> must happen after <t>, and <a> must happen before <u>}"),
     (rf"{_A} (?P<said>{NOT} {DO} (?:between|after) (?P<t>{CLOCK}) and (?:before )?(?P<u>{CLOCK}))",
-     "{<a> must happen after <u>, and <a> must happen before <t>}"),
+     "={<a> must happen after <u>, and <a> must happen before <t>}"),
     (rf"{_A} (?P<said>{NOT} {DO} before (?P<t>{CLOCK}) (?:or|and|nor) after (?P<u>{CLOCK}))",
      "={<a> must happen after <t>, and <a> must happen before <u>}"),
     (rf"{_A} (?P<said>{NOT} {DO} after (?P<u>{CLOCK}) (?:or|nor) before (?P<t>{CLOCK}))",
@@ -131,6 +132,9 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (r".+ (?P<said>(?:need not|needn['\u2019]t|(?:do|does) not (?:need|have) to|(?:is|are) not required) .+)",
      _ALLOWED),
     (r"(?!no |neither |only |nothing ).+ (?P<said>(?:may|can) (?:happen|be \w+) without .+)", _ALLOWED),
+    # --- sums of what is not named
+    (r"(?!.*\bof args\.).*?(?P<said>\b(?:add up to|amount to|come to|total) (?:more|no more|at most|less|over"
+     r"|under)\b.*)", _A_SUM),
     # --- counts
     (rf"(?P<said>(?:there {MUST} be|(?:each|every) run {MUST} have) "
      rf"(?P<how>at most|at least|exactly) {_N}) {_A}", "={<a> must happen <how> <n>}"),
@@ -205,6 +209,9 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>{MUST} (?:{DO}|be made|be) alone)", _ALONE),
     (rf"{_A} (?P<said>{MUST} be the only (?:call|tool) (?:in|of) (?:its|their|a|the) (?:turn|message))",
      "={<a> must be alone in its turn}"),
+    (rf"(?P<said>while|whilst|during|as long as) [^,]+, (?!.* (?:not|never) )(?!no ).+ {MUST} .+",
+     "!what must happen while something else does is not in the language; what must not is said as "
+     "'ACTION must not overlap ACTION'"),
     # --- first, last, any tool
     (rf"(?P<said>(?:each|every|the) (?:run|conversation) {MUST} (?:start|begin) with) {_A}",
      "{<a> must happen before any tool}, which means any other tool here"),
@@ -357,7 +364,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
     (rf"(?P<said>the (?:sum|total) .+ of .+ and .+?) {MUST} .+",
      "!a sum is of one action: write a policy for each, or name one action that stands for all these tools"),
     (r".*?(?P<said>\b(?:sum|total|altogether|combined|adds? up|in all)\b.*)",
-     "!a sum is said as 'The sum of args.FIELD of ACTION must be at most NUMBER'"),
+     _A_SUM),
     (r"(?!.*\btimes?\b).*?(?P<said>\b(?:above|below|over|under|exceed\w*|\w+ than|at most|equal to) "
      r"\d[\d.,]*(?: \w{1,4})?(?: (?:must|should|shall|has to|have to|needs?|requires?)\b.*)?)",
      _A_VALUE),
@@ -420,7 +427,7 @@ def _slot(slot: str, text: str | None, names: Names) -> str | None:
     if slot in "nm":
         return counted(_count(text), "time")
     if slot == "d":
-        return in_windows(text)
+        return in_windows(text).removeprefix("within ")
     return text if slot != "same" or text.startswith((" ", ",")) else f" {text}"
 
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import permutations
 
-from synth.counted import counted
-from synth.policies.kinds.count import number_of
+from synth.policies.everyday import MODAL, everyday
 from synth.policies.names import Names, TwoReadings
 from synth.policies.patterns import compiled
-from synth.policies.verbs import deeds_of, gerund_of, past_of, third_of
-from synth.policies.vocabulary import ANYBODY, COUNT, TIMES
+from synth.policies.verbs import HOW, deeds_of, gerund_of, past_of, third_of
+from synth.policies.vocabulary import ANYBODY, COUNT
+from synth.policies.which_one import ADVERB, which_one
 
 PARTICLES = ("up", "down", "out", "off", "back", "over", "in", "on", "away")
 _SMALL = ("to", "of", "for", "from", "in", "on", "at", "with", "by", "into", "a", "an", "the", "and", "or")
@@ -28,21 +28,12 @@ _THE = (
     r"(?:(?:the|a|an|any|every|each|all|its|their|his|her|this|that|these|those|another|your|our|such"
     rf"|some|further|more|{_WHOSE}) )*"
 )
-_MUST = (
-    r"(?:must|should|shall|may|can|could|might|will|has to|have to|needs to|need to|ought to"
-    r"|cannot|can['\u2019]t|must(?:n['\u2019]t)|should(?:n['\u2019]t))"
-)
-_ADVERB = r"(?: (?:not|never|only|always|also|both|first|ever|then|later|immediately|have))*"
+_MUST = MODAL
 _IS = r"(?:is|are|was|were|gets|is being|are being|has been|have been|had been)"
-_FIELD_OF_TWO_WORDS = re.compile(
-    r"\b(?P<same>with the same|for the same|for each|for every|per) (?P<a>[a-z]+) (?P<b>id|number|code"
-    r"|reference|name|key)\b",
-    re.I,
-)
 
 
 @dataclass(frozen=True, slots=True)
-class _Forms:
+class Forms:
     """One action, its verb in every form and its objects."""
 
     phrase: str
@@ -70,20 +61,26 @@ class _Forms:
 
     @property
     def done(self) -> str:
+        if self.verb == "hold" and self.rest:
+            return "(?:held|(?:put|placed) on hold)"
         return f"{past_of(self.verb)}{f' {self.particle}' if self.particle else ''}"
 
 
 def inflected(body: str, names: Names) -> str:
     """The sentence with its actions as the file names them."""
-    text = _plain_agents(body)
+    text = everyday(body)
     forms = _forms(tuple(names.actions))
-    _no_count_of_one(text, forms)
-    text = _passives(text, forms)
+    which_one(text, forms)
+    text = _objects(_passives(text, forms), forms)
     text = _pairs(text, forms)
     for one in forms:
         if one.can_stand_in(text):
             text = _mentions(text, one)
     text = _alone(_pronouns(text, forms), forms)
+    text = compiled(rf"^there (?P<must>{_MUST}(?: not| never)?) be {COUNT} (?P<it>\x01[^\x01]+\x01)").sub(
+        r"\g<it> \g<must> happen \g<how> \g<n> times", text
+    )
+    text = compiled(r"(?P<by>\b(?:followed|preceded) by )completed (?=\x01)").sub(r"\g<by>", text)
     text = compiled(
         r"\b(?:(?:every|each|any) completed|(?P<of>all(?: the)?|of|over) completed) (?=\x01)"
     ).sub(lambda m: f"{m['of']} " if m["of"] else "", text)
@@ -98,37 +95,6 @@ def inflected(body: str, names: Names) -> str:
     return text
 
 
-_SPELLED_OUT = (
-    (r"\bcan['\u2019]t\b|\bcan not\b", "cannot"),
-    (r"\bwon['\u2019]t\b", "will not"),
-    (r"\b(?P<who>they|you|we)['\u2019]ve\b", r"\g<who> have"),
-    (r"\bit['\u2019]s (?=been )", "it has "),
-    (r"\bit['\u2019]s\b", "it is"),
-    (r"^should (?P<what>[^,]+?) (?:ever )?fail,", r"if \g<what> fails,"),
-    (r"\bfrom the (?:moment|time|instant|point)(?: that| when| at which)? ", "after "),
-    (
-        r"\b(?:on (?:its|their) own|by (?:itself|themselves)) in (?:an?|its|their|one) (?:own )?"
-        r"(?P<turn>turn|message)\b",
-        r"alone in its \g<turn>",
-    ),
-    (r" \((?:with |for )?(?:the )?same (?P<f>[\w.]+)\)", r" with the same \g<f>"),
-    (r"\bthe same (?P<it>[a-z]+)\b(?=.* same (?P=it)_)", r"the \g<it>"),
-    (r"\bany tool calls?\b(?! (?:of|to)\b)", "any tool"),
-    (
-        r"^(?:any|every|each|an?) (?:failed|failing|unsuccessful) (?:tool )?call (?:must|should|shall|has to)"
-        r"(?: always)? be followed by (?P<then>.+?)(?P<within> within [^,]+)?$",
-        r"if any tool fails, \g<then> must follow\g<within>",
-    ),
-    (rf"^{COUNT} (?:tool )?calls {_MUST} be made\b", r"any tool must happen \g<how> \g<n> times"),
-    (rf"\bmake {COUNT} (?:tool )?calls\b(?! (?:of|to)\b)", r"any tool \g<how> \g<n> times"),
-    (r"\b(?P<does>has|have|had|is|are|was|were|did|does|must|should)n['\u2019]t\b", r"\g<does> not"),
-)
-_SAME_INSIDE = (
-    r"(?P<of>\b\w+) (?P<same>(?:with|for) the same [\w.]+|(?:of|on) the same \w+[_.][\w.]+)"
-    r"(?P<does> (?:is|are|was|were|has"
-    r"|have|may|must|can)\b[^,]*)$"
-)
-"""What must be the same, said inside of a clause."""
 _PLAIN = str.maketrans({"\x01": None, "\x02": " "})
 
 
@@ -137,35 +103,27 @@ def _mark(phrase: str) -> str:
     return "\x01" + phrase.replace(" ", "\x02") + "\x01"
 
 
-_MORE_FIELDS = re.compile(
-    r"(?P<f>\b(?:with the same|for the same|for each|for every|per) [a-z_]+ and )(?:the same )?"
-    r"(?P<a>[a-z]+) (?P<b>id|number|code|reference|name|key)\b",
-    re.I,
-)
-
-
-def _plain_agents(body: str) -> str:
-    text = compiled(rf"\b(?P<must>{_MUST}) no longer be\b").sub(r"\g<must> not be", " ".join(body.split()))
-    for pattern, said in _SPELLED_OUT:
-        text = compiled(pattern).sub(said, text)
-    text = _MORE_FIELDS.sub(r"\g<f>\g<a>_\g<b>", _FIELD_OF_TWO_WORDS.sub(r"\g<same> \g<a>_\g<b>", text))
-    return compiled(_SAME_INSIDE).sub(r"\g<of>\g<does> \g<same>", text)
-
-
 @lru_cache(maxsize=64)
-def _forms(phrases: tuple[str, ...]) -> tuple[_Forms, ...]:
+def _forms(phrases: tuple[str, ...]) -> tuple[Forms, ...]:
     """The longest first, so that none is found inside another one."""
     return tuple(filter(None, map(_form, sorted(phrases, key=len, reverse=True))))
 
 
-def _form(phrase: str) -> _Forms | None:
+_PUT = ("put", "place")
+"""Verbs of an action that says where to: `put on hold`."""
+
+
+def _form(phrase: str) -> Forms | None:
     verb, *objects = phrase.casefold().split()
     words = [verb, *(word for word in objects if word not in ("a", "an", "the"))]
     if phrase == "any tool" or not all(re.fullmatch(r"[a-z][\w-]*(?:'s)?", word) for word in words):
         return None
-    particle = words[1] if len(words) > 1 and words[1] in PARTICLES else ""
+    if words[0] in HOW and len(words) > 2:
+        words[:2] = [" ".join(words[:2])]
+    where = words[0] in _PUT and len(words) > 2 and words[1] in ("on", "in")
+    particle = words[1] if len(words) > 1 and words[1] in PARTICLES and not where else ""
     rest = words[2:] if particle else words[1:]
-    return _Forms(
+    return Forms(
         phrase, words[0], particle, " ".join(map(_noun, rest)).replace(" ", f" {_THE}"),
         bool(rest) and rest[0] in _SMALL, tuple(_stem(word) for word in rest if word not in _SMALL),
     )  # fmt: skip
@@ -191,6 +149,12 @@ _LATER_OR_BEFORE = (
     "?cannot read 'must be' of what is done already; write '{First} must be followed by {plain}' where it "
     "comes later, or '{Done} must happen before {before}' where it comes first"
 )
+_WHILE = r"(?:while|whilst|as long as|so long as|when|whenever)"
+_NO_STATE = (
+    r"(?!(?:held|kept|stored|locked|blocked|paused|suspended|frozen|reserved|quarantined|rented|leased"
+    r"|monitored|tracked|watched|hospitali[sz]ed)\b)"
+)
+"""Not what is done once and then lasts: `while it is being held` may mean until it is released."""
 _BEGIN = r"(?<![\w\x01\x02])(?<!\w-)"
 _ITS = rf"{_BEGIN}{_THE}(?:REST)"
 _PASSIVES: tuple[tuple[str, str], ...] = (
@@ -201,7 +165,10 @@ _PASSIVES: tuple[tuple[str, str], ...] = (
     (rf"^(?:every|each) (?P<first>DONE) (?:REST) {_MUST} be WHICH(?=$| with the same )", _LATER_OR_BEFORE),
     (rf"{_BEGIN}no (?:more |further |other )?(?:REST) (?:may|can|must|shall|should|will)(?: ever)? be WHICH",
      "{done} must never happen"),
-    (rf"{_ITS} (?P<must>{_MUST}{_ADVERB}) be(?: first| ever)? WHICH", "{done} {must} happen"),
+    (rf"{_ITS} (?P<must>{_MUST}{ADVERB}) be(?: first| ever)? WHICH", "{done} {must} happen"),
+    (rf"{_BEGIN}no (?:more |further |other )?(?:REST) (?:is|are) (?:ever )?WHICH(?= (?:until|unless|before"
+     r"|without|after|on)\b)",
+     "{done} must never happen"),
     (rf"{_ITS} {_MUST} neither be WHICH nor (?P<other>DONE)\b", "{done} and {other} must never happen"),
     (rf"{_ITS} (?P<must>{_MUST}) have been WHICH", "{done} {must} have happened"),
     (rf"{_ITS} (?:is|are) only (?:ever )?WHICH", "{done} must happen only"),
@@ -217,6 +184,8 @@ _PASSIVES: tuple[tuple[str, str], ...] = (
     (rf"{_ITS} (?:is|are) to be WHICH", "{done} must happen"),
     (rf"\bwithout {_THE}(?:REST) having been WHICH", "unless {done} has happened"),
     (rf"{_ITS} (?:has|have|had) been (?:successfully )?WHICH(?: successfully)?", "{done} has happened"),
+    (rf"\b{_WHILE} {_THE}(?:REST) (?:is|are)(?: still)? being"
+     rf" {_NO_STATE}WHICH", "while {done} is running"),
     (rf"{_ITS} {_IS} (?:successfully )?WHICH(?: successfully)?", "{done} happens"),
     (rf"{_ITS} (?:has|have|is|are|was|were) not(?: yet)?(?: been)? (?:successfully )?WHICH",
      "{done} has not happened"),
@@ -227,9 +196,19 @@ _PASSIVES: tuple[tuple[str, str], ...] = (
 """
 
 
-def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
+_OF_IT: tuple[tuple[str, str], ...] = (
+    (r"\b(?:it|they) (?:has|have|is|are|was|were) not (?:yet )?(?:been )?WHICH", "{done} has not happened"),
+    (rf"\b{_WHILE} (?:it|they) (?:is|are)(?: still)? being {_NO_STATE}WHICH", "while {done} is running"),
+    (r"\b(?:it|they) (?:has|have|had) (?:already )?been (?:successfully )?WHICH", "{done} has happened"),
+    (rf"\b(?:it|they) {_IS} (?:successfully )?WHICH", "{done} happens"),
+    (rf"\b(?:it|they) (?P<must>{_MUST}{ADVERB}) be(?: ever)? WHICH", "{done} {must} happen"),
+)
+"""The same of what is spoken of already."""
+
+
+def _passives(text: str, forms: tuple[Forms, ...]) -> str:
     """`the identity must be verified`, `no refund may be issued`, `once the ticket has been closed`."""
-    by_object: dict[str, list[_Forms]] = {}
+    by_object: dict[str, list[Forms]] = {}
     for one in forms:
         if one.rest and not one.prepositional:
             by_object.setdefault(one.rest, []).append(one)
@@ -239,86 +218,57 @@ def _passives(text: str, forms: tuple[_Forms, ...]) -> str:
         done = "|".join(sorted({one.done for one in several}, key=len, reverse=True))
         which = rf"(?P<done>(?:{done})(?:(?:,| and| or|, and|, or) (?:{done}))*)\b"
 
-        def said(found: str, several: list[_Forms] = several) -> str:
+        def said(found: str, several: list[Forms] = several) -> str:
             parts = re.split(r"(,? and |,? or |, )", found)
             return "".join(part if k % 2 else _by_done(part, several) for k, part in enumerate(parts))
 
         for pattern, words in _PASSIVES:
             pattern = pattern.replace("REST", rest).replace("DONE", done).replace("WHICH", which)
             text = compiled(pattern).sub(partial(_in_words, words, said), text)
-        for one in several:
-            same = [other for other in forms if other.done == one.done]
-            if len(same) == 1 and re.search(_mark(one.phrase) + "|" + rest, text, re.I):
-                text = compiled(
-                    rf"\b(?:it|they) (?:has|have|is|are|was|were) not (?:yet )?(?:been )?{one.done}\b"
-                ).sub(f"{_mark(one.phrase)} has not happened", text)
-                text = compiled(rf"\b(?:it|they) {_IS} (?:successfully )?{one.done}\b").sub(
-                    f"{_mark(one.phrase)} happens", text
-                )
-                text = compiled(rf"\b(?:it|they) (?P<must>{_MUST}{_ADVERB}) be(?: ever)? {one.done}\b").sub(
-                    rf"{_mark(one.phrase)} \g<must> happen", text
-                )
+        only = [one for one in several if [other.done for other in forms].count(one.done) == 1]
+        if only and re.search("|".join([*(_mark(one.phrase) for one in several), rest]), text, re.I):
+            done = "|".join(sorted({one.done for one in only}, key=len, reverse=True))
+            which = rf"(?P<done>(?:{done})(?:(?:,| and| or|, and|, or) (?:{done}))*)\b"
+            for pattern, words in _OF_IT:
+                text = compiled(pattern.replace("WHICH", which)).sub(partial(_in_words, words, said), text)
     return text
 
 
-_SO_OFTEN = (
-    r"(?P<how>at most|a maximum of|no more(?: often)? than|not more(?: often)? than|more(?: often)? than"
-    rf"|over|up to|exactly|only|) ?(?P<n>twice|once|a second time|{TIMES}(?= times))\b"
-    r"(?! (?:it|they|you|we|the|an?|any|all|every|each|no)\b)"
+_OBJECT = (
+    r"(?:(?:the|a|an|any|its|their|his|her|this|that|these|those|your|our) (?P<it>[a-z]+)"
+    r"|(?P<several>(?<!all )(?<!both )(?<!only )(?<!some )"
+    r"(?!(?:not|never|only|always|also|first|then)\b)[a-z]+s)|it|them|one)"
 )
-_OF_A_FIELD = (
-    r"\b(?:per|same|for (?:each|every|any|one)) "
-    r"(?!(?:run|conversation|session|turn|message|second|minute|hour|day|week|month)\b)"
-)
+"""What an action without an object of its own is done to: `put an order on hold`."""
 
 
-def _no_count_of_one(text: str, forms: tuple[_Forms, ...]) -> None:
-    """`a booking at most twice` counts all of them, or each by itself. TwoReadings where no field says."""
+def _objects(text: str, forms: tuple[Forms, ...]) -> str:
+    """`putting an order on hold` and `once it has been put on hold`, of the action `put on hold`."""
     for one in forms:
-        if not one.rest or one.prepositional or not one.can_stand_in(text):
+        alike = [other for other in forms if other.verb == one.verb]
+        if not one.prepositional or one.particle or len(alike) > 1 or not one.can_stand_in(text):
             continue
-        up = f"(?: {one.particle})?" if one.particle else ""
-        every = "an?|any|each|every|no" if one.phrase.endswith("s") else "an?|any|each|every|no|all(?: the)?"
-        which = rf"(?P<which>{every}) (?P<it>{one.rest})"
-        other = rf"(?:(?!\b(?:it|they|them|{one.rest})\b)[^,])+"
-        done, do = rf"{which} {_MUST}{_ADVERB} be {one.done}", rf"{one.verb}{up} {which}{up}"
-        for said in (done, do):
-            m = compiled(rf"\b{said} (?P<often>{_SO_OFTEN})").search(text)
-            if m and not m[0].casefold().startswith(f"{one.phrase} ".casefold()):
-                _refuse_count_of_one(m, one.phrase, text)
-            for alone in (rf"^{said}(?:$| before {other}$)", rf"^before {other}, {said}$"):
-                if m := compiled(alone).search(text):
-                    _refuse_each(m, one.phrase)
-
-
-def _refuse_count_of_one(m: re.Match[str], done: str, text: str) -> None:
-    which, it = m["which"], m["it"]
-    if re.search(f"{_OF_A_FIELD}{it if which.lower() in ('each', 'every') else ''}", text, re.I):
-        return
-    how, n = m["how"].lower(), "twice" if m["n"] == "a second time" else m["n"]
-    number = 1 if n == "twice" and not how else number_of(n)
-    most = f"{_capital(done)} must happen at most {counted(number, 'time')}"
-    total = most.replace("at most", "exactly") if how == "exactly" else most
-    raise TwoReadings(
-        f"cannot read '{which} {it} ... {m['often']}'; write '{total}' where all of them are counted "
-        f"together, or '{most} with the same FIELD' where there may be as many of each"
-    )
-
-
-def _refuse_each(m: re.Match[str], done: str) -> None:
-    if m["which"].lower() not in ("each", "every", "all", "all the") or re.search(
-        r"\b(?:not|never|may|can)\b", m[0], re.I
-    ):
-        return
-    raise TwoReadings(
-        f"cannot read '{m['which']} {m['it']}', as which ones there are is in no call; leave "
-        f"'{m['which']}' out where one is enough, or write 'ACTION must be followed by {done} with the same "
-        "FIELD' where each needs one"
-    )
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
+        mark, begin, end = _mark(one.phrase), r"(?<![\w\x01\x02-])", r"(?![\w\x01\x02-])"
+        past, object_ = past_of(one.verb), re.sub(r"\?P<\w+>", "?:", _OBJECT)
+        done = rf"{past} {one.rest}{end}"
+        for pattern, said in (
+            (rf"{begin}no (?:more |further |other )?[a-z]+ (?:may|can|must|shall|should)(?: ever)? be {done}",
+             f"{mark} must never happen"),
+            (rf"{begin}{object_} (?P<must>{_MUST}{ADVERB}) be(?: first| ever)? {done}",
+             rf"{mark} \g<must> happen"),
+            (rf"{begin}{object_} (?:has|have|had) (?:already )?been {done}", f"{mark} has happened"),
+            (rf"{begin}{object_} (?:has|have|is|are|was|were) not(?: yet)?(?: been)? {done}",
+             f"{mark} has not happened"),
+            (rf"{begin}{object_} (?:is|are|was|were|gets) {done}", f"{mark} happens"),
+            (rf"{begin}{object_} (?:is|are) {one.rest}{end}", f"{mark} happens"),
+            (rf"{begin}{object_} being {done}", mark),
+            (rf"{begin}{gerund_of(one.verb)} {object_} {one.rest}{end}", mark),
+            (rf"{begin}(?:{ANYBODY}) (?:has|have|had) {past} {object_} {one.rest}{end}", f"{mark} happens"),
+            (rf"{begin}(?:{ANYBODY}) {third_of(one.verb)} {object_} {one.rest}{end}", f"{mark} happens"),
+            (rf"{begin}{one.verb} {object_} {one.rest}{end}", mark),
+        ):  # fmt: skip
+            text = compiled(pattern).sub(said, text)
+    return text
 
 
 def _in_words(words: str, said: Callable[[str], str], m: re.Match[str]) -> str:
@@ -333,7 +283,7 @@ def _in_words(words: str, said: Callable[[str], str], m: re.Match[str]) -> str:
     raise TwoReadings(words[1:].format(**slots, **upper, plain=plain, before=before))
 
 
-def _pairs(text: str, forms: tuple[_Forms, ...]) -> str:
+def _pairs(text: str, forms: tuple[Forms, ...]) -> str:
     """Two verbs of one object: `opening and closing the gate`, `load or unload baggage`."""
     for one, other in permutations(forms, 2):
         if one.rest != other.rest or not one.rest or one.prepositional:
@@ -362,7 +312,14 @@ _NO_DEED = ("call", "use", "start", "begin", "order", "check", "open", "close", 
 """Verbs that name no action without an object."""
 
 
-def _alone(text: str, forms: tuple[_Forms, ...]) -> str:
+_GIVING = (
+    "send", "write", "issue", "make", "create", "print", "publish", "file", "log", "record", "add", "give",
+    "post", "raise", "award", "grant", "place", "mail", *_LIGHT,
+)  # fmt: skip
+"""Verbs whose object stands for what they do: `followed by a letter`, of `send letter`."""
+
+
+def _alone(text: str, forms: tuple[Forms, ...]) -> str:
     """What one action alone has, its verb as a noun or its object: `deicing fails`, `no refunds on Sundays`.
 
     A verb that ends the sentence may have another object in mind, unless the sentence has such a one before.
@@ -371,7 +328,7 @@ def _alone(text: str, forms: tuple[_Forms, ...]) -> str:
     return found if found == text else _alone_before(_ON.replace("|,)", "|,|$)"), found, forms)
 
 
-def _alone_before(ends: str, text: str, forms: tuple[_Forms, ...]) -> str:
+def _alone_before(ends: str, text: str, forms: tuple[Forms, ...]) -> str:
     for one in forms:
         others = {
             word
@@ -398,10 +355,16 @@ def _alone_before(ends: str, text: str, forms: tuple[_Forms, ...]) -> str:
             text = compiled(
                 rf"^(?P<no>no )?(?:{one.rest})(?= (?:on|after|before|between|within|requires?|needs?) )"
             ).sub(rf"\g<no>{_mark(one.phrase)}", text)
+            if one.verb in _GIVING:
+                text = compiled(
+                    rf"(?P<so>\b(?:followed|preceded) by {_THE}|^there {_MUST}(?: not| never)? be {COUNT} )"
+                    rf"(?:{one.rest}){ends}"
+                ).sub(rf"\g<so>{_mark(one.phrase)}", text)
+                text = compiled(rf"^(?:{one.rest})(?= must happen at most)").sub(_mark(one.phrase), text)
     return text
 
 
-def _pronouns(text: str, forms: tuple[_Forms, ...]) -> str:
+def _pronouns(text: str, forms: tuple[Forms, ...]) -> str:
     """`looked it up`, `cancelling it`: what one action alone has the verb of, its object being spoken of."""
     spoken_of = {one.rest for one in forms if _mark(one.phrase) in text}
     for one in forms:
@@ -415,7 +378,8 @@ def _pronouns(text: str, forms: tuple[_Forms, ...]) -> str:
             (rf"(?:{ANYBODY}) (?:has|have|had) (?:already )?{past} (?:it|them){up}", f"{mark} happens"),
             (rf"{gerund} (?:it|them|one){up}", mark),
             (rf"{one.verb} (?:it|them){up}", mark),
-            (rf"being {past}{up}", mark),
+            (rf"(?:being|having been) {past}{up}", mark),
+            (rf"having (?:already |successfully )?{past} (?:it|them|one){up}", mark),
             (rf"(?:its|their) (?:{'|'.join(deeds_of(one.verb))})", mark),
             (rf"(?<=\x01 )must (?:eventually|later|afterwards) be {past}{up}", f"must be followed by {mark}"),
         ):
@@ -423,12 +387,12 @@ def _pronouns(text: str, forms: tuple[_Forms, ...]) -> str:
     return text
 
 
-def _by_done(word: str, several: list[_Forms]) -> str:
+def _by_done(word: str, several: list[Forms]) -> str:
     one = next(one for one in several if re.fullmatch(one.done, word, re.I))
     return _mark(one.phrase)
 
 
-def _mentions(text: str, one: _Forms) -> str:
+def _mentions(text: str, one: Forms) -> str:
     """What names the action in the active voice, or as a noun."""
     mark, begin, end = _mark(one.phrase), r"(?<![\w\x01\x02-])", r"(?![\w\x01\x02-])"
     rules: list[tuple[str, str]] = []
@@ -441,7 +405,7 @@ def _mentions(text: str, one: _Forms) -> str:
         (rf"{begin}(?<!by )(?:{ANYBODY}) {past}{end}", f"{mark} happens"),
         (rf"{begin}(?<=before )(?:{ANYBODY}) {one.spelled(one.verb)}{end}", mark),
         (rf"{begin}(?<=after )(?:{ANYBODY}) {one.spelled(one.verb)}{end}", mark),
-        (rf"{begin}{_THE}{gerund}{end}", mark),
+        (rf"{begin}(?:having (?:already |successfully )?{past}|{_THE}{gerund}){end}", mark),
     ]
     if one.prepositional or not one.rest:
         rules.append((rf"(?<=once ){past}{end}", f"{mark} happens"))

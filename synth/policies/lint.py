@@ -16,6 +16,7 @@ from synth.formal.constraints import listed
 from synth.formal.order import shortest_cycle
 from synth.formal.solver import PlanRule, plan_conflict
 from synth.policies.chance import ByChance
+from synth.policies.compared import compares_nothing
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.kinds.plans import slots_for
 from synth.policies.kinds.precedence import Precedence
@@ -27,7 +28,7 @@ from synth.policies.traps import AHEAD, shadowed, traps, tried_rules
 
 Code = Literal[
     "contradiction", "unknown_tool", "never_seen", "never_applies", "duplicate", "unproved", "by_chance",
-    "trap", "shadowed", "not_analysed",
+    "trap", "shadowed", "not_analysed", "any_of_them",
 ]  # fmt: skip
 TIMEOUT_MS = 5_000
 
@@ -46,7 +47,7 @@ class Problem:
     @property
     def is_warning(self) -> bool:
         """May the file be right all the same? An agent may rightly never be given a tool."""
-        return self.code in ("never_seen", "by_chance", "shadowed", "not_analysed")
+        return self.code in ("never_seen", "by_chance", "shadowed", "not_analysed", "any_of_them")
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -91,12 +92,20 @@ def lint(
         *(unseen_tools(policies, names) if names is not None else ()),
         *never_applies(policies.policies),
         *duplicates(policies.policies),
+        *any_of_them(policies.policies),
         *(by_chance(policies, chance) if chance is not None else ()),
     )
 
 
 def _problem(code: Code, about: Sequence[Policy], said: str) -> Problem:
     return Problem(code, tuple(policy.id for policy in about), said, about[0].line if about else None)
+
+
+def any_of_them(policies: Sequence[Policy]) -> Iterator[Problem]:
+    """Sentences that speak of one thing and are about any, as they compare no arguments."""
+    for policy in policies:
+        if said := compares_nothing(policy.sentence, policy.rule):
+            yield _problem("any_of_them", [policy], said)
 
 
 # ---------------------------------------------------------------- contradictions

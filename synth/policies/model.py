@@ -14,6 +14,7 @@ from synth.errors import BadInput
 from synth.formal.partly import Unknown
 from synth.frozen import quick
 from synth.observed.run import Run
+from synth.policies.compared import compares_nothing
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.duty import Judged
 from synth.policies.kinds.kind import PolicyKind
@@ -108,6 +109,11 @@ class Policy:
     owner: str | None = None
     """Who is told, or asked, when it is broken."""
 
+    def told(self, found: Judged) -> str:
+        """What is said of an answer; of a broken rule also what its words leave open."""
+        open_ = compares_nothing(self.sentence, self.rule) if found.verdict == "violated" else ""
+        return f"{found.explanation} {open_[0].upper()}{open_[1:]}." if open_ else found.explanation
+
     @property
     def named_tools(self) -> tuple[str, ...]:
         """The names of tools that it says in full; a pattern is no name."""
@@ -174,7 +180,7 @@ class PolicySet:
             policy.id,
             found.verdict,
             found.violations,
-            found.explanation,
+            policy.told(found),
             policy.severity,
             found.details,
             pending=found.awaits and found.verdict == "undecided" and not run.ended,

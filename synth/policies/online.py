@@ -277,7 +277,7 @@ class Prefix:
             and (watched.takes_success or self._whatever_comes_of_it(watched, kept, made, at))
         ):
             rest = watched.rest(self._run(self.calls))
-            return Breach(policy, judged.explanation, self._waits(watched, made, at), rest)
+            return Breach(policy, policy.told(judged), self._waits(watched, made, at), rest)
         if perf_counter() - began > OVERRUN and self._is_slow(watched, kept, made, at):
             return Doubt(policy, f"took longer than {OVERRUN * 1e3:g} ms", failed=True)
         if judged.verdict == "unsupported" or (judged.verdict == "undecided" and not judged.awaits):

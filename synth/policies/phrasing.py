@@ -33,7 +33,7 @@ from synth.policies.wordings import (
 
 Reword = str | Callable[[re.Match[str]], str]
 
-_ONE = r"(?:second|minute|hour)"
+_ONE = r"(?:second(?! time)|minute|hour)"
 _EVER = (
     r"(?:whenever|every time|each time|any time|anytime|if|when|once|as soon as"
     r"|after(?: (?:every|each|any))?)"
@@ -261,6 +261,11 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
     (r"\bmust happen(?P<only> only)? (?P<days>(?:mon|tues|wednes|thurs|fri|satur|sun)days? (?:to|through) )",
      r"must happen\g<only> on \g<days>"),
     (r"^(?P<a>(?:(?! must )[^,])+?) (?P<rest>only on .+)$", r"\g<a> must happen \g<rest>"),
+    (rf"\b(?:may|can|must|should) happen(?P<o> only)? (?:from|between) (?P<d>{_DAY}) (?:to|and|through|until)"
+     rf" (?P<e>{_DAY})(?P<only> only)?$",
+     lambda m: f"must happen{m['o'] or m['only'] or ''} on {m['d']} to {m['e']}"),
+    (r"\bhappens (?=only (?:between|from|on)\b)", "must happen "),
+    (r"\bhappens (?P<when>(?:between|from|on) .+?),? only$", r"must happen only \g<when>"),
     (r"\bmust happen only (?=between|from|after \d|before \d)", "must happen "),
     (r"^no (?P<a>(?:(?! must )[^,])+?) (?P<rest>(?:after|before|between|on|within|during) .+)$",
      r"\g<a> must never happen \g<rest>"),
@@ -282,7 +287,7 @@ _WINDOWS: tuple[tuple[str, Reword], ...] = (
     (rf"\b(?P<w>within) (?P<n>{'|'.join(NUMBERS)}) (?P<u>{UNIT})",
      lambda m: f"within {number_of(m['n'])} {m['u']}"),
     (rf"\b(?P<n>{'|'.join(NUMBERS)}) (?P<u>{UNIT})", lambda m: f"{number_of(m['n'])} {m['u']}"),
-    (r"\ban? (?P<u>minute|hour|second)\b", r"1 \g<u>"),
+    (rf"\ban? (?P<u>{_ONE})\b", r"1 \g<u>"),
 )  # fmt: skip
 
 _SAME = (

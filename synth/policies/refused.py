@@ -13,6 +13,7 @@ from itertools import chain
 
 from synth.errors import BadInput
 from synth.policies.composed import actions_in, composed
+from synth.policies.everyday import MODAL
 from synth.policies.hints import hints, is_known, reasons, synonym
 from synth.policies.inflected import inflected
 from synth.policies.kinds.adjacency import Adjacency
@@ -133,16 +134,39 @@ def _said_better(body: str, names: Names, forms: Sequence[Form], whole: bool = T
     """The errors that say more than the reader's own, the best first."""
     if len(body) > MAX_HINTED:
         return
+    if whole and (who := _who_acts(body, names, forms)) is not None:
+        yield who
     ways = [_any_other, _relative, _reworded, _parts] if whole else []
     others = (way(body, names, forms) for way in ways)
     plain = inflected(body, names)
-    again = hints(plain, names) if plain != body else ()
+    again = chain(hints(plain, names), hints(plainly(plain, names), names)) if plain != body else ()
     why = chain(reasons(body, names), reasons(plain, names)) if whole else ()
     found: Iterator[Hint] = chain(hints(body, names), *others, again, why)
     for said, hint in found:
         if all(_reads(one, names, forms) for one in re.findall(r"{(.+?)}", hint)):
             shown = re.sub(r"{(.)(.*?)}", lambda m: f"'{m[1].upper()}{m[2]}'", hint)
             yield BadInput(f"cannot read '{said}'; " + (shown[1:] if shown[0] == "!" else f"write {shown}"))
+
+
+_WHO = re.compile(
+    rf"(?P<who>(?:the |an? |our |all |any )?[a-z]+(?: [a-z]+)?) (?={MODAL} |(?:is|are) (?:not |only )?"
+    r"(?:allowed|permitted) to )",
+    re.IGNORECASE,
+)
+
+
+def _who_acts(body: str, names: Names, forms: Sequence[Form]) -> BadInput | None:
+    """Of a sentence that would be read if its subject were the agent."""
+    who = _WHO.match(body)
+    if who is None or who["who"].lower() in ("you", "any tool"):
+        return None
+    said = f"You {body[who.end() :]}"
+    try:
+        if _phrased(said, names, forms) is None:
+            return None
+    except BadInput:
+        return None
+    return BadInput(f"cannot read {who['who']!r}; write {said!r} where the agent itself is meant")
 
 
 def _known_actions(body: str, names: Names, bad: BadInput) -> BadInput:

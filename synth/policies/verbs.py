@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 _IRREGULAR = {
     "send": "sent", "make": "made", "run": "run", "pay": "paid", "give": "given", "take": "taken",
@@ -31,9 +31,39 @@ _IRREGULAR = {
     "withhold": "withheld", "uphold": "upheld", "input": "input", "bleed": "bled", "swear": "sworn",
     "sing": "sung", "swim": "swum", "drink": "drunk", "hide": "hidden", "bite": "bitten", "beat": "beaten",
 }  # fmt: skip
-_NOUNS = {"close": ("closure",), "refuse": ("refusal",), "pay": ("payment",), "notify": ("notification",)}
+_NOUNS = {
+    "close": ("closure",), "refuse": ("refusal",), "pay": ("payment",), "notify": ("notification",),
+    "extend": ("extensions?",), "suspend": ("suspensions?",), "revoke": ("revocations?",),
+    "submit": ("submissions?",), "admit": ("admissions?",), "convert": ("conversions?",),
+    "revise": ("revisions?",), "exclude": ("exclusions?",), "destroy": ("destructions?",),
+    "deliver": ("deliver(?:y|ies)",), "sell": ("sales?",), "prescribe": ("prescriptions?",),
+    "subscribe": ("subscriptions?",), "transmit": ("transmissions?",), "resolve": ("resolutions?",),
+    "register": ("registrations?",), "administer": ("administrations?",), "analyse": ("analys[ie]s",),
+    "reduce": ("reductions?",), "produce": ("productions?",), "issue": ("issuances?",),
+    "expand": ("expansions?",), "withhold": ("withholding",), "choose": ("choices?",),
+}  # fmt: skip
 
 
+HOW = frozenset(
+    re.findall(
+        r"\w+",
+        "auto bulk co counter cross double fast force hard hot mass peer post pre re soft spot stress triple",
+    )
+)
+"""What may stand before a verb and never changes: `double check`, `force push`."""
+
+
+def _of_last(form: Callable[[str], str]) -> Callable[[str], str]:
+    """The form of a verb of two words, the last of which has it: `double checked`, `double-checked`."""
+
+    def formed(verb: str) -> str:
+        how, _, last = verb.rpartition(" ")
+        return f"{how}[ -]{form(last)}" if how else form(last)
+
+    return formed
+
+
+@_of_last
 def past_of(verb: str) -> str:
     """`paid`, as a regular expression."""
     if verb in _IRREGULAR:
@@ -50,12 +80,14 @@ def _doubled(verb: str) -> str:
     return f"{verb[-1]}?" if re.search(r"[aeiou][b-df-hj-np-tvz]$", verb) else ""
 
 
+@_of_last
 def gerund_of(verb: str) -> str:
     """`paying`, as a regular expression."""
     stem = verb[:-1] if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) else verb
     return f"{stem}{_doubled(stem) if stem == verb else ''}ing"
 
 
+@_of_last
 def third_of(verb: str) -> str:
     """`pays`, as a regular expression."""
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":

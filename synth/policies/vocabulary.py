@@ -24,7 +24,7 @@ FAILED = rf"(?:{FAILS}|did not succeed|does not succeed|(?:is|was) not successfu
 SIDE = r"(?P<side>after|before|without|unless|until|between|while|during)"
 CLOCK = r"\d\d?:\d\d"
 SPAN = re.sub(r"\?P<\w+>", "?:", TIME)
-UNITS = r"(?:milliseconds?|seconds?|minutes?|hours?|days?)"
+UNITS = r"(?:milliseconds?|seconds?(?! time)|minutes?|hours?|days?)"
 TIMES = rf"(?:\d{{1,6}}|{'|'.join(NUMBERS)})"
 COUNT = (
     r"(?P<how>at most|a maximum of|no more than|not more than|more than|at least|exactly|up to) "

@@ -42,9 +42,10 @@ HAPPENED = (
 )
 FAILING = (
     r"(?:fails?|failed|(?:has|have|had) failed|(?:did|does|do) not succeed|(?:was|is|were|are) "
-    r"(?:unsuccessful|not successful)|goes wrong|went wrong|errors(?: out)?|errored|returns an error"
-    r"|returned an error|ends (?:with|in) an error|(?:has|have) not succeeded|has ended in an error"
-    r"|do not pass|does not pass)"
+    r"(?:unsuccessful|not successful)|goes wrong|went wrong|errors(?: out)?|errored"
+    r"|(?:has )?(?:(?:return|report|raise)(?:s|ed)|throws|threw|gives|gave|(?:comes?|came) back with"
+    r"|result(?:s|ed) in|ends? (?:with|in)|ended (?:with|in)) (?:an )?errors?"
+    r"|(?:does|did) not go through|(?:has|have) not succeeded|do not pass|does not pass)"
 )
 AGAIN = r"(?: (?:again|afterwards?|any ?more|later|thereafter|from then on|after that|any longer|at all))*"
 LATER = r"(?:afterwards?|later|eventually|next|then|thereafter|subsequently|at some point|after that)"

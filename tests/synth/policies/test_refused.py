@@ -210,3 +210,34 @@ def test_a_count_of_one_thing_is_of_all_or_of_each(sentence: str, said: str) -> 
     plain = sentence.replace("No crew may", "The crew must not")
     plain = re.sub("^(A|Each|Every|All) |any (?=crew)", "the ", plain)
     assert load_policies(f"{head}  - {{id: P, rule: {plain!r}}}\n")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("Do not pay the same claim twice.", "'Pay claim must happen at most 1 time with the same FIELD'"),
+        ("Never pay a denied claim.", "'Pay claim must never happen after deny claim with the same FIELD'"),
+        ("Only opened claims may be paid.", "'Open claim must happen before pay claim with the same FIELD'"),
+        ("An opened claim must be paid.", "'Open claim must be followed by pay claim with the same FIELD'"),
+        ("Interns must not pay claims.", "'You must not pay claims' where the agent itself is meant"),
+        (
+            "Each claim may be paid at most twice per agent_id.",
+            "'Pay claim must happen at most 2 times with the same agent_id and FIELD' where FIELD says",
+        ),
+        (
+            "A claim may be paid no sooner than 5 minutes after it was opened.",
+            "'Pay claim must never happen within 5 minutes after open claim', or 'Pay claim must start at least",
+        ),
+        (
+            "While a claim is opened, it must not be paid.",
+            "'until ACTION' after it where an action ends that",
+        ),
+        ("While a claim is being opened, it must be paid.", "something else does is not in the language"),
+        ("Payments may not add up to more than 500.", "'The sum of args.FIELD of ACTION must be at most"),
+    ],
+)
+def test_what_is_said_of_one_thing_or_of_somebody_is_told_how_it_is_said(sentence: str, said: str) -> None:
+    head = "actions: {open claim: a, pay claim: b, deny claim: c}\npolicies:\n"
+    with pytest.raises(BadInput) as caught:
+        load_policies(f"{head}  - {{id: P, rule: {sentence!r}}}\n")
+    assert said in caught.value.message
