@@ -226,11 +226,11 @@ def test_a_count_of_one_thing_is_of_all_or_of_each(sentence: str, said: str) -> 
         ),
         (
             "A claim may be paid no sooner than 5 minutes after it was opened.",
-            "'Pay claim must never happen within 5 minutes after open claim', or 'Pay claim must start at least",
+            "'Pay claim must never happen within 5 minutes after open claim', or 'Pay claim must start at",
         ),
         (
             "While a claim is opened, it must not be paid.",
-            "'until ACTION' after it where an action ends that",
+            "'until ACTION' after it where an action ends",
         ),
         ("While a claim is being opened, it must be paid.", "something else does is not in the language"),
         ("Payments may not add up to more than 500.", "'The sum of args.FIELD of ACTION must be at most"),
