@@ -65,5 +65,5 @@ def test_a_guard_says_it_of_the_call_that_it_refuses() -> None:
     _, place = course.propose(ToolCall(None, "do_b", {"claim_id": 1}))
     assert place is not None
     course.ended(place, {})
-    (breach,) = course.would(ToolCall(None, "do_a", {"claim_id": 2})).refused
+    (breach,) = course.would(ToolCall(None, "do_a", {"claim_id": 2})).breaches
     assert SAID in breach.explanation
