@@ -60,9 +60,9 @@ def test_a_count_per_conversation_is_one_of_files_of_that_scope() -> None:
     ("sentence", "said"),
     [
         ("Pay claims swiftly.", "what this sentence says of 'pay claim'"),
-        ("Never pay a claim before it is approved.", "'Approve claim must happen before pay claim' where"),
+        ("Never pay a claim before approving it.", "'Approve claim must happen before pay claim' where"),
         ("A claim that has not been approved must not be paid.", "with the same FIELD"),
-        ("Claims must not be paid while a claim is being denied.", "Pay claim must not overlap deny claim"),
+        ("Claims must not be paid while a claim is denied.", "Pay claim must not overlap deny claim"),
         ("The sum of the amounts of paid claims must not exceed 5.", "'The sum of amount of pay claim"),
         (
             "A claim must be paid within 10 minutes after it is approved.",
