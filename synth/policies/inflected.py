@@ -8,68 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from itertools import permutations
 
+from synth.policies.action_forms import LIGHT, THE, Forms, forms_of
 from synth.policies.everyday import MODAL, everyday
 from synth.policies.names import Names, TwoReadings
 from synth.policies.patterns import compiled
-from synth.policies.verbs import HOW, deeds_of, gerund_of, past_of, third_of
+from synth.policies.verbs import deeds_of, gerund_of, past_of, third_of
 from synth.policies.vocabulary import ANYBODY, COUNT
 from synth.policies.which_one import ADVERB, which_one
 
-PARTICLES = ("up", "down", "out", "off", "back", "over", "in", "on", "away")
-_SMALL = ("to", "of", "for", "from", "in", "on", "at", "with", "by", "into", "a", "an", "the", "and", "or")
-_LIGHT = ("run", "do", "perform", "execute", "make", "conduct")
-"""Verbs that say nothing beside their object: the tests are what `run tests` runs."""
-_WHOSE = r"(?:(?:customer|user|client|patient|caller|agent|account|order)['\u2019]s|customers['\u2019])"
-_THE = (
-    r"(?:(?:the|a|an|any|every|each|all|its|their|his|her|this|that|these|those|another|your|our|such"
-    rf"|some|further|more|{_WHOSE}) )*"
-)
 _MUST = MODAL
 _IS = r"(?:is|are|was|were|gets|is being|are being|has been|have been|had been)"
-
-
-@dataclass(frozen=True, slots=True)
-class Forms:
-    """One action, its verb in every form and its objects."""
-
-    phrase: str
-    verb: str
-    particle: str
-    rest: str
-    """Of what comes after the verb, as a regular expression; empty where there is nothing."""
-    prepositional: bool
-    """Does what comes after the verb begin with a preposition?"""
-    stems: tuple[str, ...]
-    """How the words of the objects begin: without all of them, no sentence names the action."""
-
-    def spelled(self, form: str) -> str:
-        """The verb in a form, with what comes after it."""
-        particle = f" {self.particle}" if self.particle else ""
-        if not self.rest:
-            return f"{form}{particle}"
-        if particle:
-            return f"{form}(?:{particle} {_THE}{self.rest}| {_THE}{self.rest}{particle})"
-        return f"{form} {'' if self.prepositional else _THE}{self.rest}"
-
-    def can_stand_in(self, text: str) -> bool:
-        low = text.casefold()
-        return all(stem in low for stem in self.stems)
-
-    @property
-    def done(self) -> str:
-        if self.verb == "hold" and self.rest:
-            return "(?:held|(?:put|placed) on hold)"
-        return f"{past_of(self.verb)}{f' {self.particle}' if self.particle else ''}"
 
 
 def inflected(body: str, names: Names) -> str:
     """The sentence with its actions as the file names them."""
     text = everyday(body)
-    forms = _forms(tuple(names.actions))
+    forms = forms_of(tuple(names.actions))
     which_one(text, forms)
     text = _objects(_passives(text, forms), forms)
     text = _pairs(text, forms)
@@ -103,48 +60,6 @@ def _mark(phrase: str) -> str:
     return "\x01" + phrase.replace(" ", "\x02") + "\x01"
 
 
-@lru_cache(maxsize=64)
-def _forms(phrases: tuple[str, ...]) -> tuple[Forms, ...]:
-    """The longest first, so that none is found inside another one."""
-    return tuple(filter(None, map(_form, sorted(phrases, key=len, reverse=True))))
-
-
-_PUT = ("put", "place")
-"""Verbs of an action that says where to: `put on hold`."""
-
-
-def _form(phrase: str) -> Forms | None:
-    verb, *objects = phrase.casefold().split()
-    words = [verb, *(word for word in objects if word not in ("a", "an", "the"))]
-    if phrase == "any tool" or not all(re.fullmatch(r"[a-z][\w-]*(?:'s)?", word) for word in words):
-        return None
-    if words[0] in HOW and len(words) > 2:
-        words[:2] = [" ".join(words[:2])]
-    where = words[0] in _PUT and len(words) > 2 and words[1] in ("on", "in")
-    particle = words[1] if len(words) > 1 and words[1] in PARTICLES and not where else ""
-    rest = words[2:] if particle else words[1:]
-    return Forms(
-        phrase, words[0], particle, " ".join(map(_noun, rest)).replace(" ", f" {_THE}"),
-        bool(rest) and rest[0] in _SMALL, tuple(_stem(word) for word in rest if word not in _SMALL),
-    )  # fmt: skip
-
-
-def _noun(word: str) -> str:
-    """A word, or its plural, or what is one of several."""
-    if word in _SMALL:
-        return word
-    if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return f"{word[:-1]}(?:y|ies)"
-    if word.endswith("ies"):
-        return f"{word[:-3]}(?:y|ies)"
-    return f"{word[:-1]}s?" if word.endswith("s") and not word.endswith("ss") else f"{word}(?:e?s)?"
-
-
-def _stem(word: str) -> str:
-    """What a word, its plural and its singular begin with."""
-    return word.removesuffix("ies") if word.endswith("ies") else re.sub("[ys]$", "", word)
-
-
 _LATER_OR_BEFORE = (
     "?cannot read 'must be' of what is done already; write '{First} must be followed by {plain}' where it "
     "comes later, or '{Done} must happen before {before}' where it comes first"
@@ -156,11 +71,11 @@ _NO_STATE = (
 )
 """Not what is done once and then lasts: `while it is being held` may mean until it is released."""
 _BEGIN = r"(?<![\w\x01\x02])(?<!\w-)"
-_ITS = rf"{_BEGIN}{_THE}(?:REST)"
+_ITS = rf"{_BEGIN}{THE}(?:REST)"
 _PASSIVES: tuple[tuple[str, str], ...] = (
     (rf"{_BEGIN}{COUNT} (?:REST) {_MUST}(?: ever)? be WHICH", "{done} must happen {how} {n} times"),
     (rf"{_BEGIN}(?:under no circumstances|in no case|at no (?:time|point)) (?:may|must|should|can|shall) "
-     rf"{_THE}(?:REST) (?:ever )?be WHICH", "{done} must never happen"),
+     rf"{THE}(?:REST) (?:ever )?be WHICH", "{done} must never happen"),
     (r"(?<=if )no (?:REST) (?:was|were|is|are|has been|have been) WHICH", "{done} has not happened"),
     (rf"^(?:every|each) (?P<first>DONE) (?:REST) {_MUST} be WHICH(?=$| with the same )", _LATER_OR_BEFORE),
     (rf"{_BEGIN}no (?:more |further |other )?(?:REST) (?:may|can|must|shall|should|will)(?: ever)? be WHICH",
@@ -172,19 +87,19 @@ _PASSIVES: tuple[tuple[str, str], ...] = (
     (rf"{_ITS} {_MUST} neither be WHICH nor (?P<other>DONE)\b", "{done} and {other} must never happen"),
     (rf"{_ITS} (?P<must>{_MUST}) have been WHICH", "{done} {must} have happened"),
     (rf"{_ITS} (?:is|are) only (?:ever )?WHICH", "{done} must happen only"),
-    (rf"\b(?P<must>may|can|must|should) {_THE}(?:REST) be WHICH", "{must} {done} happen"),
-    (rf"(?P<lead> must (?:happen|be \w+) )(?P<or>or|and) {_THE}(?:REST) WHICH(?= before)",
+    (rf"\b(?P<must>may|can|must|should) {THE}(?:REST) be WHICH", "{must} {done} happen"),
+    (rf"(?P<lead> must (?:happen|be \w+) )(?P<or>or|and) {THE}(?:REST) WHICH(?= before)",
      "{lead}{or} {done} happens"),
     (rf"(?P<lead>\b(?:after|once|until|unless) [^,]+ (?:has|have) (?:happened|been \w+) )(?P<or>or|and)"
-     rf" {_THE}(?:REST) WHICH$",
+     rf" {THE}(?:REST) WHICH$",
      "{lead}{or} {done} has happened"),
     (rf"{_ITS} being WHICH", "{done}"),
     (rf"{_BEGIN}no (?:REST) (?:is|are) (?:ever )?to be WHICH", "{done} must never happen"),
     (rf"{_ITS} (?:is|are) (?:never |not )to be WHICH", "{done} must never happen"),
     (rf"{_ITS} (?:is|are) to be WHICH", "{done} must happen"),
-    (rf"\bwithout {_THE}(?:REST) having been WHICH", "unless {done} has happened"),
+    (rf"\bwithout {THE}(?:REST) having been WHICH", "unless {done} has happened"),
     (rf"{_ITS} (?:has|have|had) been (?:successfully )?WHICH(?: successfully)?", "{done} has happened"),
-    (rf"\b{_WHILE} {_THE}(?:REST) (?:is|are)(?: still)? being"
+    (rf"\b{_WHILE} {THE}(?:REST) (?:is|are)(?: still)? being"
      rf" {_NO_STATE}WHICH", "while {done} is running"),
     (rf"{_ITS} {_IS} (?:successfully )?WHICH(?: successfully)?", "{done} happens"),
     (rf"{_ITS} (?:has|have|is|are|was|were) not(?: yet)?(?: been)? (?:successfully )?WHICH",
@@ -291,12 +206,12 @@ def _pairs(text: str, forms: tuple[Forms, ...]) -> str:
         up, out = (f" {each.particle}" if each.particle else "" for each in (one, other))
         for form in (gerund_of, str):
             text = compiled(
-                rf"(?<![\w\x01\x02-]){_THE}{form(one.verb)}{up} (?P<or>and|or|nor) {_THE}"
-                rf"{form(other.verb)}{out} (?:of )?{_THE}(?:{one.rest})(?![\w\x01\x02-])"
+                rf"(?<![\w\x01\x02-]){THE}{form(one.verb)}{up} (?P<or>and|or|nor) {THE}"
+                rf"{form(other.verb)}{out} (?:of )?{THE}(?:{one.rest})(?![\w\x01\x02-])"
             ).sub(rf"{_mark(one.phrase)} \g<or> {_mark(other.phrase)}", text)
         text = compiled(
             rf"(?<![\w\x01\x02-])(?<=before )(?:{ANYBODY}) {third_of(one.verb)}{up} (?P<or>and|or) "
-            rf"{third_of(other.verb)}{out} {_THE}(?:{one.rest})(?![\w\x01\x02-])"
+            rf"{third_of(other.verb)}{out} {THE}(?:{one.rest})(?![\w\x01\x02-])"
         ).sub(rf"{_mark(one.phrase)} \g<or> {_mark(other.phrase)}", text)
     return text
 
@@ -308,13 +223,13 @@ _ON = (
 )
 _CHECKING = r"\b(?:check|test|review|scan|inspection|audit|verification|approval)s?$"
 """What nobody needs afterwards."""
-_NO_DEED = ("call", "use", "start", "begin", "order", "check", "open", "close", "lock", *_LIGHT)
+_NO_DEED = ("call", "use", "start", "begin", "order", "check", "open", "close", "lock", *LIGHT)
 """Verbs that name no action without an object."""
 
 
 _GIVING = (
     "send", "write", "issue", "make", "create", "print", "publish", "file", "log", "record", "add", "give",
-    "post", "raise", "award", "grant", "place", "mail", *_LIGHT,
+    "post", "raise", "award", "grant", "place", "mail", *LIGHT,
 )  # fmt: skip
 """Verbs whose object stands for what they do: `followed by a letter`, of `send letter`."""
 
@@ -341,9 +256,9 @@ def _alone_before(ends: str, text: str, forms: tuple[Forms, ...]) -> str:
             gerund = gerund_of(one.verb)
             deeds = [deed for deed in deeds_of(one.verb) if deed != f"{one.verb}s?"]
             if not any(re.fullmatch(gerund, word) for word in others):
-                text = compiled(rf"{begin}{_THE}{gerund}{ends}").sub(_mark(one.phrase), text)
+                text = compiled(rf"{begin}{THE}{gerund}{ends}").sub(_mark(one.phrase), text)
             if not any(re.fullmatch(deed, word) for deed in [*deeds, f"{one.verb}s?"] for word in others):
-                text = compiled(rf"{begin}(?<!without ){_THE}(?:{'|'.join(deeds)}){ends}").sub(
+                text = compiled(rf"{begin}(?<!without ){THE}(?:{'|'.join(deeds)}){ends}").sub(
                     _mark(one.phrase), text
                 )
                 text = compiled(rf"{begin}(?P<one>failed |one |no |a |every |each ){one.verb}s?{ends}").sub(
@@ -357,7 +272,7 @@ def _alone_before(ends: str, text: str, forms: tuple[Forms, ...]) -> str:
             ).sub(rf"\g<no>{_mark(one.phrase)}", text)
             if one.verb in _GIVING:
                 text = compiled(
-                    rf"(?P<so>\b(?:followed|preceded) by {_THE}|^there {_MUST}(?: not| never)? be {COUNT} )"
+                    rf"(?P<so>\b(?:followed|preceded) by {THE}|^there {_MUST}(?: not| never)? be {COUNT} )"
                     rf"(?:{one.rest}){ends}"
                 ).sub(rf"\g<so>{_mark(one.phrase)}", text)
                 text = compiled(rf"^(?:{one.rest})(?= must happen at most)").sub(_mark(one.phrase), text)
@@ -405,19 +320,19 @@ def _mentions(text: str, one: Forms) -> str:
         (rf"{begin}(?<!by )(?:{ANYBODY}) {past}{end}", f"{mark} happens"),
         (rf"{begin}(?<=before )(?:{ANYBODY}) {one.spelled(one.verb)}{end}", mark),
         (rf"{begin}(?<=after )(?:{ANYBODY}) {one.spelled(one.verb)}{end}", mark),
-        (rf"{begin}(?:having (?:already |successfully )?{past}|{_THE}{gerund}){end}", mark),
+        (rf"{begin}(?:having (?:already |successfully )?{past}|{THE}{gerund}){end}", mark),
     ]
     if one.prepositional or not one.rest:
         rules.append((rf"(?<=once ){past}{end}", f"{mark} happens"))
         rules.append((rf"(?<=after being ){past}{end}", mark))
     deeds = "|".join(deeds_of(one.verb))
     if one.rest and not one.particle:
-        of = "" if one.prepositional else rf"(?:of|to) {_THE}"
+        of = "" if one.prepositional else rf"(?:of|to) {THE}"
         deeds = f"{deeds}|{gerund_of(one.verb)}" if of else deeds
-        rules.append((rf"{begin}{_THE}(?:{deeds}) {of}(?:{one.rest}){end}", mark))
+        rules.append((rf"{begin}{THE}(?:{deeds}) {of}(?:{one.rest}){end}", mark))
         if not one.prepositional:
-            rules.append((rf"{begin}{_THE}(?:{one.rest}) (?:{deeds}){end}", mark))
-            rules.append((rf"{begin}(?<=of )(?:all )?{_THE}(?:{one.rest}) {past_of(one.verb)}{end}", mark))
+            rules.append((rf"{begin}{THE}(?:{one.rest}) (?:{deeds}){end}", mark))
+            rules.append((rf"{begin}(?<=of )(?:all )?{THE}(?:{one.rest}) {past_of(one.verb)}{end}", mark))
             if past != one.spelled(one.verb):
                 rules.append(
                     (
@@ -428,11 +343,11 @@ def _mentions(text: str, one: Forms) -> str:
                 )
     rules.append((rf"{begin}{one.spelled(one.verb)}{end}", mark))
     if not one.rest:
-        rules.append((rf"{begin}{_THE}(?:{deeds}){end}", mark))
-    if one.verb in _LIGHT and one.rest and not one.prepositional and not one.particle:
+        rules.append((rf"{begin}{THE}(?:{deeds}){end}", mark))
+    if one.verb in LIGHT and one.rest and not one.prepositional and not one.particle:
         if re.search(_CHECKING, one.phrase, re.IGNORECASE):
             rules.append((rf"{begin}(?<=without )(?:an? |any |the )(?:{one.rest}){end}", f"completed {mark}"))
-        rules.append((rf"{begin}(?<!\x02){_THE}(?:{one.rest}){end}(?! (?:must|may|can) be)", mark))
+        rules.append((rf"{begin}(?<!\x02){THE}(?:{one.rest}){end}(?! (?:must|may|can) be)", mark))
     for pattern, said in rules:
         text = compiled(pattern).sub(said, text)
     return text

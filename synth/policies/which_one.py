@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from synth.counted import counted
+from synth.policies.action_forms import Forms
 from synth.policies.everyday import MODAL
 from synth.policies.kinds.count import number_of
 from synth.policies.names import TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.verbs import past_of
 from synth.policies.vocabulary import TIMES
-
-if TYPE_CHECKING:
-    from synth.policies.inflected import Forms
 
 ADVERB = r"(?: (?:not|never|only|always|also|both|first|ever|then|later|immediately|have))*"
 _SO_OFTEN = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from synth.errors import BadInput
-from synth.policies.inflected import PARTICLES
+from synth.policies.action_forms import PARTICLES
 from synth.policies.meanings import reading_of
 from synth.policies.names import Names, Tools
 from synth.policies.refused import read_rule
