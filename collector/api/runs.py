@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
+from math import isfinite
 from typing import Annotated, Any
 
 import orjson
@@ -404,10 +405,9 @@ def instant(value: str | None, name: str) -> float | None:
     """ISO 8601 (without an offset: UTC) or Unix seconds."""
     if not value:
         return None
-    try:
-        return float(value)
-    except ValueError:
-        pass
+    with suppress(ValueError):
+        if isfinite(seconds := float(value)):
+            return seconds
     try:
         parsed = datetime.fromisoformat(value)
     except ValueError:

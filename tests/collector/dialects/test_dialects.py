@@ -46,7 +46,7 @@ class Carried:
     unknown: str | None = "refused"
     """How the request for a tool that does not exist is told: `refused` = it never ran; `answered` = as
     an answered call, since the vocabulary does not say what was offered; `failed` = as one that failed and of
-    which it is not known whether it ran; None = not at all."""
+    which it is not known whether it ran; `ran` = as one that ran and failed; None = not at all."""
     failure: str = "no room in Oslo"
     """What is told of the tool that failed."""
 
@@ -86,7 +86,7 @@ TOLD: dict[str, Carried] = {
     ),
     "native_anthropic_stream": Carried(agent=None, exact=False, unknown="answered", tools=False),
     "native_mcp": Carried(
-        agent=None, ids=False, query=False, tools=False, content=False, unknown="failed", failure="tool_error"
+        agent=None, ids=False, query=False, tools=False, content=False, unknown="ran", failure="tool_error"
     ),
     "native_pydantic_ai_nested": Carried(),
     "native_pydantic_ai_plain": Carried(),
@@ -240,7 +240,7 @@ def test_a_request_for_a_tool_that_does_not_exist_is_told(name: str) -> None:
     how = TOLD[name].unknown
     assert len(calls) == (len(requested) if how else 0)
     for call in calls:
-        assert call.executed is {"refused": False, "answered": True, "failed": None}[str(how)]
+        assert call.executed is {"refused": False, "answered": True, "ran": True, "failed": None}[str(how)]
         assert (call.error is not None) == (how != "answered") or name == "openinference_smolagents"
         assert call.result is None or "find_flight" in call.result
 
