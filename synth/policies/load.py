@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfoNotFoundError
 
 from synth.errors import BadInput, MissingExtra
 from synth.files import text_of
+from synth.policies.fewer_words import said_scope
 from synth.policies.kinds.kind import Field, PolicyKind
 from synth.policies.kinds.times import zone_of
 from synth.policies.limits import Prices, read_limits
@@ -173,6 +174,8 @@ def _of_scope(scope: Scope, policies: tuple[Policy, ...], entries: list[Node]) -
     """BadInput where a rule says that it is judged over another scope than its file."""
     for policy, entry in zip(policies, entries, strict=True):
         said = policy.rule.traits.scope
+        if said is None and policy.clause and policy.sentence:
+            said = said_scope(policy.sentence)
         if said not in (None, scope):
             words = {"run": "per run", "session": "per conversation"}
             raise entry.bad(

@@ -33,7 +33,11 @@ from synth.policies.wordings import (
 
 Reword = str | Callable[[re.Match[str]], str]
 
-_ONE = r"(?:second(?! time)|minute|hour)"
+_ONE = (
+    r"(?:second(?=$|[,.;]| (?:after|before|of|from|at|in|later|or|and|with|for|per|must|may|can|should|passes)\b)"
+    r"|minute|hour)"
+)
+"""A `second` is a time where no noun comes after it: `a second signature` is another one."""
 _EVER = (
     r"(?:whenever|every time|each time|any time|anytime|if|when|once|as soon as"
     r"|after(?: (?:every|each|any))?)"

@@ -14,6 +14,8 @@ from itertools import chain
 from synth.errors import BadInput
 from synth.policies.composed import actions_in, composed
 from synth.policies.everyday import MODAL
+from synth.policies.fewer_words import in_fewer_words
+from synth.policies.filled import LEFT, RIGHT, filled_hints
 from synth.policies.hints import hints, is_known, reasons, synonym
 from synth.policies.inflected import inflected
 from synth.policies.kinds.adjacency import Adjacency
@@ -55,11 +57,14 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
         wider = names.with_agents(body) or names.with_alternatives(body)
         if wider is not None:
             return read_rule(sentence, wider, forms)
-        if (other := _said_otherwise(body, names, forms)) is not None:
-            return other
-        if (other := _phrased(body, names, forms)) is not None:
-            return other
-        raise next(_said_better(body, names, forms), _known_actions(body, names, bad)) from None
+        try:
+            for said in dict.fromkeys((body, in_fewer_words(body, names))):
+                if (other := _otherwise(said, names, forms)) is not None:
+                    return other
+        except TwoReadings as two:
+            raise next(_filled(body, names, forms), two) from None
+        better = chain(_filled(body, names, forms), _said_better(body, names, forms))
+        raise next(better, _known_actions(body, names, bad)) from None
     if (led := _LED.search(body)) and isinstance(rule, Precedence):
         if (other := _phrased(body, names, forms)) is not None:
             return other
@@ -69,6 +74,26 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
         )
         raise next(_said_better(body, names, forms, whole=False), either)
     return rule
+
+
+def _otherwise(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | None:
+    """The rule of a sentence that the language says in other words; None where there is none."""
+    rule = _said_otherwise(body, names, forms)
+    return _phrased(body, names, forms) if rule is None else rule
+
+
+def _filled(body: str, names: Names, forms: Sequence[Form]) -> Iterator[BadInput]:
+    """The errors that fill in all that is known of the sentence, the best first."""
+    if len(body) > MAX_HINTED:
+        return
+
+    def reads(sentence: str) -> PolicyKind | None:
+        try:
+            return _otherwise(in_fewer_words(sentence, names), names, forms)
+        except BadInput:
+            return None
+
+    yield from _shown(filled_hints(body, names, reads), names, forms)
 
 
 def _said_otherwise(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | None:
@@ -141,10 +166,15 @@ def _said_better(body: str, names: Names, forms: Sequence[Form], whole: bool = T
     plain = inflected(body, names)
     again = chain(hints(plain, names), hints(plainly(plain, names), names)) if plain != body else ()
     why = chain(reasons(body, names), reasons(plain, names)) if whole else ()
-    found: Iterator[Hint] = chain(hints(body, names), *others, again, why)
+    yield from _shown(chain(hints(body, names), *others, again, why), names, forms)
+
+
+def _shown(found: Iterator[Hint], names: Names, forms: Sequence[Form]) -> Iterator[BadInput]:
+    """Each hint as the error of who reads the sentence, if all rules that it names are rules."""
     for said, hint in found:
         if all(_reads(one, names, forms) for one in re.findall(r"{(.+?)}", hint)):
             shown = re.sub(r"{(.)(.*?)}", lambda m: f"'{m[1].upper()}{m[2]}'", hint)
+            shown = shown.replace(LEFT, "{").replace(RIGHT, "}")
             yield BadInput(f"cannot read '{said}'; " + (shown[1:] if shown[0] == "!" else f"write {shown}"))
 
 

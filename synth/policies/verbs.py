@@ -32,11 +32,12 @@ _IRREGULAR = {
     "sing": "sung", "swim": "swum", "drink": "drunk", "hide": "hidden", "bite": "bitten", "beat": "beaten",
 }  # fmt: skip
 _NOUNS = {
-    "close": ("closure",), "refuse": ("refusal",), "pay": ("payment",), "notify": ("notification",),
+    "close": ("closure",), "refuse": ("refusal",), "pay": ("payment",), "notify": ("notification", "notes?"),
     "extend": ("extensions?",), "suspend": ("suspensions?",), "revoke": ("revocations?",),
     "submit": ("submissions?",), "admit": ("admissions?",), "convert": ("conversions?",),
     "revise": ("revisions?",), "exclude": ("exclusions?",), "destroy": ("destructions?",),
     "deliver": ("deliver(?:y|ies)",), "sell": ("sales?",), "prescribe": ("prescriptions?",),
+    "waive": ("waivers?",), "override": ("overrides?",),
     "subscribe": ("subscriptions?",), "transmit": ("transmissions?",), "resolve": ("resolutions?",),
     "register": ("registrations?",), "administer": ("administrations?",), "analyse": ("analys[ie]s",),
     "reduce": ("reductions?",), "produce": ("productions?",), "issue": ("issuances?",),

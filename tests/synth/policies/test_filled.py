@@ -1,0 +1,89 @@
+"""Refusals that fill in a guard, or the nearest rules; and sentences that say over what they hold."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from synth.errors import BadInput
+from synth.policies import load_policies
+from synth.policies.kinds.guard import Guard
+from synth.policies.model import PolicySet
+
+ACTIONS = (
+    "actions: {lend an item: lend, waive a fine: waive, ask the supervisor: ask, inspect an item: inspect, "
+    "return an item: give_back, check a reader's card: check_card, block an account: block, notify the curator: tell}\n"
+)
+
+
+def policies(rule: str, head: str = "") -> PolicySet:
+    return load_policies(f"{head}{ACTIONS}policies:\n  - id: P\n    rule: >-\n      {rule}\n")
+
+
+def refused(rule: str, head: str = "") -> str:
+    with pytest.raises(BadInput) as caught:
+        policies(rule, head)
+    return caught.value.message
+
+
+def proposed(rule: str) -> Guard:
+    """The guard that a refusal writes out, as a file of policies has it."""
+    written = re.search(r"write `(guard: .+?})`", refused(rule))
+    assert written is not None
+    (policy,) = load_policies(f"{ACTIONS}policies:\n  - id: P\n    {written[1]}\n").policies
+    assert isinstance(policy.rule, Guard)
+    return policy.rule
+
+
+@pytest.mark.parametrize(
+    ("sentence", "calls", "when", "check"),
+    [
+        ('Items from the collection "Rare Books" must never be lent.', "lend", None,
+         'args.collection != "Rare Books"'),
+        ("Waiving a fine with a severity above 3 is forbidden.", "waive", None, "args.severity <= 3"),
+        ("Lending an item for longer than 28 days is not permitted.", "lend", None, "args.days <= 28"),
+        ("Waiving a fine without giving a reason is not acceptable.", "waive", None,
+         'has(args.reason) && args.reason != ""'),
+        ("A fine of more than 10 may be waived only after asking the supervisor.", "waive", "args.FIELD > 10",
+         "size(earlier('ask')) > 0"),
+        ('Before an item from the collection "Manuscripts" is lent, the curator must have been notified about that '
+         "item.", "lend", 'args.collection == "Manuscripts"', "size(earlier('tell', 'item', args.item)) > 0"),
+    ],
+)  # fmt: skip
+def test_a_condition_on_an_argument_is_written_out_as_a_guard(
+    sentence: str, calls: str, when: str | None, check: str
+) -> None:
+    guard = proposed(sentence)
+    assert [tools.names for tools in guard.what] == [(calls,)]
+    assert (guard.when and guard.when.text, guard.check.text) == (when, check)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("If waiving a fine fails twice in a run, no account may be blocked.",
+         "'If waive a fine fails, block an account must never happen afterwards', from its first failure on"),
+        ("If inspecting an item fails, it may be tried again at most twice for that item.",
+         "'Inspect an item must happen at most 3 times with the same item', which counts all its calls"),
+        ("Blocking an account must be followed by a note to the curator as the very next step.",
+         "'Block an account must be followed by notify the curator' where other calls may come between"),
+        ("Before lending an item, either ask the supervisor or notify the curator, but not both.",
+         "'Ask the supervisor or notify the curator must happen before lend an item' where one of them is needed"),
+        ("For each item the order is always the same: return it, then inspect it, and only then lend it.",
+         "2 policies: 'Return an item must happen before inspect an item with the same item' and 'Inspect an item "
+         "must happen before lend an item with the same item'"),
+        ("The agent is not allowed to lend an item that it has already returned.",
+         "'Lend an item must never happen after return an item with the same item'"),
+    ],
+)  # fmt: skip
+def test_what_the_language_has_not_is_refused_with_what_is_nearest(sentence: str, said: str) -> None:
+    assert said in refused(sentence)
+
+
+def test_what_holds_for_the_rest_of_a_conversation_is_no_rule_of_a_file_per_run() -> None:
+    said = "Once an account is blocked, no fine may be waived for the rest of the {}."
+    assert policies(said.format("run")).policies
+    assert policies(said.format("conversation"), "scope: session\n").policies
+    assert "the rule is per conversation" in refused(said.format("conversation"))
+    assert "the rule is per run" in refused(said.format("run"), "scope: session\n")
