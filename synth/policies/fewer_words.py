@@ -1,4 +1,4 @@
-"""Sentences in fewer words before they are read: `on that prescription`, `nothing may be dispensed`, `theirs`.
+"""Sentences in fewer words, to be read: `on that prescription`, `nothing may be dispensed`, `theirs`.
 
 What is said of the same thing is said at the end, `with the same NOUN`; what names an action by its verb
 alone names it in full, where no other action of the file has that verb.
@@ -13,7 +13,7 @@ from synth.policies.inflected import Forms, forms_of
 from synth.policies.names import Names, Scope
 from synth.policies.patterns import compiled
 from synth.policies.rewording import Reword
-from synth.policies.verbs import deeds_of, past_of
+from synth.policies.verbs import deeds_of
 from synth.policies.wordings import DURATION
 
 _NOT_A_THING = (
@@ -23,14 +23,16 @@ _NOT_A_THING = (
 )
 _NOUN = rf"{_NOT_A_THING}(?P<f>[a-z]+)(?![\w\u2019'-])(?! (?:id|number|code|reference|name|key)\b)"
 _END = (
-    r"(?=$|,| (?:again|first|before|beforehand|afterwards?|later|for|until|unless|within|once|after|in|may|must"
+    r"(?=$|,| (?:again|first|before|beforehand|afterwards?|later|for|until|unless|within|once|after|in|may|mu"
+    r"st"
     r"|can|should|has|have|is|are|was|were|either|any ?more)\b)"
 )
 _IS = r"(?:is|are|was|were|has been|have been|had been|gets)"
 _SMALL_OBJECT = r"(?: (?:to|for|on|from|by|with) (?:an?|the|any) [a-z]+)?"
 
 _OF_A_RUN = (
-    r",? (?:for|during|in|within) the (?:rest|remainder) of (?:the|that|this|its) (?P<a>run|conversation|session)"
+    r",? (?:for|during|in|within) the (?:rest|remainder) of (?:the|that|this|its) (?P<a>run|conversation|sess"
+    r"ion)"
     r"|,? (?:later |anywhere )?in (?:that|this|the same|the whole|the) (?P<b>run|conversation|session)"
     r"|,? before the (?:end of the )?(?P<c>run|conversation|session)(?: ends| is over| has ended)?"
     r"|,? not even in (?:a|any) (?:later|other|further) run of the (?P<d>conversation|session)"
@@ -38,7 +40,8 @@ _OF_A_RUN = (
 """Where an order holds. `said_scope` says of which runs; a file of another scope refuses the rule."""
 
 _TABLE: tuple[tuple[str, Reword], ...] = (
-    (r"[;,:]? (?:\u2014 |- )?(?:any )?(?:one|either)(?: one)? (?:of (?:the two|them|these|those) )?(?:is enough"
+    (r"[;,:]? (?:\u2014 |- )?(?:any )?(?:one|either)(?: one)? (?:of (?:the two|them|these|those) )?(?:is enou"
+     r"gh"
      r"|suffices|will do|is sufficient)$", ""),
     (r"\b(?:is|are) (?:not acceptable|unacceptable|not ok(?:ay)?|not on|out of the question)\b",
      "is not allowed"),
@@ -50,7 +53,8 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
     (rf"\b(?:in|within|during) the (?:next|following) (?P<d>{DURATION})", r"within \g<d>"),
     (r"\b(?P<lead>until|unless|before|after) an? (?:later|new|further|fresh|second|subsequent) "
      r"(?=[^,]+? (?:has |have )?succeed)", r"\g<lead> a "),
-    (r"^(?:if|when|whenever|once|after) (?P<b>[^,]+?) (?:fails|failed|has failed), (?:then )?(?:(?:do not|don['"
+    (r"^(?:if|when|whenever|once|after) (?P<b>[^,]+?) (?:fails|failed|has failed), (?:then )?(?:(?:do not|don"
+     r"['"
      r"\u2019]t|never) (?:try|attempt|retry|repeat|do) (?:it|them|that)(?: again| once more| a second time)?"
      rf"|(?:it|they|that) (?:{MODAL}) (?:not|never)(?: ever)? be (?:tried again|attempted again|retried"
      r"|repeated|done again))",
@@ -95,7 +99,7 @@ def _without_scope(body: str) -> str:
 
 
 def _the_same(text: str) -> tuple[str, str]:
-    """The sentence without what says that a thing is the same, and that thing; '' where nothing does, or two."""
+    """The sentence without what says that a thing is the same, and which; '' where none is, or two are."""
     found: list[tuple[str, str]] = []
     ways: list[tuple[str, Reword]] = [
         (rf",? (?:on|about|for|to|of|from) (?:that|this|the) same {_NOUN}{_END}", ""),
@@ -112,7 +116,8 @@ def _the_same(text: str) -> tuple[str, str]:
             if m.re.groupindex.get("f") is None and whose:
                 text = compiled(rf"\b(?:an?|the) {whose['f']}['\u2019]s ").sub("the ", text)
     if m := compiled(
-        rf"^(?:once|after|if|when|as soon as) an? {_NOUN} {_IS} [^,]+,.* (?P<it>(?:on|for|to|about|from) it)\b"
+        rf"^(?:once|after|if|when|as soon as) an? {_NOUN} {_IS} [^,]+,.* (?P<it>(?:on|for|to|about|from) it)"
+        rf"\b"
     ).match(text):
         found.append((m["f"], m["it"]))
         text = f"{text[: m.start('it')].rstrip()}{text[m.end('it') :]}"
@@ -121,7 +126,7 @@ def _the_same(text: str) -> tuple[str, str]:
 
 
 def _lasts(text: str, forms: tuple[Forms, ...]) -> tuple[str, str]:
-    """`their card has been checked` and `a failed card check`, of `check a reader's card` alone; and whose."""
+    """`their card has been checked`, `a failed card check`, of `check a reader's card` alone; and whose."""
     same = ""
     for one in forms:
         words = [word for word in one.phrase.split()[1:] if word not in ("a", "an", "the")]
@@ -140,7 +145,9 @@ def _lasts(text: str, forms: tuple[Forms, ...]) -> tuple[str, str]:
         ).sub(f"the {whole}", text)
         deeds = "|".join(deeds_of(one.verb))
         if not others:
-            text = compiled(rf"(?<!['\u2019]s )\b(?P<say>{last}) (?P<d>{deeds})\b").sub(rf"{whole} \g<d>", text)
+            text = compiled(rf"(?<!['\u2019]s )\b(?P<say>{last}) (?P<d>{deeds})\b").sub(
+                rf"{whole} \g<d>", text
+            )
     return text, same
 
 
@@ -161,7 +168,8 @@ def _by_verb(text: str, forms: tuple[Forms, ...]) -> str:
         ):
             text = compiled(pattern).sub(said, text)
         if m := compiled(
-            rf"\bthat {_NOT_A_THING}(?P<f>[a-z]+) (?:{MODAL}) (?:not|never)(?: ever)? be {one.done} {what}(?![\w-])"
+            rf"\bthat {_NOT_A_THING}(?P<f>[a-z]+) (?:{MODAL}) (?:not|never)(?: ever)? be {one.done} {what}(?!"
+            rf"[\w-])"
         ).search(text):
             text = f"{text[: m.start()]}{never}{text[m.end() :]} with the same {m['f']}"
             text = compiled(rf"(?<=fails) for an? {m['f']}\b").sub("", text)
@@ -174,7 +182,8 @@ def _until_again(text: str, forms: tuple[Forms, ...]) -> str | None:
         alike = [one for one in forms if one.rest == rest]
         done = "|".join(one.done for one in alike)
         found = compiled(
-            rf"^(?:an?|any|every|each) (?P<it>{rest}) (?:that|which) (?:was|has been|is) (?P<a>{done}),? must be "
+            rf"^(?:an?|any|every|each) (?P<it>{rest}) (?:that|which) (?:was|has been|is) (?P<a>{done}),? must"
+            rf" be "
             rf"(?:first )?(?P<b>{done}) before (?:it|the {rest}) (?:can be|may be|is|must be) (?P<c>{done})"
             r"(?: again)?$"
         ).match(text)
@@ -186,4 +195,3 @@ def _until_again(text: str, forms: tuple[Forms, ...]) -> str | None:
 
 def _which(done: str, several: list[Forms]) -> str:
     return next(one.phrase for one in several if re.fullmatch(one.done, done, re.IGNORECASE))
-

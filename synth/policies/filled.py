@@ -1,4 +1,4 @@
-"""Refusals with all that is known filled in: a guard for what a call is given, the nearest rules for the rest.
+"""Refusals with all that is known filled in: a guard for what a call is given, else the nearest rules.
 
 `filled_hints` gives (the refused words, what to write instead), in the manner of `hints`; whoever asks brings
 a reader, so that no rule is proposed that is none.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 from synth.counted import counted
 from synth.policies.composed import actions_in
@@ -37,7 +38,10 @@ _UNDER = (
     r"|shorter than))"
 )
 _N = r"(?P<n>\d+(?:\.\d+)?)"
-_UNIT = r"(?: (?P<u>(?!(?:times?|calls?|runs?|or|and|is|are|may|must|can|should|has|have|needs?|requires?)\b)[a-z]+))?"
+_UNIT = (
+    r"(?: (?P<u>(?!(?:times?|calls?|runs?|or|and|is|are|may|must|can|should|has|have|needs?|requires?)\b)"
+    r"[a-z]+))?"
+)
 _QUOTED = r"(?P<q>[\"\u201c])(?P<v>[^\"\u201d]+)[\"\u201d]"
 
 _CONDITIONS = (
@@ -46,7 +50,8 @@ _CONDITIONS = (
     rf" (?:with|having) {_THE}{_FIELD} (?:{_OVER}|{_UNDER}) {_N}{_UNIT}",
     rf" (?P<in>for|of) (?:{_OVER}|{_UNDER}) {_N}{_UNIT}(?: at once)?",
     rf" (?:{_OVER}|{_UNDER}) {_N}{_UNIT} at once",
-    rf" (?P<none>without) (?:giving|stating|naming|providing|specifying) {_THE}{_FIELD}(?= (?:is|must|may)\b|$)",
+    rf" (?P<none>without) (?:giving|stating|naming|providing|specifying) {_THE}{_FIELD}(?= (?:is|must|may)\b|"
+    rf"$)",
     r" by (?P<how>fax|e-?mail|phone|telephone|letter|text message|sms|post|mail|courier|cash|card|cheque)"
     r"(?= (?:is|must|may|are)\b|$)",
 )
@@ -60,7 +65,9 @@ _LIMITS = (
 def filled_hints(body: str, names: Names, reads: Reads) -> Iterator[tuple[str, str]]:
     """The likeliest first; sentences that must read stand in braces, `!` begins a mere reason."""
     yield from _guards(body, names, reads)
-    yield from _nearest(inflected(re.sub(r" (?:at all|whatsoever) (?=may |can |must )", " ", body), names), names)
+    yield from _nearest(
+        inflected(re.sub(r" (?:at all|whatsoever) (?=may |can |must )", " ", body), names), names
+    )
     yield from _ordered(body, names)
     yield from _already(body, names)
 
@@ -81,7 +88,9 @@ def _guards(body: str, names: Names, reads: Reads) -> Iterator[tuple[str, str]]:
             return
     for pattern in _LIMITS:
         m = compiled(pattern).search(body)
-        one = re.sub(r"^(?:an?|any|each|every|no) (?:single )?", "", body[: m.start()], flags=re.I) if m else ""
+        one = (
+            re.sub(r"^(?:an?|any|each|every|no) (?:single )?", "", body[: m.start()], flags=re.I) if m else ""
+        )
         known = actions_in(inflected(f"{one.strip()} must happen", names), names) if m else ()
         if m and len(known) == 1:
             field = _field(m["u"])
@@ -92,7 +101,7 @@ def _guards(body: str, names: Names, reads: Reads) -> Iterator[tuple[str, str]]:
 
 def _guard(m: re.Match[str], rest: str, names: Names, rule: PolicyKind | None) -> str | None:
     """What to write for a sentence that says `rest` of the calls with what `m` says; None = not known."""
-    field, is_so, is_not, told = _condition(m)
+    is_so, is_not, told = _condition(m)
     if isinstance(rule, Count) and rule.most == 0 and len(rule.tools) == 1:
         calls = rule.tools[0].phrase
         said = _as_guard(f"{{calls: {calls}, check: {_yaml(is_not)}}}", told)
@@ -109,30 +118,30 @@ def _guard(m: re.Match[str], rest: str, names: Names, rule: PolicyKind | None) -
             return _as_guard(f"{{calls: {then.phrase}, when: {_yaml(is_so)}, check: {check}}}", told)
     if isinstance(rule, Response):
         return (
-            f"!'{rest}' is read, as a rule about every such call; a guard, which knows what a call is given, is "
-            "asked before it and cannot demand what follows it"
+            f"!'{rest}' is read, as a rule about every such call; a guard, which knows what a call is given, "
+            "is asked before it and cannot demand what follows it"
         )
     said = _as_guard(f"{{calls: ACTION, when: {_yaml(is_so)}, check: CONDITION}}", told)
     return said if rule is None else f"{said}; '{rest}' is read, as a rule about every such call"
 
 
-def _condition(m: re.Match[str]) -> tuple[str, str, str, str]:
-    """(the argument, the condition in CEL, its contrary, what is said of the argument)."""
+def _condition(m: re.Match[str]) -> tuple[str, str, str]:
+    """(the condition in CEL, its contrary, what is said of the argument)."""
     slots = {key: value for key, value in m.groupdict().items() if value}
     if "v" in slots:
         field = _field(slots["f"])
-        return field, f'args.{field} == "{slots["v"]}"', f'args.{field} != "{slots["v"]}"', ""
+        return f'args.{field} == "{slots["v"]}"', f'args.{field} != "{slots["v"]}"', ""
     if "how" in slots:
-        return "FIELD", f'args.FIELD == "{slots["how"]}"', f'args.FIELD != "{slots["how"]}"', _FILL
+        return f'args.FIELD == "{slots["how"]}"', f'args.FIELD != "{slots["how"]}"', _FILL
     if "none" in slots:
         field = _field(slots["f"])
         given = f'has(args.{field}) && args.{field} != ""'
-        return field, f'!has(args.{field}) || args.{field} == ""', given, ""
+        return f'!has(args.{field}) || args.{field} == ""', given, ""
     named = slots.get("f")
     field = _field(named or slots.get("u") or "FIELD")
     over, contrary = (">", "<=") if "more" in slots else ("<", ">=")
     told = "" if named else _FILL if field == "FIELD" else f"{field} is the argument that holds it"
-    return field, f"args.{field} {over} {slots['n']}", f"args.{field} {contrary} {slots['n']}", told
+    return f"args.{field} {over} {slots['n']}", f"args.{field} {contrary} {slots['n']}", told
 
 
 _FILL = "FIELD is the argument that holds it"
@@ -149,7 +158,9 @@ def _yaml(condition: str) -> str:
 def _as_guard(guard: str, told: str) -> str:
     where = f", where {told}" if told else ""
     written = guard.replace("{", LEFT).replace("}", RIGHT)
-    return f"!a condition on what a call is given is a guard: in place of `rule` write `guard: {written}`{where}"
+    return (
+        f"!a condition on what a call is given is a guard: in place of `rule` write `guard: {written}`{where}"
+    )
 
 
 # ---------------------------------------------------------------- what the language has nothing for
@@ -161,32 +172,40 @@ def _nearest(text: str, names: Names) -> Iterator[tuple[str, str]]:
     before = rf"(?:before (?P<c>{one})(?: happens)?)"
     same = r"(?P<same>(?: (?:with|for) the same [\w.]+)?)"
     table: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-        (rf"(?:{before}, )?(?P<said>either {a}(?: must happen)? or {b}(?: must happen)?(?: {before.replace('<c>', '<d>')})?"
+        (rf"(?:{before}, )?(?P<said>either {a}(?: must happen)? or {b}(?: must happen)?(?: "
+         rf"{before.replace('<c>', '<d>')})?"
          r",? but (?:not|never) both)(?: of them)?",
          lambda m: (
-             f"{{{m['a']} or {m['b']} must happen before {m['c'] or m['d'] or 'ACTION'}}} where one of them is "
-             f"needed; that not both may, only of a whole run, as {{{m['a']} must never happen after {m['b']}}} "
+             f"{{{m['a']} or {m['b']} must happen before {m['c'] or m['d'] or 'ACTION'}}} where one of them "
+             f"is "
+             f"needed; that not both may, only of a whole run, as {{{m['a']} must never happen after "
+             f"{m['b']}}} "
              f"and {{{m['b']} must never happen after {m['a']}}}")),
         (rf"if {a} (?P<said>fails (?P<n>twice|{NUMBER} times)(?: in (?:a|one|the same) (?:run|row))?)\b.*",
          lambda m: _after_failures(m, text, names)),
         (rf"if {a} fails, (?:it|they) (?:may|can|must|should) (?P<said>be (?:tried again|retried|repeated"
-         rf"|attempted again) (?:at most|no more than|up to|only) (?P<n>once|twice|{NUMBER} times))(?P<over> in a run)?"
+         rf"|attempted again) (?:at most|no more than|up to|only) (?P<n>once|twice|{NUMBER} times))(?P<over> "
+         rf"in a run)?"
          rf"(?: for (?:that|the same) (?P<f>\w+)|{same})",
          lambda m: _retries(m)),
-        (rf"{a} must (?P<said>be followed by {b} (?:as (?:its |the )?(?:very )?next (?:step|call|action)|immediately"
+        (rf"{a} must (?P<said>be followed by {b} (?:as (?:its |the )?(?:very )?next (?:step|call|action)|imme"
+         rf"diately"
          r"|directly|at once|with nothing in between))",
          _next_step),
         (rf"{a} must (?P<said>be (?:immediately|directly) followed by {b})", _next_step),
-        (rf"no {a} (?:may|must|can) (?:ever )?happen (?P<said>in (?:a|any) (?P<w>run|conversation|session) in which "
+        (rf"no {a} (?:may|must|can) (?:ever )?happen (?P<said>in (?:a|any) (?P<w>run|conversation|session) in"
+         rf" which "
          rf"{b} happens)|"
          rf"(?P<x>{one}) must never happen (?P<say>in (?:a|any) (?P<v>run|conversation|session) in "
          rf"which (?P<y>{one}) happens)",
          _both_sides),
-        (rf"for (?P<d>{DURATION}|an hour|a minute) after {b} (?:happens|has happened),? .*?(?:must not|must never"
+        (rf"for (?P<d>{DURATION}|an hour|a minute) after {b} (?:happens|has happened),? .*?(?:must not|must n"
+         rf"ever"
          r"|may not|cannot|can not) .*(?P<said>unless .+? (?:in the meantime|in between|meanwhile))",
          lambda m: (
              "!a ban that lasts for a time and ends early is not in the language: it lasts for a time, as in "
-             "'ACTION must never happen within 1 hour after ACTION', or until something happens, as in 'ACTION "
+             "'ACTION must never happen within 1 hour after ACTION', or until something happens, as in "
+             "'ACTION "
              "must never happen after ACTION until ACTION'")),
     )  # fmt: skip
     for pattern, hint in table:
@@ -199,7 +218,8 @@ def _after_failures(m: re.Match[str], text: str, names: Names) -> str:
     a = m["a"]
     later = [other for other in actions_in(text[m.end("said") :], names) if other != a.casefold()]
     then = later[0] if len(later) == 1 else a
-    return f"{{If {a} fails, {then} must never happen afterwards}}, from its first failure on; no rule counts failures"
+    rule = f"If {a} fails, {then} must never happen afterwards"
+    return f"{{{rule}}}, from its first failure on; no rule counts failures"
 
 
 def _retries(m: re.Match[str]) -> str:
@@ -207,14 +227,16 @@ def _retries(m: re.Match[str]) -> str:
     number = int(most.split()[0]) + 1
     same = f" with the same {m['f']}" if m["f"] else m["same"].replace(" for ", " with ")
     return (
-        f"{{{m['a']} must happen at most {number} times{same}}}, which counts all its calls; no rule counts only "
+        f"{{{m['a']} must happen at most {number} times{same}}}, which counts all its calls; no rule counts "
+        f"only "
         "those after a failure"
     )
 
 
 def _next_step(m: re.Match[str]) -> str:
     return (
-        f"{{{m['a']} must be followed by {m['b']}}} where other calls may come between, or {{{m['a']} must happen "
+        f"{{{m['a']} must be followed by {m['b']}}} where other calls may come between, or {{{m['a']} must "
+        f"happen "
         f"immediately before {m['b']}}} where each {m['b']} needs one directly before it"
     )
 
@@ -231,7 +253,8 @@ def _both_sides(m: re.Match[str]) -> str:
 def _ordered(body: str, names: Names) -> Iterator[tuple[str, str]]:
     """`For each prescription the order is always the same: verify it, then check, and only then dispense`."""
     m = compiled(
-        r"(?P<said>for (?:each|every|any) (?P<f>[a-z]+),? the order is (?:always )?(?:the same|fixed|this)): (?P<steps>.+)"
+        r"(?P<said>for (?:each|every|any) (?P<f>[a-z]+),? the order is (?:always )?(?:the same|fixed|this)): "
+        r"(?P<steps>.+)"
     ).fullmatch(body)
     if m is None:
         return
@@ -245,7 +268,10 @@ def _ordered(body: str, names: Names) -> Iterator[tuple[str, str]]:
         if len(known) != 1 and len(alone) != 1:
             return
         steps.append(known[0] if len(known) == 1 else alone[0])
-    rules = [f"{{{a} must happen before {b} with the same {m['f']}}}" for a, b in zip(steps, steps[1:], strict=False)]
+    rules = [
+        f"{{{a} must happen before {b} with the same {m['f']}}}"
+        for a, b in pairwise(steps)
+    ]
     if rules:
         yield m["said"], f"{counted(len(rules), 'policy')}: {' and '.join(rules)}"
 
@@ -254,8 +280,10 @@ def _already(body: str, names: Names) -> Iterator[tuple[str, str]]:
     """`Do not cancel a prescription that it has already dispensed` is about one and the same prescription."""
     forms = forms_of(tuple(names.actions))
     m = compiled(
-        rf"(?P<head>.+? )(?:an?|any|the) (?P<f>[a-z]+) (?P<said>(?:that|which) (?:(?:it|you|they|we|the agent) (?:has|have) "
-        r"|(?:has|have|had) )(?P<not>not )?(?:already |previously |yet )?(?:been )?(?P<done>[a-z]+)(?: [a-z]+)?)"
+        r"(?P<head>.+? )(?:an?|any|the) (?P<f>[a-z]+) (?P<said>(?:that|which) (?:(?:it|you|they|we|the agent"
+        r") (?:has|have) "
+        r"|(?:has|have|had) )(?P<not>not )?(?:already |previously |yet )?(?:been )?(?P<done>[a-z]+)(?: [a-z]+"
+        r")?)"
     ).fullmatch(body)
     if m is None or not re.search(r"\b(?:not|never|no|forbidden)\b", m["head"], re.I):
         return
@@ -264,6 +292,11 @@ def _already(body: str, names: Names) -> Iterator[tuple[str, str]]:
     firsts = [one.phrase for one in forms if re.fullmatch(one.done, m["done"], re.I)]
     if len(known) == 1 and len(firsts) == 1:
         order = (
-            f"{firsts[0]} must happen before {known[0]}" if m["not"] else f"{known[0]} must never happen after {firsts[0]}"
+            f"{firsts[0]} must happen before {known[0]}"
+            if m["not"]
+            else f"{known[0]} must never happen after {firsts[0]}"
         )
-        yield m["said"], f"{{{order} with the same {m['f']}}}, where {m['f']} is the argument that says which one"
+        yield (
+            m["said"],
+            f"{{{order} with the same {m['f']}}}, where {m['f']} is the argument that says which one",
+        )

@@ -34,7 +34,8 @@ from synth.policies.wordings import (
 Reword = str | Callable[[re.Match[str]], str]
 
 _ONE = (
-    r"(?:second(?=$|[,.;]| (?:after|before|of|from|at|in|later|or|and|with|for|per|must|may|can|should|passes)\b)"
+    r"(?:second(?=$|[,.;]| (?:after|before|of|from|at|in|later|or|and|with|for|per|must|may|can|should|passes"
+    r")\b)"
     r"|minute|hour)"
 )
 """A `second` is a time where no noun comes after it: `a second signature` is another one."""

@@ -13,7 +13,8 @@ from synth.policies.model import PolicySet
 
 ACTIONS = (
     "actions: {lend an item: lend, waive a fine: waive, ask the supervisor: ask, inspect an item: inspect, "
-    "return an item: give_back, check a reader's card: check_card, block an account: block, notify the curator: tell}\n"
+    "return an item: give_back, check a reader's card: check_card, block an account: block, notify the "
+    "curator: tell}\n"
 )
 
 
@@ -47,8 +48,8 @@ def proposed(rule: str) -> Guard:
          'has(args.reason) && args.reason != ""'),
         ("A fine of more than 10 may be waived only after asking the supervisor.", "waive", "args.FIELD > 10",
          "size(earlier('ask')) > 0"),
-        ('Before an item from the collection "Manuscripts" is lent, the curator must have been notified about that '
-         "item.", "lend", 'args.collection == "Manuscripts"', "size(earlier('tell', 'item', args.item)) > 0"),
+        ('Before an item from the collection "Manuscripts" is lent, the curator must have been notified about '
+         "that item.", "lend", 'args.collection == "Manuscripts"', "size(earlier('tell', 'item', args.item)) > 0"),
     ],
 )  # fmt: skip
 def test_a_condition_on_an_argument_is_written_out_as_a_guard(
@@ -69,9 +70,11 @@ def test_a_condition_on_an_argument_is_written_out_as_a_guard(
         ("Blocking an account must be followed by a note to the curator as the very next step.",
          "'Block an account must be followed by notify the curator' where other calls may come between"),
         ("Before lending an item, either ask the supervisor or notify the curator, but not both.",
-         "'Ask the supervisor or notify the curator must happen before lend an item' where one of them is needed"),
+         "'Ask the supervisor or notify the curator must happen before lend an item' where one of them is "
+         "needed"),
         ("For each item the order is always the same: return it, then inspect it, and only then lend it.",
-         "2 policies: 'Return an item must happen before inspect an item with the same item' and 'Inspect an item "
+         "2 policies: 'Return an item must happen before inspect an item with the same item' and 'Inspect an "
+         "item "
          "must happen before lend an item with the same item'"),
         ("The agent is not allowed to lend an item that it has already returned.",
          "'Lend an item must never happen after return an item with the same item'"),
