@@ -95,7 +95,8 @@ def _without_scope(body: str) -> str:
     """Counts say themselves what they are over; of an order it is left out."""
     if re.search(r"\b(?:at most|at least|exactly|more than|twice|times|sum|total|up to)\b", body, re.I):
         return body
-    return compiled(_OF_A_RUN).sub("", body)
+    banned = re.search(r"\b(?:not|never|no|nothing|nobody|cannot)\b", body, re.I)
+    return compiled(_OF_A_RUN).sub(lambda m: " afterwards" if m["c"] and not banned else "", body)
 
 
 def _the_same(text: str) -> tuple[str, str]:
@@ -121,6 +122,12 @@ def _the_same(text: str) -> tuple[str, str]:
     ).match(text):
         found.append((m["f"], m["it"]))
         text = f"{text[: m.start('it')].rstrip()}{text[m.end('it') :]}"
+    if m := compiled(
+        rf"^.*\b(?:an?|the|any|every|each) (?P<f>{_NOT_A_THING}[a-z]+)\b.*? (?P<it>that) "
+        rf"(?=(?P=f) (?:{MODAL}|is|was|has)\b)"
+    ).match(text):
+        found.append((m["f"], m["it"]))
+        text = f"{text[: m.start('it')]}the{text[m.end('it') :]}"
     things = {thing.lower() for thing, _ in found}
     return text, things.pop() if len(things) == 1 else ""
 
@@ -168,10 +175,12 @@ def _by_verb(text: str, forms: tuple[Forms, ...]) -> str:
         ):
             text = compiled(pattern).sub(said, text)
         if m := compiled(
-            rf"\bthat {_NOT_A_THING}(?P<f>[a-z]+) (?:{MODAL}) (?:not|never)(?: ever)? be {one.done} {what}(?!"
+            rf"\b(?P<that>that|the) {_NOT_A_THING}(?P<f>[a-z]+) (?:{MODAL}) (?:not|never)(?: ever)? be "
+            rf"{one.done} {what}(?!"
             rf"[\w-])"
         ).search(text):
-            text = f"{text[: m.start()]}{never}{text[m.end() :]} with the same {m['f']}"
+            text = f"{text[: m.start()]}{never}{text[m.end() :]}"
+            text += f" with the same {m['f']}" if m["that"].lower() == "that" else ""
             text = compiled(rf"(?<=fails) for an? {m['f']}\b").sub("", text)
     return text
 

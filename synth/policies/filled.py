@@ -92,9 +92,9 @@ def _guards(body: str, names: Names, reads: Reads) -> Iterator[tuple[str, str]]:
             re.sub(r"^(?:an?|any|each|every|no) (?:single )?", "", body[: m.start()], flags=re.I) if m else ""
         )
         known = actions_in(inflected(f"{one.strip()} must happen", names), names) if m else ()
-        if m and len(known) == 1:
-            field = _field(m["u"])
-            check = f"{{calls: {known[0]}, check: args.{field} <= {m['n']}}}"
+        if m:
+            field, calls = _field(m["u"]), known[0] if len(known) == 1 else "ACTION"
+            check = f"{{calls: {calls}, check: args.{field} <= {m['n']}}}"
             yield m[0], _as_guard(check, f"{field} is the argument that holds it")
             return
 
@@ -268,10 +268,7 @@ def _ordered(body: str, names: Names) -> Iterator[tuple[str, str]]:
         if len(known) != 1 and len(alone) != 1:
             return
         steps.append(known[0] if len(known) == 1 else alone[0])
-    rules = [
-        f"{{{a} must happen before {b} with the same {m['f']}}}"
-        for a, b in pairwise(steps)
-    ]
+    rules = [f"{{{a} must happen before {b} with the same {m['f']}}}" for a, b in pairwise(steps)]
     if rules:
         yield m["said"], f"{counted(len(rules), 'policy')}: {' and '.join(rules)}"
 

@@ -58,7 +58,9 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
         if wider is not None:
             return read_rule(sentence, wider, forms)
         try:
-            for said in dict.fromkeys((body, in_fewer_words(body, names))):
+            fewer = in_fewer_words(body, names)
+            compares = " with the same " in fewer and " with the same " not in body
+            for said in (fewer,) if compares else dict.fromkeys((body, fewer)):
                 if (other := _otherwise(said, names, forms)) is not None:
                     return other
         except TwoReadings as two:

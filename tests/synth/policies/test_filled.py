@@ -48,8 +48,11 @@ def proposed(rule: str) -> Guard:
          'has(args.reason) && args.reason != ""'),
         ("A fine of more than 10 may be waived only after asking the supervisor.", "waive", "args.FIELD > 10",
          "size(earlier('ask')) > 0"),
-        ('Before an item from the collection "Manuscripts" is lent, the curator must have been notified about '
-         "that item.", "lend", 'args.collection == "Manuscripts"', "size(earlier('tell', 'item', args.item)) > 0"),
+        (
+            'Before an item from the collection "Manuscripts" is lent, the curator must have been notified '
+            "about that item.",
+            "lend", 'args.collection == "Manuscripts"', "size(earlier('tell', 'item', args.item)) > 0",
+        ),
     ],
 )  # fmt: skip
 def test_a_condition_on_an_argument_is_written_out_as_a_guard(
