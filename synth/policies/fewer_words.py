@@ -102,7 +102,7 @@ def _without_scope(body: str) -> str:
 def _the_same(text: str) -> tuple[str, str]:
     """The sentence without what says that a thing is the same, and which; '' where none is, or two are."""
     found: list[tuple[str, str]] = []
-    ways: list[tuple[str, Reword]] = [
+    ways: list[tuple[str, str]] = [
         (rf",? (?:on|about|for|to|of|from) (?:that|this|the) same {_NOUN}{_END}", ""),
         (rf",? (?:on|about|for|to|of|from) that (?:very )?{_NOUN}{_END}", ""),
         (rf",? for (?:any one|one and the same|any single) {_NOUN}{_END}", ""),

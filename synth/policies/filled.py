@@ -88,11 +88,9 @@ def _guards(body: str, names: Names, reads: Reads) -> Iterator[tuple[str, str]]:
             return
     for pattern in _LIMITS:
         m = compiled(pattern).search(body)
-        one = (
-            re.sub(r"^(?:an?|any|each|every|no) (?:single )?", "", body[: m.start()], flags=re.I) if m else ""
-        )
-        known = actions_in(inflected(f"{one.strip()} must happen", names), names) if m else ()
         if m:
+            one = re.sub(r"^(?:an?|any|each|every|no) (?:single )?", "", body[: m.start()], flags=re.I)
+            known = actions_in(inflected(f"{one.strip()} must happen", names), names)
             field, calls = _field(m["u"]), known[0] if len(known) == 1 else "ACTION"
             check = f"{{calls: {calls}, check: args.{field} <= {m['n']}}}"
             yield m[0], _as_guard(check, f"{field} is the argument that holds it")
@@ -187,7 +185,7 @@ def _nearest(text: str, names: Names) -> Iterator[tuple[str, str]]:
          rf"|attempted again) (?:at most|no more than|up to|only) (?P<n>once|twice|{NUMBER} times))(?P<over> "
          rf"in a run)?"
          rf"(?: for (?:that|the same) (?P<f>\w+)|{same})",
-         lambda m: _retries(m)),
+         _retries),
         (rf"{a} must (?P<said>be followed by {b} (?:as (?:its |the )?(?:very )?next (?:step|call|action)|imme"
          rf"diately"
          r"|directly|at once|with nothing in between))",
@@ -223,8 +221,7 @@ def _after_failures(m: re.Match[str], text: str, names: Names) -> str:
 
 
 def _retries(m: re.Match[str]) -> str:
-    most = counted({"once": 1, "twice": 2}.get(m["n"].lower()) or number_of(m["n"].split()[0]) + 0, "time")
-    number = int(most.split()[0]) + 1
+    number = number_of(m["n"].split()[0]) + 1
     same = f" with the same {m['f']}" if m["f"] else m["same"].replace(" for ", " with ")
     return (
         f"{{{m['a']} must happen at most {number} times{same}}}, which counts all its calls; no rule counts "
