@@ -225,8 +225,7 @@ def _retries(m: re.Match[str]) -> str:
     same = f" with the same {m['f']}" if m["f"] else m["same"].replace(" for ", " with ")
     return (
         f"{{{m['a']} must happen at most {number} times{same}}}, which counts all its calls; no rule counts "
-        f"only "
-        "those after a failure"
+        "only those after a failure"
     )
 
 
