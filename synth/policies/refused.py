@@ -59,7 +59,7 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
             return read_rule(sentence, wider, forms)
         try:
             fewer = in_fewer_words(body, names)
-            compares = " with the same " in fewer and " with the same " not in body
+            compares = " with the same " in fewer and " the same " not in body
             for said in (fewer,) if compares else dict.fromkeys((body, fewer)):
                 if (other := _otherwise(said, names, forms)) is not None:
                     return other
