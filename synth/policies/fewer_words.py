@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from synth.policies.action_forms import Forms, forms_of
 from synth.policies.everyday import MODAL
-from synth.policies.inflected import Forms, forms_of
 from synth.policies.names import Names, Scope
 from synth.policies.patterns import compiled
 from synth.policies.rewording import Reword

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from synth.counted import counted
+from synth.policies.action_forms import forms_of
 from synth.policies.composed import actions_in
 from synth.policies.everyday import MODAL
-from synth.policies.inflected import forms_of, inflected
+from synth.policies.inflected import inflected
 from synth.policies.kinds.count import Count, number_of
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.kinds.precedence import Precedence
