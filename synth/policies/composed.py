@@ -26,7 +26,7 @@ def composed(text: str, names: Names) -> str | None:
         return None
     said, same = same_at_the_end(said, names)
     phrases = tuple(names.actions)
-    marked = _said_once(in_windows(_marked(said, phrases)))
+    marked = _said_once(in_windows(by_number(said, phrases)))
     marked, per = _scope_of(marked)
     for main, conditions in _taken_apart(marked):
         words = _Sentence(main, conditions, phrases, same, per).words()
@@ -41,7 +41,7 @@ def _all_of(phrases: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE)
 
 
-def _marked(text: str, phrases: tuple[str, ...]) -> str:
+def by_number(text: str, phrases: tuple[str, ...]) -> str:
     """The actions of a text by their numbers."""
     number = {phrase.casefold(): k for k, phrase in enumerate(phrases)}
     return _all_of(phrases).sub(lambda m: f"«{number[m[0].casefold()]}»", text)

@@ -169,6 +169,8 @@ def _objects(text: str, forms: tuple[Forms, ...]) -> str:
         for pattern, said in (
             (rf"{begin}no (?:more |further |other )?[a-z]+ (?:may|can|must|shall|should)(?: ever)? be {done}",
              f"{mark} must never happen"),
+            (rf"{begin}nothing(?: more| further| else| at all)? (?:may|can|must|shall|should)(?: ever)? be {done}",
+             f"{mark} must never happen"),
             (rf"{begin}{object_} (?P<must>{_MUST}{ADVERB}) be(?: first| ever)? {done}",
              rf"{mark} \g<must> happen"),
             (rf"{begin}{object_} (?:has|have|had) (?:already )?been {done}", f"{mark} has happened"),
@@ -218,8 +220,8 @@ def _pairs(text: str, forms: tuple[Forms, ...]) -> str:
 
 _ON = (
     r"(?= (?:fails?|failed|has failed|must|may|can|should|shall|has to|needs to|requires?|needs?|is|are"
-    r"|and|or|per|within"
-    r"|before|after|until|unless|on|between|during|precedes?|(?:with|for|of) the same|by)\b|,)"
+    r"|and|or|per|within|together|combined"
+    r"|before|after|until|unless|on|between|during|precedes?|(?:with|for|of|on) the same|by)\b|,)"
 )
 _CHECKING = r"\b(?:check|test|review|scan|inspection|audit|verification|approval)s?$"
 """What nobody needs afterwards."""
@@ -253,7 +255,7 @@ def _alone_before(ends: str, text: str, forms: tuple[Forms, ...]) -> str:
         }
         begin = r"(?<![\w\x01\x02-])"
         if one.verb not in _NO_DEED and not one.particle and one.verb not in others and one.rest:
-            gerund = gerund_of(one.verb)
+            gerund = f"{gerund_of(one.verb)}s?"
             deeds = [deed for deed in deeds_of(one.verb) if deed != f"{one.verb}s?"]
             if not any(re.fullmatch(gerund, word) for word in others):
                 text = compiled(rf"{begin}{THE}{gerund}{ends}").sub(_mark(one.phrase), text)

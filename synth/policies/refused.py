@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from synth.errors import BadInput
+from synth.policies.adverbials import at_times
 from synth.policies.composed import actions_in, composed
 from synth.policies.everyday import MODAL
 from synth.policies.fewer_words import in_fewer_words
@@ -28,6 +29,7 @@ from synth.policies.names import Names, Tools, TwoReadings
 from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
 from synth.policies.sentences import read_sentence
+from synth.policies.wholes import in_short, of_a_run
 
 Hint = tuple[str, str]
 """(the refused words, what to write instead): the sentences stand in braces; `!` begins a mere reason."""
@@ -122,7 +124,7 @@ def _phrased(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | Non
     """
     if len(body) > MAX_HINTED:
         return None
-    plain = inflected(body, names)
+    plain = in_short(inflected(body, names), names)
     try:
         clauses = composed(plain, names)
     except TwoReadings as two:
@@ -138,7 +140,9 @@ def _phrased(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | Non
             rule = _said_otherwise(said, wider, forms)
         if rule is not None:
             return _without_clauses(rule)
-    return None
+    timed = at_times(body, names)
+    rule = _rule_of(timed, names.with_alternatives(timed) or names, forms) if timed else None
+    return _without_clauses(rule) if rule is not None else None
 
 
 def _is_named(tools: Tools, body: str) -> bool:
@@ -168,7 +172,8 @@ def _said_better(body: str, names: Names, forms: Sequence[Form], whole: bool = T
     plain = inflected(body, names)
     again = chain(hints(plain, names), hints(plainly(plain, names), names)) if plain != body else ()
     why = chain(reasons(body, names), reasons(plain, names)) if whole else ()
-    yield from _shown(chain(hints(body, names), *others, again, why), names, forms)
+    wholes = of_a_run(plain, names) if whole else ()
+    yield from _shown(chain(wholes, hints(body, names), *others, again, why), names, forms)
 
 
 def _shown(found: Iterator[Hint], names: Names, forms: Sequence[Form]) -> Iterator[BadInput]:

@@ -18,6 +18,11 @@ from synth.policies.vocabulary import AGENT, DOES, SIDE, UNITS
 
 Reword = str | Callable[[re.Match[str]], str]
 
+_CLOCK: tuple[tuple[str, Reword], ...] = (
+    (r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<half>[ap])\.?m\b\.?", lambda m: _clock(m)),
+    (r"\bnoon\b", "12:00"),
+    (r"\bmidnight\b", "24:00"),
+)
 _REWORDINGS: tuple[tuple[str, Reword], ...] = (
     (r"^(?:please )?(?:make sure|ensure|see to it)(?: that)? (?P<a>.+?) " + DOES + r"\b",
      r"\g<a> must happen"),
@@ -73,15 +78,20 @@ _REWORDINGS: tuple[tuple[str, Reword], ...] = (
     (r"(?:,? (?:that|which) (?:carries|has|uses|names|contains|is for)|"
      r",? for|,? using|,? of|,? on) the same\b",
      " with the same"),
-    (r"\b(?P<hour>\d{1,2})(?::(?P<minute>\d\d))? ?(?P<half>[ap])\.?m\b\.?", lambda m: _clock(m)),
+    *_CLOCK,
     (r"\beither (?=.+ or )", ""),
     (r", (?P<b>[^,]+?)(?=(?:, [^,]+)*,? or )", r" or \g<b>"),
     (r", or ", " or "),
-    (r"\bnoon\b", "12:00"),
-    (r"\bmidnight\b", "24:00"),
     (rf"\b(?P<n>{'|'.join(NUMBERS)}|an?) (?P<unit>{UNITS})\b",
      lambda m: f"{NUMBERS.get(m['n'].lower(), 1)} {m['unit']}"),
 )  # fmt: skip
+
+
+def clock_times(text: str) -> str:
+    """The text with its clock times in 24 hours: `5 pm` is `17:00`."""
+    for pattern, said in _CLOCK:
+        text = compiled(pattern).sub(said, text)
+    return text
 
 
 def reworded(body: str, names: Names) -> tuple[str, str] | None:

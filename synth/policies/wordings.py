@@ -31,7 +31,7 @@ DO = (
 )
 BANNED = (
     r"(?:is|are) (?:strictly |always )?(?:(?:not|never) (?:allowed|permitted)|forbidden|prohibited"
-    r"|disallowed|banned)"
+    r"|disallowed|banned|not acceptable|unacceptable|out of the question|ruled out)"
 )
 WHEN = r"(?:if|when|whenever|once|after|as soon as|every time|each time|any time|anytime|in case|where)"
 HAPPENED = (

@@ -1,0 +1,158 @@
+"""When an action may happen, said anywhere in a sentence: `on Sundays`, `only from Tuesday to Saturday`.
+
+The hours and days are taken out of the sentence; what remains must be a ban or a permission of actions of the
+file, and nothing else. A ban that is both of days and of hours, or beside another condition, has no rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from synth.policies.composed import composed
+from synth.policies.inflected import inflected
+from synth.policies.names import Names, TwoReadings
+from synth.policies.patterns import compiled
+from synth.policies.rewording import clock_times
+
+_T = r"\d\d?:\d\d"
+_DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|weekdays?|working days?)"
+_DAYS = (
+    rf"(?:on |from )?{_DAY} (?:to|through|until|till) {_DAY}"
+    rf"|(?:on|at|over|during) (?:an? |any |the |all )?{_DAY}(?:(?:, and|, or|,| and| or) (?:on )?{_DAY})*"
+)
+_HOURS = (
+    rf"(?:between|from) {_T} (?:and|to|until|till) {_T}|{_T} ?(?:to|until|till|-) ?{_T}"
+    rf"|outside(?: of)? {_T} (?:to|and|until|-) {_T}"
+    rf"|before {_T} (?:and|or|nor) after {_T}|after {_T} (?:and|or|nor) before {_T}|(?:before|after) {_T}"
+)
+_WHEN = (
+    rf"(?:^|(?<=[\s,]))(?P<only>only )?(?:(?P<days>{_DAYS})|(?P<hours>{_HOURS}))(?P<last>,? only)?(?![\w:])"
+)
+_ANY_DAY = r",? (?:whatever the day|whichever day it is|on any day|every day|any day)(?: of the week)?$"
+_MAY = r"(?P<a>.+?) (?:may|can|must|should|has to|have to|is to|are to|is|are) (?:happen|allowed|permitted)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """Which days and which hours a sentence names, and whether they are the only ones."""
+
+    said: str
+    days: str = ""
+    hours: str = ""
+    only: bool = False
+
+    def on(self) -> str:
+        """`on Mondays and Fridays`, `on Tuesday to Saturday`."""
+        return f"on {re.sub(rf'^.*?(?={_DAY})', '', self.days, flags=re.IGNORECASE)}"
+
+    def at(self, phrase: str, allowed: bool) -> str | None:
+        """The sentence of the hours at which an action may happen; None where these are none, or all."""
+        times = [time.zfill(5) for time in re.findall(_T, self.hours)]
+        first = self.hours.split()[0].lower()
+        if len(times) == 1:
+            side = first if allowed else {"before": "after", "after": "before"}[first]
+            return f"{phrase} must happen {side} {times[0]}"
+        since, until = reversed(times) if first == "before" else times
+        if first in ("before", "after"):
+            always = since < until and " and " not in self.hours
+            if always or (since < until and first == "before" and not allowed):
+                return None
+        if since == until:
+            return None
+        if allowed is (first == "outside"):
+            since, until = until, since
+        return f"{phrase} must happen after {since}, and {phrase} must happen before {until}"
+
+
+def at_times(body: str, names: Names) -> str | None:
+    """The sentence in the language's words; None where it names no times, or says what is not known.
+
+    BadInput where no rule says it; the message says what does.
+    """
+    text = compiled(_ANY_DAY).sub("", clock_times(body))
+    found = list(compiled(_WHEN).finditer(text))
+    if not found or (times := _times(found)) is None:
+        return None
+    rest = compiled(_WHEN).sub("\0", text)
+    if two := re.fullmatch("(?P<first>[^\0]+?),? (?:and|but) (?P<not>never|not)(?: ever)? \0", rest):
+        return _two(two["first"], times, names)
+    core = _core(rest)
+    plain = compiled(r"\b(?:is|are) never (?!to |allowed|permitted)").sub("must never be ", core)
+    plain = inflected(plain, names)
+    if times.only or re.search(r"\bonly\b", plain):
+        may = compiled(_MAY).fullmatch(re.sub(r",? only\b", "", plain))
+        phrase = may["a"] if may else re.sub(r"^only ", "", plain)
+        banned = composed(f"{phrase} must never happen", names)
+        return banned and _allowed(banned.removesuffix(" must never happen"), times)
+    words = composed(plain, names)
+    if words is None:
+        return None
+    never = re.fullmatch(r"(?P<a>.+) must never happen", words)
+    return _banned(never["a"], times) if never else _beside(words, times)
+
+
+def _times(found: Sequence[re.Match[str]]) -> _Times | None:
+    days, hours = ([m[kind] for m in found if m[kind]] for kind in ("days", "hours"))
+    if len(days) > 1 or len(hours) > 1:
+        return None
+    said = " ".join(m[m.lastgroup or 0] if m.lastgroup != "last" else m["days"] or m["hours"] for m in found)
+    only = any(m["only"] or m["last"] for m in found)
+    return _Times(said, *(part[0] if part else "" for part in (days, hours)), only)
+
+
+def _core(rest: str) -> str:
+    """The sentence without its times, which stand in it as a mark."""
+    text = re.sub("[\0 ,]*\0[\0 ,]*", " ", rest).strip()
+    return re.sub(" +", " ", text)
+
+
+def _banned(phrase: str, times: _Times) -> str | None:
+    day = f"{phrase} must never happen {times.on()}"
+    if not times.hours:
+        return day
+    hour = times.at(phrase, allowed=False)
+    if hour is None or not times.days:
+        return hour
+    raise TwoReadings(
+        f"cannot read '{times.said}'; that a call is forbidden at some hours of some days only is not in the "
+        f"language; write {_quoted(day)} where the whole day is meant, or {_quoted(hour)} where every day is"
+    )
+
+
+def _allowed(phrase: str, times: _Times) -> str | None:
+    day = f"{phrase} must happen {times.on()}"
+    if not times.hours:
+        return day
+    hour = times.at(phrase, allowed=True)
+    if hour is None or not times.days:
+        return hour
+    raise TwoReadings(f"cannot read '{times.said}'; write two policies: {_quoted(day)} and {_quoted(hour)}")
+
+
+def _two(first: str, times: _Times, names: Names) -> str | None:
+    """`At most twice, and never at weekends`."""
+    words = composed(inflected(first, names), names)
+    one = words and re.fullmatch(r"(?P<a>.+?) must (?:never )?happen .+", words)
+    if not words or not one or (times.days and times.hours):
+        return None
+    ban = _banned(one["a"], times)
+    if ban is None:
+        return None
+    raise TwoReadings(f"cannot read 'never {times.said}'; write two policies: {_quoted(words)} and {_quoted(ban)}")
+
+
+def _beside(words: str, times: _Times) -> str | None:
+    """Another rule that is to hold at certain times only."""
+    counted = re.fullmatch(r"(?P<a>.+) must happen (?:at most|exactly) \d+ times.*", words)
+    never = _banned(counted["a"], times) if counted and not (times.days and times.hours) else None
+    none = f", or {_quoted(never)} where none of them may be" if never else ""
+    raise TwoReadings(
+        f"cannot read '{times.said}' beside the rest; that a rule holds at some times only is not in the "
+        f"language; write {_quoted(words)} where it holds at all times{none}"
+    )
+
+
+def _quoted(sentence: str) -> str:
+    return f"'{sentence[0].upper()}{sentence[1:]}'"
