@@ -140,7 +140,9 @@ def _two(first: str, times: _Times, names: Names) -> str | None:
     ban = _banned(one["a"], times)
     if ban is None:
         return None
-    raise TwoReadings(f"cannot read 'never {times.said}'; write two policies: {_quoted(words)} and {_quoted(ban)}")
+    raise TwoReadings(
+        f"cannot read 'never {times.said}'; write two policies: {_quoted(words)} and {_quoted(ban)}"
+    )
 
 
 def _beside(words: str, times: _Times) -> str | None:

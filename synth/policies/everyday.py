@@ -38,15 +38,22 @@ _NOBODY = (
 _NEVER = r"(?:under no circumstances|in no case|on no account|at no (?:time|point)|by no means|in no event)"
 _SPELLED_OUT = (
     (r"\b(?:an|one) hour and a half\b|\bone and a half hours\b", "90 minutes"),
-    (r"\b(?P<run>run|conversation|session) (?:that|which) (?P<does>(?!(?:is|has|was|does)\b)[a-z]+s) (?=an? |the |any |its )",
-     r"\g<run> in which it \g<does> "),
-    (r"\b(?P<no>no [a-z]+(?: [a-z]+)?) (?:at all|whatsoever) (?=(?:may|must|can|should|shall|is|are)\b)", r"\g<no> "),
+    (
+        r"\b(?P<run>run|conversation|session) (?:that|which) (?P<does>(?!(?:is|has|was"
+        r"|does)\b)[a-z]+s) (?=an? |the |any |its )",
+        r"\g<run> in which it \g<does> ",
+    ),
+    (
+        r"\b(?P<no>no [a-z]+(?: [a-z]+)?) (?:at all|whatsoever) (?=(?:may|must|can|should|shall|is|are)\b)",
+        r"\g<no> ",
+    ),
     (r"\bhalf an hour\b|\bhalf-hour\b", "30 minutes"),
     (r"\bthree quarters of an hour\b", "45 minutes"),
     (r"\ba quarter of an hour\b", "15 minutes"),
     (r"\ba fortnight\b", "14 days"),
     (
-        r"\b(?P<do>\w+) two (?P<it>(?:[a-z]+ )?[a-z]+s) (?:back to back|in a row|in succession|one (?:right )?after the other|consecutively)$",
+        r"\b(?P<do>\w+) two (?P<it>(?:[a-z]+ )?[a-z]+s) (?:back to back|in a row|in succession|one "
+        r"(?:right )?after the other|consecutively)$",
         r"\g<do> \g<it> twice in a row",
     ),
     (r"\bby the time(?: that)? ", "before "),

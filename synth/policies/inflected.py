@@ -169,7 +169,8 @@ def _objects(text: str, forms: tuple[Forms, ...]) -> str:
         for pattern, said in (
             (rf"{begin}no (?:more |further |other )?[a-z]+ (?:may|can|must|shall|should)(?: ever)? be {done}",
              f"{mark} must never happen"),
-            (rf"{begin}nothing(?: more| further| else| at all)? (?:may|can|must|shall|should)(?: ever)? be {done}",
+            (rf"{begin}nothing(?: more| further| else| at all)? (?:may|can|must|shall|should)(?: "
+             rf"ever)? be {done}",
              f"{mark} must never happen"),
             (rf"{begin}{object_} (?P<must>{_MUST}{ADVERB}) be(?: first| ever)? {done}",
              rf"{mark} \g<must> happen"),
@@ -220,7 +221,7 @@ def _pairs(text: str, forms: tuple[Forms, ...]) -> str:
 
 _ON = (
     r"(?= (?:fails?|failed|has failed|must|may|can|should|shall|has to|needs to|requires?|needs?|is|are"
-    r"|and|or|per|within|together|combined"
+    r"|and|or|per|within|together|combined|in (?:the|a|any|one|each|every|that) (?:run|conversation)"
     r"|before|after|until|unless|on|between|during|precedes?|(?:with|for|of|on) the same|by)\b|,)"
 )
 _CHECKING = r"\b(?:check|test|review|scan|inspection|audit|verification|approval)s?$"
@@ -330,7 +331,7 @@ def _mentions(text: str, one: Forms) -> str:
     deeds = "|".join(deeds_of(one.verb))
     if one.rest and not one.particle:
         of = "" if one.prepositional else rf"(?:of|to) {THE}"
-        deeds = f"{deeds}|{gerund_of(one.verb)}" if of else deeds
+        deeds = f"{deeds}|{gerund_of(one.verb)}s?" if of else deeds
         rules.append((rf"{begin}{THE}(?:{deeds}) {of}(?:{one.rest}){end}", mark))
         if not one.prepositional:
             rules.append((rf"{begin}{THE}(?:{one.rest}) (?:{deeds}){end}", mark))

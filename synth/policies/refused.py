@@ -29,7 +29,7 @@ from synth.policies.names import Names, Tools, TwoReadings
 from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
 from synth.policies.sentences import read_sentence
-from synth.policies.wholes import in_short, of_a_run
+from synth.policies.wholes import in_short, of_a_run, sum_of
 
 Hint = tuple[str, str]
 """(the refused words, what to write instead): the sentences stand in braces; `!` begins a mere reason."""
@@ -44,6 +44,12 @@ _RELATIVE = re.compile(
     r" (?:that|which|who) (?:has|have|had|is|are|was|were)\b(?:(?! (?:must|may|can|should)\b)[^,])*",
     re.IGNORECASE,
 )
+_ONE_OF_THEM = re.compile(
+    r"\b(?:that|this|those|these|the same|its|their|his|her) (?!same\b|runs?\b|conversations?\b"
+    r"|sessions?\b|calls?\b)[a-z]+",
+    re.IGNORECASE,
+)
+_SAME = re.compile(r" with the same ", re.IGNORECASE)
 MAX_HINTED = 400
 """Code points: what is longer is no slip of one sentence, and the search for one would last."""
 
@@ -124,12 +130,17 @@ def _phrased(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | Non
     """
     if len(body) > MAX_HINTED:
         return None
-    plain = in_short(inflected(body, names), names)
+    known = inflected(body, names)
+    plain = in_short(known, names)
     try:
         clauses = composed(plain, names)
     except TwoReadings as two:
         raise next(_said_better(body, names, forms, whole=False), two) from None
     rule = _rule_of(clauses, names.with_alternatives(clauses) or names, forms) if clauses else None
+    one = _ONE_OF_THEM.search(body) if plain != known else None
+    if rule is not None and clauses and one and not _SAME.search(clauses):
+        said = f"'{clauses[0].upper()}{clauses[1:]} with the same FIELD'"
+        raise TwoReadings(f"cannot read {one[0]!r}, as no field says which one it is; write {said}")
     if rule is not None:
         return _without_clauses(rule)
     text = in_our_words(plain, names)
@@ -172,7 +183,7 @@ def _said_better(body: str, names: Names, forms: Sequence[Form], whole: bool = T
     plain = inflected(body, names)
     again = chain(hints(plain, names), hints(plainly(plain, names), names)) if plain != body else ()
     why = chain(reasons(body, names), reasons(plain, names)) if whole else ()
-    wholes = of_a_run(plain, names) if whole else ()
+    wholes = chain(of_a_run(in_short(plain, names), names), sum_of(body, names)) if whole else ()
     yield from _shown(chain(wholes, hints(body, names), *others, again, why), names, forms)
 
 
