@@ -99,7 +99,7 @@ def _times(found: Sequence[re.Match[str]]) -> _Times | None:
         return None
     said = " ".join(m[m.lastgroup or 0] if m.lastgroup != "last" else m["days"] or m["hours"] for m in found)
     only = any(m["only"] or m["last"] for m in found)
-    return _Times(said, *(part[0] if part else "" for part in (days, hours)), only)
+    return _Times(said, days[0] if days else "", hours[0] if hours else "", only)
 
 
 def _core(rest: str) -> str:

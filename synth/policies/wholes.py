@@ -15,7 +15,7 @@ from synth.policies.names import Names
 from synth.policies.patterns import compiled
 from synth.policies.phrasing import in_windows, same_at_the_end
 from synth.policies.verbs import deeds_of, past_of
-from synth.policies.wordings import DURATION, HAPPENED, MAY, NO, NUMBER, SHOULD
+from synth.policies.wordings import BANNED, DURATION, HAPPENED, MAY, NO, NUMBER, SHOULD
 
 _WHICH = r"(?:(?:the|an?|any|every|each|all|one) )?"
 _ACT = rf"{_WHICH}«\d+»"
@@ -86,6 +86,10 @@ _SUMS: tuple[str, ...] = (
     rf"together|in total|altogether)",
 )
 """Several actions that are counted as one."""
+_TOO_OFTEN = (
+    rf"(?P<a>«\d+») more (?:often )?than (?P<n>{NUMBER})(?: times?)?(?P<within> within (?:any )?{DURATION})?"
+    rf" {BANNED}"
+)
 
 
 def in_short(text: str, names: Names) -> str:
@@ -108,6 +112,10 @@ def _in_short(text: str, names: Names) -> str:
         if m := compiled(pattern).fullmatch(rest):
             any_of = re.sub(r",? and |, ", " or ", m["several"])
             return f"{any_of} must happen at most {number_of(m['n'])} times{per}{time}{same}"
+    for said in (rest, in_windows(text)):
+        if m := compiled(_TOO_OFTEN).fullmatch(said):
+            within = m["within"] or time
+            return f"{m['a']} must happen at most {number_of(m['n'])} times{per}{within}{same}"
     return text
 
 
