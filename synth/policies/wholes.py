@@ -290,6 +290,10 @@ def of_a_run(text: str, names: Names) -> Iterator[tuple[str, str]]:
     for pattern, hint in _HINTS:
         for said in dict.fromkeys((text, rest, _per(text)[0])):
             if m := compiled(pattern).fullmatch(said):
+                if (any_tool and hint in ("<first>", "<last>")) or (
+                    hint == _TIMES_BEFORE and number_of(m["n"]) == 1
+                ):
+                    continue  # as other hints have it
                 if hint == _NEVER_BOTH and not re.search(r"\brun$|\brun ", m["said"]):
                     hint += ", with 'scope: session' at the head of the file"
                 yield (
@@ -365,15 +369,9 @@ def _with_names(hint: str, any_tool: bool) -> str:
     last = ("any tool must never happen after <a>", "<a> must happen at least 1 time")
     also = "with 'any tool: \"*\"' among the actions of the file"
     return {
-        "<first>": f"{{{first}}}, which means any other tool here"
-        if any_tool
-        else f"!'{first}' says it, {also}",
+        "<first>": f"!'{first}' says it, {also}",
         "<nothing>": f"{{{last[0]}}}" if any_tool else f"!'{last[0]}' says it, {also}",
-        "<last>": (
-            f"two policies: {{{last[0]}}} and {{{last[1]}}}"
-            if any_tool
-            else f"!two policies say it, '{last[0]}' and '{last[1]}', {also}"
-        ),
+        "<last>": f"!two policies say it, '{last[0]}' and '{last[1]}', {also}",
         "<calls>": "!how many calls a run may have stands at the head of the file: 'calls: <n>' under "
         "'limits:'",
         "<minutes>": (
