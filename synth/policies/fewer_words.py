@@ -23,16 +23,20 @@ _NOT_A_THING = (
 )
 _NOUN = rf"{_NOT_A_THING}(?P<f>[a-z]+)(?![\w\u2019'-])(?! (?:id|number|code|reference|name|key)\b)"
 _END = (
-    r"(?=$|,| (?:again|first|before|beforehand|afterwards?|later|for|until|unless|within|once|after|in|may|mu"
-    r"st"
-    r"|can|should|has|have|is|are|was|were|either|any ?more)\b)"
+    r"(?=$|,| (?:again|first|before|beforehand|afterwards?|later|for|until|unless|within|once|after|in|may"
+    r"|must|can|should|has|have|is|are|was|were|either|any ?more)\b)"
 )
 _IS = r"(?:is|are|was|were|has been|have been|had been|gets)"
 _SMALL_OBJECT = r"(?: (?:to|for|on|from|by|with) (?:an?|the|any) [a-z]+)?"
 
+_NO_COUNT = r"(?! (?:more than|no more|over|at (?:most|least)|once|twice|again|a second|[a-z]+ times)\b)"
+
+_SAID_BEFORE = rf",|\b(?:{MODAL}|is|are|has|have|before|after|once|if|when|whenever|unless)\b|^\w+ing\b"
+"""Before `the same NOUN`: of what is the account in `The balance of the same account must be checked`?"""
+
 _OF_A_RUN = (
-    r",? (?:for|during|in|within) the (?:rest|remainder) of (?:the|that|this|its) (?P<a>run|conversation|sess"
-    r"ion)"
+    r",? (?:for|during|in|within) the (?:rest|remainder) of (?:the|that|this|its) (?P<a>run|conversation"
+    r"|session)"
     r"|,? (?:later |anywhere )?in (?:that|this|the same|the whole|the) (?P<b>run|conversation|session)"
     r"|,? before the (?:end of the )?(?P<c>run|conversation|session)(?: ends| is over| has ended)?"
     r"|,? not even in (?:a|any) (?:later|other|further) run of the (?P<d>conversation|session)"
@@ -40,9 +44,8 @@ _OF_A_RUN = (
 """Where an order holds. `said_scope` says of which runs; a file of another scope refuses the rule."""
 
 _TABLE: tuple[tuple[str, Reword], ...] = (
-    (r"[;,:]? (?:\u2014 |- )?(?:any )?(?:one|either)(?: one)? (?:of (?:the two|them|these|those) )?(?:is enou"
-     r"gh"
-     r"|suffices|will do|is sufficient)$", ""),
+    (r"[;,:]? (?:\u2014 |- )?(?:any )?(?:one|either)(?: one)? (?:of (?:the two|them|these|those) )?"
+     r"(?:is enough|suffices|will do|is sufficient)$", ""),
     (r"\b(?:is|are) (?:not acceptable|unacceptable|not ok(?:ay)?|not on|out of the question)\b",
      "is not allowed"),
     (r",? (?:and )?neither (?P<a>[^,]+?) nor (?P<b>[^,]+?) (?:is|are) (?:allowed|permitted)\b",
@@ -111,7 +114,7 @@ def _the_same(text: str) -> tuple[str, str]:
     if whose := compiled(rf"\b(?:an?|the) {_NOT_A_THING}(?P<f>[a-z]+)['\u2019]s ").search(text):
         ways.append((r" of (?:theirs|his|hers)\b", ""))
     for pattern, said in ways:
-        while m := compiled(pattern).search(text):
+        while (m := compiled(pattern).search(text)) and compiled(_SAID_BEFORE).search(text[: m.start()]):
             found.append((m.groupdict().get("f") or (whose["f"] if whose else ""), m[0]))
             text = f"{text[: m.start()]}{said}{text[m.end() :]}"
             if m.re.groupindex.get("f") is None and whose:
@@ -167,11 +170,14 @@ def _by_verb(text: str, forms: tuple[Forms, ...]) -> str:
         what = rf"(?:(?:{one.rest})|(?:an?|any|the) (?:{one.rest})|anything)"
         if one.prepositional:
             done = rf"{one.done} {one.rest}"
+        nothing = rf"nothing(?: more| further| else)? (?:{MODAL}(?: ever)?|is to) be {done}\b{_SMALL_OBJECT}"
         for pattern, said in (
-            (rf"\bnothing(?: more| further| else)? {MODAL}(?: ever)? be {done}\b{_SMALL_OBJECT}", never),
-            (rf"\bnothing(?: more| further| else)? is to be {done}\b{_SMALL_OBJECT}", never),
+            (rf"\b{nothing}{_NO_COUNT}", never),
             (rf"\banything {_IS} {done}\b{_SMALL_OBJECT}", f"{one.phrase} happens"),
-            (rf"\b(?:nobody|no one|no [a-z]+) {MODAL}(?: ever)? be {one.done} {what}(?![\w-])", never),
+            (
+                rf"\b(?:nobody|no one|no [a-z]+) {MODAL}(?: ever)? be {one.done} {what}(?![\w-]){_NO_COUNT}",
+                never,
+            ),
         ):
             text = compiled(pattern).sub(said, text)
         if m := compiled(

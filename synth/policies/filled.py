@@ -89,7 +89,7 @@ def _guards(body: str, names: Names, reads: Reads) -> Iterator[tuple[str, str]]:
             return
     for pattern in _LIMITS:
         m = compiled(pattern).search(body)
-        if m:
+        if m and not re.match("(?:second|minute|hour)s?$", m["u"]):  # of time, not of what is given
             one = re.sub(r"^(?:an?|any|each|every|no) (?:single )?", "", body[: m.start()], flags=re.I)
             known = actions_in(inflected(f"{one.strip()} must happen", names), names)
             field, calls = _field(m["u"]), known[0] if len(known) == 1 else "ACTION"

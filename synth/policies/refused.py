@@ -73,7 +73,8 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
                     return other
         except TwoReadings as two:
             raise next(_filled(body, names, forms), two) from None
-        better = chain(_filled(body, names, forms), _said_better(body, names, forms))
+        ways = (_whole(body, names, forms), _filled(body, names, forms), _said_better(body, names, forms))
+        better = chain.from_iterable(ways)
         raise next(better, _known_actions(body, names, bad)) from None
     if (led := _LED.search(body)) and isinstance(rule, Precedence):
         if (other := _phrased(body, names, forms)) is not None:
@@ -90,6 +91,13 @@ def _otherwise(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | N
     """The rule of a sentence that the language says in other words; None where there is none."""
     rule = _said_otherwise(body, names, forms)
     return _phrased(body, names, forms) if rule is None else rule
+
+
+def _whole(body: str, names: Names, forms: Sequence[Form]) -> Iterator[BadInput]:
+    """The errors of what is said of runs as wholes, and of sums."""
+    if len(body) <= MAX_HINTED:
+        plain = in_short(inflected(body, names), names)
+        yield from _shown(chain(of_a_run(plain, names), sum_of(body, names)), names, forms)
 
 
 def _filled(body: str, names: Names, forms: Sequence[Form]) -> Iterator[BadInput]:
@@ -183,8 +191,7 @@ def _said_better(body: str, names: Names, forms: Sequence[Form], whole: bool = T
     plain = inflected(body, names)
     again = chain(hints(plain, names), hints(plainly(plain, names), names)) if plain != body else ()
     why = chain(reasons(body, names), reasons(plain, names)) if whole else ()
-    wholes = chain(of_a_run(in_short(plain, names), names), sum_of(body, names)) if whole else ()
-    yield from _shown(chain(wholes, hints(body, names), *others, again, why), names, forms)
+    yield from _shown(chain(hints(body, names), *others, again, why), names, forms)
 
 
 def _shown(found: Iterator[Hint], names: Names, forms: Sequence[Form]) -> Iterator[BadInput]:
