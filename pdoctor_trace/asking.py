@@ -7,6 +7,7 @@ host's function runs all the same, unless a rule says that it fails closed.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextvars import ContextVar, copy_context
 from typing import Any, Protocol
@@ -227,13 +228,38 @@ async def _asked_beside(call: Any, changeable: bool = False) -> Asked | None:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # the loop of another library
         return guarded(DOOR.ask, call, changeable)
-    return await asyncio.to_thread(guarded, _asked_from, loop, call, changeable)
+    beside = _Beside()
+    try:
+        return await asyncio.to_thread(guarded, beside.ask, loop, call, changeable)
+    except asyncio.CancelledError as error:
+        guarded(beside.leave, error)
+        guarded(call.not_started)
+        raise
 
 
-def _asked_from(loop: Any, call: Any, changeable: bool) -> Asked | None:
-    """In a thread, whose context is a copy."""
-    _LOOP.set(loop)
-    return DOOR.ask(call, changeable)
+class _Beside:
+    """A question in a thread; who asked may be cancelled meanwhile: then the call is over before it ran."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._asked: Asked | None = None
+        self._left: BaseException | None = None
+
+    def ask(self, loop: Any, call: Any, changeable: bool) -> Asked | None:
+        """In the thread, whose context is a copy."""
+        _LOOP.set(loop)
+        asked = DOOR.ask(call, changeable)
+        with self._lock:
+            self._asked = asked
+            if self._left is not None and asked is not None:
+                asked.over(None, self._left)
+        return asked
+
+    def leave(self, error: BaseException) -> None:
+        with self._lock:
+            self._left = error
+            if self._asked is not None:
+                self._asked.over(None, error)
 
 
 def answer_of(said: Any) -> Any:

@@ -210,7 +210,9 @@ class Guard:
         if mode == "ask" and decision.breaches:
             answered = guarded(answer, self.on_ask, text, call, rules, changeable)
             if answered is not None and answered is not False:
-                return self._approved(call, course, made, found, text, answered)
+                said = guarded(self._approved, call, course, made, found, text, answered)
+                if said is not None:  # else the call is one that nobody let run
+                    return said
         return self._refused(call, found, text)
 
     def _approved(self, call: Any, course: _Course, made: Any, asked: Any, text: str, answered: Any) -> Said:

@@ -30,7 +30,7 @@ def named(parameters: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, 
     found = dict(zip(parameters, args, strict=False))
     for own in ("self", "cls"):
         if parameters[:1] == (own,):
-            del found[own]
+            found.pop(own, None)
     if len(args) > len(parameters):
         found["args"] = list(args[len(parameters) :])
     found.update(kwargs)

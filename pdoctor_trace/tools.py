@@ -147,10 +147,24 @@ def _changing(function: Any) -> Change:
     ) -> Given:
         import inspect
 
-        made = merged(named(parameters, args, kwargs), changed)
-        before = args[: len(own)]
-        inspect.signature(function).bind(*before, **made)  # raises TypeError for what it does not take
-        return before, made
+        signature = inspect.signature(function)
+        made, by_place = merged(named(parameters, args, kwargs), changed), [*args[: len(own)]]
+        kinds = [(one, one.kind) for one in signature.parameters.values()][len(own) :]
+        takes_more = any(kind is inspect.Parameter.VAR_POSITIONAL for _, kind in kinds)
+        more = made.pop("args", ()) if takes_more and "args" not in kwargs else ()
+        if type(more) not in (list, tuple):
+            raise TypeError("`args` must be a list")
+        for one, kind in kinds:
+            if kind is kind.POSITIONAL_ONLY or (more and kind is kind.POSITIONAL_OR_KEYWORD):
+                if kind is kind.POSITIONAL_ONLY and one.name in kwargs:
+                    raise TypeError(f"there are two arguments {one.name!r}")
+                value = made.pop(one.name, one.default)
+                if value is one.empty:
+                    raise TypeError(f"missing a required argument: {one.name!r}")
+                by_place.append(value)
+        given = (*by_place, *more)
+        signature.bind(*given, **made)  # raises TypeError for what it does not take
+        return given, made
 
     return change
 
@@ -160,4 +174,7 @@ def _parameters(function: Any) -> tuple[str, ...]:
     import inspect
 
     code = getattr(inspect.unwrap(function), "__code__", None)
-    return code.co_varnames[: code.co_argcount] if code is not None else ()
+    if code is None:
+        return ()
+    names: tuple[str, ...] = code.co_varnames[: code.co_argcount]
+    return names[1:] if inspect.ismethod(function) else names  # which has its object already

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 
 import pdoctor_trace
 from pdoctor_trace.asking import DOOR
+from pdoctor_trace.harmless import FAILURES
 from pdoctor_trace.person import Question
 from pdoctor_trace.proxy.http import Proxy
 from pdoctor_trace.wrappers import around
@@ -319,3 +321,101 @@ def test_the_proxy_over_http_hands_them_on_unless_headers_repeat_them(repeats: b
     (sent,) = got
     assert json.loads(sent["body"]) == call("refund", order="8")
     assert (span.arguments, json.loads(span["pdoctor.tool.asked_arguments"])) == (other, {"order": "7"})
+
+
+LONG = "x" * 300_000
+
+
+@pytest.mark.parametrize("asked", ["7", LONG], ids=["short", "long"])
+@pytest.mark.parametrize("given", ["8", LONG + "y"], ids=["short", "long"])
+def test_arguments_that_are_too_long_to_be_kept_are_those_that_run(asked: str, given: str) -> None:
+    """As much of them as is kept can be compared; the call never runs as nobody let it run."""
+    with pdoctor_trace.guard(FIRST, mode="ask", on_ask=lambda text: {"order": given}), pdoctor_trace.run():
+        assert refund(asked) == f"1 for {given}"
+
+
+def test_an_answer_that_cannot_be_worked_with_lets_nothing_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*parts: Any) -> Any:
+        raise ValueError("ours")
+
+    monkeypatch.setattr(pdoctor_trace.guarding.Guard, "_approved", fails)
+    with pdoctor_trace.guard(FIRST, mode="ask", on_ask=lambda text: True), pdoctor_trace.run():
+        assert refund("7").startswith("Not run: Verify must happen before refund.")
+    FAILURES.clear()
+
+
+METHOD = Shop.refund.__wrapped__.__get__(Shop())
+
+
+def _by_place(order: str, /, amount: int = 1, *more: int, **named: Any) -> str:
+    return f"{amount} for {order} {more} {named}"
+
+
+def _more(order: str, amount: int = 1, *args: int) -> str:
+    return f"{amount} for {order} {args}"
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "kwargs", "seen", "said"),
+    [
+        (METHOD, ("7", 3), {}, {"order": "7", "amount": 3}, "5 for 7 of Shop"),
+        (METHOD, (), {"order": "7"}, {"order": "7"}, "5 for 7 of Shop"),
+        (_by_place, ("7",), {}, {"order": "7"}, "5 for 7 () {}"),
+        (_by_place, ("7", 3, 4), {"x": 1}, {"order": "7", "amount": 3, "args": [4], "x": 1},
+         "5 for 7 (4,) {'x': 1}"),
+        (_more, ("7", 3, 4, 6), {}, {"order": "7", "amount": 3, "args": [4, 6]}, "5 for 7 (4, 6)"),
+        (_by_place, ("7",), {"order": "9"}, {"order": "9"}, "two arguments 'order'"),
+    ],
+    ids=["method", "method by name", "by place only", "more and named", "more", "one name twice"],
+)  # fmt: skip
+def test_every_kind_of_function_is_given_what_somebody_changed_and_the_rest_as_it_was(
+    function: Any, args: Any, kwargs: Any, seen: Any, said: str
+) -> None:
+    told: list[Any] = []
+
+    def on_ask(text: str, question: Question) -> dict[str, Any]:
+        told.append(question.arguments)
+        return {**question.arguments, "amount": 5}
+
+    made = pdoctor_trace.wrap_tools({"refund": function})["refund"]
+    with pdoctor_trace.guard(FIRST, mode="ask", on_ask=on_ask), pdoctor_trace.run():
+        assert said in made(*args, **kwargs)
+    assert told == [seen]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_call_that_was_cancelled_while_somebody_was_asked_has_not_run(sink: OtlpSink, late: bool) -> None:
+    """Whoever approves it then lets nothing run; for the guard the call is over."""
+    answers, asked, ran = threading.Event(), threading.Event(), list[str]()
+
+    @pdoctor_trace.tool(name="refund")
+    async def later(order: str) -> None:
+        ran.append(order)
+
+    def on_ask(text: str) -> bool:
+        asked.set()
+        return answers.wait(60)
+
+    async def main() -> None:
+        pool = ThreadPoolExecutor()
+        asyncio.get_running_loop().set_default_executor(pool)
+        first = asyncio.ensure_future(later("7"))
+        while not asked.is_set():
+            await asyncio.sleep(0.01)
+        if not late:  # the answer is there before the loop looks at it
+            answers.set()
+            pool.shutdown()
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        answers.set()
+        pool.shutdown()
+
+    with pdoctor_trace.guard(FIRST, mode="ask", on_ask=on_ask) as guard, pdoctor_trace.run():
+        asyncio.run(main())
+        (course,) = guard._runs.values()
+        (call,) = course.prefix.calls
+        assert (call.finished, ran) == (True, [])
+    pdoctor_trace.flush()
+    (span,) = sink.calls
+    assert not span.executed
