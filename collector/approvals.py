@@ -12,11 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from collector.api.views import encoded, iso
 from collector.errors import BadRequest, Conflict, NotFound, Overloaded
 
 MAX_OPEN, MAX_KEPT = 1_000, 2_000
 MAX_NAME, MAX_TEXT, MAX_ARGUMENTS, MAX_RULES = 200, 1_000, 16_384, 50
+MAX_SHOWN = 4 * MAX_ARGUMENTS
+"""Bytes of arguments as a page shows them, with indents."""
 SECONDS, MAX_SECONDS, MAX_WAIT = 60.0, 3_600.0, 25.0
 OPEN, APPROVED, REFUSED, EXPIRED = "open", "approved", "refused", "expired"
 AS_ASKED = object()
@@ -174,9 +178,20 @@ def _other_arguments(asked: Approval, decision: str, given: Any) -> dict[str, An
     text = encoded(given)
     if len(text) > MAX_ARGUMENTS:
         raise BadRequest(f"`arguments` take {len(text)} bytes", f"send at most {MAX_ARGUMENTS}")
+    if not _can_be_shown(given):
+        raise BadRequest("`arguments` are nested too deep", f"send what takes {MAX_SHOWN} bytes with indents")
     return None if text == encoded(asked.about["arguments"]) else given
 
 
 def _arguments(said: Any) -> Any:
     """As far as the host sends them; of what is too long, that it was there."""
-    return said if len(encoded(said)) <= MAX_ARGUMENTS else "(too long to be shown)"
+    return said if _can_be_shown(said) else "(too long to be shown)"
+
+
+def _can_be_shown(arguments: Any) -> bool:
+    """Whether all of them can be read: JSON that is nested deep is cut, or takes a page for a line."""
+    try:
+        shown = orjson.dumps(arguments, option=orjson.OPT_INDENT_2)
+    except TypeError:  # over 254 levels
+        return False
+    return len(shown) <= MAX_SHOWN and len(encoded(arguments)) <= MAX_ARGUMENTS

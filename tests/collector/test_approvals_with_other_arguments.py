@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,14 @@ HEAD = "actions: {verify: verify, refund: refund}\npolicies:\n"
 FIRST = HEAD + "  - {id: FIRST, rule: Verify must happen before refund., on_break: ask}\n"
 MOST = FIRST + "  - {id: MOST, guard: {calls: refund, check: 'args.amount <= 100'}, on_break: feedback}\n"
 QUESTION = {"tool": "refund", "text": "Not run: no.", "arguments": {"order": "A-17"}, "changeable": True}
+
+
+def nested(levels: int, inside: str = "1") -> str:
+    """An argument in so many lists."""
+    return '{"order": ' + "[" * levels + inside + "]" * levels + "}"
+
+
+NESTED = json.loads(nested(300))  # the collector reads what it would not write
 
 
 @pytest.fixture
@@ -176,6 +185,7 @@ def test_arguments_that_are_not_shown_are_not_edited(fresh: Client, content: str
         (QUESTION, "approve", True, "must be a JSON object, not true or false"),
         (QUESTION, "approve", {"order": "x" * 20_000}, "take 20012 bytes"),
         (QUESTION, "refuse", {"order": "A-18"}, "a refused call has no arguments"),
+        (QUESTION, "approve", NESTED, "are nested too deep"),
         ({**QUESTION, "changeable": False}, "approve", {"order": "A-18"}, "runs this call as it is"),
         ({**QUESTION, "arguments": None}, "approve", {"order": "A-18"}, "runs this call as it is"),
         ({**QUESTION, "arguments": {"o": "x" * 20_000}}, "approve", {"o": "A"}, "runs this call as it is"),
@@ -221,3 +231,19 @@ def test_the_page_offers_no_edit_where_the_host_cannot_take_it(fresh: Client) ->
     page = fresh.http.get("/approvals").text
     assert "textarea" not in page
     assert "The host runs this call with these arguments only." in page
+
+
+@pytest.mark.parametrize(("levels", "size"), [(1015, 1), (300, 1_000_000), (200, 7_500)])
+def test_arguments_that_are_nested_deep_leave_the_page_as_it_is(
+    fresh: Client, levels: int, size: int
+) -> None:
+    """They were kept whole, whatever their size, and the page failed, or had megabytes for one question."""
+    arguments = nested(levels, ",".join("1" * size) if size < 10_000 else f'"{"x" * size}"')
+    body = json.dumps({**QUESTION, "arguments": "HERE"}).replace('"HERE"', arguments)
+    asked = fresh.http.post(
+        "/api/v1/approvals", content=body, headers={"content-type": "application/json"}
+    ).json()
+    assert (asked["changeable"], asked["arguments"]) == (False, "(too long to be shown)")
+    page = fresh.http.get("/approvals")
+    assert page.status_code == 200
+    assert len(page.text) < 100_000
