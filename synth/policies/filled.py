@@ -79,7 +79,7 @@ def filled_hints(body: str, names: Names, reads: Reads) -> Iterator[tuple[str, s
 def _guards(body: str, names: Names, reads: Reads) -> Iterator[tuple[str, str]]:
     for pattern in _CONDITIONS:
         m = compiled(pattern).search(body)
-        if m is None:
+        if m is None or _is_time(m):
             continue
         rest = re.sub(r"^[,\s]+", "", f"{body[: m.start()]}{body[m.end() :]}")
         rest = rest[:1].upper() + re.sub(r" +(?=,|$)", "", rest)[1:]
@@ -89,13 +89,18 @@ def _guards(body: str, names: Names, reads: Reads) -> Iterator[tuple[str, str]]:
             return
     for pattern in _LIMITS:
         m = compiled(pattern).search(body)
-        if m and not re.match("(?:second|minute|hour)s?$", m["u"]):  # of time, not of what is given
+        if m and not _is_time(m):
             one = re.sub(r"^(?:an?|any|each|every|no) (?:single )?", "", body[: m.start()], flags=re.I)
             known = actions_in(inflected(f"{one.strip()} must happen", names), names)
             field, calls = _field(m["u"]), known[0] if len(known) == 1 else "ACTION"
             check = f"{{calls: {calls}, check: args.{field} <= {m['n']}}}"
             yield m[0], _as_guard(check, f"{field} is the argument that holds it")
             return
+
+
+def _is_time(m: re.Match[str]) -> bool:
+    """Does it say how long something takes, rather than what is given?"""
+    return re.match("(?:second|minute|hour)s?$", m.groupdict().get("u") or "") is not None
 
 
 def _guard(m: re.Match[str], rest: str, names: Names, rule: PolicyKind | None) -> str | None:
