@@ -74,8 +74,10 @@ _LOOP: ContextVar[Any] = ContextVar("pdoctor_trace loop of the call", default=No
 """Where a thread asks for a coroutine tool: the event loop that the tool runs in."""
 
 
-def merged(given: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+def merged(given: Mapping[str, Any] | str, changed: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that somebody gave; those that say what was there before are the host's own objects."""
+    if isinstance(given, str):  # as LangChain takes the only argument of a tool
+        return dict(changed)
     return {
         name: given[name] if name in given and _same(given[name], value) else value
         for name, value in changed.items()

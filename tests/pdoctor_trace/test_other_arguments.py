@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 import pdoctor_trace
-from pdoctor_trace.asking import DOOR
+from pdoctor_trace.asking import DOOR, merged
 from pdoctor_trace.harmless import FAILURES
 from pdoctor_trace.person import Question
 from pdoctor_trace.proxy.http import Proxy
@@ -419,3 +419,7 @@ def test_a_call_that_was_cancelled_while_somebody_was_asked_has_not_run(sink: Ot
     pdoctor_trace.flush()
     (span,) = sink.calls
     assert not span.executed
+
+
+def test_a_text_in_place_of_arguments_gives_way_whatever_it_says() -> None:
+    assert merged("the order", {"order": "8"}) == {"order": "8"}
