@@ -54,10 +54,10 @@ def list_groups(
     """
     if state and state not in STATES:
         raise BadRequest(f"state is {state[:40]!r}", f"expected one of {', '.join(STATES)}")
-    wanted = Filter(agent=agent or None, version=version or None)
-    ends = instant(since, "since"), instant(until, "until")
-    if ends != (None, None):
-        wanted = replace(wanted, since=ends[0], until=ends[1])
+    wanted = Filter(
+        agent=agent or None, version=version or None,
+        since=instant(since, "since"), until=instant(until, "until"),
+    )  # fmt: skip
     items = grouped(access, last, wanted)
     chosen = [
         one

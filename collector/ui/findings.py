@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -43,10 +42,10 @@ def inbox(request: Request, access: Reader) -> Response:
     chosen = Range.of({}, access.now, findings.USUAL)
     try:
         chosen = Range.of(asked, access.now, findings.USUAL)
-        wanted = Filter(agent=asked["agent"] or None, version=asked["version"] or None)
-        if chosen.last is None:
-            ends = instant(asked["since"], "since"), instant(asked["until"], "until")
-            wanted = replace(wanted, since=chosen.since if ends[0] is None else ends[0], until=ends[1])
+        wanted = Filter(
+            agent=asked["agent"] or None, version=asked["version"] or None,
+            since=instant(asked["since"], "since"), until=instant(asked["until"], "until"),
+        )  # fmt: skip
         items = findings.grouped(access, chosen.last or findings.USUAL, wanted)
         items = [item for item in items if asked["rule"] in ("", item["rule"])]
     except CollectorError as failure:

@@ -9,7 +9,8 @@ from functools import lru_cache
 from synth.policies.verbs import HOW, past_of
 
 PARTICLES = ("up", "down", "out", "off", "back", "over", "in", "on", "away")
-SMALL = ("to", "of", "for", "from", "in", "on", "at", "with", "by", "into", "a", "an", "the", "and", "or")
+ARTICLES = ("a", "an", "the")
+SMALL = ("to", "of", "for", "from", "in", "on", "at", "with", "by", "into", *ARTICLES, "and", "or")
 LIGHT = ("run", "do", "perform", "execute", "make", "conduct")
 """Verbs that say nothing beside their object: the tests are what `run tests` runs."""
 _WHOSE = r"(?:(?:customer|user|client|patient|caller|agent|account|order)['\u2019]s|customers['\u2019])"
@@ -65,7 +66,7 @@ _PUT = ("put", "place")
 
 def _form(phrase: str) -> Forms | None:
     verb, *objects = phrase.casefold().split()
-    words = [verb, *(word for word in objects if word not in ("a", "an", "the"))]
+    words = [verb, *(word for word in objects if word not in ARTICLES)]
     if phrase == "any tool" or not all(re.fullmatch(r"[a-z][\w-]*(?:'s)?", word) for word in words):
         return None
     if words[0] in HOW and len(words) > 2:

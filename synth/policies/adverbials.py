@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from synth.policies.composed import composed
+from synth.policies.composed import composed, quoted
 from synth.policies.inflected import inflected
 from synth.policies.names import Names, TwoReadings
 from synth.policies.patterns import compiled
@@ -85,12 +85,12 @@ def at_times(body: str, names: Names) -> str | None:
         may = compiled(_MAY).fullmatch(re.sub(r",? only\b", "", plain))
         phrase = may["a"] if may else re.sub(r"^only ", "", plain)
         banned = composed(f"{phrase} must never happen", names)
-        return banned and _allowed(banned.removesuffix(" must never happen"), times)
+        return banned and _ruled(banned.removesuffix(" must never happen"), times, allowed=True)
     words = composed(plain, names)
     if words is None:
         return None
     never = re.fullmatch(r"(?P<a>.+) must never happen", words)
-    return _banned(never["a"], times) if never else _beside(words, times)
+    return _ruled(never["a"], times, allowed=False) if never else _beside(words, times)
 
 
 def _times(found: Sequence[re.Match[str]]) -> _Times | None:
@@ -108,27 +108,20 @@ def _core(rest: str) -> str:
     return re.sub(" +", " ", text)
 
 
-def _banned(phrase: str, times: _Times) -> str | None:
-    day = f"{phrase} must never happen {times.on()}"
+def _ruled(phrase: str, times: _Times, *, allowed: bool) -> str | None:
+    """That an action may happen at these times alone, or at no such time."""
+    day = f"{phrase} must {'' if allowed else 'never '}happen {times.on()}"
     if not times.hours:
         return day
-    hour = times.at(phrase, allowed=False)
+    hour = times.at(phrase, allowed=allowed)
     if hour is None or not times.days:
         return hour
+    if allowed:
+        raise TwoReadings(f"cannot read '{times.said}'; write two policies: {quoted(day)} and {quoted(hour)}")
     raise TwoReadings(
         f"cannot read '{times.said}'; that a call is forbidden at some hours of some days only is not in the "
-        f"language; write {_quoted(day)} where the whole day is meant, or {_quoted(hour)} where every day is"
+        f"language; write {quoted(day)} where the whole day is meant, or {quoted(hour)} where every day is"
     )
-
-
-def _allowed(phrase: str, times: _Times) -> str | None:
-    day = f"{phrase} must happen {times.on()}"
-    if not times.hours:
-        return day
-    hour = times.at(phrase, allowed=True)
-    if hour is None or not times.days:
-        return hour
-    raise TwoReadings(f"cannot read '{times.said}'; write two policies: {_quoted(day)} and {_quoted(hour)}")
 
 
 def _two(first: str, times: _Times, names: Names) -> str | None:
@@ -137,24 +130,21 @@ def _two(first: str, times: _Times, names: Names) -> str | None:
     one = words and re.fullmatch(r"(?P<a>.+?) must (?:never )?happen .+", words)
     if not words or not one or (times.days and times.hours):
         return None
-    ban = _banned(one["a"], times)
+    ban = _ruled(one["a"], times, allowed=False)
     if ban is None:
         return None
     raise TwoReadings(
-        f"cannot read 'never {times.said}'; write two policies: {_quoted(words)} and {_quoted(ban)}"
+        f"cannot read 'never {times.said}'; write two policies: {quoted(words)} and {quoted(ban)}"
     )
 
 
 def _beside(words: str, times: _Times) -> str | None:
     """Another rule that is to hold at certain times only."""
     counted = re.fullmatch(r"(?P<a>.+) must happen (?:at most|exactly) \d+ times.*", words)
-    never = _banned(counted["a"], times) if counted and not (times.days and times.hours) else None
-    none = f", or {_quoted(never)} where none of them may be" if never else ""
+    told = counted is not None and not (times.days and times.hours)
+    never = _ruled(counted["a"], times, allowed=False) if counted and told else None
+    none = f", or {quoted(never)} where none of them may be" if never else ""
     raise TwoReadings(
         f"cannot read '{times.said}' beside the rest; that a rule holds at some times only is not in the "
-        f"language; write {_quoted(words)} where it holds at all times{none}"
+        f"language; write {quoted(words)} where it holds at all times{none}"
     )
-
-
-def _quoted(sentence: str) -> str:
-    return f"'{sentence[0].upper()}{sentence[1:]}'"

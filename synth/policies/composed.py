@@ -170,7 +170,8 @@ class _Sentence:
 Way = Callable[[_Sentence], str | None]
 
 
-def _sentence(text: str) -> str:
+def quoted(text: str) -> str:
+    """A sentence as a message shows it."""
     return f"'{text[0].upper()}{text[1:]}'"
 
 
@@ -192,8 +193,8 @@ def _never_before(s: _Sentence) -> str | None:
     if " nor " not in s.main.get("a"):
         return needed if clause.get("present") else None
     raise TwoReadings(
-        f"cannot read 'before'; write {_sentence(needed)} where {b} is needed first, or "
-        f"{_sentence(f'{b} must never happen after {a}{s.same}')} where it is forbidden afterwards"
+        f"cannot read 'before'; write {quoted(needed)} where {b} is needed first, or "
+        f"{quoted(f'{b} must never happen after {a}{s.same}')} where it is forbidden afterwards"
     )
 
 
@@ -203,19 +204,19 @@ def _never_while(s: _Sentence) -> str:
     if not s.of("while").get("present"):
         return f"{a} must not overlap {b}"
     raise TwoReadings(
-        f"cannot read '{s.of('while').get('said')}'; write {_sentence(f'{a} must not overlap {b}')},"
+        f"cannot read '{s.of('while').get('said')}'; write {quoted(f'{a} must not overlap {b}')},"
         f" where {b} may "
-        f"not start while {a} runs either, or {_sentence(f'{a} must never happen after {b}{s.same}')}, with"
+        f"not start while {a} runs either, or {quoted(f'{a} must never happen after {b}{s.same}')}, with"
         " 'until ACTION' after it where an action ends that"
     )
 
 
 def _never_around(s: _Sentence) -> str:
     a, b, d = s.a, s.b("around"), s.d("around")
-    after = _sentence(f"{a} must never happen within {d} after {b}{s.same}")
+    after = quoted(f"{a} must never happen within {d} after {b}{s.same}")
     raise TwoReadings(
         f"cannot read 'within {d} of'; write {after} where only what comes later is meant, or two policies: "
-        f"{after} and {_sentence(f'{b} must never happen within {d} after {a}{s.same}')}"
+        f"{after} and {quoted(f'{b} must never happen within {d} after {a}{s.same}')}"
     )
 
 
@@ -236,8 +237,8 @@ def _order_or_answer(kind: str) -> Way:
             return f"{b} must be followed by {a}{s.same}"
         raise TwoReadings(
             f"cannot read '{s.of(kind).get('said')}'; write"
-            f" {_sentence(f'{b} must be followed by {a}{s.same}')} "
-            f"where {a} may not be left out, or {_sentence(f'{b} must happen before {a}{s.same}')} where {b} "
+            f" {quoted(f'{b} must be followed by {a}{s.same}')} "
+            f"where {a} may not be left out, or {quoted(f'{b} must happen before {a}{s.same}')} where {b} "
             "is needed first"
         )
 
@@ -266,8 +267,8 @@ def _within_after(s: _Sentence) -> str:
     a, b, d = s.a, s.b("within"), s.d("within")
     raise TwoReadings(
         f"cannot read 'within {d} after'; write"
-        f" {_sentence(f'{b} must be followed by {a} within {d}{s.same}')} "
-        f"where {a} may not be left out, or {_sentence(f'{a} must start within {d} after {b}')} where {b} is "
+        f" {quoted(f'{b} must be followed by {a} within {d}{s.same}')} "
+        f"where {a} may not be left out, or {quoted(f'{a} must start within {d} after {b}')} where {b} is "
         "needed first"
     )
 
@@ -276,18 +277,18 @@ def _earliest(s: _Sentence) -> str:
     a, b, d = s.a, s.b("earliest"), s.d("earliest")
     raise TwoReadings(
         f"cannot read '{s.of('earliest').get('said')} {d} after'; write "
-        f"{_sentence(f'{a} must never happen within {d} after {b}{s.same}')}, or "
-        f"{_sentence(f'{a} must start at least {d} after {b}')} where an earlier {b} is needed too"
+        f"{quoted(f'{a} must never happen within {d} after {b}{s.same}')}, or "
+        f"{quoted(f'{a} must start at least {d} after {b}')} where an earlier {b} is needed too"
     )
 
 
 def _around(s: _Sentence) -> str:
     a, b, d = s.a, s.b("around"), s.d("around")
     raise TwoReadings(
-        f"cannot read 'within {d} of'; write {_sentence(f'{a} must start within {d} of {b}')}, before"
+        f"cannot read 'within {d} of'; write {quoted(f'{a} must start within {d} of {b}')}, before"
         f" or after, or "
-        f"{_sentence(f'{a} must start within {d} after {b}')}, or"
-        f" {_sentence(f'{b} must be followed by {a} within {d}')} "
+        f"{quoted(f'{a} must start within {d} after {b}')}, or"
+        f" {quoted(f'{b} must be followed by {a} within {d}')} "
         f"where {a} may not be left out"
     )
 

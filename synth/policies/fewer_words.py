@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from synth.policies.action_forms import Forms, forms_of
+from synth.policies.action_forms import ARTICLES, Forms, forms_of
 from synth.policies.everyday import MODAL
 from synth.policies.names import Names, Scope
 from synth.policies.patterns import compiled
@@ -139,7 +139,7 @@ def _lasts(text: str, forms: tuple[Forms, ...]) -> tuple[str, str]:
     """`their card has been checked`, `a failed card check`, of `check a reader's card` alone; and whose."""
     same = ""
     for one in forms:
-        words = [word for word in one.phrase.split()[1:] if word not in ("a", "an", "the")]
+        words = [word for word in one.phrase.split()[1:] if word not in ARTICLES]
         if len(words) < 2 or one.prepositional or one.particle:
             continue
         last, whole = words[-1], " ".join(words)

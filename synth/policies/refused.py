@@ -13,7 +13,7 @@ from itertools import chain
 
 from synth.errors import BadInput
 from synth.policies.adverbials import at_times
-from synth.policies.composed import actions_in, composed
+from synth.policies.composed import actions_in, composed, quoted
 from synth.policies.everyday import MODAL
 from synth.policies.fewer_words import in_fewer_words
 from synth.policies.filled import LEFT, RIGHT, filled_hints
@@ -147,7 +147,7 @@ def _phrased(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | Non
     rule = _rule_of(clauses, names.with_alternatives(clauses) or names, forms) if clauses else None
     one = _ONE_OF_THEM.search(body) if plain != known else None
     if rule is not None and clauses and one and not _SAME.search(clauses):
-        said = f"'{clauses[0].upper()}{clauses[1:]} with the same FIELD'"
+        said = quoted(f"{clauses} with the same FIELD")
         raise TwoReadings(f"cannot read {one[0]!r}, as no field says which one it is; write {said}")
     if rule is not None:
         return _without_clauses(rule)
@@ -234,8 +234,8 @@ def _known_actions(body: str, names: Names, bad: BadInput) -> BadInput:
         then = known[-1] if known else "ACTION"
         return BadInput(
             f"cannot read {relative[0].strip()!r}; what must have happened to the same thing before is said "
-            f"as {_capital(f'ACTION must happen before {then} with the same FIELD')}, what must happen to it "
-            f"later as {_capital(f'{then} must be followed by ACTION with the same FIELD')}"
+            f"as {quoted(f'ACTION must happen before {then} with the same FIELD')}, what must happen to it "
+            f"later as {quoted(f'{then} must be followed by ACTION with the same FIELD')}"
         )
     if not (inflects and unread):
         return bad
@@ -246,12 +246,8 @@ def _known_actions(body: str, names: Names, bad: BadInput) -> BadInput:
     )  # fmt: skip
     return BadInput(
         f"cannot read what this sentence says of {' and '.join(map(repr, known))}; it is said as "
-        f"{', '.join(map(_capital, forms[:-1]))} or {_capital(forms[-1])}, and so on"
+        f"{', '.join(map(quoted, forms[:-1]))} or {quoted(forms[-1])}, and so on"
     )
-
-
-def _capital(sentence: str) -> str:
-    return f"'{sentence[0].upper()}{sentence[1:]}'"
 
 
 def _reads(sentence: str, names: Names, forms: Sequence[Form]) -> bool:
