@@ -218,6 +218,8 @@ class Rebuilt:
     """Does a span of the run itself tell all of its messages? Otherwise what is missing may hold more."""
     models: tuple[ModelCall, ...] = ()
     """Model calls in order; empty where nothing needed them."""
+    tokens: int | None = None
+    """What all model calls were given and wrote; None where none says so."""
     model_wait: float | None = None
     """Seconds that a model request had been without an answer when the program was ended."""
     is_ours: bool = False

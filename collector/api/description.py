@@ -105,7 +105,7 @@ SCHEMAS: dict[str, Schema] = {
          "started_at": maybe(TEXT), "ended_at": maybe(TEXT), "duration_ms": maybe(NUMBER),
          "first_seen": maybe(TIME), "last_seen": maybe(TIME)},
         source=maybe(TEXT), model=maybe(TEXT), session=maybe(TEXT), joined_into=maybe(TEXT),
-        version=maybe(TEXT), prompt=maybe(TEXT), environment=maybe(TEXT),
+        version=maybe(TEXT), prompt=maybe(TEXT), environment=maybe(TEXT), tokens=maybe(COUNT),
     ),
     "Conclusion": record(
         {"at": maybe(TIME), "outcome": maybe(OUTCOME), "error_type": maybe(TEXT)},
@@ -253,7 +253,7 @@ VERDICT = {
 }  # fmt: skip
 ITEM = {
     "id": RUN, "agent": "planner", "service": "shop", "source": None, "model": None, "session": None,
-    "version": "1.4", "prompt": None, "environment": "production",
+    "version": "1.4", "prompt": None, "environment": "production", "tokens": 1840,
     "case_id": "case-1", "outcome": "fail", "error_type": "order_error", "complete": True, "judged": True,
     "spans": 3, "findings": 1, "calls_count": 2, "started_at": "2026-11-20T10:00:00.000+00:00",
     "ended_at": "2026-11-20T10:00:01.000+00:00", "duration_ms": 1000.0,

@@ -28,7 +28,7 @@ Row = Any
 
 ITEM_FIELDS = (
     "agent", "service", "source", "model", "session", "case_id", "outcome", "error_type", "complete",
-    "spans", "findings", "prompt", "environment",
+    "spans", "findings", "prompt", "environment", "tokens",
 )  # fmt: skip
 
 

@@ -327,6 +327,7 @@ def conclusion(
         "complete": looked.complete,
         "listed": rebuilt.is_agent or looked.bound,
         "calls": len(run.calls),
+        "tokens": rebuilt.tokens,
         "spans": rebuilt.spans,
         "started_ns": rebuilt.started_ns,
         "ended_ns": rebuilt.ended_ns,

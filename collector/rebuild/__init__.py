@@ -33,6 +33,8 @@ from collector.rebuild.survey import survey
 from collector.rebuild.versions import environment_of, versions_of, with_agents
 from synth.observed import CLOCKS_DIFFER, SESSION_FIELDS, USAGE
 
+MOST_TOKENS = 2**53 - 1
+"""Of one run; a store and JSON can tell them exactly."""
 MOST_REPLIES = 2_000
 """Of one run whose usage its record tells; that of the others is not known there."""
 
@@ -54,8 +56,8 @@ def told(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Told:
     """The run that `spans` tell of; its status is `running`, since spans alone cannot say it has ended.
 
     A run record that was handed in says so itself; it counts where there are no other spans of the run.
-    Without `details`, model calls are read only where a sender may have left requests to them: what else
-    they tell (tokens, messages) needs their long attributes, and most verdicts do without.
+    Without `details`, model calls count only where a sender may have left requests to them: what else they
+    tell (messages) needs their long attributes, and most verdicts do without. Their tokens are always read.
     """
     records, spans = told_apart(spans)
     if records and not spans:
@@ -68,7 +70,8 @@ def told(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Told:
     bare = not agents and not ours and _is_bare(spans, calls)
     calls = first_copies(calls) if ours else calls
     all_told = ours or (expected is not None and len(calls) >= expected)
-    models = read_models(others) if details or bare or not all_told else []
+    asked = read_models(others)
+    models = asked if details or bare or not all_told else []
     piece = piece_of(run_id, spans, calls, models) if bare else piece_of_part(run_id, spans, agents)
     parts = Parts.of(agents, calls)
     calls = with_own_turns(with_agents(calls, agents, spans), parts.ids)
@@ -127,6 +130,7 @@ def told(run_id: str, spans: Sequence[Span], *, details: bool = True) -> Told:
         pending=(not models or bool(models[-1].requests)) if bare and piece is not None else None,
         whole_talk=talk.whole,
         models=tuple(map(_model_call, models)),
+        tokens=_tokens(asked),
         is_ours=ours,
         parts=tuple(parts.told()),
         waits=parts.waits,
@@ -172,6 +176,14 @@ def _usage(models: Sequence[SeenModel]) -> dict[str, Any]:
             {"model": None, "input_tokens": None, "output_tokens": None, "end_ns": said[-1]["end_ns"]}
         )
     return {USAGE: said}
+
+
+def _tokens(models: Sequence[SeenModel]) -> int | None:
+    """What all of them were given and wrote, as far as they say."""
+    told = [
+        count for seen in models for count in (seen.input_tokens, seen.output_tokens) if count is not None
+    ]
+    return min(sum(told), MOST_TOKENS) if told else None
 
 
 def _model_call(seen: SeenModel) -> ModelCall:

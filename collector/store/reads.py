@@ -73,7 +73,7 @@ FEW = 100
 """A filter that so few runs pass is asked first, and the others of these runs alone."""
 
 
-SORTS = ("duration", "calls", "findings")
+SORTS = ("duration", "calls", "tokens", "findings")
 """By what a list may be ordered instead of by arrival; the greatest first."""
 
 
@@ -137,7 +137,8 @@ def sorted_runs(
     """The runs that have most of one of `SORTS`."""
     runs = schema.runs
     column = {
-        "duration": runs.c.ended_ns - runs.c.started_ns, "calls": runs.c.calls, "findings": runs.c.findings
+        "duration": runs.c.ended_ns - runs.c.started_ns, "calls": runs.c.calls, "tokens": runs.c.tokens,
+        "findings": runs.c.findings,
     }[by]  # fmt: skip
     order = func.coalesce(column, -1).desc(), runs.c.id.desc()
     query = matching(project, wanted).order_by(*order).limit(limit).offset(skip)

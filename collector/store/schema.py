@@ -31,7 +31,7 @@ __all__ = [
     "Big", "finding_stretches", "metadata", "partial", "policy_days", "run_counts", "run_stretches",
 ]  # fmt: skip
 
-HEAD = "0017"
+HEAD = "0018"
 """Revision that this code reads and writes; see `migrations/versions`."""
 
 COMPARED = ("project", "release", "first_seen", "id", "listed", "complete", "outcome", "case_id",
@@ -151,6 +151,8 @@ runs = Table(
     # What was asked, its beginning, and whom the run was for (`user.id`).
     Column("title", String),
     Column("person", String),
+    # Given to models and written by them, as far as their spans say.
+    Column("tokens", BigInteger),
     UniqueConstraint("project", "key"),
     partial("runs_due", "due", where="due IS NOT NULL"),
     partial("runs_outcome", "project", "outcome", "first_seen", where="outcome IS NOT NULL"),

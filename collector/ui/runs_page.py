@@ -43,8 +43,8 @@ DEEPEST = 10_000
 FORM_BYTES = 256 * 1024
 COLUMNS = (
     ("outcome", None, "Outcome"), ("what", None, "What was found"), ("agent", None, "Agent"),
-    ("calls", "calls", "Calls"), ("findings", "findings", "Findings"), ("duration", "duration", "Took"),
-    ("when", "", "Received"),
+    ("calls", "calls", "Calls"), ("tokens", "tokens", "Tokens"), ("findings", "findings", "Findings"),
+    ("duration", "duration", "Took"), ("when", "", "Received"),
 )  # fmt: skip
 """(name, what it sorts by, heading); empty = the usual order."""
 

@@ -20,6 +20,7 @@ from collector.errors import BadRequest, CollectorError
 from collector.store import keys as stored_keys
 from collector.store import projects as stored_projects
 from collector.store import reads
+from collector.ui import snippets
 from collector.ui.overview import teaching
 from collector.ui.pages import page
 from collector.ui.runs_page import form_of, one
@@ -34,19 +35,6 @@ router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
 Admin = Annotated[Access, Depends(admin)]
 AUDITED = 50
-
-SNIPPETS = (
-    ("Any supported framework", "import pdoctor_trace  # on top of the program"),
-    ("Without touching the code", "pdoctor run -- python your_agent.py"),
-    ("Tools that you call yourself", "@pdoctor_trace.tool\ndef search(query: str): ..."),
-    ("A bare OpenAI or Anthropic loop", "import pdoctor_trace\nimport openai  # after it"),
-    (
-        "OpenTelemetry, Python",
-        "from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter",
-    ),
-    ("Vercel AI SDK, TypeScript", "experimental_telemetry: { isEnabled: true }"),
-)
-"""(what runs the agent, what is added)."""
 
 
 @router.get("/settings")
@@ -160,12 +148,7 @@ async def add_project(request: Request, access: Admin) -> Response:
 @router.get("/setup")
 def setup(request: Request, access: Reader) -> HTMLResponse:
     """How a program is watched, and whether its first span has come."""
-    with access.service.store.read() as connection:
-        stats = reads.stats(connection, access.project)
-    return page(
-        "setup.html", stats=stats, snippets=SNIPPETS, may_make=access.may("admin"), key=None,
-        **teaching(request, access),
-    )  # fmt: skip
+    return watching(request, access)
 
 
 @router.post("/setup/key")
@@ -173,9 +156,16 @@ async def setup_key(request: Request, access: Admin) -> Response:
     """An ingest key in the snippets."""
     said = {"name": "setup", "scopes": ["ingest"]}
     made = await run_in_threadpool(keys.make_key_of, access, said)
+    return await run_in_threadpool(watching, request, access, made["key"])
+
+
+def watching(request: Request, access: Access, key: str | None = None) -> HTMLResponse:
+    """The lines to add, with a new key in them where one was made."""
+    told = teaching(request, access)
     with access.service.store.read() as connection:
         stats = reads.stats(connection, access.project)
+    said = key or (snippets.PLACEHOLDER if told["needs_key"] else None)
     return page(
-        "setup.html", stats=stats, snippets=SNIPPETS, may_make=True, key=made["key"],
-        **teaching(request, access),
+        "setup.html", stats=stats, frameworks=snippets.FRAMEWORKS, may_make=access.may("admin"), key=key,
+        senders=snippets.senders(told["endpoint"], said, access.now), said=said, **told,
     )  # fmt: skip

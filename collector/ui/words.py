@@ -140,6 +140,11 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
+def grouped(count: int | None) -> str:
+    """A whole number, in groups of three digits."""
+    return "-" if count is None else f"{count:,}"
+
+
 def figure(value: Any) -> str:
     """A value of a metric or a policy."""
     if isinstance(value, float):
@@ -202,6 +207,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "lasting": lasting,
     "percent": percent,
     "figure": figure,
+    "grouped": grouped,
     "waiting": waiting,
     "short": short,
     "pretty": pretty,

@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from collector.api.views import encode_cursor
-from tests.support.traces import JSON, MS, Client, agent_request, agent_spans, case_json, new_id, request
+from tests.support.traces import JSON, MS, T0, Client, agent_request, agent_spans, case_json, new_id, request
 
 
 def error(answer: object) -> tuple[int, dict[str, object]]:
@@ -103,7 +103,29 @@ def test_token_counts_beyond_every_integer_are_only_big(shared: Client) -> None:
     ]
     shared.send(request(*chats, *agent_spans(run, ["a"])).SerializeToString())
     shared.judged(run)
-    assert shared.http.get(f"/api/v1/runs/{run}").status_code == 200
+    assert shared.get(f"/runs/{run}")["tokens"] == 2**53 - 1
+
+
+def test_lists_tell_the_tokens_that_the_page_of_a_run_counts(shared: Client) -> None:
+    runs = [new_id() for _ in range(2)]
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.usage.input_tokens": 1200}
+    for times, run in enumerate(runs):
+        chats = [
+            {"trace": run, "id": 50 + n, "parent": 1, "name": "chat", "start": T0 + n, "end": T0 + n + 1,
+             "at": {**chat, "gen_ai.usage.output_tokens": 34}}
+            for n in range(times)
+        ]  # fmt: skip
+        shared.send(request(*chats, *agent_spans(run, ["a"], agent="spender")).SerializeToString())
+        shared.judged(run)
+    listed = {item["id"]: item["tokens"] for item in shared.get("/runs", agent="spender")["items"]}
+    assert listed == {runs[0]: None, runs[1]: 1234}
+    told = shared.get(f"/runs/{runs[1]}")["metrics"]
+    assert told["input_tokens"] + told["output_tokens"] == 1234
+    page = shared.http.get("/runs?q=agent:spender&sort=tokens").text
+    assert page.index(f"/runs/{runs[1]}") < page.index(f"/runs/{runs[0]}")
+    assert '<td class="num" data-name="Tokens">1,234</td>' in page
+    assert "1,234</dd>" in shared.http.get(f"/runs/{runs[1]}").text
+    assert "<td>1,234</td>" in shared.http.get(f"/compare?a={runs[0]}&b={runs[1]}").text
 
 
 @pytest.mark.parametrize(
