@@ -78,13 +78,14 @@ def stacked_bars(
     *,
     height: float = 180,
     width: float = WIDTH,
+    of: str = "From",
     attributes: str = "",
     ticks: Sequence[Tick] | None = None,
 ) -> Picture:
     """Bars from left to right; `kinds` are drawn from the ground up, kind -> its word.
 
-    `attributes` are those of the SVG element, already escaped. Without `ticks`, the first, the middle and
-    the last bar are named below.
+    `of` is what the table calls a bar, `attributes` are those of the SVG element, already escaped. Without
+    `ticks`, the first, the middle and the last bar are named below.
     """
     top = max((sum(bar.counts.get(kind, 0) for kind in kinds) for bar in bars), default=0)
     ceiling, left, ground = _ceiling(top), 44.0, height - 22
@@ -111,7 +112,7 @@ def stacked_bars(
     )
     return Picture(
         _svg(title, width, height, parts, "bars", attributes),
-        ("From", *(kinds[kind] for kind in shown)),
+        (of, *(kinds[kind] for kind in shown)),
         rows,
     )
 

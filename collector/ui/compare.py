@@ -14,7 +14,7 @@ from collector.errors import CollectorError
 from collector.model import ToolCall
 from collector.store import reads
 from collector.ui.pages import page
-from collector.ui.words import counted
+from collector.ui.words import counted, measured
 
 router = APIRouter(include_in_schema=False)
 Reader = Annotated[Access, Depends(reader)]
@@ -102,14 +102,16 @@ def told_apart(access: Access, asked: Mapping[str, str]) -> dict[str, Any]:
             (name, *(side.get(name, 0) for side in said["outcomes"]))
             for name in sorted({*said["outcomes"][0], *said["outcomes"][1]})
         ],
-        "rows": [{**one, "sides": [side_text(one["a"]), side_text(one["b"])]} for one in rows[:ROWS]],
+        "rows": [
+            {**one, "sides": [side_text(one[side], one["name"]) for side in "ab"]} for one in rows[:ROWS]
+        ],
         "more": max(0, len(rows) - ROWS),
         "differing": sum(one["differs"] for one in rows),
     }
 
 
-def side_text(side: Mapping[str, Any]) -> tuple[str, str]:
-    """A rate or a mean, and below it what it is of."""
+def side_text(side: Mapping[str, Any], name: str) -> tuple[str, str]:
+    """A rate, or the mean of a metric, and below it what it is of."""
     if "rate" in side:
         if side["rate"] is None:
             return "-", "in no run"
@@ -118,5 +120,5 @@ def side_text(side: Mapping[str, Any]) -> tuple[str, str]:
     if side["mean"] is None:
         return "-", "in no run"
     bounds = side["interval"]
-    between = "" if bounds is None else f"; {bounds[0]:.4g} to {bounds[1]:.4g}"
-    return f"{side['mean']:.4g}", f"{counted(side['runs'], 'run')}{between}"
+    between = "" if bounds is None else f"; {measured(bounds[0], name)} to {measured(bounds[1], name)}"
+    return measured(side["mean"], name), f"{counted(side['runs'], 'run')}{between}"

@@ -101,6 +101,7 @@ def found(access: Access, chosen: Range) -> dict[str, Any]:
         "rules": [
             {
                 "rule": rule.partition(":")[2],
+                "of_case": rule.startswith("case:"),
                 "runs": runs,
                 "said": said,
                 "link": link(f"rule:{quoted(rule)}", chosen),
@@ -166,7 +167,9 @@ def lost_picture(lost: Mapping[int, int]) -> Picture | None:
     bars = [Bar(f"call {at}", {"fail": lost.get(at, 0)}) for at in range(last + 1)]
     if beyond := sum(count for at, count in lost.items() if at > last):
         bars.append(Bar("later", {"fail": beyond}))
-    return stacked_bars("Calls at which plans were lost", bars, {"fail": "runs"}, height=150, width=520)
+    return stacked_bars(
+        "Calls at which plans were lost", bars, {"fail": "runs"}, of="Call", height=150, width=520
+    )
 
 
 def collector_row(access: Access) -> Iterator[tuple[str, str, bool]]:

@@ -282,7 +282,7 @@ def compare_chosen(request: Request, access: Reader) -> Response:
     """Two of the chosen runs side by side."""
     keys = request.query_params.getlist("run")
     if len(keys) != 2:
-        said = f"{len(keys)} {'is' if len(keys) == 1 else 'are'} ticked."
+        said = f"{len(keys) or 'None'} {'are' if len(keys) > 1 else 'is'} ticked."
         return message_page("Two runs are compared", said, 400, todo="Tick exactly two in the list.")
     return RedirectResponse(f"/compare?{urlencode({'a': keys[0], 'b': keys[1]})}", 303)
 

@@ -10,7 +10,7 @@ import orjson
 from markupsafe import Markup, escape
 
 from collector.api.search import quoted
-from collector.metrics import Metric
+from collector.metrics import METRICS, Metric
 
 OUTCOMES = {
     "pass": "pass",
@@ -51,6 +51,9 @@ MEANT = {
     "error": "the agent was not tested: its model, its program or the collector failed",
     "unbound": "no case and no policy applies",
 }
+
+
+NAMED = {metric.name: metric for metric in METRICS}
 
 
 def meant(value: str | None) -> str:
@@ -161,6 +164,11 @@ def measure(metric: Metric, value: Any) -> str:
     return percent(value) if metric.highest == 1 else figure(value)
 
 
+def measured(value: Any, name: str) -> str:
+    """The value of the metric that is called so."""
+    return measure(NAMED[name], value) if name in NAMED else figure(value)
+
+
 def short(value: Any, limit: int = 90) -> str:
     """A value on one line."""
     if value is None:
@@ -208,6 +216,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "percent": percent,
     "figure": figure,
     "grouped": grouped,
+    "measured": measured,
     "waiting": waiting,
     "short": short,
     "pretty": pretty,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -53,6 +54,8 @@ REFUSED = {
 }
 MARKUP = "<img src=x onerror=owned()>"
 PLAIN = quote(f'agent:"plain {MARKUP}"')
+PATIENCE = 1_800
+"""Seconds for a program that a busy machine runs."""
 OPEN = "[...document.querySelectorAll('details')].forEach(one => one.open = true)"
 KEYS = "document.getElementById('keys').showModal()"
 
@@ -90,7 +93,7 @@ def guarded_campaign(client: Client) -> str:
         "--max-iterations", "12", "--collector", client.url,
     )  # fmt: skip
     command = [sys.executable, "-m", "pdoctor_trace", *told]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode in (0, 1), done.stderr
     newest: str = client.get("/campaigns")["items"][0]["id"]
     return newest
@@ -120,7 +123,7 @@ def runs_of(client: Client) -> dict[str, str]:
 @contextmanager
 def filled(folder: Path) -> Iterator[dict[str, Shown]]:
     """Pages by name: of a collector with all there is, of an empty one, and of one that wants a key."""
-    for name in ("full", "empty", "keyed"):
+    for name in ("full", "empty", "keyed", "demo"):
         (folder / name).mkdir()
     told = settings(
         folder / "full", webhook_hosts=("127.0.0.1",), webhook_private=True, smtp="smtp://127.0.0.1:1"
@@ -133,14 +136,43 @@ def filled(folder: Path) -> Iterator[dict[str, Shown]]:
         running(told) as url,
         running(settings(folder / "empty")) as empty,
         running(keyed) as locked,
+        running(settings(folder, store_url=f"sqlite:///{demonstrated(folder / 'demo')}")) as demo,
         Client(url) as client,
+        Client(demo) as shown,
     ):
         yield {
             **{name: Shown(url + path) for name, path in pages_of(client).items()},
             **acted_on(url, client),
             **{f"empty-{name}": Shown(empty + path) for name, path in EMPTY.items()},
+            **{f"demo-{name}": Shown(demo + path) for name, path in pages_of_demo(shown).items()},
             "login": Shown(f"{locked}/runs"),
         }
+
+
+def demonstrated(folder: Path) -> Path:
+    """The store that `pdoctor demo` leaves."""
+    command = [sys.executable, "-m", "pdoctor_trace", "demo", "--no-serve", "--cases", "2"]
+    told = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+    done = subprocess.run(command, env=told, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (store,) = folder.glob("pdoctor/demo-*.db")
+    return store
+
+
+def pages_of_demo(client: Client) -> dict[str, str]:
+    """Name -> the path of a page, of what `pdoctor demo` shows: a run of each error, and the lists."""
+    failed = client.get("/runs", outcome="fail", limit=200)["items"]
+    kinds = {run["error_type"] or "policy": run for run in failed}
+    longest = max(client.get("/runs", limit=200)["items"], key=lambda run: run["calls_count"] or 0)
+    passed = next(run for run in client.get("/runs", outcome="pass", limit=200)["items"] if run["case_id"])
+    return {
+        **{f"run-{kind}": f"/runs/{run['id']}" for kind, run in kinds.items()},
+        "run-long": f"/runs/{longest['id']}", "run-pass": f"/runs/{passed['id']}",
+        "overview": "/", "runs": "/runs", "findings": "/findings", "policies": "/policies", "cases": "/cases",
+        "case": f"/cases/{passed['case_id']}", "policy": "/policies/airline_policies",
+        "compare": f"/compare?a={failed[0]['id']}&b={passed['id']}", "metrics": "/metrics-explorer?by=agent",
+        "compare-agents": "/compare?by=agent&a=openai-tools&b=raw-loop", "setup": "/setup",
+    }  # fmt: skip
 
 
 EMPTY = {

@@ -141,7 +141,7 @@ def test_a_search_for_nothing_or_for_what_is_nowhere_finds_nothing() -> None:
 def test_words_of_a_search_stay_text(shared: Client) -> None:
     hostile = "<script>alert(1)</script>"
     answer = shared.http.get("/help", params={"q": hostile})
-    assert "0 sections" in answer.text
+    assert "No section with all words" in answer.text
     assert hostile not in answer.text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -27,10 +28,13 @@ class Navigated(AssertionError):
 
 
 class Page:
-    """One tab; remembers every request, script error and blocked resource."""
+    """One tab; remembers every request, script error and blocked resource.
 
-    def __init__(self, socket: ClientConnection) -> None:
-        self._socket, self._sent = socket, 0
+    What does not come within `patience` seconds never will.
+    """
+
+    def __init__(self, socket: ClientConnection, patience: float = 60) -> None:
+        self._socket, self._sent, self.patience = socket, 0, patience
         self.requests: list[str] = []
         self.problems: list[str] = []
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -41,7 +45,7 @@ class Page:
         self._sent += 1
         self._socket.send(json.dumps({"id": self._sent, "method": method, "params": parameters}))
         while True:
-            message = json.loads(self._socket.recv(timeout=60))
+            message = json.loads(self._socket.recv(timeout=self.patience))
             if message.get("id") == self._sent:
                 if "navigated" in message.get("error", {}).get("message", ""):
                     raise Navigated(message)
@@ -73,8 +77,9 @@ class Page:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def wait_for(self, expression: str, seconds: float = 60) -> None:
+    def wait_for(self, expression: str, seconds: float | None = None) -> None:
         """Until a JavaScript expression is true, on this page or on the one that it is leaving for."""
+        seconds = self.patience if seconds is None else seconds
         end = time.monotonic() + seconds
         while not self._holds(expression):
             assert time.monotonic() < end, f"not true within {seconds} s: {expression}"
@@ -104,14 +109,22 @@ class Page:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.command("Emulation.setEmulatedMedia", features=[scheme])
 
+    def picture(self) -> bytes:
+        """All of the page as PNG, as high as it is once it has been drawn."""
+        self.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+        size = self.command("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
+        said = self.command("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+        return base64.b64decode(said["data"])
+
     def hosts(self) -> set[str]:
         """Every host that the page asked for anything."""
         return {urlsplit(url).netloc for url in self.requests if url.startswith("http")}
 
 
 @contextmanager
-def chromium(profile: Path) -> Iterator[Page]:
-    """A browser with an empty profile."""
+def chromium(profile: Path, patience: float = 60) -> Iterator[Page]:
+    """A browser with an empty profile; `patience` as of a `Page`."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     assert program, (
         "the browser tests need Chromium: install the package `chromium` (apt-get install chromium)"
@@ -130,7 +143,7 @@ def chromium(profile: Path) -> Iterator[Page]:
             targets = http.get(f"http://127.0.0.1:{port}/json").json()
         address = next(target["webSocketDebuggerUrl"] for target in targets if target["type"] == "page")
         with connect(address, max_size=None, proxy=None) as socket:
-            yield Page(socket)
+            yield Page(socket, patience)
     finally:
         browser.terminate()
         with suppress(subprocess.TimeoutExpired):
