@@ -7,6 +7,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from traceback import clear_frames
 from typing import TypeVar
 
 from collector.errors import Overloaded
@@ -77,3 +78,15 @@ def give_back() -> None:
     """Return freed memory to the system: the C library keeps what many small objects have used."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+@contextlib.contextmanager
+def given_back() -> Iterator[None]:
+    """What the block leaves goes back to the system, also where it fails."""
+    try:
+        yield
+    except BaseException as failed:
+        clear_frames(failed.__traceback__)  # which hold what was made so far
+        raise
+    finally:
+        give_back()

@@ -13,10 +13,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from traceback import clear_frames
 
 from collector.errors import Overloaded
-from collector.memory import READ_BYTES, give_back
+from collector.memory import READ_BYTES, given_back
 from collector.pipeline.board import shared_file
 from collector.settings import MIB
 
@@ -61,14 +60,8 @@ class Room:
     @contextmanager
     def reading(self, until: float) -> Iterator[None]:
         """The block may read a run of READ_BYTES; what it leaves goes back, also where it fails."""
-        with self.taken(READ_BYTES // MIB, until):
-            try:
-                yield
-            except BaseException as failed:
-                clear_frames(failed.__traceback__)  # which hold what was read so far
-                raise
-            finally:
-                give_back()
+        with self.taken(READ_BYTES // MIB, until), given_back():
+            yield
 
     def close(self) -> None:
         os.close(self.descriptor)

@@ -123,6 +123,7 @@ class Service:
         self.told: Briefly[tuple[list[Span], Told]] = Briefly(TOLD_RUNS, TOLD_SECONDS)
         """Long runs as their spans tell them, for who looks at their page again."""
         self.store: Store = open_store(settings.store_url, patience=QUICK)
+        self.settings = settings = replace(settings, store_url=self.store.address)
         with contextlib.ExitStack() as failed:
             failed.callback(self.store.close)
             self.clock = clock or clock_for(self.store)

@@ -129,8 +129,8 @@ class Checker:
                     self.board.away(True)
                     work.renew(self.store, self.worker, until=self.clock() + self._lease)
             self.board.away(False)
-            yield
-            memory.give_back()
+            with memory.given_back():
+                yield
 
     def _look_again(self, now: float) -> None:
         """Have runs judged again that waited for the name of a tool which has been seen since."""

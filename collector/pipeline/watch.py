@@ -103,6 +103,8 @@ class Watch:
                 readiness.touch(self._store, now=self._clock())
             self._failed = None
         except CollectorError as failure:
+            if self._failed is None:
+                log.error("%s", failure)
             self._failed = failure.message
         except Exception as failure:
             log.exception("the store could not be looked at")

@@ -32,6 +32,7 @@ from collector.errors import BadStore, CollectorError, Overloaded
 from collector.store import leaving, schema
 from collector.store.hung import PATIENT, Patience, Watched, watch
 from collector.store.prepared import driver_of
+from collector.store.same_file import MARK, SameFile, file_of
 from synth.errors import MissingExtra
 
 try:
@@ -54,8 +55,9 @@ OF_VALUES = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
 class Store:
     """One open store; connections are taken from it for one transaction each."""
 
-    def __init__(self, engine: Engine, watched: Watched) -> None:
-        self.engine, self.watched = engine, watched
+    def __init__(self, engine: Engine, watched: Watched, same: SameFile | None = None) -> None:
+        """`same` is the file of SQLite."""
+        self.engine, self.watched, self.same = engine, watched, same
         self.sqlite = engine.dialect.name == "sqlite"
         self._held: IO[bytes] | None = None
 
@@ -91,6 +93,8 @@ class Store:
                 yield connection
                 with self.watched.waiting():
                     connection.commit()
+                if self.same is not None:
+                    self.same.check()  # or what was written may be where nobody finds it
         except OF_VALUES:
             raise
         except (DBAPIError, NoConnection) as failure:
@@ -100,6 +104,8 @@ class Store:
     def _connected(self) -> Iterator[Connection]:
         if self.watched.hung:
             raise Overloaded("the database does not answer", "check the database", retry_after=5)
+        if self.same is not None:
+            self.same.check()
         with self.watched.checking():
             connection = self.engine.connect()
         with connection:
@@ -110,9 +116,17 @@ class Store:
         return sqlite.insert(table) if self.sqlite else postgresql.insert(table)
 
     @property
+    def address(self) -> str:
+        """Where other processes open this very store, and no file that was put in its place."""
+        marked = self.engine.url
+        if self.same is not None:
+            marked = marked.set(database=self.same.path).update_query_dict({MARK: str(self.same.mark)})
+        return marked.render_as_string(hide_password=False)
+
+    @property
     def file(self) -> Path | None:
         """The database file of SQLite, by the one name that no symbolic link has given it."""
-        return Path(os.path.realpath(str(self.engine.url.database))) if self.sqlite else None
+        return Path(self.same.path) if self.same is not None else None
 
     def hold(self) -> None:
         """Be the only collector on an SQLite file until `close`, or the end of this process; raises BadStore.
@@ -198,11 +212,16 @@ def open_store(url: str, *, durable: bool = True, patience: Patience = PATIENT) 
     `durable=False` is for writers whose commits can be recomputed (verdicts): on SQLite they do not
     wait for the disk. Raises BadStore.
     """
-    watched = Watched(patience)
-    store = Store(_engine(url, durable, watched), watched)
+    watched, address = Watched(patience), address_of(url)
+    same = file_of(address) if address.drivername == "sqlite" else None
+    store = Store(_engine(address, durable, watched), watched, same)
     try:
+        if store.same is not None:
+            store.same.check()
         _prepare(store, url)
         watched.unbounded = False
+        if store.same is not None:
+            store.same.remember()
         if not store.sqlite:
             store.engine.dispose()  # what was opened until now knows no limits
     except (DBAPIError, sqlite3.Error) as failure:
@@ -254,8 +273,7 @@ def real_address(url: str) -> str:
     return parsed.set(database=os.path.realpath(parsed.database)).render_as_string(hide_password=False)
 
 
-def _engine(url: str, durable: bool, watched: Watched) -> Engine:
-    parsed = address_of(url)
+def _engine(parsed: URL, durable: bool, watched: Watched) -> Engine:
     return _sqlite(parsed, durable) if parsed.drivername == "sqlite" else _postgresql(parsed, watched)
 
 
@@ -282,7 +300,7 @@ def _sqlite(parsed: URL, durable: bool) -> Engine:
     if not exists:
         raise BadStore(f"the folder {file.parent} of the store does not exist", "create it first")
     engine = create_engine(
-        parsed,
+        parsed.difference_update_query([MARK]),
         connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
         hide_parameters=True,  # a failure's text goes to the log, what people sent does not
     )
@@ -396,7 +414,7 @@ def _create(store: Store) -> None:
 def shown(url: str) -> str:
     """The address without its password, also where it is none."""
     try:
-        shown = make_url(url).render_as_string(hide_password=True)
+        shown = make_url(url).difference_update_query([MARK]).render_as_string(hide_password=True)
     except (ArgumentError, ValueError):
         shown = repr(re.sub(r"//[^/@]*@", "//...@", url))
     return shown if len(shown) <= 200 else shown[:197] + "..."

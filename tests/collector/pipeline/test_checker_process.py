@@ -15,6 +15,7 @@ import pytest
 from sqlalchemy import func, select
 
 from collector.errors import Overloaded, Unstorable
+from collector.memory import resident
 from collector.model import Batch, Segment
 from collector.otlp.errors import refused
 from collector.otlp.segments import from_protobuf, without
@@ -26,7 +27,7 @@ from collector.pipeline.checker import Checker
 from collector.pipeline.supervisor import Stillness, Supervisor
 from collector.pipeline.writer import Writer
 from collector.room import UNIT_MIB, UNITS, Room, soon
-from collector.settings import Limits, Settings
+from collector.settings import MIB, Limits, Settings
 from collector.store import Store, open_store, schema, work
 from collector.store.catalog import put_policy
 from collector.store.ingest import KnownKeys, put
@@ -241,6 +242,20 @@ def test_a_big_run_waits_for_memory_and_stays_claimed_meanwhile(
     with room.taken(UNIT_MIB * UNITS, soon()):
         checker.round(time.time())
     assert unjudged(store) == 0
+
+
+def test_what_a_big_run_took_goes_back_also_where_the_database_fails(store: Store, tmp_path: Path) -> None:
+    checker, after = Checker(store, without_z3(tmp_path), "w", Board()), []
+
+    def judge() -> None:
+        held = [bytes(600 + number % 2) for number in range(150_000)]
+        after.append(bytes(600))  # the C library would keep what stands before it
+        raise Overloaded(f"the database went away while {len(held)} values were read", "wait")
+
+    before = resident()
+    with pytest.raises(Overloaded) as told, checker._taken(UNIT_MIB):
+        judge()
+    assert resident() - before < 20 * MIB, told.value
 
 
 @pytest.mark.parametrize("condition", ["NEW.outcome IS NOT 'undecided'", "true"])
