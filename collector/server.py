@@ -32,6 +32,8 @@ from collector.workers import Crew, Order
 
 HEAD_BYTES = 64 * 1024
 """Request line and headers together; more is answered with 431."""
+FIELDS = 256
+"""Header fields of a request, and of what follows its body: each costs the event loop."""
 HEAD_SECONDS = 20.0
 """From connecting, or from the first byte of a further request, to the end of its headers."""
 
@@ -39,6 +41,9 @@ PIPELINED = 16
 """Requests of a connection that may wait for an answer before theirs; each takes kilobytes."""
 PIECES, PIECE_BYTES = 1024, 64
 """A body may come in so many pieces, or in more of so many bytes on average: each costs the event loop."""
+
+
+TOO_LARGE = b"431 Request Header Fields Too Large"
 
 
 class Abuse(Exception):
@@ -228,7 +233,9 @@ class BoundedHeads(HttpToolsProtocol):
     _size = 0
     _in_head = True
     _heads = 0
-    _pieces = _body_size = 0
+    _fields = 0
+    _pieces = _body_size = _beside = 0
+    """Of the body that comes: its parts, their bytes, and all bytes that came since its head."""
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -254,15 +261,27 @@ class BoundedHeads(HttpToolsProtocol):
         if self._in_head and self._heads == before:
             self._size += len(data)
             if self._size > self.head_bytes:
-                self._refuse(b"431 Request Header Fields Too Large")
+                self._refuse(TOO_LARGE)
             elif self._timer is None:
                 self._start_timer()
+        elif not self._in_head and self._heads == before:
+            self._beside += len(data)
+            if self._beside > 2 * (self.head_bytes + self._body_size):
+                self._refuse(TOO_LARGE)  # what goes on without end is no body
 
     def on_message_begin(self) -> None:
         if len(self.pipeline) >= PIPELINED:
             raise Abuse
-        self._pieces = self._body_size = 0
+        self._fields = self._pieces = self._body_size = self._beside = 0
         super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._fields += 1
+        if self._fields > FIELDS:
+            self._refuse(TOO_LARGE)
+            raise Abuse
+        if self._in_head:  # what follows a body was looked at by no front, and says nothing here
+            super().on_header(name, value)
 
     def on_body(self, body: bytes) -> None:
         self._pieces += 1
@@ -312,6 +331,10 @@ class BoundedHeads(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def send_400_response(self, msg: str) -> None:
+        if not self.transport.is_closing():
+            super().send_400_response(msg)
 
     def _refuse(self, status: bytes, more: bytes = b"") -> None:
         if not self.transport.is_closing():

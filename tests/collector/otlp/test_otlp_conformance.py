@@ -9,7 +9,7 @@ import socket
 import struct
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +218,47 @@ def test_pieces_are_counted_for_each_body(shared: Client, monkeypatch: pytest.Mo
             raw.head("Content-Length: 2", kind="application/json")
             raw.socket.sendall(b"{}")
             assert raw.answer()[0] == 200
+
+
+AFTER_A_BODY: dict[str, Callable[[], bytes]] = {
+    "fields": lambda: b"x: y\r\n" * 5_000,
+    "one field": lambda: b"y" * 30_000,
+    "an extension of a chunk": lambda: b"e" * 30_000,
+}
+
+
+@pytest.mark.parametrize("how", AFTER_A_BODY)
+def test_what_follows_a_body_without_end_is_cut_off(shared: Client, how: str) -> None:
+    """It is kept nowhere, and nobody else waits for it."""
+    begins = {"fields": b"0\r\n", "one field": b"0\r\nx: ", "an extension of a chunk": b"5;e="}[how]
+    with Raw(shared) as raw, contextlib.suppress(ConnectionError):
+        raw.head("Transfer-Encoding: chunked")
+        raw.socket.sendall(begins)
+        for _ in range(500):
+            raw.socket.sendall(AFTER_A_BODY[how]())
+        raise AssertionError("all of it was read")
+    assert shared.http.get("/healthz").status_code == 200
+
+
+def test_what_follows_a_body_says_nothing_about_the_request(shared: Client) -> None:
+    """A front has looked at the head alone: a name or an address that comes later is nobody's."""
+    run = new_id()
+    body = agent_request(run, ["a"])
+    with Raw(shared) as raw:
+        raw.head("Transfer-Encoding: chunked")
+        after = b"content-encoding: gzip\r\nauthorization: Bearer x\r\nhost: evil.example\r\n\r\n"
+        raw.socket.sendall(b"%x\r\n%b\r\n0\r\n" % (len(body), body) + after)
+        assert raw.answer()[0] == 200
+    assert len(stored(shared, run)) == 2
+
+
+def test_a_head_of_very_many_fields_is_refused_however_small_it_is(shared: Client) -> None:
+    with Raw(shared) as raw:
+        raw.head(*["a: b"] * (server.FIELDS + 1), "Content-Length: 0")
+        assert raw.file.readline().split()[1] == b"431"
+    with Raw(shared) as raw:
+        raw.head(*["a: b"] * 200, "Content-Length: 0")
+        assert raw.answer()[0] == 200
 
 
 def test_hundreds_of_requests_ahead_of_their_answers_are_not_kept(shared: Client) -> None:
