@@ -6,29 +6,34 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sized
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
 TIMES, LONGEST = 20.0, 30.0
 """Where little is stored, all is as new as it can be; seconds at most."""
-MOST = 200
+MOST, MOST_PARTS = 200, 10_000
+"""Answers that are kept, and parts of them all together."""
 
 
 class Remembered:
-    """What was found, under what it was asked by; one thread at a time looks for the same."""
+    """What was found, under what it was asked by; one thread at a time looks for the same.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, most: int = MOST) -> None:
-        self._clock, self._most = clock, most
-        self._found: dict[Hashable, tuple[float, object]] = {}
+    Long answers are kept while there is room for them: whoever asks may ask for something else each time.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, most: int = MOST, most_parts: int = MOST_PARTS
+    ) -> None:
+        self._clock, self._most, self._most_parts = clock, most, most_parts
+        self._found: OrderedDict[Hashable, tuple[float, object]] = OrderedDict()
         self._locks: dict[Hashable, threading.Lock] = {}
         self._guard = threading.Lock()
 
     def get(self, key: Hashable, find: Callable[[], T]) -> T:
         """What `find` gives, or gave a short while ago; whatever it raises."""
         with self._guard:
-            if len(self._found) > self._most:
-                self._found.clear()
+            if len(self._locks) > self._most:
                 self._locks.clear()
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
@@ -38,8 +43,23 @@ class Remembered:
                 return found  # type: ignore[return-value]
             fresh = find()
             now = self._clock()
-            self._found[key] = (now + min((now - began) * TIMES, LONGEST), fresh)
+            self._keep(key, now + min((now - began) * TIMES, LONGEST), fresh, now)
             return fresh
+
+    def _keep(self, key: Hashable, until: float, found: object, now: float) -> None:
+        with self._guard:
+            self._found.pop(key, None)
+            self._found[key] = until, found
+            for old in [old for old, (end, _) in self._found.items() if end <= now]:
+                del self._found[old]
+            parts = sum(parts_of(one) for _, one in self._found.values())
+            while self._found and (len(self._found) > self._most or parts > self._most_parts):
+                parts -= parts_of(self._found.popitem(last=False)[1][1])
+
+
+def parts_of(found: object) -> int:
+    """How many parts an answer has, of which each may take kilobytes."""
+    return len(found) if isinstance(found, Sized) else 1
 
 
 class Briefly(Generic[T]):

@@ -7,7 +7,7 @@ what was fixed comes back when a version breaks it that had not done so before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -171,8 +171,9 @@ def applied(
 ) -> Mapping[tuple[str, str], int]:
     """(rule, agent) -> runs that it applied to."""
     counted: dict[tuple[str, str], int] = {}
-    for (policy, agent, verdict), count in _results(connection, project, wanted).items():
-        if verdict in ("ok", "violated") and (not wanted.agent or agent == wanted.agent):
+    policies = {rule.removeprefix("policy:") for rule in rules if rule.startswith("policy:")}
+    for (policy, agent, _), count in _results(connection, project, wanted, policies).items():
+        if not wanted.agent or agent == wanted.agent:
             key = f"policy:{policy}", agent
             counted[key] = counted.get(key, 0) + count
     runs = schema.runs
@@ -189,17 +190,26 @@ def applied(
     return counted
 
 
-def _results(connection: Connection, project: int, wanted: Filter) -> policy_counts.Results:
-    """What policies came to in runs that a filter of time, agent and version passes."""
+APPLIED = ("ok", "violated")
+"""Verdicts of a policy about a run that it applies to."""
+
+
+def _results(
+    connection: Connection, project: int, wanted: Filter, policies: Collection[str]
+) -> policy_counts.Results:
+    """How often policies were kept and broken in runs that a filter of time, agent and version passes."""
+    if not policies:
+        return {}
     if wanted.version is None and wanted.since is not None:
-        found = policy_counts.results(connection, project, wanted.since)
+        found = policy_counts.results(connection, project, wanted.since, policies, APPLIED)
         if wanted.until is None:
             return found
-        later = policy_counts.results(connection, project, wanted.until)
+        later = policy_counts.results(connection, project, wanted.until, policies, APPLIED)
         return {of: max(count - later.get(of, 0), 0) for of, count in found.items()}
     results, runs = schema.policy_results, schema.runs
     of = (results.c.policy, func.coalesce(runs.c.agent, ""), results.c.verdict)
     query = reads.matching(project, wanted).join(results, results.c.run == runs.c.id)
+    query = query.where(results.c.policy.in_(sorted(policies)), results.c.verdict.in_(APPLIED))
     rows = connection.execute(query.with_only_columns(*of, func.count()).group_by(*of))
     return {(policy, agent, verdict): int(count) for policy, agent, verdict, count in rows}
 

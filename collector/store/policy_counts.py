@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from sqlalchemy import bindparam, func, literal_column, select
+from sqlalchemy import Select, bindparam, func, literal_column, select
 from sqlalchemy.engine import Connection
 
 from collector.store import schema
@@ -29,9 +30,9 @@ class Tally:
 def lately(connection: Connection, project: int, now: float) -> Mapping[str, Tally]:
     """Policy -> what it came to in the runs of 24 hours and of 7 days."""
     found: dict[str, Tally] = {}
-    for (policy, _, verdict), runs in results(connection, project, now - 7 * DAY).items():
+    for (policy, verdict), runs in _counted(connection, project, now - 7 * DAY).items():
         found.setdefault(policy, Tally()).week[verdict] += runs
-    for (policy, _, verdict), runs in results(connection, project, now - DAY).items():
+    for (policy, verdict), runs in _counted(connection, project, now - DAY).items():
         found.setdefault(policy, Tally()).day[verdict] += runs
     for policy, tally in found.items():
         if tally.week["violated"]:
@@ -39,30 +40,51 @@ def lately(connection: Connection, project: int, now: float) -> Mapping[str, Tal
     return found
 
 
-def results(connection: Connection, project: int, since: float) -> Results:
-    """What policies came to in the listed runs that came since an instant: whole days are counted already."""
-    days, first = schema.policy_days, int(since // DAY) + 1
-    whole = (
-        select(days.c.policy, days.c.agent, days.c.verdict, func.sum(days.c.runs))
-        .where(days.c.project == project, days.c.day >= first)
-        .group_by(days.c.policy, days.c.agent, days.c.verdict)
+def results(
+    connection: Connection, project: int, since: float, about: Collection[str], verdicts: Sequence[str]
+) -> Results:
+    """In how many listed runs that came since an instant these policies came to one of these verdicts.
+
+    Others are not read: there are as many rows as agents have names, times policies.
+    """
+    found = _counted(connection, project, since, agents=True, about=about, verdicts=verdicts)
+    return {(policy, agent, verdict): runs for (policy, verdict, agent), runs in found.items()}
+
+
+def _counted(
+    connection: Connection,
+    project: int,
+    since: float,
+    *,
+    agents: bool = False,
+    about: Collection[str] | None = None,
+    verdicts: Sequence[str] | None = None,
+) -> Counter[tuple[str, ...]]:
+    """(policy, verdict) or (policy, verdict, agent) -> runs: whole days are counted already."""
+    days, runs, first = schema.policy_days, schema.runs, int(since // DAY) + 1
+
+    def of(policy: Any, said: Any, agent: Any, count: Any) -> Select[Any]:
+        which = (policy, said, agent) if agents else (policy, said)
+        query = select(*which, count).group_by(*which)
+        query = query if about is None else query.where(policy.in_(sorted(about)))
+        return query if verdicts is None else query.where(said.in_(verdicts))
+
+    whole = of(days.c.policy, days.c.verdict, days.c.agent, func.sum(days.c.runs)).where(
+        days.c.project == project, days.c.day >= first
     )
-    runs = schema.runs
-    agent = func.coalesce(runs.c.agent, "")
     begun = [
-        select(policy, agent, said, func.count())
+        of(policy, said, func.coalesce(runs.c.agent, ""), func.count())
         .join(runs, runs.c.id == run)
         .where(
             runs.c.project == project, runs.c.listed.is_not(False),
             runs.c.first_seen >= since, runs.c.first_seen < first * DAY,
         )
-        .group_by(policy, agent, said)
         for run, policy, said in SAID
     ]  # fmt: skip
-    found = Counter[tuple[str, str, str]]()
+    found = Counter[tuple[str, ...]]()
     for query in (whole, *begun):
-        for policy, of, verdict, count in connection.execute(query):
-            found[policy, of, verdict] += int(count)
+        for *which, count in connection.execute(query):
+            found[tuple(which)] += int(count)
     return found
 
 

@@ -29,11 +29,12 @@ from attack_load import ATTACKS, run_attack
 from attack_mixed import MIXED
 from attack_more import MORE
 from attack_odd import ODD
+from attack_rare import RARE
 from attack_wire import WIRE
 from ingest_load import encoded, run_spans
 from servers import NULL_SERVER, PROTOBUF, cpu_seconds, free_port, get, memory_mib, wait_for
 
-ATTACKS.update(ODD | WIRE | MORE | MIXED)
+ATTACKS.update(ODD | WIRE | MORE | RARE | MIXED)
 MOST_MIB, AFTERWARDS_MIB, AFTER_SECONDS = 600.0, 300.0, 60.0
 HEALTH_MS = 200.0
 RATE = 0.5

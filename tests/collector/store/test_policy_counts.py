@@ -17,6 +17,7 @@ from collector.store.engine import project_id
 
 NOW = 20_000.4 * DAY
 RUNS = 400
+EVERY = ("ok", "violated", "not_applicable", "refused", "observed")
 
 
 @pytest.fixture
@@ -64,8 +65,12 @@ def test_results_since_any_instant_are_those_of_the_runs_since_then(store: Store
 
     with store.read() as connection:
         for since in (0.0, NOW - 7 * DAY, NOW - DAY, NOW // DAY * DAY, NOW - 60, NOW + 1, dice.choice(seen)):
-            found = policy_counts.results(connection, 1, since)
-            assert {key: count for key, count in found.items() if count} == slow(since), since
+            expected = slow(since)
+            found = policy_counts.results(connection, 1, since, {"p", "q"}, EVERY)
+            assert {key: count for key, count in found.items() if count} == expected, since
+            found = policy_counts.results(connection, 1, since, {"q"}, ("ok",))
+            some = {key: n for key, n in expected.items() if (key[0], key[2]) == ("q", "ok")}
+            assert {key: count for key, count in found.items() if count} == some, since
         tallies = policy_counts.lately(connection, 1, NOW)
     for policy, tally in tallies.items():
         broken = [one["run"] for one in said if (one["policy"], one["verdict"]) == (policy, "violated")]
@@ -87,4 +92,6 @@ def test_whole_days_are_read_from_what_is_counted(store: Store) -> None:
     with store.write() as connection:
         connection.execute(update(schema.policy_days).values(runs=7_000_000_000))
     with store.read() as connection:
-        assert policy_counts.results(connection, 1, NOW - 7 * DAY) == {("p", "", "ok"): 7_000_000_000}
+        assert policy_counts.results(connection, 1, NOW - 7 * DAY, {"p"}, EVERY) == {
+            ("p", "", "ok"): 7_000_000_000
+        }
