@@ -16,6 +16,7 @@ from synth.observed.run import Run
 from synth.policies.budgets import REPAIR_SECONDS, REPAIRS, RunBudget
 from synth.policies.chance import ByChance
 from synth.policies.drawn import Diagram, Held, diagram_of, facts_held
+from synth.policies.either_way import either_way
 from synth.policies.evidence import Evidence, Part, made_by
 from synth.policies.kinds.duty import STOPPED, Judged, given_up
 from synth.policies.lasting import are_lasting
@@ -160,6 +161,11 @@ def _by_whom(policy: Policy, seen: Evidence, found: Judged) -> Judged:
 
 
 def _judged(policy: Policy, seen: Evidence, rules: Rules) -> Judged:
+    actions = (*policy.rule.tools, *policy.applies.calls)
+    return either_way(actions, seen, lambda taken: _judged_as_taken(policy, taken, rules))
+
+
+def _judged_as_taken(policy: Policy, seen: Evidence, rules: Rules) -> Judged:
     if policy.applies.to(seen):
         return _by_whom(policy, seen, judged(policy.rule, seen, rules))
     if why := policy.applies.why_open(seen):

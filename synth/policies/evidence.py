@@ -17,7 +17,8 @@ from synth.observed.instants import instants, observed_order, tell_times
 from synth.observed.marks import has_marks, known
 from synth.observed.run import FIELDS_LOST, Run, ToolCall
 from synth.policies.gaps import Gaps
-from synth.policies.names import Tools
+from synth.policies.names import Key, Tools
+from synth.policies.where import Of, Where
 
 __all__ = ["MISSING", "NO_GAPS", "Evidence", "key_of", "made_by", "value_at"]
 
@@ -27,6 +28,8 @@ _RUN_FIELDS = {
     "iterations",
 }  # fmt: skip
 
+_OF_THE_RUN = ("latest start", "partly known", "steps", "swept")
+"""What is kept in the cache and is the same whatever is taken to be so."""
 MISSING = object()
 """Stands for a value that is not there; JSON has no such value."""
 
@@ -54,7 +57,7 @@ class Evidence:
     until: int | None = None
     """Wall-clock ns: every call that began by then has been seen. None = not known of an open run."""
     _by_tool: dict[str, list[int]] | None = None
-    _by_action: dict[tuple[tuple[str, ...], str | None], list[int]] = field(default_factory=dict)
+    _by_action: dict[Key, list[int]] = field(default_factory=dict)
     _times: Fixed | Bounded | None = None
     _rank: list[int] | None = None
     _order: list[int] | None = None
@@ -65,6 +68,8 @@ class Evidence:
     """What the policy in hand may still cost; `judge_policies` gives each its own."""
     cache: dict[str, Any] = field(default_factory=dict)
     """What single kinds keep about this run, by their own key."""
+    taken: Mapping[tuple[Where, int], bool] = field(default_factory=dict)
+    """Calls of which it is open whether they meet a condition -> how it is taken here."""
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -119,7 +124,9 @@ class Evidence:
         if calls is self.calls:
             return self
         run = replace(self.run, calls=tuple(calls))
-        return Evidence(run, self.timezone, self.aliases, part=self.part, budget=self.budget)
+        return Evidence(
+            run, self.timezone, self.aliases, part=self.part, budget=self.budget, taken=self.taken
+        )
 
     @property
     def gaps(self) -> Gaps:
@@ -150,6 +157,8 @@ class Evidence:
             found = self._find(tools)
             if tools.agent is not None:
                 found = [i for i in found if tools.is_made_by(self.agent_of(i))]
+            if tools.where is not None:
+                found = [i for i in found if self._meets(tools.where, i)]
             self._by_action[tools.key] = found
         return found
 
@@ -162,6 +171,50 @@ class Evidence:
         if tools.agent is None:
             return []
         return [i for i in self._find(tools) if self.agent_of(i) is None]
+
+    def is_of(self, position: int, tools: Tools) -> bool:
+        """Is it a call of the action, whether it ran or not?"""
+        if self.calls[position].tool not in tools or not tools.is_made_by(self.agent_of(position)):
+            return False
+        return tools.where is None or self._meets(tools.where, position)
+
+    def unclear(self, tools: Tools) -> list[int]:
+        """Calls of the tools of which it is open whether their arguments are those of the action."""
+        where = tools.where
+        if where is None:
+            return []
+        return [
+            i
+            for i, call in enumerate(self.calls)
+            if call.tool in tools
+            and tools.is_made_by(self.agent_of(i))
+            and (where, i) not in self.taken
+            and where.holds(self.given(i)) is None
+        ]
+
+    def given(self, position: int) -> Of:
+        """The arguments of a call, for who asks for one by its path."""
+
+        def of(path: tuple[str, ...]) -> Any:
+            value = self.argument(position, path)
+            return None if value is MISSING else value
+
+        if self.calls[position].arguments is None:
+            return lambda path: Unknown("absent", where="args")
+        return of
+
+    def taking(self, taken: Mapping[tuple[Where, int], bool]) -> Evidence:
+        """The same evidence, with what is open taken so."""
+        shared = {name: self.cache[name] for name in _OF_THE_RUN if name in self.cache}
+        return Evidence(
+            self.run, self.timezone, self.aliases, self.skew_ns, self.part, self.until, self._by_tool,
+            {}, self._times, self._rank, self._order, self._unplaced, self._gaps, self._known, self.budget,
+            shared, taken,
+        )  # fmt: skip
+
+    def _meets(self, where: Where, position: int) -> bool:
+        taken = self.taken.get((where, position))
+        return where.holds(self.given(position)) is True if taken is None else taken
 
     def successes(self, tools: Tools) -> list[int]:
         return [i for i in self.attempts(tools) if self.calls[i].succeeded]

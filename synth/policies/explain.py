@@ -7,7 +7,7 @@ and our own checker judges each of them.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, permutations, product
 from typing import Any
@@ -101,6 +101,7 @@ def explained(policies: PolicySet) -> Iterator[Explained]:
         applies, breaks = _MEANINGS.get(policy.rule.kind, ("its kind says so", "its kind says so"))
         if said := compares_nothing(policy.sentence, policy.rule):
             breaks += f"; {said}"
+        applies += _asked_of(policy.rule.tools)
         kept = example(policy, policies, "ok")
         broken = example(policy, policies, "violated")
         yield Explained(
@@ -112,6 +113,19 @@ def explained(policies: PolicySet) -> Iterator[Explained]:
             None if broken is None else in_words(broken[0]),
             "" if broken is None else broken[1],
         )
+
+
+def _asked_of(actions: Sequence[Tools]) -> str:
+    """What is to be said of actions that ask for certain arguments."""
+    asked = {tools.where.words: tools.where for tools in actions if tools.where is not None}
+    said = "".join(f"; {tools.names[0]} is meant {tools.where.words}" for tools in _first_of_each(actions))
+    if units := list(dict.fromkeys(unit for where in asked.values() for unit in where.units)):
+        said += f"; {' and '.join(units)} is not compared"
+    return f"{said}; a call of which it is not known decides nothing" if asked else ""
+
+
+def _first_of_each(actions: Sequence[Tools]) -> Iterator[Any]:
+    yield from {tools.key: tools for tools in actions if tools.where is not None}.values()
 
 
 def example(policy: Policy, policies: PolicySet, verdict: PolicyVerdict) -> tuple[Run, str] | None:
@@ -221,17 +235,34 @@ def _oddity(calls: tuple[_Choice, ...]) -> tuple[int, int]:
 
 def _choices(policy: Policy) -> Iterator[_Choice]:
     rule = policy.rule
-    tools = dict.fromkeys(_name(tools) for tools in rule.tools)
+    given = list(_given(rule))
     times = [at for name in ("within", "least", "time") if (at := getattr(rule, name, None))]
     later = dict.fromkeys((NANOSECONDS, *(edge for at in times for edge in (at // 2, at + NANOSECONDS))))
-    for after, tool, arguments in product(later, tools, _arguments(rule)):
+    for after, (tool, arguments) in product(later, given):
         yield _Choice(tool, arguments, False, after)
     if getattr(rule, "failed", False):
-        yield from (
-            _Choice(tool, given, True, NANOSECONDS) for tool, given in product(tools, _arguments(rule))
-        )
+        yield from (_Choice(tool, arguments, True, NANOSECONDS) for tool, arguments in given)
     if rule.kind in ("overlap", "turn"):
-        yield from (_Choice(tool, {}, False, 0, beside=True) for tool in (*tools, "another_tool"))
+        beside = [*_bare(given), ("another_tool", {})]
+        yield from (_Choice(tool, arguments, False, 0, beside=True) for tool, arguments in beside)
+
+
+def _given(rule: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(tool, arguments) of calls of each action."""
+    made: list[tuple[str, dict[str, Any]]] = []
+    for tools, arguments in product(rule.tools, _arguments(rule)):
+        given = arguments if tools.where is None else tools.where.met(arguments)
+        if given is not None and (_name(tools), given) not in made:
+            made.append((_name(tools), given))
+    yield from made
+
+
+def _bare(given: Sequence[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The first of each tool."""
+    first: dict[str, tuple[str, dict[str, Any]]] = {}
+    for tool, arguments in given:
+        first.setdefault(tool, (tool, arguments))
+    yield from first.values()
 
 
 def _name(tools: Tools) -> str:

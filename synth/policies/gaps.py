@@ -65,9 +65,11 @@ class Gaps:
 
     def _fits(self, gap: Unseen, tools: Tools, but: Tools | None) -> bool:
         names = self._run.tools if gap.tool is None else (gap.tool,)
+        if but is None or not but.is_whole:
+            return names is None or any(name in tools for name in names)
         if names is None:
-            return but is None or any(name not in but for name in tools.names)
-        return any(name in tools and (but is None or name not in but) for name in names)
+            return any(name not in but for name in tools.names)
+        return any(name in tools and name not in but for name in names)
 
     def tools(self, gaps: Iterable[Unseen] | None = None) -> frozenset[str] | None:
         """What they (all, or these of them) may be of; None = any tool."""

@@ -175,9 +175,10 @@ def order_circle(policies: Sequence[Policy]) -> Problem | None:
 def conflicts_by_z3(policies: Sequence[Policy], timeout_ms: int) -> Iterator[Problem]:
     """Actions that no plan can do, each with the policies in its way; each conflict once.
 
-    Rules about the calls of one agent are left out: plans do not say whose their calls are.
+    Rules about the calls of one agent, or with certain arguments, are left out: plans do not say whose their
+    calls are, and what they are given.
     """
-    policies = [policy for policy in policies if all(tools.agent is None for tools in policy.rule.tools)]
+    policies = [policy for policy in policies if all(tools.is_whole for tools in policy.rule.tools)]
     tools = mentioned_tools(policies)
     slots = slots_for(tools)
     stated = [(policy, planned(policy.rule, slots)) for policy in policies]
@@ -236,6 +237,8 @@ def not_analysed(policies: Sequence[Policy]) -> Iterator[Problem]:
     for policy in policies:
         if any(tools.agent is not None for tools in policy.rule.tools):
             why = "it is about the calls of one agent"
+        elif any(tools.where is not None for tools in policy.rule.tools):
+            why = "it is about calls with certain arguments"
         elif not _is_planned(policy.rule):
             why = "it says more than the order of calls, or nothing about it"
         else:
@@ -308,7 +311,10 @@ def _forbids(other: PolicyKind, rule: PolicyKind) -> bool:
     """Is every action that would bring `rule` to bear forbidden by `other`?"""
     forbidden, subjects = other.traits.forbids, rule.traits.subjects
     return bool(subjects) and all(
-        any(name in tools and tools.agent in (None, subject.agent) for tools in forbidden)
+        any(
+            name in tools and tools.agent in (None, subject.agent) and tools.where in (None, subject.where)
+            for tools in forbidden
+        )
         for subject in subjects
         for name in subject.names
     )

@@ -23,6 +23,7 @@ from synth.policies.plugins import all_forms
 from synth.policies.refused import read_rule
 from synth.policies.sentences import whole
 from synth.policies.source import Node, read_actions
+from synth.policies.where import Where, read_where
 
 MAX_BYTES = 2 << 20
 MAX_POLICIES = 10_000
@@ -225,11 +226,19 @@ def _named_actions(node: Node) -> Iterator[tuple[str, Tools]]:
             yield phrase, Tools(phrase, _texts(tools))
         return
     for entry in node.items():
-        entry.only(("id", "phrase", "tool", "tools", "agent", "description"))
+        entry.only(("id", "phrase", "tool", "tools", "agent", "description", "where"))
         phrase = entry.need("phrase").text()
-        several, agent = entry.get("tools"), entry.get("agent")
+        several, agent, where = entry.get("tools"), entry.get("agent"), entry.get("where")
         named = _texts(entry.need("tool") if several is None else several)
-        yield phrase, Tools(phrase, named, None if agent is None else agent.text())
+        yield phrase, Tools(
+            phrase, named, None if agent is None else agent.text(),
+            where=None if where is None else _where(where),
+        )  # fmt: skip
+
+
+def _where(node: Node) -> Where:
+    with node.blamed():
+        return read_where(node.text())
 
 
 def _texts(node: Node) -> tuple[str, ...]:

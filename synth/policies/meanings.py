@@ -164,6 +164,7 @@ def _of(tools: Tools, besides: Tools | None = None) -> str:
         said = "any other tool" if besides is not None and is_besides(tools, besides) else "any tool"
     else:
         said = _either(tools.names)
+    said += "" if tools.where is None else f" {tools.where.words}"
     return said if tools.agent is None else f"{said} by the agent {tools.agent}"
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 from synth.errors import BadInput
+from synth.policies.where import Where
 
 if TYPE_CHECKING:
     from synth.language.lexer import Vocabulary
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 PolicyVerdict = Literal["ok", "violated", "not_applicable", "undecided", "unsupported"]
 Severity = Literal["error", "warning", "info", "critical", "high", "medium", "low"]
 Scope = Literal["run", "session"]
+Key = tuple[tuple[str, ...], str | None, Where | None]
 Span = tuple[int, int]
 """Half-open range of code points in the sentence of a policy."""
 
@@ -43,14 +45,21 @@ class Tools:
     """Whose calls of them; `*` stands for any text. None = anybody's."""
     either: bool = False
     """Are they several actions that a sentence joins with `or`?"""
+    where: Where | None = None
+    """What their arguments must be; None = anything."""
 
     def __contains__(self, tool: str) -> bool:
         return tool in self.names or any("*" in name and fnmatchcase(tool, name) for name in self.names)
 
     @property
-    def key(self) -> tuple[tuple[str, ...], str | None]:
+    def key(self) -> Key:
         """Equal for the same calls, whatever they are called."""
-        return self.names, self.agent
+        return self.names, self.agent, self.where
+
+    @property
+    def is_whole(self) -> bool:
+        """Are they all calls of their tools?"""
+        return self.agent is None and self.where is None
 
     def is_made_by(self, agent: str | None) -> bool:
         """Are they the calls of an agent, if they are of the tool?"""
@@ -101,9 +110,9 @@ class Names:
         for match in joined.finditer(sentence):
             said = match[0].casefold()
             parts = [known[part.casefold()] for part in re.findall(one, match[0], re.IGNORECASE)]
-            if said not in known and len({tools.agent for tools in parts}) == 1:
+            if said not in known and len({(tools.agent, tools.where) for tools in parts}) == 1:
                 tools = tuple(dict.fromkeys(name for part in parts for name in part.names))
-                found[said] = Tools(said, tools, parts[0].agent, either=True)
+                found[said] = Tools(said, tools, parts[0].agent, either=True, where=parts[0].where)
         return Names({**self.actions, **found}) if found else None
 
     def list(self, text: str) -> tuple[Tools, ...]:

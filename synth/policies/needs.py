@@ -7,7 +7,7 @@ they are kept only of tools whose values a rule reads.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
@@ -62,10 +62,17 @@ def _with(found: Needs, policy: Policy) -> Needs:
     own = (*policy.rule.tools, *policy.applies.calls, *(Tools(name, (name,)) for name in tools_in(policy)))
     return replace(
         found,
-        arguments=tuple(dict.fromkeys([*found.arguments, *reads.arguments])),
+        arguments=tuple(dict.fromkeys([*found.arguments, *reads.arguments, *_with_conditions(policy)])),
         results=tuple(dict.fromkeys([*found.results, *reads.results])),
         spoken=None if found.spoken is None or reads.others else tuple(dict.fromkeys([*found.spoken, *own])),
     )
+
+
+def _with_conditions(policy: Policy) -> Iterator[Tools]:
+    """The actions whose calls are told by their arguments."""
+    for tools in (*policy.rule.tools, *policy.applies.calls):
+        if tools.where is not None:
+            yield Tools(tools.phrase, tools.names)
 
 
 def reduced(run: Run, needs: Needs) -> Run:

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from synth.formal.budget import Budget, GaveUp
 from synth.judge.rules import Rules
 from synth.observed.run import USAGE, Run, ToolCall
+from synth.policies.either_way import either_way
 from synth.policies.evidence import Evidence, Part
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.duty import Judged
@@ -327,13 +328,9 @@ class Prefix:
         if made is not None and kept is watched.seen:
             watched.remind(seen)
         seen.budget = Budget(OFF.policy_seconds, least_steps=40 * len(run.calls))
+        actions = (*policy.rule.tools, *policy.applies.calls)
         try:
-            if not policy.applies.to(seen):
-                why = policy.applies.why_open(seen)
-                return Judged("undecided" if why else "not_applicable", (), why or "")
-            if any(seen.of_nobody(tools) for tools in policy.rule.tools):
-                return Judged("undecided", (), "Nothing says whose a call is.")
-            return answer(policy.rule, seen, OFF)
+            return either_way(actions, seen, lambda taken: _answered(policy, taken))
         except GaveUp as spent:
             return Judged("undecided", (), f"{spent}.")
 
@@ -396,6 +393,15 @@ class Prefix:
 
 
 # ---------------------------------------------------------------- four answers
+
+
+def _answered(policy: Policy, seen: Evidence) -> Judged:
+    if not policy.applies.to(seen):
+        why = policy.applies.why_open(seen)
+        return Judged("undecided" if why else "not_applicable", (), why or "")
+    if any(seen.of_nobody(tools) for tools in policy.rule.tools):
+        return Judged("undecided", (), "Nothing says whose a call is.")
+    return answer(policy.rule, seen, OFF)
 
 
 def _is_open(judged: Judged) -> bool:

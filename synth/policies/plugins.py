@@ -93,7 +93,9 @@ def _check(found: Any, calls: int) -> None:
 
 
 def planned(rule: PolicyKind, slots: Sequence[Slot]) -> list[PlanRule]:
-    """What a rule says about plans; nothing where a kind of others fails."""
+    """What a rule says about plans, which make calls of tools; nothing where a kind of others fails."""
+    if any(tools.where is not None for tools in rule.tools):
+        return []
     if type(rule) in _OURS:
         return list(rule.plan_rules(slots))
     found = _tried(rule, lambda: list(rule.plan_rules(slots)), [])

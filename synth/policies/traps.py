@@ -81,8 +81,8 @@ def _near(policies: PolicySet) -> Iterator[tuple[Policy, PolicySet, list[str]]]:
 def _is_of_order(policy: Policy) -> bool:
     rule, reads = policy.rule, policy.rule.traits.reads
     plain = reads is not None and not reads.arguments and not reads.results
-    agents = any(tools.agent is not None for tools in rule.tools)
-    return rule.kind in KINDS and plain and not agents and getattr(rule, "within", None) is None
+    whole = all(tools.is_whole for tools in rule.tools)
+    return rule.kind in KINDS and plain and whole and getattr(rule, "within", None) is None
 
 
 def _words(tools: Sequence[str]) -> Iterator[Word]:

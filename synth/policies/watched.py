@@ -113,7 +113,7 @@ class Compiled:
         self._applying = tuple(group for group in (policy.applies.calls, offered) if group)
         """Groups of actions: the rule is one for runs with a call of each."""
         self._concerns: dict[str, bool] = {}
-        self._plain = all(tools.agent is None for tools in rule.tools)
+        self._plain = all(tools.is_whole for tools in rule.tools)
         self._subjects = rule.what if isinstance(rule, Guard | Provenance) else None
         self.by_call = isinstance(rule, Guard | Provenance)
         """Is each call judged by itself, so that of those before nothing is asked again?"""
@@ -153,7 +153,7 @@ class Compiled:
         lacking = [
             group
             for group in self._applying
-            if not any(tools.agent is None and one in tools for tools in group for one in started)
+            if not any(tools.is_whole and one in tools for tools in group for one in started)
         ]
         return any(tool in tools for group in lacking for tools in group)
 
@@ -244,7 +244,7 @@ class Watched:
         """Is the proposed call taken to do what it is made for, whatever comes of it?"""
         self._read: Read = ({}, {}, {})
         self._sources: Sources | None = None
-        if isinstance(rule, Provenance) and all(tools.agent is None for tools in rule.sources):
+        if isinstance(rule, Provenance) and all(tools.is_whole for tools in rule.sources):
             self._sources = Sources()
         self.recalled: Recalled | None = None
         if isinstance(rule, Guard) and rule.of_calls_alone:

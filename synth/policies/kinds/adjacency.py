@@ -91,7 +91,7 @@ class Adjacency:
         return any(
             seen.gaps.of(first).directly_before(call, near)
             for first, then in self.pairs
-            if seen.calls[call].tool in then
+            if seen.is_of(call, then)
         )
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:

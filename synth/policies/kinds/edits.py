@@ -79,7 +79,7 @@ def blamed(
     """
     call = first_broken(judged, seen)
     if call is not None:
-        yield from ((call, pair[1 - side]) for pair in pairs if seen.calls[call].tool in pair[side])
+        yield from ((call, pair[1 - side]) for pair in pairs if seen.is_of(call, pair[side]))
 
 
 def begin_of(seen: Evidence) -> int:
@@ -92,8 +92,14 @@ def call_of(
 ) -> Iterator[Insert]:
     """A new call of one of the tools: one that the run made or offered, else the first that has a name."""
     named = [name for name in tools.names if "*" not in name]
+    given = dict(arguments or {})
+    if tools.where is not None:
+        for path, value in (tools.where.values or {}).items():
+            _put(given, path, value)
+        if tools.where.met(given) != given:
+            return  # what it is to be given is for somebody else to say
     for name in sorted(named, key=lambda name: not seen.offers(name))[:1]:
-        yield Insert(to, name, arguments or {})
+        yield Insert(to, name, given)
 
 
 def equal_arguments(call: int, same: Paths, own: int, seen: Evidence) -> dict[str, Any]:

@@ -169,7 +169,7 @@ class Provenance:
     @property
     def place(self) -> str:
         """Equal for rules that look into the same place of the same results: the key of what is read."""
-        return f"sources {self.inside} {[tools.names for tools in self.sources]}"
+        return f"sources {self.inside} {[tools.key for tools in self.sources]}"
 
     def _sources(self, seen: Evidence) -> Sources:
         """What the results hold, read once for all rules that look into the same place."""

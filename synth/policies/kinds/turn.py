@@ -95,8 +95,7 @@ class Alone:
     @staticmethod
     def _requested(tools: Tools, seen: Evidence) -> list[int]:
         """Requests count, whether they ran or not: the rule is about what the model said."""
-        made = (i for i, call in enumerate(seen.calls) if call.tool in tools)
-        return [i for i in made if tools.is_made_by(seen.agent_of(i))]
+        return [i for i in range(len(seen.calls)) if seen.is_of(i, tools)]
 
 
 def _steps(seen: Evidence) -> list[Any]:

@@ -111,7 +111,7 @@ class Weekdays:
             yield "every day of the week is allowed"
 
     def _said(self, call: int, on: frozenset[int], seen: Evidence) -> str:
-        phrase = next(tools.phrase for tools in self.what if seen.calls[call].tool in tools)
+        phrase = next(tools.phrase for tools in self.what if seen.is_of(call, tools))
         when = " or ".join(NAMES[day] for day in sorted(on))
         may = f"on {_listed(self.days)}" if self.days else "on no day"
         return f"{phrase} (call {call}) may happen {may} ({seen.timezone}); it started on {when}."

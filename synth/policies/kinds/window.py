@@ -69,7 +69,7 @@ class Window:
                 (call, clause)
                 for call in judged.violations
                 for (tools, _, _), clause in zip(self.limits, self.clauses, strict=False)
-                if seen.calls[call].tool in tools
+                if seen.is_of(call, tools)
             ),
         )
 
