@@ -75,12 +75,12 @@ def _form(phrase: str) -> Forms | None:
     particle = words[1] if len(words) > 1 and words[1] in PARTICLES and not where else ""
     rest = words[2:] if particle else words[1:]
     return Forms(
-        phrase, words[0], particle, " ".join(map(_noun, rest)).replace(" ", f" {THE}"),
+        phrase, words[0], particle, " ".join(map(noun_of, rest)).replace(" ", f" {THE}"),
         bool(rest) and rest[0] in SMALL, tuple(_stem(word) for word in rest if word not in SMALL),
     )  # fmt: skip
 
 
-def _noun(word: str) -> str:
+def noun_of(word: str) -> str:
     """A word, or its plural, or what is one of several."""
     if word in SMALL:
         return word

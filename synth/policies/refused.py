@@ -14,6 +14,7 @@ from itertools import chain
 from synth.errors import BadInput
 from synth.policies.adverbials import at_times
 from synth.policies.composed import actions_in, composed, quoted
+from synth.policies.conditioned import conditioned
 from synth.policies.everyday import MODAL
 from synth.policies.fewer_words import in_fewer_words
 from synth.policies.filled import LEFT, RIGHT, filled_hints
@@ -56,6 +57,17 @@ MAX_HINTED = 400
 
 def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
+    try:
+        return _read(sentence, names, forms)
+    except BadInput:
+        rule = conditioned(sentence, names, lambda said, known: _read(said, known, forms))
+        if rule is None:
+            raise
+        return rule
+
+
+def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
+    """The rule of a sentence that asks for no arguments."""
     body = " ".join(sentence.split()).removesuffix(".").strip()
     try:
         rule = read_sentence(sentence, names, forms)
@@ -64,7 +76,7 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     except BadInput as bad:
         wider = names.with_agents(body) or names.with_alternatives(body)
         if wider is not None:
-            return read_rule(sentence, wider, forms)
+            return _read(sentence, wider, forms)
         try:
             fewer = in_fewer_words(body, names)
             compares = " with the same " in fewer and " the same " not in body

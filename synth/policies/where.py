@@ -84,7 +84,7 @@ class Comparison:
         """As a sentence says it, with its preposition."""
         name = ".".join(self.path)
         if self.op in ("given", "missing"):
-            return f"{'with' if self.op == 'given' else 'without'} a {name}"
+            return f"whose {name} is {self.op}"
         of = "of " if self.op == "in" and self.type == "number" else ""
         return f"with {name} {of}{_SAID[self.op]}{' or '.join(map(_literal, self.values))}"
 

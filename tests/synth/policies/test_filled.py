@@ -9,6 +9,7 @@ import pytest
 from synth.errors import BadInput
 from synth.policies import load_policies
 from synth.policies.kinds.guard import Guard
+from synth.policies.meanings import reading_of
 from synth.policies.model import PolicySet
 
 ACTIONS = (
@@ -40,19 +41,7 @@ def proposed(rule: str) -> Guard:
 @pytest.mark.parametrize(
     ("sentence", "calls", "when", "check"),
     [
-        ('Items from the collection "Rare Books" must never be lent.', "lend", None,
-         'args.collection != "Rare Books"'),
-        ("Waiving a fine with a severity above 3 is forbidden.", "waive", None, "args.severity <= 3"),
         ("Lending an item for longer than 28 days is not permitted.", "lend", None, "args.days <= 28"),
-        ("Waiving a fine without giving a reason is not acceptable.", "waive", None,
-         'has(args.reason) && args.reason != ""'),
-        ("A fine of more than 10 may be waived only after asking the supervisor.", "waive", "args.FIELD > 10",
-         "size(earlier('ask')) > 0"),
-        (
-            'Before an item from the collection "Manuscripts" is lent, the curator must have been notified '
-            "about that item.",
-            "lend", 'args.collection == "Manuscripts"', "size(earlier('tell', 'item', args.item)) > 0",
-        ),
     ],
 )  # fmt: skip
 def test_a_condition_on_an_argument_is_written_out_as_a_guard(
@@ -61,6 +50,28 @@ def test_a_condition_on_an_argument_is_written_out_as_a_guard(
     guard = proposed(sentence)
     assert [tools.names for tools in guard.what] == [(calls,)]
     assert (guard.when and guard.when.text, guard.check.text) == (when, check)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rule"),
+    [
+        ('Items from the collection "Rare Books" must never be lent.',
+         'Lend an item with collection "Rare Books" must never happen.'),
+        ("Waiving a fine with a severity above 3 is forbidden.",
+         "Waive a fine with severity over 3 must never happen."),
+        ("Waiving a fine without giving a reason is not acceptable.",
+         "Waive a fine whose reason is missing must never happen."),
+        ("A fine of more than 10 may be waived only after asking the supervisor.",
+         "Ask the supervisor must happen before waive a fine with amount over 10."),
+        ('Before an item from the collection "Manuscripts" is lent, the curator must have been notified '
+         "about that item.",
+         'Notify the curator must happen before lend an item with collection "Manuscripts" with the same '
+         "item."),
+    ],
+)  # fmt: skip
+def test_a_condition_on_an_argument_is_read(sentence: str, rule: str) -> None:
+    (said,), (written,) = policies(sentence).policies, policies(rule).policies
+    assert reading_of(said.rule) == reading_of(written.rule)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,10 @@ ROWS = re.findall(r"^\| ([A-Z].+?\.) \| `(.+?)` \| `(.+?)` \|$", PAGE, re.MULTIL
 def verdict(rule: str, text: str) -> str:
     """Numbers in the arguments of the page's runs are numbers."""
     said = run(text)
-    calls = [replace(call, arguments={k: int(v) for k, v in call.arguments.items()}) for call in said.calls]
+    calls = [
+        replace(call, arguments={k: int(v) if v.isdigit() else v for k, v in call.arguments.items()})
+        for call in said.calls
+    ]
     policies = {"actions": ACTIONS, "policies": [{"id": "said", "rule": rule}]}
     read = load_policies(orjson.dumps(policies).decode() + "\n")
     return judge_policies(read, replace(said, calls=tuple(calls)))[0].verdict
