@@ -19,7 +19,7 @@ SOAKED := tests/properties/test_evidence.py tests/collector/test_evidence_live.p
   tests/properties/test_agreement_planning.py tests/properties/test_language_deciders.py \
   tests/properties/test_language_roundtrip.py tests/synth/formal/test_automata.py \
   tests/synth/plans/test_verify.py tests/collector/otlp/test_otlp_fuzz.py \
-  tests/properties/test_conditions.py tests/properties/test_rules_by_worlds.py \
+  tests/properties/test_conditions_by_tools.py tests/properties/test_rules_by_worlds.py \
   tests/properties/test_guard_agreement.py tests/properties/test_guard_of_cases.py \
   tests/pdoctor_trace/test_guarding.py \
   tests/real_data/test_guard_on_mutants.py \
