@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +18,7 @@ from collector.api.views import encoded, iso
 from collector.errors import BadRequest, Conflict, NotFound, Overloaded
 
 MAX_OPEN, MAX_KEPT = 1_000, 2_000
+"""Of all projects; one has at most half of the open ones, and what it asked goes first where that is most."""
 MAX_NAME, MAX_TEXT, MAX_ARGUMENTS, MAX_RULES = 200, 1_000, 16_384, 50
 MAX_SHOWN = 4 * MAX_ARGUMENTS
 """Bytes of arguments as a page shows them, with indents."""
@@ -88,13 +89,20 @@ class Approvals:
             "agent": _text(said, "agent", MAX_NAME),
         }
         seconds = number(said, "seconds", SECONDS, MAX_SECONDS)
-        if sum(one.look(now).state == OPEN for one in self._all.values()) >= MAX_OPEN:
+        is_open = Counter(one.project for one in self._all.values() if one.look(now).state == OPEN)
+        if is_open.total() >= MAX_OPEN or is_open[project] >= MAX_OPEN // 2:
             raise Overloaded("too many calls wait for a decision", "decide some of them", retry_after=5)
         made = Approval(secrets.token_hex(16), project, about, now, now + seconds)
         self._all[made.id] = made
         while len(self._all) > MAX_KEPT:
-            del self._all[next(key for key, one in self._all.items() if one.state != OPEN)]
+            self._forget_one()
         return made
+
+    def _forget_one(self) -> None:
+        """The oldest that is over, of the project that has most of these."""
+        over = [one for one in self._all.values() if one.state != OPEN]
+        (most, _), *_ = Counter(one.project for one in over).most_common(1)
+        del self._all[next(one.id for one in over if one.project == most)]
 
     def of(self, project: int, id_: str, now: float) -> Approval:
         found = self._all.get(id_)

@@ -14,6 +14,7 @@ import pytest
 
 import pdoctor_trace
 from collector import approvals
+from collector.errors import Overloaded
 from tests.collector.approving import ask, decide, deciding, host_of
 from tests.support.traces import Client
 
@@ -46,7 +47,7 @@ def test_after_its_time_nobody_decides(fresh: Client) -> None:
 
 
 def test_what_is_open_has_an_end(fresh: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(approvals, "MAX_OPEN", 2)
+    monkeypatch.setattr(approvals, "MAX_OPEN", 4)
     monkeypatch.setattr(approvals, "MAX_KEPT", 3)
     first = ask(fresh, **QUESTION)
     ask(fresh, **QUESTION)
@@ -207,3 +208,22 @@ def test_a_wait_that_ends_before_the_time_does_leaves_the_question_open() -> Non
     asked = kept.ask(0, QUESTION | {"seconds": 60}, now=1_000.0)
     asyncio.run(kept.wait(asked, 0.01, now=1_000.0))
     assert kept.decide(0, asked.id, "approve", "somebody", now=1_000.0).state == "approved"
+
+
+def test_one_project_leaves_room_for_the_questions_and_the_answers_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(approvals, "MAX_OPEN", 6)
+    monkeypatch.setattr(approvals, "MAX_KEPT", 10)
+    kept = approvals.Approvals(alone=True)
+    theirs = kept.ask(2, QUESTION, now=0.0)
+    kept.decide(2, theirs.id, "approve", "somebody", now=0.0)
+    for _ in range(40):  # each is over at once
+        kept.ask(1, QUESTION | {"seconds": 0}, now=1.0)
+    for _ in range(3):
+        kept.ask(1, QUESTION, now=2.0)
+    with pytest.raises(Overloaded):
+        kept.ask(1, QUESTION, now=2.0)
+    kept.ask(2, QUESTION, now=2.0)
+    assert kept.of(2, theirs.id, now=2.0).state == "approved"
+    assert len(kept.all(1, now=2.0)) + len(kept.all(2, now=2.0)) == 10
