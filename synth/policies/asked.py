@@ -278,10 +278,15 @@ _TOGETHER = _words(
 )
 
 
+_IN_ONE_CALL = _words(r" (?:in one go|in a single (?:call|go|step)|in one call|at once|per call|at a time)\b")
+
+
 def _amount(text: str, at: int) -> Read | None:
     """A number whose argument has no name: `of more than 500`, `over $500`."""
     m = _OF.match(text, at)
     found = sizes(text, m.end() if m else at, (AMOUNT,))
+    if found is not None and (one := _IN_ONE_CALL.match(text, found[1])):
+        return found[0], one.end()
     if found is None or _TOGETHER.match(text, found[1]):
         return None
     return found if m or _ALONE.match(text, at) or found[0][0].unit else None

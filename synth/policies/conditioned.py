@@ -13,16 +13,17 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from synth.errors import BadInput
-from synth.policies.action_forms import PARTICLES, SMALL, noun_of
+from synth.policies.action_forms import PARTICLES
 from synth.policies.asked import AMOUNT, Asked, asked_at, field_named, fields_at, said_at, said_of, sizes
 from synth.policies.composed import actions_in
 from synth.policies.everyday import MODAL
 from synth.policies.inflected import inflected
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.kind import PolicyKind
+from synth.policies.limited import limited
+from synth.policies.marks import Place, in_text, mark_of, marked, places_of
 from synth.policies.names import Names, Tools, TwoReadings
 from synth.policies.patterns import compiled
-from synth.policies.verbs import HOW, deeds_of, gerund_of, past_of, third_of
 from synth.policies.where import Comparison, Where
 
 T = TypeVar("T")
@@ -42,9 +43,10 @@ def conditioned(sentence: str, names: Names, read: Read) -> PolicyKind | None:
     body = " ".join(sentence.split()).removesuffix(".").strip()
     if len(body) > MAX_READ or not re.search(r"\w", body):
         return None
-    taken = _taken(body, names)
-    if taken is not None and taken.every:
-        return taken.read(read)
+    for said in (limited(body, names), body):
+        taken = None if said is None else _taken(said, names)
+        if taken is not None and taken.every:
+            return (_allowed_alone(taken, body, read) or taken).read(read)
     if (unnamed := _unnamed(body, names, read)) is not None:
         raise unnamed
     return None
@@ -55,6 +57,27 @@ _UNNAMED = re.compile(
     r"(?P<v>\"[^\"]+\"|\u201c[^\u201d]+\u201d|[A-Z][A-Z0-9_-]+))"
     r"(?=[ ,]|$)"
 )
+
+
+def _allowed_alone(taken: _Taken, body: str, read: Read) -> _Taken | None:
+    """Of `may only be suspended for reason "fraud"`, what is forbidden: the contrary at the end of it."""
+    only = compiled(rf"(?:{MODAL}) only (?P<be>be|happen)\b").search(taken.text)
+    if only is None or len(taken.every) != 1 or not body.startswith(taken.text):
+        return None
+    [mention] = taken.every
+    try:
+        read(taken.text, taken.names)
+    except BadInput:
+        ban = f"{taken.text[: only.start()]}must never {only['be']}{taken.text[only.end() :]}"
+        if mention.end > only.start() and mention.start >= only.end():
+            shift = len(ban) - len(taken.text)
+            mention = replace(mention, start=mention.start + shift, end=mention.end + shift)
+        if len(mention.where.every) > 1:
+            return None
+        return replace(
+            taken, text=ban, every=(replace(mention, where=Where((mention.where.every[0].contrary,))),)
+        )
+    return None
 
 
 def _unnamed(body: str, names: Names, read: Read) -> BadInput | None:
@@ -75,77 +98,6 @@ def _unnamed(body: str, names: Names, read: Read) -> BadInput | None:
     )
 
 
-# ---------------------------------------------------------------- words of actions
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A word of a sentence that is one of an action."""
-
-    phrase: str
-    word: int
-    """Which of the phrase."""
-    form: str
-    """What comes behind the marked word: `s`, `ing`, `ed` or nothing."""
-
-
-def _places(word: str, names: Names) -> list[_Place]:
-    """The actions that have the word, in one of its forms."""
-    found: list[_Place] = []
-    for phrase in names.actions:
-        if phrase == "any tool":
-            continue
-        parts = phrase.casefold().split()
-        for k, part in enumerate(parts):
-            form = _form_of(word.casefold(), part, k == 0 or (k == 1 and parts[0] in HOW))
-            if form is not None and part not in SMALL and not (k and part in PARTICLES):
-                found.append(_Place(phrase, k, form))
-                break
-    return found
-
-
-def _form_of(word: str, part: str, verb: bool) -> str | None:
-    if word == part:
-        return ""
-    if not re.fullmatch(r"[a-z][\w-]*", part):
-        return None
-    if not verb:
-        if not re.fullmatch(noun_of(part), word):
-            return None
-        return "s" if len(word) >= len(_singular(part)) + 1 and word.endswith("s") else ""
-    for form, said in (("s", third_of), ("ing", gerund_of), ("ed", past_of)):
-        if re.fullmatch(said(part), word):
-            return form
-    if any(re.fullmatch(deed, word) for deed in deeds_of(part)):
-        return "s" if word.endswith("s") else ""
-    return None
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies"):
-        return f"{word[:-3]}y"
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
-
-
-def _mark(number: int) -> str:
-    """Behind a word: no verb and no noun of the language ends so."""
-    return f"q{'abcdefgh'[number]}x"
-
-
-def _marked(place: _Place, mark: str) -> str:
-    """The phrase with the mark in it."""
-    parts = place.phrase.split()
-    plural = place.word and parts[place.word].endswith("s") and not parts[place.word].endswith("ss")
-    stem = _singular(parts[place.word]) if place.word else parts[place.word]
-    parts[place.word] = f"{stem}{mark}{'s' if plural else ''}"
-    return " ".join(parts)
-
-
-def _in_text(place: _Place, mark: str) -> str:
-    part = place.phrase.split()[place.word]
-    return f"{_singular(part) if place.word else part}{mark}{place.form}"
-
-
 # ---------------------------------------------------------------- a sentence taken apart
 
 
@@ -155,7 +107,7 @@ class _Mention:
 
     start: int
     end: int
-    places: tuple[_Place, ...]
+    places: tuple[Place, ...]
     where: Where
 
 
@@ -168,14 +120,14 @@ class _Taken:
     names: Names
 
     def read(self, read: Read) -> PolicyKind:
-        marked, own, shown = self._marked()
+        text, own, shown = self._with_marks()
         untouched = {
             phrase: tools for phrase, tools in self.names.actions.items() if not self._is_asked(phrase)
         }
         first: BadInput | None = None
         for actions in ({**untouched, **own}, {**self.names.actions, **own}):
             try:
-                rule = read(marked, Names(actions))
+                rule = read(text, Names(actions))
             except BadInput as bad:
                 first = first or bad
                 continue
@@ -186,14 +138,14 @@ class _Taken:
                 return found
         raise self._refused(first, shown, read)
 
-    def _marked(self) -> tuple[str, dict[str, Tools], dict[str, str]]:
+    def _with_marks(self) -> tuple[str, dict[str, Tools], dict[str, str]]:
         """(the sentence with marked words, the marked actions, marked phrase -> how it is shown)."""
         text, own, shown = self.text, {}, {}
         for number, mention in reversed([*enumerate(self.every)]):
-            mark = _mark(number)
-            text = f"{text[: mention.start]}{_in_text(mention.places[0], mark)}{text[mention.end :]}"
+            mark = mark_of(number)
+            text = f"{text[: mention.start]}{in_text(mention.places[0], mark)}{text[mention.end :]}"
             for place in mention.places:
-                phrase = _marked(place, mark)
+                phrase = marked(place, mark)
                 tools = self.names.actions[place.phrase]
                 both = (
                     mention.where
@@ -202,7 +154,7 @@ class _Taken:
                 )
                 own[phrase] = replace(tools, phrase=phrase, where=both)
                 shown[phrase] = f"{place.phrase} {mention.where.words}"
-                shown[_in_text(place, mark)] = (
+                shown[in_text(place, mark)] = (
                     f"{self.text[mention.start : mention.end]} {mention.where.words}"
                 )
         return text, own, shown
@@ -334,7 +286,7 @@ def _without(text: str, asked: Asked) -> str:
     return f"{text[: asked.start]}{text[asked.end :]}"
 
 
-def _owner(head: str, names: Names) -> tuple[int, int, tuple[_Place, ...]] | None:
+def _owner(head: str, names: Names) -> tuple[int, int, tuple[Place, ...]] | None:
     """(start, end, places) of the word that a condition after `head` is said of."""
     bare = compiled(_DOES).sub("", head)
     if bare != head:
@@ -347,10 +299,10 @@ def _owner(head: str, names: Names) -> tuple[int, int, tuple[_Place, ...]] | Non
         word = re.search(r"(?P<w>[\w-]+)$", bare)
     if word and word["w"].casefold() in PARTICLES:
         verb = re.search(r"(?P<w>[\w-]+) [\w-]+$", bare)
-        places = _places(verb["w"], names) if verb else []
+        places = places_of(verb["w"], names) if verb else []
         own = [p for p in places if p.phrase.casefold().split()[1:] == [word["w"].casefold()]]
         return (verb.start("w"), verb.end("w"), tuple(own)) if verb and own else None
-    places = _places(word["w"], names) if word else []
+    places = places_of(word["w"], names) if word else []
     return (word.start("w"), word.end("w"), tuple(places)) if word and places else None
 
 
@@ -359,7 +311,7 @@ def _no_list(head: str, asked: Asked, text: str, names: Names, had: Sequence[_Me
     joined = _JOINED.search(head.rstrip())
     before = head[: joined.start()].rstrip() if joined else ""
     word = re.search(r"(?P<w>[\w-]+)$", before)
-    if joined is None or word is None or not _places(word["w"], names):
+    if joined is None or word is None or not places_of(word["w"], names):
         return
     between = re.search(r"\bbetween [^,]*$", head, re.IGNORECASE)
     if (between and joined[0].lower().startswith("and")) or any(m.end == word.end() for m in had):
@@ -461,12 +413,14 @@ def _clause(text: str, at: int, names: Names) -> _Clause | None:
 
 def _speaks_of(words: str, names: Names) -> bool:
     """Do they name what an action is done to, or any thing, rather than an argument?"""
-    return bool(re.match("an? ", words, re.IGNORECASE)) or any(_places(word, names) for word in words.split())
+    return bool(re.match("an? ", words, re.IGNORECASE)) or any(
+        places_of(word, names) for word in words.split()
+    )
 
 
 def _owned(owner: str, found: tuple[tuple[Comparison, ...], int], names: Names) -> _Clause | None:
     word = owner.split()[-1]
-    return _Clause(found[1], found[0], word) if _places(word, names) else None
+    return _Clause(found[1], found[0], word) if places_of(word, names) else None
 
 
 def _belongs(clause: _Clause, rest: str, text: str, names: Names) -> _Taken | None:
@@ -474,9 +428,9 @@ def _belongs(clause: _Clause, rest: str, text: str, names: Names) -> _Taken | No
     known = actions_in(inflected(rest, names), names)
     if not known:
         return None
-    meant = {p.phrase.casefold() for p in _places(clause.owner, names)} if clause.owner else {*known}
+    meant = {p.phrase.casefold() for p in places_of(clause.owner, names)} if clause.owner else {*known}
     meant &= {*known}
-    words = [(m, _places(m[0], names)) for m in re.finditer(r"[\w-]+", rest)]
+    words = [(m, places_of(m[0], names)) for m in re.finditer(r"[\w-]+", rest)]
     of_it = [(m, p) for m, places in words for p in places if p.phrase.casefold() in meant]
     last = max((p.word for _, p in of_it), default=0)
     found = {m.span(): p for m, p in of_it if p.word == last}

@@ -66,6 +66,12 @@ def run(*calls: tuple[str, Any], **fields: Any) -> Run:
         ("Never refund unless the amount is below 500.", "No call of refund with amount of at least 500."),
         ("When the amount of the refund is over 500, review must happen before refund.",
          "Each call of refund with amount over 500 needs an earlier success of review."),
+        ("No refund may exceed $500.", "No call of refund with amount over 500."),
+        ("A credit's amount must be at most 50.", "No call of credit with amount over 50."),
+        ("Never refund more than 250 in one go.", "No call of refund with amount over 250."),
+        ("Every credit must state a reason.", "No call of credit whose reason is missing."),
+        ('A room may only be booked for ward "ICU" or "ER".',
+         'No call of book with ward other than "ICU" or "ER".'),
         ("Refund must happen at most 3 times with the same id.",
          "Calls of refund with the same id: at most 3."),
     ],
@@ -90,6 +96,9 @@ def test_a_condition_is_read(sentence: str, means: str) -> None:
         ("Never refund without a reason.", ""),
         ("Refunds over 5 minutes must never happen.", ""),
         ("When a credit is refused, review must happen.", ""),
+        ("Refunds must not exceed 500.", ""),
+        ("A refund must not exceed 3 per day.", ""),
+        ("Every credit must carry a review.", ""),
     ],
 )  # fmt: skip
 def test_what_may_be_meant_otherwise_is_refused(sentence: str, why: str) -> None:

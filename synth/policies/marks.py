@@ -1,0 +1,78 @@
+"""Words of a sentence that belong to actions, and the same words with a mark that sets them apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from synth.policies.action_forms import PARTICLES, SMALL, noun_of
+from synth.policies.names import Names
+from synth.policies.verbs import HOW, deeds_of, gerund_of, past_of, third_of
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A word of a sentence that is one of an action."""
+
+    phrase: str
+    word: int
+    """Which of the phrase."""
+    form: str
+    """What comes behind the marked word: `s`, `ing`, `ed` or nothing."""
+
+
+def places_of(word: str, names: Names) -> list[Place]:
+    """The actions that have the word, in one of its forms."""
+    found: list[Place] = []
+    for phrase in names.actions:
+        if phrase == "any tool":
+            continue
+        parts = phrase.casefold().split()
+        for k, part in enumerate(parts):
+            form = _form_of(word.casefold(), part, k == 0 or (k == 1 and parts[0] in HOW))
+            if form is not None and part not in SMALL and not (k and part in PARTICLES):
+                found.append(Place(phrase, k, form))
+                break
+    return found
+
+
+def _form_of(word: str, part: str, verb: bool) -> str | None:
+    if word == part:
+        return ""
+    if not re.fullmatch(r"[a-z][\w-]*", part):
+        return None
+    if not verb:
+        if not re.fullmatch(noun_of(part), word):
+            return None
+        return "s" if len(word) >= len(_singular(part)) + 1 and word.endswith("s") else ""
+    for form, said in (("s", third_of), ("ing", gerund_of), ("ed", past_of)):
+        if re.fullmatch(said(part), word):
+            return form
+    if any(re.fullmatch(deed, word) for deed in deeds_of(part)):
+        return "s" if word.endswith("s") else ""
+    return None
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def mark_of(number: int) -> str:
+    """Behind a word: no verb and no noun of the language ends so."""
+    return f"q{'abcdefgh'[number]}x"
+
+
+def marked(place: Place, mark: str) -> str:
+    """The phrase with the mark in it."""
+    parts = place.phrase.split()
+    plural = place.word and parts[place.word].endswith("s") and not parts[place.word].endswith("ss")
+    stem = _singular(parts[place.word]) if place.word else parts[place.word]
+    parts[place.word] = f"{stem}{mark}{'s' if plural else ''}"
+    return " ".join(parts)
+
+
+def in_text(place: Place, mark: str) -> str:
+    part = place.phrase.split()[place.word]
+    return f"{_singular(part) if place.word else part}{mark}{place.form}"
