@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from sqlalchemy import Integer, cast, func, select
@@ -47,19 +47,31 @@ def _number(place: Any, connection: Connection) -> Any:
     return cast(whole, Integer)
 
 
+class Broken(NamedTuple):
+    """A rule that runs broke."""
+
+    rule: str
+    runs: int
+    said: str
+    """Of the newest of them."""
+    newest: str | None
+    """Its id; None where it is gone."""
+
+
 def broken_rules(
     connection: Connection, project: int, since: float, until: float, *, limit: int = 10
-) -> list[tuple[str, int, str]]:
-    """(rule, runs that break it, what was said of one of them), the most frequent first."""
+) -> list[Broken]:
+    """The rules that are broken, the most frequent first."""
     runs, newest = Counter[str](), dict[str, int]()
     for (rule,), found in stretches.broke(connection, project, since, until, by=["rule"]):
         runs[rule] += found.leads
         newest[rule] = max(newest.get(rule, 0), found.newest or 0)
     most = sorted(runs, key=lambda rule: (-runs[rule], rule))[:limit]
-    findings = schema.findings.c
-    told = select(findings.id, findings.explanation).where(findings.id.in_([newest[rule] for rule in most]))
-    said = {row.id: row.explanation for row in connection.execute(told)}
-    return [(rule, runs[rule], said.get(newest[rule], "")) for rule in most]
+    findings, key = schema.findings.c, schema.runs.c.key
+    told = select(findings.id, findings.explanation, key).join(schema.runs, schema.runs.c.id == findings.run)
+    rows = connection.execute(told.where(findings.id.in_([newest[rule] for rule in most])))
+    said = {row.id: (row.explanation, row.key) for row in rows}
+    return [Broken(rule, runs[rule], *said.get(newest[rule], ("", None))) for rule in most]
 
 
 LOOKED_AT = 500

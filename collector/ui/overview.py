@@ -100,13 +100,12 @@ def found(access: Access, chosen: Range) -> dict[str, Any]:
         "by_version": by(decided["version"], "version", chosen),
         "rules": [
             {
-                "rule": rule.partition(":")[2],
-                "of_case": rule.startswith("case:"),
-                "runs": runs,
-                "said": said,
-                "link": link(f"rule:{quoted(rule)}", chosen),
+                **one._asdict(),
+                "of": one.rule.partition(":")[0],
+                "name": one.rule.partition(":")[2],
+                "link": link(f"rule:{quoted(one.rule)}", chosen),
             }
-            for rule, runs, said in rules
+            for one in rules
         ],
         "lost": lost_picture(lost),
         "lost_of": sum(lost.values()),

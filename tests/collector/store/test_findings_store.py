@@ -81,6 +81,6 @@ def test_no_short_look_goes_through_the_findings_of_all_times(
     with store.read() as connection:
         broken = buckets.broken_rules(connection, project, since, since + 100)
         found = groups.found(connection, project, short, since=since, width=1.0)
-    assert sum(runs for _, runs, _ in broken) == len(own)
+    assert sum(one.runs for one in broken) == len(own)
     assert sum(group.runs for group in found.values()) == len(own)
     assert max(group.newest for group in found.values()) == own[-1]

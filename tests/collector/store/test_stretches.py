@@ -91,10 +91,12 @@ def test_figures_of_any_time_are_those_of_its_runs(store: Store, forgotten: floa
             )
             newest = {one["rule"]: one["explanation"] for one in found if one["run"] in runs}
             told = buckets.broken_rules(connection, 1, since, until)
-            assert [(rule, runs_) for rule, runs_, _ in told] == sorted(
+            assert [(one.rule, one.runs) for one in told] == sorted(
                 broken.items(), key=lambda one: (-one[1], one[0])
             )
-            assert {rule: said for rule, _, said in told} == newest
+            assert {one.rule: one.said for one in told} == newest
+            keys = {one["rule"]: runs[one["run"]]["key"] for one in found if one["run"] in runs}
+            assert {one.rule: one.newest for one in told} == keys
 
 
 @pytest.mark.both_engines
@@ -126,7 +128,7 @@ def test_whole_stretches_are_read_from_what_is_counted(store: Store) -> None:
     with store.read() as connection:
         assert min(stretches.came(connection, 1, NOW - 7 * STRETCH).values()) > 7_000_000_000
         told = buckets.broken_rules(connection, 1, NOW - 7 * STRETCH, NOW)
-    assert min(runs for _, runs, _ in told) > 7_000_000_000
+    assert min(one.runs for one in told) > 7_000_000_000
 
 
 @pytest.mark.both_engines
