@@ -157,7 +157,7 @@ def pages(keys: Sequence[str]) -> dict[str, Callable[[int], str]]:
         "overview, 7 d, new each time": ranged(24 * DAYS),
         "runs": plain("/runs"),
         **{f"runs {line}": search(line) for line in searches},
-        **{f"runs by {by}": plain(f"/runs?sort={by}") for by in ("duration", "calls", "findings")},
+        **{f"runs by {by}": plain(f"/runs?sort={by}") for by in ("duration", "calls", "tokens", "findings")},
         "findings": plain("/findings"),
         "findings, 7 d": plain("/findings?last=7d&state=all"),
         "findings of an agent": lambda n: f"/findings?last=7d&agent=agent-{n % 17}",
