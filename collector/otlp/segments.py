@@ -64,18 +64,20 @@ def batch_of(raw: Any, limits: Limits, rejections: Collection[Rejection] = ()) -
     for origin, i, content in _spans(raw, limits):
         size = len(content)
         if origin.flaw or size > limits.span_bytes:
-            reason = origin.flaw or f"the span has {size} bytes; at most {limits.span_bytes} are taken"
-            refused.append(Rejection(_place(origin, i, Ids.FromString(content)), reason))
+            said = origin.flaw or f"the span has {size} bytes; at most {limits.span_bytes} are taken"
+            refused.append(Rejection(_place(origin, i, Ids.FromString(content)), said))
             continue
         try:
             span = Span.FromString(content)
-        except DecodeError:
+        except DecodeError as flaw:
+            if for_want_of_memory(flaw):
+                raise MemoryError from None
             refused.append(Rejection(_place(origin, i), "not a readable protobuf Span"))
             continue
         trace_id, span_id, parent = span.trace_id, span.span_id, span.parent_span_id
-        flaw = flaw_of(trace_id, span_id, parent, span, size, limits)
-        if flaw:
-            refused.append(Rejection(_place(origin, i, span), flaw))
+        reason = flaw_of(trace_id, span_id, parent, span, size, limits)
+        if reason:
+            refused.append(Rejection(_place(origin, i, span), reason))
             continue
         run_id, is_root = None, not parent or parent == NO_SPAN
         if RUN_MARK in content:  # a hit may also lie in some other text
@@ -117,7 +119,9 @@ def digest_of(head: bytes) -> bytes:
 def _is_readable(read: Callable[[bytes], Any], content: bytes) -> bool:
     try:
         read(content)
-    except (DecodeError, UnicodeDecodeError):
+    except (DecodeError, UnicodeDecodeError) as flaw:
+        if for_want_of_memory(flaw):
+            raise MemoryError from None
         return False
     return True
 

@@ -182,6 +182,19 @@ def test_no_memory_is_no_broken_body(monkeypatch: pytest.MonkeyPatch) -> None:
         from_protobuf(b"{}", LIMITS)
 
 
+@pytest.mark.parametrize("part", ["Span", "Resource", "InstrumentationScope"])
+def test_no_memory_is_no_broken_span(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be rejected for good, and what it shares with others be lost without a word."""
+    body = agent_request(new_id(), ["a"])
+
+    def full(_content: bytes) -> Any:
+        raise DecodeError("Error parsing message: Arena alloc failed")
+
+    monkeypatch.setattr(segments, part, SimpleNamespace(FromString=full))
+    with pytest.raises(MemoryError):
+        from_protobuf(body, LIMITS)
+
+
 class Held:
     """What `SolverProcess.ask` does, told when to go on; remembers what it was asked."""
 
