@@ -71,7 +71,7 @@ _STOP = (
     r"|both|some|such|runs?|conversations?|sessions?|turns?|messages?|steps?|times?|calls?|minutes?|hours?|days?"
     r"|seconds?|weeks?|months?|years?|and|or|is|are|was|were|be|been|must|may|can|should|shall|per|with|without|for"
     r"|to|of|in|on|by|from|if|when|where|before|after|until|unless|while|happens?|fails?|maximum|minimum|total|sum"
-    r"|excess|exceeding|whose|which|who|ever|never|as|has|have|had|does|do|there|set|equal|giving|stating|having"
+    r"|timezone|agents?|assistants?|tools?|models?|excess|exceeding|whose|which|who|ever|never|as|has|have|had|does|do|there|set|equal|giving|stating|having"
     r"|naming|providing|specifying|setting|passing|except|besides|worth|higher|greater|larger|lower|smaller|fewer)\b)"
 )
 _ONE = rf"{_STOP}[a-z]\w*"

@@ -118,6 +118,8 @@ class _Taken:
     text: str
     every: tuple[_Mention, ...]
     names: Names
+    by_clause: bool = False
+    """Does `if`, `when` or `unless` state the condition? It says which calls the rule is about."""
 
     def read(self, read: Read) -> PolicyKind:
         text, own, shown = self._with_marks()
@@ -132,7 +134,9 @@ class _Taken:
                 first = first or bad
                 continue
             found = _mapped(rule, lambda tools: _shown(tools, shown))
-            _no_least(found, self.text, self.every)
+            _no_least(found, "" if self.by_clause else self.text, self.every)
+            if self.by_clause and _asks_of_what_is_needed(found):
+                continue
             asked = {tools.where for tools in found.tools if tools.where is not None}
             if asked >= {mention.where for mention in self.every} and self._says_the_same(found, read):
                 return found
@@ -191,6 +195,13 @@ class _Taken:
         return BadInput(
             f"cannot read {asked} in this sentence; without it, {rest!r} is a rule about all calls"
         )
+
+
+def _asks_of_what_is_needed(rule: PolicyKind) -> bool:
+    """`If the review's level is 2, review must happen before refund` does not say which refunds are meant."""
+    side = {"precedence": 0, "adjacency": 0, "gap": 0, "response": 1}.get(rule.kind)
+    pairs: Sequence[tuple[Tools, Tools]] = getattr(rule, "pairs", ())
+    return side is not None and any(pair[side].where is not None for pair in pairs)
 
 
 def _no_least(rule: PolicyKind, text: str, every: Sequence[_Mention]) -> None:
@@ -275,11 +286,23 @@ def _taken(body: str, names: Names) -> _Taken | None:
         if asked is None or owner is None:
             continue
         start, end, places = owner
+        _no_other_action(asked, text, names)
         _no_list(text[:start], asked, text, names, mentions)
         mentions.append(_Mention(start, end, places, asked.where))
         text = _without(text, asked)
         at = asked.start
     return _Taken(text, tuple(mentions), names)
+
+
+def _no_other_action(asked: Asked, text: str, names: Names) -> None:
+    """`Refund over 500 and a credit over 300` may speak of two actions. TwoReadings where it may."""
+    first, *more = asked.every
+    if any(one.path != first.path and places_of(one.path[0], names) for one in more):
+        said = text[asked.start : asked.end].strip(" ,")
+        raise TwoReadings(
+            f"cannot read {said!r}, as {more[-1].path[0]!r} may be an argument or an action; "
+            "say it first where it is an argument, or write two policies"
+        )
 
 
 def _without(text: str, asked: Asked) -> str:
@@ -358,6 +381,8 @@ def _of_a_clause(body: str, names: Names) -> _Taken | None:
                 )
             clause = replace(clause, every=(clause.every[0].contrary,))
         if m["only"]:
+            if len(actions_in(inflected(rest, names), names)) > 1:
+                return None
             rest = _forbidden(rest)
         return _belongs(clause, rest, said, names)
     return None
@@ -437,7 +462,7 @@ def _belongs(clause: _Clause, rest: str, text: str, names: Names) -> _Taken | No
     if len(meant) != 1 or len(found) != 1:
         raise _whose(clause, text, known)
     [((start, end), place)] = found.items()
-    return _Taken(rest, (_Mention(start, end, (place,), Where(clause.every)),), names)
+    return _Taken(rest, (_Mention(start, end, (place,), Where(clause.every)),), names, by_clause=True)
 
 
 def _whose(clause: _Clause, text: str, known: Sequence[str]) -> BadInput:

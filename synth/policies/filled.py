@@ -162,9 +162,7 @@ def _yaml(condition: str) -> str:
 def _as_guard(guard: str, told: str) -> str:
     where = f", where {told}" if told else ""
     written = guard.replace("{", LEFT).replace("}", RIGHT)
-    return (
-        f"!a condition on what a call is given is a guard: in place of `rule` write `guard: {written}`{where}"
-    )
+    return f"!a guard asks what a call is given: in place of `rule` write `guard: {written}`{where}"
 
 
 # ---------------------------------------------------------------- what the language has nothing for

@@ -30,7 +30,10 @@ _SOME_COUNT = (
     "or 'per conversation' after it; over another part of a run there is none"
 )
 _A_SUM = "!a sum is said as 'The sum of args.FIELD of ACTION must be at most NUMBER'"
-_A_VALUE = "!a condition on what a call is given is a `guard` of the policy, not a sentence"
+_A_VALUE = (
+    "!what a call is given is said behind its action, as in 'ACTION with FIELD over 500 must never happen'; "
+    "more is asked by a `guard` of the policy"
+)
 _SCOPE = (
     "!what a count is over is the file's `scope`: leave these words out, and write 'scope: session' at the "
     "head of the file for a conversation, 'scope: run' for a run"
