@@ -35,7 +35,7 @@ _MAY = r"(?P<a>.+?) (?:may|can|must|should|has to|have to|is to|are to|is|are) (
 
 
 @dataclass(frozen=True, slots=True)
-class _Times:
+class Times:
     """Which days and which hours a sentence names, and whether they are the only ones."""
 
     said: str
@@ -45,7 +45,7 @@ class _Times:
 
     def on(self) -> str:
         """`on Mondays and Fridays`, `on Tuesday to Saturday`."""
-        return f"on {re.sub(rf'^.*?(?={_DAY})', '', self.days, flags=re.IGNORECASE)}"
+        return f"on {re.sub(rf'^.*?(?={_DAY})', '', self.days, count=1, flags=re.IGNORECASE)}"
 
     def at(self, phrase: str, allowed: bool) -> str | None:
         """The sentence of the hours at which an action may happen; None where these are none, or all."""
@@ -93,13 +93,13 @@ def at_times(body: str, names: Names) -> str | None:
     return _ruled(never["a"], times, allowed=False) if never else _beside(words, times)
 
 
-def _times(found: Sequence[re.Match[str]]) -> _Times | None:
+def _times(found: Sequence[re.Match[str]]) -> Times | None:
     days, hours = ([m[kind] for m in found if m[kind]] for kind in ("days", "hours"))
     if len(days) > 1 or len(hours) > 1:
         return None
     said = " ".join(m[m.lastgroup or 0] if m.lastgroup != "last" else m["days"] or m["hours"] for m in found)
     only = any(m["only"] or m["last"] for m in found)
-    return _Times(said, days[0] if days else "", hours[0] if hours else "", only)
+    return Times(said, days[0] if days else "", hours[0] if hours else "", only)
 
 
 def _core(rest: str) -> str:
@@ -108,7 +108,7 @@ def _core(rest: str) -> str:
     return re.sub(" +", " ", text)
 
 
-def _ruled(phrase: str, times: _Times, *, allowed: bool) -> str | None:
+def _ruled(phrase: str, times: Times, *, allowed: bool) -> str | None:
     """That an action may happen at these times alone, or at no such time."""
     day = f"{phrase} must {'' if allowed else 'never '}happen {times.on()}"
     if not times.hours:
@@ -124,7 +124,7 @@ def _ruled(phrase: str, times: _Times, *, allowed: bool) -> str | None:
     )
 
 
-def _two(first: str, times: _Times, names: Names) -> str | None:
+def _two(first: str, times: Times, names: Names) -> str | None:
     """`At most twice, and never at weekends`."""
     words = composed(inflected(first, names), names)
     one = words and re.fullmatch(r"(?P<a>.+?) must (?:never )?happen .+", words)
@@ -138,7 +138,7 @@ def _two(first: str, times: _Times, names: Names) -> str | None:
     )
 
 
-def _beside(words: str, times: _Times) -> str | None:
+def _beside(words: str, times: Times) -> str | None:
     """Another rule that is to hold at certain times only."""
     counted = re.fullmatch(r"(?P<a>.+) must happen (?:at most|exactly) \d+ times.*", words)
     told = counted is not None and not (times.days and times.hours)

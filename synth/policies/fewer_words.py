@@ -31,7 +31,7 @@ _SMALL_OBJECT = r"(?: (?:to|for|on|from|by|with) (?:an?|the|any) [a-z]+)?"
 
 _NO_COUNT = r"(?! (?:more than|no more|over|at (?:most|least)|once|twice|again|a second|[a-z]+ times)\b)"
 
-_SAID_BEFORE = rf",|\b(?:{MODAL}|is|are|has|have|before|after|once|if|when|whenever|unless)\b|^\w+ing\b"
+SAID_BEFORE = rf",|\b(?:{MODAL}|is|are|has|have|before|after|once|if|when|whenever|unless)\b|^\w+ing\b"
 """Before `the same NOUN`: of what is the account in `The balance of the same account must be checked`?"""
 
 _OF_A_RUN = (
@@ -114,7 +114,7 @@ def _the_same(text: str) -> tuple[str, str]:
     if whose := compiled(rf"\b(?:an?|the) {_NOT_A_THING}(?P<f>[a-z]+)['\u2019]s ").search(text):
         ways.append((r" of (?:theirs|his|hers)\b", ""))
     for pattern, said in ways:
-        while (m := compiled(pattern).search(text)) and compiled(_SAID_BEFORE).search(text[: m.start()]):
+        while (m := compiled(pattern).search(text)) and compiled(SAID_BEFORE).search(text[: m.start()]):
             found.append((m.groupdict().get("f") or (whose["f"] if whose else ""), m[0]))
             text = f"{text[: m.start()]}{said}{text[m.end() :]}"
             if m.re.groupindex.get("f") is None and whose:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from synth.errors import BadInput
+from synth.policies import clausal
 from synth.policies.adverbials import at_times
 from synth.policies.composed import actions_in, composed, quoted
 from synth.policies.conditioned import conditioned
@@ -85,6 +86,8 @@ def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
                     return other
         except TwoReadings as two:
             raise next(_filled(body, names, forms), two) from None
+        if (rule := _by_clauses(body, names, forms)) is not None:
+            return rule
         ways = (_whole(body, names, forms), _filled(body, names, forms), _said_better(body, names, forms))
         better = chain.from_iterable(ways)
         raise next(better, _known_actions(body, names, bad)) from None
@@ -103,6 +106,19 @@ def _otherwise(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | N
     """The rule of a sentence that the language says in other words; None where there is none."""
     rule = _said_otherwise(body, names, forms)
     return _phrased(body, names, forms) if rule is None else rule
+
+
+def _by_clauses(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | None:
+    """The rule of a sentence by the grammar of clauses; TwoReadings where it is two rules in one."""
+    read = (
+        (said, _rule_of(said, names.with_alternatives(said) or names, forms))
+        for said in clausal.read(body, tuple(names.actions))
+    )
+    rules = {rule: said for said, rule in read if rule is not None}
+    if len(rules) > 1:
+        ways = " or ".join(map(quoted, list(rules.values())[:2]))
+        raise TwoReadings(f"cannot read this sentence in one way; write {ways}")
+    return next(map(_without_clauses, rules), None)
 
 
 def _whole(body: str, names: Names, forms: Sequence[Form]) -> Iterator[BadInput]:

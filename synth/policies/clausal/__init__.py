@@ -1,0 +1,16 @@
+"""One grammar of rule sentences: clauses about actions, and what they depend on.
+
+`read(sentence, names)` gives the sentences of the language that are meant by one which no other reader
+knows. A sentence is taken apart as a whole, in every way that leaves no word: where all ways say the same it
+is read, where two say different things it has two meanings.
+
+- `spelling`: contractions, numbers in words, clock times, quoted values.
+- `matching`: patterns of words and of other patterns, over a text, with all ways in which they match.
+- `events`: how a sentence names an action: by its verb in every form, by a noun, by what is done to it.
+- `clauses`: what a sentence demands, and when, as patterns.
+- `meaning`: what these say in the language.
+"""
+
+from synth.policies.clausal.reader import read
+
+__all__ = ["read"]

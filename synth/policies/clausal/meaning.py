@@ -1,0 +1,306 @@
+"""What a clause and its adjuncts say in the language; None where that is not sure, or not in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from synth.policies.adverbials import Times
+from synth.policies.clausal.clauses import Adjunct, Demand, Fact
+from synth.policies.clausal.events import ANY, IT, Action, Event
+
+_BESIDE = ("same", "run", "first", "later")
+"""Adjuncts that change no kind of rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """One way in which a sentence was taken apart."""
+
+    demand: Demand
+    adjuncts: tuple[Adjunct, ...]
+    actions: Mapping[int, Action]
+    phrases: Sequence[str]
+
+    def words(self) -> str | None:
+        """The sentence of the language that says it."""
+        same = self._same()
+        if same is None or not self._is_plain():
+            return None
+        kinds = tuple(sorted(a.kind for a in self.adjuncts if a.kind not in _BESIDE))
+        if len(set(kinds)) < len(kinds):
+            return None
+        only = self.demand.kind == "only" or any(a.only for a in self.adjuncts)
+        if only and self.demand.kind not in ("only", "may", "must", "do"):
+            return None
+        if self.demand.kind == "may" and not only:
+            return None
+        if self._beside("run") and self.demand.kind != "count":
+            return None
+        way = _WAYS.get("only" if only else self.demand.kind, {}).get(kinds)
+        said = way(self) if way is not None else None
+        return None if said is None else f"{said}{_with_the_same(same)}"
+
+    # ------------------------------------------------------------------ parts
+
+    @property
+    def a(self) -> str:
+        """The actions that are limited or demanded."""
+        return self.named(
+            self.demand.events, "and" if self.demand.kind in ("never", "only") else self.demand.joint
+        )
+
+    @property
+    def e(self) -> str:
+        return self.named(self.demand.others, self.demand.joint)
+
+    def of(self, kind: str) -> Adjunct:
+        return next(a for a in self.adjuncts if a.kind == kind)
+
+    def b(self, kind: str) -> str:
+        fact = self.of(kind).fact
+        assert fact is not None
+        return self.named(fact.events, fact.joint)
+
+    def d(self, kind: str) -> str:
+        return self.of(kind).time
+
+    def named(self, events: Sequence[Event], joint: str) -> str:
+        """Actions as the file names them, with what is said of their arguments."""
+        names = [("any tool" if e.action == ANY else self.phrases[e.action]) + e.given for e in events]
+        return f" {joint or 'and'} ".join(dict.fromkeys(names))
+
+    def _beside(self, kind: str) -> bool:
+        return any(a.kind == kind for a in self.adjuncts)
+
+    @property
+    def later(self) -> bool:
+        return self._beside("later")
+
+    @property
+    def per(self) -> str:
+        return " per run" if self._beside("run") else ""
+
+    # ------------------------------------------------------------------ what must be the same
+
+    def _all_events(self) -> list[Event]:
+        facts = [fact for a in self.adjuncts for fact in (a.fact, a.until) if fact is not None]
+        return [*self.demand.events, *self.demand.others, *(e for fact in facts for e in fact.events)]
+
+    def _same(self) -> tuple[str, ...] | None:
+        """The fields that must be the same, in their order; None where it is not clear which are meant."""
+        events = self._all_events()
+        said = [a.same for a in self.adjuncts if a.kind == "same"]
+        fields = frozenset().union(*(e.same for e in events), *said)
+        about = frozenset().union(*(e.about for e in events))
+        if IT in fields:
+            named = fields - {IT}
+            meant = named or self._meant_by_it(about)
+            if not named and len(meant) != 1:
+                return None
+            fields = meant
+        if not about <= fields:
+            return None
+        if self.demand.kind == "count" and not fields and any(e.single for e in self.demand.events):
+            return None
+        return tuple(sorted(fields))
+
+    def _meant_by_it(self, about: frozenset[str]) -> frozenset[str]:
+        """The things that `it` may be: those of the clause that has no such word."""
+        main = [*self.demand.events, *self.demand.others]
+        facts = [fact for a in self.adjuncts for fact in (a.fact, a.until) if fact is not None]
+        beside = [e for fact in facts for e in fact.events]
+        said_in_main = any(IT in e.same for e in main) or any(IT in a.same for a in self.adjuncts)
+        there = beside if said_in_main and beside else main
+        nouns = {noun for e in there if IT not in e.same for noun in self._object(e)}
+        return frozenset(nouns) | (about if not nouns else frozenset())
+
+    def _object(self, event: Event) -> tuple[str, ...]:
+        action = self.actions.get(event.action)
+        return (action.nouns[-1],) if action is not None and action.nouns else ()
+
+    def _is_plain(self) -> bool:
+        """Do failures and successes stand only where the language has them?"""
+        limited = self.demand.events if self.demand.kind not in ("must", "have", "do", "follow") else ()
+        return not any(e.outcome for e in limited) and not any(
+            e.outcome == "failed" for e in (*self.demand.events, *self.demand.others)
+        )
+
+
+def _with_the_same(fields: Sequence[str]) -> str:
+    return f" with the same {' and '.join(fields)}" if fields else ""
+
+
+# ---------------------------------------------------------------------- ways to say it
+
+Way = Callable[[Meaning], str | None]
+
+
+def _needs(kind: str) -> Way:
+    return lambda m: f"{m.b(kind)} must happen before {m.a}"
+
+
+def _never_after(kind: str) -> Way:
+    return lambda m: f"{m.a} must never happen after {m.b(kind)}"
+
+
+def _never_within(kind: str, time: str = "") -> Way:
+    return lambda m: f"{m.a} must never happen within {m.d(time or kind)} after {m.b(kind)}"
+
+
+def _fails_within(kind: str, time: str = "") -> Way:
+    return lambda m: f"{m.a} must never happen within {m.d(time or kind)} after {m.b(kind)} fails"
+
+
+def _perfect(m: Meaning, kind: str) -> bool:
+    fact = m.of(kind).fact
+    return fact is not None and fact.aspect == "perfect"
+
+
+def _if_perfect(way: Way) -> Way:
+    return lambda m: way(m) if _perfect(m, "if") else None
+
+
+def _answered(kind: str, time: str = "") -> Way:
+    """What must follow; without `later` or a time, `whenever B, A` leaves open which comes first."""
+
+    def way(m: Meaning) -> str | None:
+        adjunct = m.of(kind)
+        clear = m.later or time or m.demand.kind == "follow" or not adjunct.leads
+        if kind in ("after", "if"):
+            clear = (
+                m.later
+                or time
+                or m.demand.kind == "follow"
+                or (adjunct.leads and _perfect(m, kind) and m.demand.kind == "must")
+            )
+        within = f" within {m.d(time)}" if time else ""
+        return f"{m.b(kind)} must be followed by {m.a}{within}" if clear else None
+
+    return way
+
+
+def _failure_answered(kind: str, time: str = "") -> Way:
+    def way(m: Meaning) -> str:
+        within = f" within {m.d(time)}" if time else ""
+        return f"If {m.b(kind)} fails, {m.a} must follow{within}"
+
+    return way
+
+
+def _within_leading(m: Meaning) -> str | None:
+    if not m.of("within").leads:
+        return None
+    return f"{m.b('within')} must be followed by {m.a} within {m.d('within')}"
+
+    return lambda m: f"{m.a} must start within {m.d('ago')} after {m.b(kind)}"
+
+
+def _not_before(m: Meaning) -> str | None:
+    """`Not before B has happened` needs B; a mere `not before B` may forbid B afterwards."""
+    fact = m.of("before").fact
+    return _needs("before")(m) if fact is not None and fact.aspect in ("perfect", "present") else None
+
+
+def _times(kind: str, allowed: bool) -> Way:
+    def way(m: Meaning) -> str | None:
+        if " or " in m.a:
+            return None
+        said = m.of(kind).said
+        times = Times(said, days=said) if kind == "days" else Times(said, hours=said)
+        if kind == "days":
+            return f"{m.a} must {'' if allowed else 'never '}happen {times.on()}"
+        return times.at(m.a, allowed=allowed)
+
+    return way
+
+
+def _counted(time: str = "") -> Way:
+    def way(m: Meaning) -> str | None:
+        if m.demand.joint == "and" or m.later:
+            return None
+        within = f" within {m.d(time)}" if time else ""
+        return f"{m.a} must happen {m.demand.how} {m.demand.number} times{m.per}{within}"
+
+    return way
+
+
+def _counted_before(m: Meaning) -> str | None:
+    if m.demand.joint or m.per:
+        return None
+    return f"{m.a} must happen {m.demand.how} {m.demand.number} times before {m.b('before')}"
+
+
+def _between(m: Meaning) -> str:
+    adjunct = m.of("between")
+    assert adjunct.fact is not None and adjunct.until is not None
+    both = [m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until)]
+    return f"{m.a} must never happen between {both[0]} and {both[1]}"
+
+
+_NEVER: Mapping[tuple[str, ...], Way] = {
+    (): lambda m: f"{m.a} must never happen",
+    ("unless",): _needs("unless"),
+    ("until",): _needs("until"),
+    ("before",): _not_before,
+    ("after",): _never_after("after"),
+    ("if",): _if_perfect(_never_after("if")),
+    ("after", "until"): lambda m: f"{m.a} must never happen after {m.b('after')} until {m.b('until')}",
+    ("if", "until"): _if_perfect(lambda m: f"{m.a} must never happen after {m.b('if')} until {m.b('until')}"),
+    ("failed",): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen afterwards",
+    ("failed", "until"): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen until {m.b('until')}",
+    ("failed", "time"): _fails_within("failed", "time"),
+    ("failed", "lasting"): _fails_within("failed", "lasting"),
+    ("failed within",): _fails_within("failed within"),
+    ("within",): _never_within("within"),
+    ("during",): _never_within("during"),
+    ("after", "time"): _never_within("after", "time"),
+    ("after", "lasting"): _never_within("after", "lasting"),
+    ("between",): _between,
+    ("days",): _times("days", allowed=False),
+    ("hours",): _times("hours", allowed=False),
+}
+_ONLY: Mapping[tuple[str, ...], Way] = {
+    ("after",): _needs("after"),
+    ("if",): _needs("if"),
+    ("within",): lambda m: f"{m.a} must start within {m.d('within')} after {m.b('within')}",
+    ("days",): _times("days", allowed=True),
+    ("hours",): _times("hours", allowed=True),
+}
+_MUST: Mapping[tuple[str, ...], Way] = {
+    ("before",): lambda m: f"{m.a} must happen before {m.b('before')}",
+    ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
+    ("every",): _answered("every"),
+    ("every", "time"): _answered("every", "time"),
+    ("after",): _answered("after"),
+    ("after", "time"): _answered("after", "time"),
+    ("if",): _answered("if"),
+    ("if", "time"): _answered("if", "time"),
+    ("failed",): _failure_answered("failed"),
+    ("failed", "time"): _failure_answered("failed", "time"),
+    ("failed within",): _failure_answered("failed within", "failed within"),
+    ("within",): _within_leading,
+    ("days",): _times("days", allowed=True),
+    ("hours",): _times("hours", allowed=True),
+}
+_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
+    "never": _NEVER,
+    "only": _ONLY,
+    "must": _MUST,
+    "follow": _MUST,
+    "do": {kinds: way for kinds, way in _MUST.items() if kinds not in (("days",), ("hours",))},
+    "do first": {("before",): _MUST["before",]},
+    "have": {("before",): _MUST["before",]},
+    "count": {(): _counted(), ("time",): _counted("time"), ("before",): _counted_before},
+    "answer": {
+        (): lambda m: f"{m.a} must be followed by {m.e}",
+        ("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}",
+    },
+    "no answer": {(): lambda m: f"{m.e} must never happen after {m.a}"},
+    "needs": {
+        (): lambda m: f"{m.e} must happen before {m.a}",
+    },
+    "overlap": {(): lambda m: f"{m.a} must not overlap {m.e}"},
+    "overlap itself": {(): lambda m: f"{m.a} must not overlap each other"},
+}

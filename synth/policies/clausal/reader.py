@@ -1,0 +1,41 @@
+"""From a sentence to what it says in the language."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from synth.policies.clausal.clauses import RULES
+from synth.policies.clausal.events import Action, actions_of, by_name
+from synth.policies.clausal.matching import Grammar, Rule, TooLong
+from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.spelling import spelled
+from synth.policies.fewer_words import SAID_BEFORE
+from synth.policies.patterns import compiled
+
+MAX_LENGTH = 300
+"""Code points of a sentence that is taken apart."""
+
+
+def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
+    """The sentences of the language that a sentence may mean, each once; () where it is no such one."""
+    if len(sentence) > MAX_LENGTH or _begins_with_the_same(sentence):
+        return ()
+    rules, actions = _rules(phrases)
+    grammar = Grammar(spelled(sentence), rules)
+    try:
+        ways = [Meaning(demand, adjuncts, actions, phrases) for demand, adjuncts in grammar.whole("sentence")]
+    except TooLong:
+        return ()
+    return tuple(dict.fromkeys(filter(None, (way.words() for way in ways))))
+
+
+def _begins_with_the_same(sentence: str) -> bool:
+    """Is something the same before anything is said? `The balance of the same account must be checked`."""
+    found = compiled(r"\b(?:the same|that) [a-z]+\b(?!_)").search(sentence)
+    return found is not None and not compiled(SAID_BEFORE).search(sentence[: found.start()])
+
+
+@lru_cache(maxsize=16)
+def _rules(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
+    actions = actions_of(phrases)
+    return {**RULES, **by_name(actions, phrases)}, {one.number: one for one in actions}
