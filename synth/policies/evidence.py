@@ -20,7 +20,7 @@ from synth.policies.gaps import Gaps
 from synth.policies.names import Key, Tools
 from synth.policies.where import Of, Where
 
-__all__ = ["MISSING", "NO_GAPS", "Evidence", "key_of", "made_by", "value_at"]
+__all__ = ["MISSING", "NO_GAPS", "Evidence", "Noun", "key_of", "made_by", "value_at"]
 
 NO_GAPS = Gaps(Run("", ()), Fixed({}, {}), ())
 _RUN_FIELDS = {
@@ -331,11 +331,25 @@ def _overlapping(k: int, starts: Sequence[Any], latest: Sequence[int]) -> Iterat
     yield from takewhile(lambda at: latest[at] >= first, range(k - 1, -1, -1))
 
 
+class Noun(str):
+    """A thing that a sentence names: the argument called so, or where none is seen, its `_id`."""
+
+    __slots__ = ()
+
+    def key_in(self, value: Mapping[str, Any]) -> str:
+        """What an object calls it."""
+        if self in value:
+            return self
+        return next((key for key in (f"{self}_id", f"{self}Id") if key in value), self)
+
+
 def value_at(value: Any, path: Sequence[str]) -> Any:
     """The value inside objects at a path of keys, or MISSING; an `Unknown` where it may be missing."""
     for key in path:
         if isinstance(value, Unknown):
             return value
+        if isinstance(key, Noun) and isinstance(value, Mapping):
+            key = key.key_in(value)
         if not isinstance(value, Mapping) or (key not in value and REST not in value):
             return MISSING
         value = value[key] if key in value else value[REST]

@@ -34,6 +34,10 @@ class TwoReadings(BadInput):
     """The words are known, and two things may be meant; the message says which."""
 
 
+class OneThing(TwoReadings):
+    """The words speak of one and the same thing, and no field says which one it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tools:
     """The tools that stand for one action of a policy file."""

@@ -27,7 +27,7 @@ from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, PolicyKind
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
-from synth.policies.names import Names, Tools, TwoReadings
+from synth.policies.names import Names, OneThing, Tools, TwoReadings
 from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
 from synth.policies.sentences import read_sentence
@@ -85,9 +85,11 @@ def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
                 if (other := _otherwise(said, names, forms)) is not None:
                     return other
         except TwoReadings as two:
+            if isinstance(two, OneThing) and (other := _by_clauses(body, names, forms)) is not None:
+                return other
             raise next(_filled(body, names, forms), two) from None
-        if (rule := _by_clauses(body, names, forms)) is not None:
-            return rule
+        if (other := _by_clauses(body, names, forms)) is not None:
+            return other
         ways = (_whole(body, names, forms), _filled(body, names, forms), _said_better(body, names, forms))
         better = chain.from_iterable(ways)
         raise next(better, _known_actions(body, names, bad)) from None
@@ -176,7 +178,7 @@ def _phrased(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | Non
     one = _ONE_OF_THEM.search(body) if plain != known else None
     if rule is not None and clauses and one and not _SAME.search(clauses):
         said = quoted(f"{clauses} with the same FIELD")
-        raise TwoReadings(f"cannot read {one[0]!r}, as no field says which one it is; write {said}")
+        raise OneThing(f"cannot read {one[0]!r}, as no field says which one it is; write {said}")
     if rule is not None:
         return _without_clauses(rule)
     text = in_our_words(plain, names)

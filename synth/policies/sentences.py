@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from synth.errors import BadInput
 from synth.formal.constraints import Constraint
+from synth.policies.evidence import Noun
 from synth.policies.kinds import KINDS
 from synth.policies.kinds.kind import Form, Paths, PolicyKind, Relation, Sentence
 from synth.policies.names import Names, Span
@@ -65,7 +66,12 @@ def _by_form(body: str, names: Names, same: Paths, forms: Sequence[Form]) -> Pol
 
 
 def _same_fields(text: str) -> Paths:
-    return tuple((tuple(f.split(".")), tuple(f.split("."))) for f in re.split(r" and ", text))
+    return tuple((path, path) for path in (_path(field) for field in re.split(r" and ", text)))
+
+
+def _path(field: str) -> tuple[str, ...]:
+    """`order_id`, `user.name`; one plain word may also be what an `_id` is of."""
+    return (Noun(field),) if re.fullmatch(r"[a-z]+", field) else tuple(field.split("."))
 
 
 def _no_other(same: Paths, allowed: bool) -> None:

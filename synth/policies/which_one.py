@@ -8,7 +8,7 @@ from synth.counted import counted
 from synth.policies.action_forms import Forms
 from synth.policies.everyday import MODAL
 from synth.policies.kinds.count import number_of
-from synth.policies.names import TwoReadings
+from synth.policies.names import OneThing, TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.verbs import past_of
 from synth.policies.vocabulary import TIMES
@@ -71,7 +71,7 @@ def _refuse_count_of_one(m: re.Match[str], done: str, text: str) -> None:
     number = 1 if n == "twice" and not how else number_of(n)
     most = f"{_capital(done)} must happen at most {counted(number, 'time')}"
     if "same" in which.lower():
-        raise TwoReadings(
+        raise OneThing(
             f"cannot read '{which} {it}', as no field says which one it is; write '{most} with the same "
             "FIELD'"
         )
@@ -117,7 +117,7 @@ def _refuse_state(m: re.Match[str], first: str, then: str, text: str) -> None:
         said = f"{_capital(first)} must happen before {then}{same}"
     else:
         said = f"{_capital(first)} must be followed by {then}{same}"
-    raise TwoReadings(f"cannot read {m['it'].strip()!r}, which is one and the same; write '{said}'")
+    raise OneThing(f"cannot read {m['it'].strip()!r}, which is one and the same; write '{said}'")
 
 
 def _refuse_each(m: re.Match[str], done: str) -> None:

@@ -7,7 +7,8 @@ is read, where two say different things it has two meanings.
 - `spelling`: contractions, numbers in words, clock times, quoted values.
 - `matching`: patterns of words and of other patterns, over a text, with all ways in which they match.
 - `events`: how a sentence names an action: by its verb in every form, by a noun, by what is done to it.
-- `clauses`: what a sentence demands, and when, as patterns.
+- `words`, `small`: the words of clauses, and what is said in a few of them.
+- `facts`, `adjuncts`, `demands`: what has happened, what a demand depends on, what is demanded, as patterns.
 - `meaning`: what these say in the language.
 """
 

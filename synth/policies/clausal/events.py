@@ -1,14 +1,16 @@
 """How a sentence names an action: by its verb in every form, by a noun of it, by what is done to its object.
 
-Each function gives all events that may be named from a place of the text on; what names two actions names none.
+Each function gives all events that may be named from a place of the text on; what names two actions names
+none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from synth.policies.action_forms import ARTICLES, LIGHT, PARTICLES, SMALL
 from synth.policies.clausal.matching import Found, Grammar
@@ -17,14 +19,19 @@ from synth.policies.verbs import deeds_of, gerund_of, past_of, third_of
 
 ANY = -1
 """The number of `any tool`."""
+ANYTHING = -2
+"""That of whatever a field says which it is."""
 IT = "it"
 """Stands for the noun that `its` and `for it` mean."""
 _GIVING = (
-    *LIGHT, "send", "write", "issue", "create", "print", "publish", "file", "log", "record", "add", "give", "post",
-    "raise", "award", "grant", "place", "mail", "get", "obtain", "request", "submit", "open", "start",
+    *LIGHT, "send", "write", "issue", "create", "print", "publish", "file", "log", "record", "add", "give",
+    "post", "raise", "award", "grant", "place", "mail", "get", "obtain", "request", "submit", "open", "start",
 )  # fmt: skip
 """Verbs whose object stands for what they do: `an announcement`, of `post an announcement`."""
-_WHICH = r"(?P<which>(?:(?:the (?:very )?same|one and the same|this very|that very|that|this|those|these) ))"
+_WHICH = (
+    r"(?P<which>(?:(?:the (?:very )?same|one and the same|this very|that very|that|this|those"
+    r"|these) ))"
+)
 _DET = (
     r"(?:(?:the|an?|any|every|each|all|all the|another|such|some|further|more|our|your|their own|his|her"
     r"|any other|single|any single|of the|of all|of all the) )*"
@@ -49,6 +56,10 @@ class Event:
     given: str = ""
     """What is said of its arguments, in the language's words: ` with amount above 500`."""
     plural: bool = False
+    beside: tuple[Any, ...] = ()
+    """Adjuncts that stand right behind it: `in an hour`, `of a run`."""
+    noun: tuple[str, ...] = ()
+    """The words of its object."""
     bare: bool = False
     """Is it named by its verb alone, or what is done to whatever thing?"""
 
@@ -107,7 +118,7 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
             continue
         verb, rest = words[0], words[1:]
         particle = rest[0] if rest and rest[0] in PARTICLES and rest[0] not in ("in", "on") else ""
-        rest = [word for word in rest[bool(particle) :]]
+        rest = rest[bool(particle) :]
         to = ""
         if rest and rest[0] in SMALL and rest[0] not in ARTICLES:
             plain = [word for word in rest if word not in ARTICLES]
@@ -120,7 +131,8 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
             Action(
                 number, phrases[number], verb, particle, tuple(rest), to,
                 verb_alone=verbs.count(verb) == 1 and verb not in LIGHT and not any(
-                    _stem(verb) in theirs for k, theirs in enumerate(nouns) if k != number
+                    _stem(verb) in theirs
+                    for k, theirs in enumerate(nouns) if k != number and verbs[k] in _GIVING
                 ),
                 noun_alone=bool(last) and not any(
                     last & theirs for k, theirs in enumerate(nouns) if k != number
@@ -135,6 +147,7 @@ def by_name(
 ) -> dict[str, Callable[[Grammar, int], Iterator[Found]]]:
     """The rules of a grammar that find the actions of a file."""
     deeds, doings, done, things, third = [], [], [], [], []
+    nouns = {one.number: one.nouns for one in actions}
     for one in actions:
         deeds += list(_nouns(one))
         doings += list(_verbs(one, str))
@@ -151,8 +164,13 @@ def by_name(
         "deed": _finder([*exact, *doings]),
         "does": _finder(third),
         "having": _finder([way for one in actions for way in _verbs(one, past_of)]),
-        "done": _several(done),
-        "thing": _several(things),
+        "verb": _several(
+            [(one.verb, one.number, False) for one in actions if not one.particle and one.nouns], nouns
+        ),
+        "done": _several(done, nouns),
+        "thing": _several(things, nouns),
+        "state": _several([way for one in actions for way in _state(one)], nouns),
+        "later": _several(done, nouns),
     }
 
 
@@ -162,6 +180,24 @@ def _exact(phrase: str) -> str:
 
 Way = tuple[str, int, bool]
 """(pattern, number of the action, is it named by its verb alone?)"""
+
+
+def _state(one: Action) -> Iterator[Way]:
+    """`a closed ticket`, `an order that was cancelled`."""
+    up = f" {one.particle}" if one.particle else ""
+    lead = r"(?:(?:the|an?|any|every|each|all) )?"
+    if one.nouns:
+        yield (
+            rf"{lead}{past_of(one.verb)}{'[ -]' + one.particle if one.particle else ''} (?:{one.objects})",
+            one.number,
+            False,
+        )
+        yield (
+            rf"{lead}(?:{one.objects}) (?:that|which|who) (?:has been|have been|was|were|is|are) "
+            rf"(?:already )?{past_of(one.verb)}{up}",
+            one.number,
+            False,
+        )
 
 
 def _object(one: Action) -> str:
@@ -184,21 +220,24 @@ def _verbs(one: Action, form: Callable[[str], str]) -> Iterator[Way]:
 def _nouns(one: Action) -> Iterator[Way]:
     yield from ((rf"{_DET}{pattern}", number, bare) for pattern, number, bare in _verbs(one, gerund_of))
     names = "|".join(deeds_of(one.verb))
-    lead = rf"(?:{_WHICH}|(?P<det>{_DET}))(?:(?P<its>its|their) )?(?P<how>failed |failing |unsuccessful |successful )?"
+    lead = (
+        rf"(?:{_WHICH}|(?P<det>{_DET}))(?:(?P<its>its|their) )?(?P<how>failed |failing "
+        rf"|unsuccessful |successful )?"
+    )
     lead += _OWNER
     if one.particle:
         names = f"{one.verb}[ -]?{one.particle}s?"
     if one.to:
-        of = r"(?: of (?:(?P<which2>the same|that|this) |(?P<det2>an?|any|each|every) )(?P<of>[a-z][a-z_]*))?"
+        of = (
+            r"(?: of (?:(?P<which2>the same|that|this) |(?P<det2>an?|any|each|every) "
+            r")(?P<of>[a-z][a-z_]*))?"
+        )
         yield rf"{lead}(?:{names}){of} {one.to}", one.number, False
     if one.nouns:
         of = rf"(?:of|to) (?:(?P<which2>the same|that|this) |{_DET})(?P<own>{one.objects})"
         yield rf"{lead}(?:{names}) {of}", one.number, False
-        yield (
-            rf"{lead}{' '.join(one.nouns[:-1])}{' ' if one.nouns[1:] else ''}{_number(one.nouns[-1])} (?:{names})",
-            one.number,
-            False,
-        )
+        whole = " ".join([*one.nouns[:-1], _number(one.nouns[-1])])
+        yield rf"{lead}{whole} (?:{names})", one.number, False
         yield rf"{lead}{past_of(one.verb)} (?:{one.objects})", one.number, False
         if one.noun_alone and one.verb in _GIVING:
             yield rf"{lead}(?:{one.objects})", one.number, False
@@ -234,13 +273,15 @@ def _finder(ways: list[Way]) -> Callable[[Grammar, int], Iterator[Found]]:
     return find
 
 
-def _several(ways: list[Way]) -> Callable[[Grammar, int], Iterator[Found]]:
+def _several(
+    ways: list[Way], nouns: Mapping[int, tuple[str, ...]]
+) -> Callable[[Grammar, int], Iterator[Found]]:
     """As `_finder`, for what may belong to several actions: each of them."""
 
     def find(grammar: Grammar, at: int) -> Iterator[Found]:
         for pattern, number, bare in ways:
             if m := compiled(rf" *{pattern}{_END}").match(grammar.text, at):
-                yield _event(m, number, bare), m.end()
+                yield replace(_event(m, number, bare), noun=nouns[number]), m.end()
 
     return find
 
@@ -253,11 +294,11 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
     det_of = said.get("det2") or ""
     if which or said.get("which2"):
         thing = owner or of or (said.get("own") or noun)
-        same.add(_one_noun(thing.split()[-1]))
+        same.add(one_noun(thing.split()[-1]))
     elif said.get("its") or said.get("it"):
         same.add(IT)
     elif owner or of:
-        about.add(_one_noun(owner or of or ""))
+        about.add(one_noun(owner or of or ""))
     how = (said.get("how") or "").strip()
     return Event(
         number,
@@ -270,7 +311,7 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
     )
 
 
-def _one_noun(noun: str) -> str:
+def one_noun(noun: str) -> str:
     if "_" in noun:
         return noun
     if noun.endswith("ies") and len(noun) > 4:

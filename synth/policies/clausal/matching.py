@@ -1,8 +1,8 @@
 """Patterns of words and of other patterns, matched over a text in every way.
 
-A pattern is a text: `never {a:deed}`, `{thing} may|can [ever] be {done}`. Words stand for themselves, `a|b` for
-either, `_` inside of one for a space, `[...]` may be left out, and `{name:rule}` is what a rule of the grammar
-matches. A rule is a list of patterns, each with what is made of its parts, or a function of the place.
+A pattern is a text: `never {a:deed}`, `{thing} may|can [ever] be {done}`. Words stand for themselves, `a|b`
+for either, `_` inside of one for a space, `[...]` may be left out, and `{name:rule}` is what a rule of the
+grammar matches. A rule is a list of patterns, each with what is made of its parts, or a function of a place.
 """
 
 from __future__ import annotations

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from synth.policies.adverbials import Times
-from synth.policies.clausal.clauses import Adjunct, Demand, Fact
 from synth.policies.clausal.events import ANY, IT, Action, Event
+from synth.policies.clausal.parts import Adjunct, Demand
 
 _BESIDE = ("same", "run", "first", "later")
 """Adjuncts that change no kind of rule."""
@@ -23,6 +22,18 @@ class Meaning:
     actions: Mapping[int, Action]
     phrases: Sequence[str]
 
+    @classmethod
+    def of_parts(
+        cls,
+        demand: Demand,
+        adjuncts: Sequence[Adjunct],
+        actions: Mapping[int, Action],
+        phrases: Sequence[str],
+    ) -> Meaning:
+        """With what stands right behind the actions of the main clause."""
+        beside = dict.fromkeys(a for e in (*demand.events, *demand.others) for a in e.beside)
+        return cls(demand, (*adjuncts, *beside), actions, phrases)
+
     def words(self) -> str | None:
         """The sentence of the language that says it."""
         same = self._same()
@@ -36,7 +47,7 @@ class Meaning:
             return None
         if self.demand.kind == "may" and not only:
             return None
-        if self._beside("run") and self.demand.kind != "count":
+        if self._beside("run") and self.demand.kind not in ("count", "sum"):
             return None
         way = _WAYS.get("only" if only else self.demand.kind, {}).get(kinds)
         said = way(self) if way is not None else None
@@ -80,7 +91,7 @@ class Meaning:
 
     @property
     def per(self) -> str:
-        return " per run" if self._beside("run") else ""
+        return f" per {self.of('run').said}" if self._beside("run") else ""
 
     # ------------------------------------------------------------------ what must be the same
 
@@ -102,7 +113,7 @@ class Meaning:
             fields = meant
         if not about <= fields:
             return None
-        if self.demand.kind == "count" and not fields and any(e.single for e in self.demand.events):
+        if self.demand.kind in ("count", "sum") and not fields and any(e.single for e in self.demand.events):
             return None
         return tuple(sorted(fields))
 
@@ -123,6 +134,9 @@ class Meaning:
     def _is_plain(self) -> bool:
         """Do failures and successes stand only where the language has them?"""
         limited = self.demand.events if self.demand.kind not in ("must", "have", "do", "follow") else ()
+        facts = [fact for a in self.adjuncts for fact in (a.fact, a.until) if fact is not None]
+        if any(e.beside for fact in facts for e in fact.events):
+            return False
         return not any(e.outcome for e in limited) and not any(
             e.outcome == "failed" for e in (*self.demand.events, *self.demand.others)
         )
@@ -194,8 +208,6 @@ def _within_leading(m: Meaning) -> str | None:
         return None
     return f"{m.b('within')} must be followed by {m.a} within {m.d('within')}"
 
-    return lambda m: f"{m.a} must start within {m.d('ago')} after {m.b(kind)}"
-
 
 def _not_before(m: Meaning) -> str | None:
     """`Not before B has happened` needs B; a mere `not before B` may forbid B afterwards."""
@@ -226,6 +238,16 @@ def _counted(time: str = "") -> Way:
     return way
 
 
+def _summed(time: str = "") -> Way:
+    def way(m: Meaning) -> str | None:
+        if m.later:
+            return None
+        within = f" within {m.d(time)}" if time else ""
+        return f"The sum of args.{m.demand.how} of {m.a} must be at most {m.demand.number}{m.per}{within}"
+
+    return way
+
+
 def _counted_before(m: Meaning) -> str | None:
     if m.demand.joint or m.per:
         return None
@@ -234,7 +256,8 @@ def _counted_before(m: Meaning) -> str | None:
 
 def _between(m: Meaning) -> str:
     adjunct = m.of("between")
-    assert adjunct.fact is not None and adjunct.until is not None
+    assert adjunct.fact is not None
+    assert adjunct.until is not None
     both = [m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until)]
     return f"{m.a} must never happen between {both[0]} and {both[1]}"
 
@@ -293,6 +316,8 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "do first": {("before",): _MUST["before",]},
     "have": {("before",): _MUST["before",]},
     "count": {(): _counted(), ("time",): _counted("time"), ("before",): _counted_before},
+    "sum": {(): _summed(), ("time",): _summed("time")},
+    "apart": {(): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e}"},
     "answer": {
         (): lambda m: f"{m.a} must be followed by {m.e}",
         ("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from synth.policies.clausal.clauses import RULES
+from synth.policies.clausal.adjuncts import ADJUNCTS
+from synth.policies.clausal.demands import DEMANDS
 from synth.policies.clausal.events import Action, actions_of, by_name
+from synth.policies.clausal.facts import FACTS
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
 from synth.policies.fewer_words import SAID_BEFORE
 from synth.policies.patterns import compiled
@@ -18,13 +21,17 @@ MAX_LENGTH = 300
 
 def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
     """The sentences of the language that a sentence may mean, each once; () where it is no such one."""
-    if len(sentence) > MAX_LENGTH or _begins_with_the_same(sentence):
+    if len(sentence) > MAX_LENGTH:
         return ()
     rules, actions = _rules(phrases)
     grammar = Grammar(spelled(sentence), rules)
     try:
-        ways = [Meaning(demand, adjuncts, actions, phrases) for demand, adjuncts in grammar.whole("sentence")]
-    except TooLong:
+        ways = [
+            Meaning.of_parts(demand, adjuncts, actions, phrases)
+            for demand, adjuncts in grammar.whole("sentence")
+            if demand.kind in ("count", "sum") or not _begins_with_the_same(sentence)
+        ]
+    except (TooLong, RecursionError):
         return ()
     return tuple(dict.fromkeys(filter(None, (way.words() for way in ways))))
 
@@ -38,4 +45,6 @@ def _begins_with_the_same(sentence: str) -> bool:
 @lru_cache(maxsize=16)
 def _rules(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
     actions = actions_of(phrases)
-    return {**RULES, **by_name(actions, phrases)}, {one.number: one for one in actions}
+    return {**SMALL, **FACTS, **ADJUNCTS, **DEMANDS, **by_name(actions, phrases)}, {
+        one.number: one for one in actions
+    }

@@ -20,7 +20,8 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"\bhalf an hour\b", "30 minutes"),
     (r"\ba quarter of an hour\b", "15 minutes"),
     (r"\b(?:an|one) hour and a half\b", "90 minutes"),
-    (r"\b(?:an?|one|each|every|the next|the following|the last|the previous) "
+    (r"\bper (?=(?:second|minute|hour)\b)", "per 1 "),
+    (r"\b(?:an?|any|one|each|every|the next|the following|the last|the previous) "
      r"(?=(?:second|minute|hour|week)s?\b(?! (?:time|thing|one|call)))", "1 "),
     (r"\bthrice\b", "3 times"),
     (r"\btwice\b", "2 times"),

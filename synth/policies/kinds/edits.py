@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from synth.formal.partly import is_whole
 from synth.frozen import quick
-from synth.policies.evidence import MISSING, Evidence
+from synth.policies.evidence import MISSING, Evidence, Noun
 from synth.policies.kinds.duty import Judged
 from synth.policies.kinds.kind import Paths
 from synth.policies.names import Tools
@@ -108,8 +108,15 @@ def equal_arguments(call: int, same: Paths, own: int, seen: Evidence) -> dict[st
     for pair in same:
         value = seen.argument(call, pair[own])
         if value is not MISSING and is_whole(value):
-            _put(found, pair[1 - own], value)
+            _put(found, _as_in(pair[1 - own], seen.arguments(call)), value)
     return found
+
+
+def _as_in(path: tuple[str, ...], arguments: Any) -> tuple[str, ...]:
+    """A path that names a thing, by the name that the arguments of a call have for it."""
+    if len(path) == 1 and isinstance(path[0], Noun) and isinstance(arguments, Mapping):
+        return (path[0].key_in(arguments),)
+    return path
 
 
 def _put(into: dict[str, Any], path: tuple[str, ...], value: Any) -> None:

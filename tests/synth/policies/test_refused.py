@@ -215,10 +215,7 @@ def test_a_count_of_one_thing_is_of_all_or_of_each(sentence: str, said: str) -> 
 @pytest.mark.parametrize(
     ("sentence", "said"),
     [
-        ("Do not pay the same claim twice.", "'Pay claim must happen at most 1 time with the same FIELD'"),
         ("Never pay a denied claim.", "'Pay claim must never happen after deny claim with the same FIELD'"),
-        ("Only opened claims may be paid.", "'Open claim must happen before pay claim with the same FIELD'"),
-        ("An opened claim must be paid.", "'Open claim must be followed by pay claim with the same FIELD'"),
         ("Interns must not pay claims.", "'You must not pay claims' where the agent itself is meant"),
         (
             "Each claim may be paid at most twice per agent_id.",
@@ -233,7 +230,7 @@ def test_a_count_of_one_thing_is_of_all_or_of_each(sentence: str, said: str) -> 
             "'until ACTION' after it where an action ends",
         ),
         ("While a claim is being opened, it must be paid.", "something else does is not in the language"),
-        ("Payments may not add up to more than 500.", "'The sum of args.FIELD of ACTION must be at most"),
+        ("Payments may not add up to more than 500 EUR.", "'The sum of args.FIELD of ACTION must be at most"),
     ],
 )
 def test_what_is_said_of_one_thing_or_of_somebody_is_told_how_it_is_said(sentence: str, said: str) -> None:

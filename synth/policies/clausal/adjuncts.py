@@ -1,0 +1,127 @@
+"""What a demand depends on: when, how often, of what, unless what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from synth.policies.clausal.facts import passive
+from synth.policies.clausal.matching import Parts, Rule
+from synth.policies.clausal.parts import Adjunct, Fact
+from synth.policies.clausal.words import LATER
+
+
+def _when(kind: str) -> Callable[[Parts], Adjunct | None]:
+    def made(p: Parts) -> Adjunct | None:
+        fact = p.get("f")
+        if fact is not None and (
+            fact.aspect in ("not", "running") or any(e.outcome == "failed" for e in fact.events)
+        ):
+            return None
+        return Adjunct(kind, fact, p.get("g"), p.get("d", ""), p.get("s", frozenset()), p.get("t", ""))
+
+    return made
+
+
+def _over(p: Parts) -> Adjunct:
+    return Adjunct("run", said=p["w"])
+
+
+def _failed(kind: str) -> Callable[[Parts], Adjunct]:
+    return lambda p: Adjunct(kind, p["f"], None, p.get("d", ""))
+
+
+def _if(p: Parts) -> Adjunct | None:
+    fact: Fact = p["f"]
+    if fact.aspect == "noun":
+        return None
+    return Adjunct("unless" if fact.aspect == "not" else "if", fact)
+
+
+ADJUNCTS: dict[str, Rule] = {
+    "window": [
+        ("within|in|per|during|over [any|every|each|any_given|any_one] {d:time}", _when("time")),
+        ("{w:scope}", _over),
+    ],
+    "adjunct": [
+        ("before|prior_to|ahead_of|until_before|any_time_before [any|each|every] {f:what}", _when("before")),
+        ("before {e:act}", lambda p: Adjunct("before", Fact((p["e"],), "noun"))),
+        ("before it|they|you|we may|can {e:act}", lambda p: Adjunct("before", Fact((p["e"],), "noun"))),
+        (
+            "before {t:object} may|can|must be {d:past}",
+            lambda p: (e := passive(p)) and Adjunct("before", Fact((e,), "noun")),
+        ),
+        (
+            "before {t:object} being {d:past}",
+            lambda p: (e := passive(p)) and Adjunct("before", Fact((e,), "noun")),
+        ),
+        ("immediately|directly|right|just|straight before {f:what}", _when("adjacent")),
+        ("immediately|directly|right|straight after {f:what}", _when("straight after")),
+        ("after|once|following|as_soon_as {f:what}", _when("after")),
+        (
+            "after {t:object} being|having_been {d:past}",
+            lambda p: (e := passive(p)) and Adjunct("after", Fact((e,), "noun")),
+        ),
+        ("whenever|every_time|each_time|any_time|anytime {f:fact}", _when("every")),
+        ("after|following each|every {f:what}", _when("every")),
+        ("if|when|in_case|provided|provided_that|as_long_as|where|only_if {f:fact}", _if),
+        ("unless|except_after|except_if|except_when [first] {f:what}", _when("unless")),
+        ("without first|a_prior|prior|previously|a_previous|an_earlier {f:what}", _when("unless")),
+        ("without {f:what} first|beforehand|before_that", _when("unless")),
+        (
+            "without [ever|first|previously] having [already|first] {e:having} [first|before|beforehand]",
+            lambda p: Adjunct("unless", Fact((p["e"],), "noun")),
+        ),
+        (
+            "without {t:object} having_been|being {d:past}",
+            lambda p: (e := passive(p)) and Adjunct("unless", Fact((e,), "noun")),
+        ),
+        ("until|till [after] {f:what}", _when("until")),
+        (
+            "if|when|whenever|once|after|in_case|where|every_time|each_time|following|as_soon_as {f:failure}",
+            _failed("failed"),
+        ),
+        (
+            "between {e:event} and {g:event}",
+            lambda p: Adjunct("between", Fact((p["e"],), "noun"), Fact((p["g"],), "noun")),
+        ),
+        (
+            "within|in|inside|under|in_under|in_less_than|no_later_than|at_most {d:time} of|after {f:what}",
+            _when("within"),
+        ),
+        ("within|in|inside|no_later_than {d:time} of|after {f:failure}", _failed("failed within")),
+        ("for|in|during [the_next|the_first] {d:time} after|following {f:what}", _when("during")),
+        ("for|in|during [the_next|the_first] {d:time} after|following {f:failure}", _failed("failed within")),
+        (
+            "within|in|inside|no_later_than|in_less_than [the_next] {d:time} "
+            "[afterwards|after_it|after_that|of_it|later]",
+            _when("time"),
+        ),
+        (
+            "in|within|during|over any|every|each|any_given|any_one "
+            "[period_of|window_of|stretch_of] {d:time} [period|window|stretch]",
+            _when("time"),
+        ),
+        ("per {d:time}", _when("time")),
+        ("for [the_next|the_following] {d:time}", _when("lasting")),
+        ("{d:time} before|earlier|beforehand", _when("ago")),
+        ("{t:days}", _when("days")),
+        ("{t:hours}", _when("hours")),
+        ("{w:scope}", _over),
+        ("{s:same}", _when("same")),
+        ("first|beforehand|before_that|already", _when("first")),
+        (LATER, _when("later")),
+    ],
+    "adjuncts": [
+        ("[,] [and] {a:adjunct}", lambda p: (p["a"],)),
+        ("[,] only {a:adjunct}", lambda p: (replace(p["a"], only=True),)),
+        ("{a:adjunct} only", lambda p: (replace(p["a"], only=True),)),
+        ("[,] {a:adjunct} {b:adjuncts}", lambda p: (p["a"], *p["b"])),
+        ("[,] only {a:adjunct} {b:adjuncts}", lambda p: (replace(p["a"], only=True), *p["b"])),
+    ],
+    "leading": [
+        ("{a:adjunct} [,] [then]", lambda p: (replace(p["a"], leads=True),)),
+        ("only {a:adjunct} [,]", lambda p: (replace(p["a"], leads=True, only=True),)),
+        ("{a:adjunct} [,] {b:leading}", lambda p: (replace(p["a"], leads=True), *p["b"])),
+    ],
+}

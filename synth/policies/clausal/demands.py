@@ -1,0 +1,390 @@
+"""What a sentence demands: main clauses, and whole sentences with what these depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from synth.policies.clausal.events import ANY, Event, one_noun, with_same
+from synth.policies.clausal.facts import by_it, passive, with_mods
+from synth.policies.clausal.matching import Parts, Rule
+from synth.policies.clausal.parts import Demand, Fact
+from synth.policies.clausal.words import (
+    AGAIN,
+    AGENT,
+    ALREADY,
+    BANNED,
+    BEFORE,
+    HAPPEN,
+    MAY,
+    NO,
+    NOBODY,
+    SHOULD,
+)
+
+
+def _demand(
+    kind: str, slot: str = "e", make: Callable[[Parts], Event | None] | None = None
+) -> Callable[[Parts], Demand | None]:
+    def made(p: Parts) -> Demand | None:
+        if make is not None:
+            event = make(p)
+            if event is None:
+                return None
+            events: tuple[Event, ...] = (event,)
+            joint = ""
+        else:
+            found = p[slot]
+            events, joint = found if isinstance(found, tuple) else ((found,), "")
+        how, n = p.get("c", ("", 0))
+        return Demand(kind, events, joint=joint, number=n, how=how)
+
+    return made
+
+
+def _none_of(p: Parts) -> Demand | None:
+    """A ban of each of several deeds; `never pay and refund` may ban both together alone."""
+    events, joint = p["e"]
+    return None if joint == "and" else Demand("never", events, joint=joint)
+
+
+def _counted_object(p: Parts) -> Demand | None:
+    """`send at most 2 receipts`."""
+    verb, thing = p["v"], p["t"]
+    how, n = p.get("c") or ("at most", p["n"])
+    return (
+        Demand("count", (replace(thing, single=False),), how=how, number=n)
+        if verb.action == thing.action
+        else None
+    )
+
+
+def _apart(p: Parts) -> Demand:
+    first, then = p.get("g") or (p["e"], p["e"])
+    return Demand("apart", (then,), (first,), how=p["d"])
+
+
+def _at_most(p: Parts) -> Demand:
+    events, joint = p["e"]
+    return Demand("count", events, joint=joint, number=p["n"], how="at most")
+
+
+def _sum(p: Parts) -> Demand | None:
+    """What the amounts of calls come to; of several actions there is none."""
+    events, joint = p["e"]
+    return (
+        None
+        if len(events) > 1
+        else Demand("sum", events, joint=joint, how=p.get("f", "amount"), number=p["n"])
+    )
+
+
+def _one_and_the_same(kind: str) -> Callable[[Parts], Demand | None]:
+    """`A closed ticket must not be opened`: what is done to a thing to which something was done before."""
+
+    def made(p: Parts) -> Demand | None:
+        first, then = p["s"], p["d"]
+        if first.noun != then.noun or first.action == then.action:
+            return None
+        same = frozenset({first.noun[-1]})
+        if kind != "needs":
+            return Demand(kind, (with_same(first, same),), (then,))
+        return Demand(kind, (with_same(then, same),), (first,))
+
+    return made
+
+
+def _pair(kind: str) -> Callable[[Parts], Demand]:
+    def made(p: Parts) -> Demand:
+        (first, joint), (then, other) = p["a"], p["b"]
+        return Demand(kind, first, then, joint=joint or other)
+
+    return made
+
+
+def _needs_a_fact(p: Parts) -> Demand | None:
+    """`A refund requires that the guest has been verified`."""
+    events, joint = p["a"]
+    fact: Fact = p["f"]
+    return Demand("needs", events, fact.events, joint or fact.joint) if fact.aspect == "perfect" else None
+
+
+WISH = (
+    "please|always|also|make_sure_that|make_sure|ensure_that|ensure|see_to_it_that|take_care_that|note_that"
+    "|it_is_required_that|it_is_important_that|remember_to|be_sure_to|of_course"
+)
+DEMANDS: dict[str, Rule] = {
+    "count": [
+        (
+            "at_most|no_more_than|not_more_than|up_to|a_maximum_of|maximally|max|not_over {n:number} [times]",
+            lambda p: ("at most", p["n"]),
+        ),
+        (
+            "at_least|no_fewer_than|not_fewer_than|no_less_than|a_minimum_of {n:number} [times]",
+            lambda p: ("at least", p["n"]),
+        ),
+        ("exactly|precisely {n:number} [times]", lambda p: ("exactly", p["n"])),
+        (
+            "fewer_than|less_than {n:number} [times]",
+            lambda p: ("at most", p["n"] - 1) if p["n"] > 1 else None,
+        ),
+        ("{n:number} times at_most|at_the_most|maximum", lambda p: ("at most", p["n"])),
+    ],
+    "beyond": [
+        ("more_than|more_often_than|over {n:number} [times]", lambda p: ("at most", p["n"])),
+        ("{n:number} times|or_more_times", lambda p: ("at most", p["n"] - 1) if p["n"] > 1 else None),
+        ("again", lambda p: ("at most", 1)),
+    ],
+    "demand": [
+        # bans
+        ("never|do_not [ever] {e:acts}", _none_of),
+        (f"{AGENT} {NO} [ever] {{e:acts}}", _none_of),
+        (f"{NOBODY} {MAY}|{SHOULD}|is_to {{e:acts}}", _none_of),
+        (f"{{e:events}} {NO} [ever] {HAPPEN} [{AGAIN}]", _demand("never")),
+        (f"{{t:object}} {NO} [ever] be {{d:past}} [{AGAIN}]", _demand("never", make=passive)),
+        (
+            f"{{t:object}} is|are|gets|get never|not [ever] {{d:past}} [{AGAIN}]",
+            _demand("never", make=passive),
+        ),
+        (
+            f"no [more|further|other] {{t:object}} {MAY}|{SHOULD}|will [ever] be {{d:past}} [{AGAIN}]",
+            _demand("never", make=passive),
+        ),
+        (
+            f"no [more|further|other] {{t:object}} is|are|gets|get [ever] {{d:past}} [{AGAIN}]",
+            _demand("never", make=passive),
+        ),
+        (f"no [more|further|other] {{e:events}} [{AGAIN}]", _demand("never")),
+        (
+            f"no [more|further|other] {{e:events}} {MAY}|{SHOULD} [ever] {HAPPEN}|follow [{AGAIN}]",
+            _demand("never"),
+        ),
+        (f"there {MAY}|{SHOULD}|will be no [more|further] {{e:events}} [{AGAIN}]", _demand("never")),
+        (f"there {NO} be any [more|further] {{e:events}} [{AGAIN}]", _demand("never")),
+        (f"there is|are no [more|further|to_be] {{e:events}} [{AGAIN}]", _demand("never")),
+        (f"{{e:events}} is|are [strictly|always|simply] {BANNED} [{AGAIN}]", _demand("never")),
+        (f"it is [strictly] {BANNED} to {{e:acts}}", _none_of),
+        ("neither {e:acts}", _none_of),
+        (
+            f"nothing|no_tool|no_other_tool|no_call|no_further_call|no_more_calls {MAY}|{SHOULD}"
+            f"|is_to [ever] {HAPPEN}|follow [{AGAIN}]",
+            lambda p: Demand("never", (Event(ANY),)),
+        ),
+        (
+            f"nothing {MAY}|{SHOULD}|is_to [ever] be {{d:past}}",
+            lambda p: Demand("never", (p["d"],)) if p["d"] else None,
+        ),
+        (f"nobody|no_one {MAY}|{SHOULD}|is_to [ever] be {{d:past}}", lambda p: Demand("never", (p["d"],))),
+        (f"it|they {NO} [ever] be {{d:past}} [{AGAIN}]", _demand("never", make=by_it)),
+        # permissions
+        (f"{{t:object}} {MAY}|{SHOULD}|is|are only be {{d:past}}", _demand("only", make=passive)),
+        (f"{{t:object}} {MAY}|{SHOULD} be only {{d:past}}", _demand("only", make=passive)),
+        ("{t:object} is|are only {d:past}", _demand("only", make=passive)),
+        (f"{{t:object}} {MAY}|{SHOULD} be {{d:past}} only", _demand("only", make=passive)),
+        ("only {e:acts}", _demand("only")),
+        (f"{AGENT} {MAY}|{SHOULD} only {{e:acts}}", _demand("only")),
+        (f"{AGENT} {MAY}|{SHOULD} {{e:acts}} only", _demand("only")),
+        (f"{{e:events}} {MAY}|{SHOULD} only {HAPPEN}", _demand("only")),
+        ("{e:events} is|are only allowed|permitted|possible|ok|okay|acceptable|to_happen", _demand("only")),
+        ("{e:events} is|are allowed|permitted only", _demand("only")),
+        ("{e:events} only", _demand("only")),
+        (f"{{t:object}} {MAY} be {{d:past}}", _demand("may", make=passive)),
+        ("{t:object} is|are {d:past}", _demand("may", make=passive)),
+        (f"{AGENT} {MAY} {{e:acts}}", _demand("may")),
+        (f"{{e:events}} {MAY} {HAPPEN}", _demand("may")),
+        ("{e:events} is|are allowed|permitted|ok|okay", _demand("may")),
+        # duties
+        (f"{AGENT} {SHOULD} [also|first|always] {{e:acts}}", _demand("must")),
+        ("{e:acts}", _demand("do")),
+        ("{e:acts} first", _demand("do first")),
+        (f"{{e:events}} {SHOULD} [also|always] {HAPPEN}", _demand("must")),
+        (f"{{e:events}} {SHOULD} [also|always] follow", _demand("follow")),
+        (f"{{t:object}} {SHOULD} [also|always|first] be|get {{d:past}}", _demand("must", make=passive)),
+        (f"it|they {SHOULD} [also|always|first] be|get {{d:past}}", _demand("must", make=by_it)),
+        (
+            f"{{t:object}} {SHOULD} [also|always] have [{ALREADY}] been {{d:past}} [{BEFORE}]",
+            _demand("have", make=passive),
+        ),
+        (f"{AGENT} {SHOULD} have [{ALREADY}] {{e:having}}", _demand("have")),
+        (f"{AGENT} {SHOULD} have [{ALREADY}] {{e:having}} {{m:mods}}", _demand("have", make=with_mods)),
+        (
+            f"{{e:events}} {SHOULD} have happened|succeeded|passed|been_made|been_done|gone_through "
+            f"[{BEFORE}]",
+            _demand("have"),
+        ),
+        (
+            "{e:events} is|are [always] required|mandatory|needed|necessary|due|obligatory|compulsory",
+            _demand("must"),
+        ),
+        (f"there {SHOULD} [always] be {{e:events}}", _demand("must")),
+        (f"there {SHOULD} [always] have_been {{e:events}} [{BEFORE}]", _demand("have")),
+        # counts
+        ("{c:count} {e:events}", _demand("count")),
+        (f"{{c:count}} {{e:events}} {MAY}|{SHOULD} {HAPPEN}", _demand("count")),
+        ("{c:count} {e:events} is|are allowed|permitted", _demand("count")),
+        (f"{{c:count}} {{t:object}} {MAY}|{SHOULD} be {{d:past}}", _demand("count", make=passive)),
+        ("{c:count} {t:object} {d:past}", _demand("count", make=passive)),
+        (f"there {MAY} be {{c:count}} {{e:events}}", _demand("count")),
+        (f"there {NO} be more_than {{n:number}} {{e:events}}", _at_most),
+        ("never|not more_than {n:number} {e:events}", _at_most),
+        (f"{{t:object}} {MAY}|{SHOULD} be {{d:past}} {{c:count}}", _demand("count", make=passive)),
+        (f"{{e:events}} {MAY}|{SHOULD} {HAPPEN} {{c:count}}", _demand("count")),
+        ("{e:events} is|are limited|restricted|capped to|at {n:number} times", _at_most),
+        ("{e:events} {c:count}", _demand("count")),
+        (f"{AGENT} {MAY}|{SHOULD} {{e:acts}} {{c:count}}", _demand("count")),
+        (f"{AGENT} {MAY}|{SHOULD} {{c:count}} {{e:acts}}", _demand("count")),
+        ("{e:acts} {c:count}", _demand("count")),
+        ("never|do_not {e:acts} {c:beyond}", _demand("count")),
+        ("{v:verb} {c:count} {t:object}", _counted_object),
+        (f"{AGENT} {MAY}|{SHOULD} {{v:verb}} {{c:count}} {{t:object}}", _counted_object),
+        ("never|do_not {v:verb} more_than {n:number} {t:object}", _counted_object),
+        (f"{AGENT} {NO} {{v:verb}} more_than {{n:number}} {{t:object}}", _counted_object),
+        (f"{AGENT} {NO} {{e:acts}} {{c:beyond}}", _demand("count")),
+        (f"{{t:object}} {NO} [ever] be {{d:past}} {{c:beyond}}", _demand("count", make=passive)),
+        (f"{{e:events}} {NO} [ever] {HAPPEN} {{c:beyond}}", _demand("count")),
+        ("{n:number} {e:events} is|are the limit|maximum", _at_most),
+        (f"more_than {{n:number}} {{e:events}} is|are {BANNED}", _at_most),
+        (
+            f"the_number_of {{e:events}} {NO} exceed|be_more_than|be_over|be_above|be_higher_than "
+            f"{{n:number}}",
+            _at_most,
+        ),
+        (
+            f"the_number_of {{e:events}} {SHOULD} be|stay|remain at_most|no_more_than|not_more_than "
+            f"{{n:number}}",
+            _at_most,
+        ),
+        ("only {n:number} {e:events} is|are allowed|permitted", _at_most),
+        (f"only {{n:number}} {{e:events}} {MAY} {HAPPEN}", _at_most),
+        (
+            f"only {{n:number}} {{t:object}} {MAY} be {{d:past}}",
+            lambda p: (e := passive(p)) and Demand("count", (e,), number=p["n"], how="at most"),
+        ),
+        (
+            f"a|any|each|every|the run {SHOULD} include|contain|have {{c:count}} {{e:events}}",
+            _demand("count"),
+        ),
+        # sums
+        (
+            "{x:sum} of [all|the|all_the] {e:events} {m:most} {n:money} [in_total|altogether|in_all]",
+            lambda p: _sum({**p, "f": p["x"]}),
+        ),
+        ("{x:sum} {e:events} {m:most} {n:money}", lambda p: _sum({**p, "f": p["x"]})),
+        (
+            "{e:events} {m:most} {n:money} in_total|altogether|in_all|taken_together|together"
+            "|combined|in_sum",
+            _sum,
+        ),
+        ("[all] {e:events} together|combined|taken_together|in_total {m:most} {n:money}", _sum),
+        (
+            f"{{e:events}} {NO} add_up_to_more_than|total_more_than|come_to_more_than"
+            f"|sum_to_more_than|sum_up_to_more_than|amount_to_more_than {{n:money}} [in_total|altogether]",
+            _sum,
+        ),
+        (
+            f"{{e:events}} {MAY}|{SHOULD} add_up_to|total|come_to|sum_to|sum_up_to|amount_to "
+            f"at_most|no_more_than|not_more_than|up_to {{n:money}}",
+            _sum,
+        ),
+        # what was done to one and the same thing
+        (f"{{s:state}} {SHOULD} [also|always|later|eventually] be {{d:later}}", _one_and_the_same("answer")),
+        (f"{{s:state}} {NO} [ever] be {{d:later}} [{AGAIN}]", _one_and_the_same("no answer")),
+        (f"no {{s:state}} {MAY}|{SHOULD} [ever] be {{d:later}} [{AGAIN}]", _one_and_the_same("no answer")),
+        (f"only {{s:state}} {MAY}|{SHOULD} be {{d:later}}", _one_and_the_same("needs")),
+        # how far apart
+        (
+            f"at_least|a_minimum_of|no_less_than {{d:time}} {SHOULD} pass|elapse|lie|be|go_by {{g:apart}}",
+            _apart,
+        ),
+        (f"{{g:apart}} [,] [there] {SHOULD} be|pass|lie|elapse at_least|a_minimum_of {{d:time}}", _apart),
+        (
+            f"there {SHOULD} be|lie|pass [a_pause_of|a_gap_of|a_break_of|an_interval_of] at_least"
+            f"|a_minimum_of {{d:time}} {{g:apart}}",
+            _apart,
+        ),
+        (
+            f"[{AGENT}] [{SHOULD}] wait|leave|allow|keep [for] [at_least|a_minimum_of] {{d:time}} "
+            f"{{g:apart}}",
+            _apart,
+        ),
+        (f"[any] 2 {{e:event}} {SHOULD} [always] be|lie|happen [at_least] {{d:time}} apart", _apart),
+        (f"[any] 2 {{e:event}} {SHOULD} [always] be|lie|happen {{d:time}} or_more apart", _apart),
+        ("wait|leave [for] [at_least] {d:time} before {e:act} [again]", _apart),
+        # two actions
+        (
+            f"{{a:events}} {SHOULD} [always|eventually|later|also] be [always|eventually] followed "
+            f"by {{b:events}}",
+            _pair("answer"),
+        ),
+        (f"{{a:events}} {SHOULD} [always] be [always|immediately] preceded by {{b:events}}", _pair("needs")),
+        (f"{{a:events}} {NO} be followed by {{b:events}}", _pair("no answer")),
+        (
+            "{a:events} requires|needs|takes|presupposes|calls_for|require|need {b:events} first"
+            "|before|beforehand|earlier|before_that|earlier_on",
+            _pair("needs"),
+        ),
+        (
+            "{a:events} requires|presupposes|require [that] {f:fact}",
+            _needs_a_fact,
+        ),
+        ("{b:events} [always] comes|goes|come|precedes before {a:events}", _pair("needs")),
+        (f"{{b:events}} {SHOULD} [always] come|happen|go before {{a:events}}", _pair("needs")),
+        (f"{{a:events}} {SHOULD} [only|always] come|happen after {{b:events}}", _pair("needs")),
+        (f"{{a:events}} {NO} [ever] overlap [with] {{b:events}}", _pair("overlap")),
+        (
+            f"{{a:events}} and {{b:event}} {NO} [ever] overlap|run_at_the_same_time"
+            f"|be_running_at_the_same_time|run_in_parallel|run_concurrently",
+            lambda p: Demand("overlap", p["a"][0], (p["b"],)) if not p["a"][1] else None,
+        ),
+        (
+            f"no 2 {{e:events}} {MAY}|{SHOULD} [ever] overlap|run_at_the_same_time"
+            f"|be_running_at_the_same_time|run_in_parallel|run_concurrently|run_side_by_side",
+            _demand("overlap itself"),
+        ),
+        (
+            f"{{e:events}} {NO} [ever] overlap|run_in_parallel|run_concurrently [with] "
+            f"[each_other|one_another|itself]",
+            _demand("overlap itself"),
+        ),
+    ],
+    "sum": [
+        ("the sum|total of_the|of_all|of_all_the {f:word} ", lambda p: one_noun(p["f"])),
+        ("the sum|total of {f:word}", lambda p: p["f"]),
+        ("the total|combined|summed|overall|cumulative [of_the|of] {f:word}", lambda p: p["f"]),
+        ("the sum|total", lambda p: "amount"),
+        ("the total|sum of_the|of {f:word}", lambda p: p["f"]),
+    ],
+    "most": [
+        (
+            f"{SHOULD}|{MAY} be|stay|remain|come_to|be_kept|total at_most|no_more_than"
+            f"|not_more_than|at_or_below|within|up_to",
+            lambda p: "most",
+        ),
+        (
+            f"{NO} exceed|be_more_than|be_over|be_above|go_above|go_over|go_beyond|top"
+            f"|be_higher_than|be_greater_than|surpass",
+            lambda p: "most",
+        ),
+    ],
+    "apart": [
+        ("between [any] 2 {e:event}", lambda p: (p["e"], p["e"])),
+        ("between one {e:event} and the_next|another|the_following [one]", lambda p: (p["e"], p["e"])),
+        ("between {a:event} and [then] {b:event}", lambda p: (p["a"], p["b"])),
+        (
+            "after {a:what} before {b:act}",
+            lambda p: (
+                (p["a"].events[0], p["b"]) if len(p["a"].events) == 1 and p["a"].aspect != "not" else None
+            ),
+        ),
+    ],
+    "inside": [
+        ("{d:demand}", lambda p: (p["d"], ())),
+        ("{d:demand} {a:adjuncts}", lambda p: (p["d"], p["a"])),
+        (f"{WISH} {{i:inside}}", lambda p: p["i"]),
+    ],
+    "sentence": [
+        ("{i:inside}", lambda p: p["i"]),
+        ("{l:leading} {i:inside}", lambda p: (p["i"][0], (*p["l"], *p["i"][1]))),
+        (f"{WISH} {{l:leading}} {{i:inside}}", lambda p: (p["i"][0], (*p["l"], *p["i"][1]))),
+    ],
+}

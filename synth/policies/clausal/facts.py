@@ -1,0 +1,168 @@
+"""What a sentence says has happened, or has not: `a permit was issued`, `issuing it failed`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from synth.policies.clausal.events import ANYTHING, IT, Event, with_same
+from synth.policies.clausal.matching import Parts, Rule
+from synth.policies.clausal.parts import Fact
+from synth.policies.clausal.words import AGENT, ALREADY, BEFORE, FAILS, SUCCEEDED, SUCCEEDS
+
+
+def with_mods(p: Parts) -> Event:
+    event: Event = p["e"]
+    for kind, value in p.get("m", ()):
+        if kind == "same":
+            event = with_same(event, value)
+        elif kind == "about":
+            event = with_same(event, frozenset(), value)
+        elif kind == "given":
+            event = replace(event, given=event.given + value)
+        else:
+            event = replace(event, beside=(*event.beside, value))
+    return event
+
+
+def _mods(p: Parts) -> tuple[tuple[str, frozenset[str]], ...]:
+    return (p["m"], *p.get("n", ()))
+
+
+def passive(p: Parts) -> Event | None:
+    """What is done to a thing; None where it is another thing that this is done to."""
+    thing: Event = p["t"]
+    done: Event = p["d"]
+    if thing.action != done.action and thing.action != ANYTHING:
+        return None
+    thing = replace(thing, action=done.action)
+    return replace(
+        thing, same=thing.same | done.same, about=thing.about | done.about, given=thing.given + done.given,
+        outcome=thing.outcome or done.outcome, beside=(*thing.beside, *done.beside),
+    )  # fmt: skip
+
+
+def _fact(aspect: str, make: Callable[[Parts], Event | None] = with_mods) -> Callable[[Parts], Fact | None]:
+    def made(p: Parts) -> Fact | None:
+        event = make(p)
+        return None if event is None else Fact((event,), aspect)
+
+    return made
+
+
+def by_it(p: Parts) -> Event | None:
+    """What is done to `it`: of an action that has the verb alone."""
+    event: Event = p["d"]
+    return with_same(event, frozenset({IT}))
+
+
+def _noun_fact(p: Parts) -> Fact:
+    return Fact(p["es"][0], "noun", p["es"][1])
+
+
+def _one(p: Parts) -> tuple[tuple[Event, ...], str]:
+    return (p["e"],), ""
+
+
+def _more(joint: str) -> Callable[[Parts], tuple[tuple[Event, ...], str] | None]:
+    def made(p: Parts) -> tuple[tuple[Event, ...], str] | None:
+        events, other = p["es"]
+        own = joint or other
+        return None if not own or other not in ("", own) else ((p["e"], *events), own)
+
+    return made
+
+
+_IS = "is|are|was|were|gets|get|is_being|are_being"
+_HAS_BEEN = (
+    "has_been|have_been|had_been|has_already_been|have_already_been|has_successfully_been"
+    "|was_already|has_also_been"
+)
+_NOT_BEEN = (
+    "has_not_been|have_not_been|had_not_been|was_not|were_not|is_not|are_not|has_not_yet_been"
+    "|have_not_yet_been"
+    "|has_never_been|have_never_been|has_not_already_been|is_not_yet"
+)
+_HAVE = "have|has|had|have_already|has_already"
+_HAVE_NOT = "have_not|has_not|had_not|have_not_yet|has_not_yet|have_never"
+
+
+FACTS: dict[str, Rule] = {
+    "mod": [
+        ("{s:same}", lambda p: ("same", p["s"])),
+        ("{s:about}", lambda p: ("about", p["s"])),
+        ("{s:given}", lambda p: ("given", p["s"])),
+        ("{s:window}", lambda p: ("beside", p["s"])),
+    ],
+    "mods": [("{m:mod}", _mods), ("{m:mod} {n:mods}", _mods)],
+    "event": [("{e:noun}", with_mods), ("{e:noun} {m:mods}", with_mods)],
+    "events": [
+        ("{e:event}", _one),
+        ("{e:event} and {es:events}", _more("and")),
+        ("{e:event} or {es:events}", _more("or")),
+        ("either {e:event} or {es:events}", _more("or")),
+        ("{e:event} , {es:events}", _more("")),
+        ("{e:event} , or {es:events}", _more("or")),
+        ("{e:event} , and {es:events}", _more("and")),
+    ],
+    "act": [("{e:deed}", with_mods), ("{e:deed} {m:mods}", with_mods)],
+    "acts": [
+        ("{e:act}", _one),
+        ("{e:act} and {es:acts}", _more("and")),
+        ("{e:act} or {es:acts}", _more("or")),
+        ("{e:act} nor {es:acts}", _more("or")),
+        ("either {e:act} or {es:acts}", _more("or")),
+        ("{e:act} , {es:acts}", _more("")),
+    ],
+    "object": [
+        ("{e:thing}", with_mods),
+        ("{e:thing} {m:mods}", with_mods),
+        ("{s:identifier}", lambda p: Event(ANYTHING, same=p["s"])),
+    ],
+    "past": [("{e:done}", with_mods), ("{e:done} {m:mods}", with_mods)],
+    "fact": [
+        (f"{{t:object}} {_IS} [{ALREADY}] {{d:past}} [{BEFORE}|successfully]", _fact("present", passive)),
+        (
+            f"{{t:object}} {_HAS_BEEN} [{ALREADY}] {{d:past}} [{BEFORE}|successfully]",
+            _fact("perfect", passive),
+        ),
+        (f"{{t:object}} {_NOT_BEEN} [{ALREADY}] {{d:past}} [{BEFORE}|yet]", _fact("not", passive)),
+        (f"no {{t:object}} {_HAS_BEEN}|was {{d:past}} [{BEFORE}|yet]", _fact("not", passive)),
+        (f"it|they {_HAS_BEEN} [{ALREADY}] {{d:past}} [{BEFORE}]", _fact("perfect", by_it)),
+        (f"it|they {_IS} {{d:past}}", _fact("present", by_it)),
+        (f"it|they {_NOT_BEEN} {{d:past}} [{BEFORE}|yet]", _fact("not", by_it)),
+        (f"{AGENT} {_HAVE} [{ALREADY}] {{e:having}} [{BEFORE}]", _fact("perfect")),
+        (f"{AGENT} {_HAVE} [{ALREADY}] {{e:having}} {{m:mods}} [{BEFORE}]", _fact("perfect")),
+        (f"{AGENT} {_HAVE_NOT} {{e:having}} [{BEFORE}|yet]", _fact("not")),
+        (f"{AGENT} {_HAVE_NOT} {{e:having}} {{m:mods}} [{BEFORE}|yet]", _fact("not")),
+        ("you|we|they {e:deed}", _fact("present")),
+        ("you|we|they {e:deed} {m:mods}", _fact("present")),
+        (f"{AGENT} {{e:does}}", _fact("present")),
+        (f"{AGENT} {{e:does}} {{m:mods}}", _fact("present")),
+        (
+            f"{{es:events}} {SUCCEEDS}|{SUCCEEDED} [successfully|{BEFORE}]",
+            lambda p: Fact(p["es"][0], "perfect", p["es"][1]),
+        ),
+        (
+            f"{{es:events}} {_NOT_BEEN}|has_not|have_not|did_not made|done|happened|happen"
+            f"|succeeded|succeed [{BEFORE}|yet]",
+            lambda p: Fact(p["es"][0], "not", p["es"][1]),
+        ),
+        (
+            f"no {{es:events}} {SUCCEEDED}|has_been_made|was_made",
+            lambda p: Fact(p["es"][0], "not", p["es"][1]),
+        ),
+        (
+            "{es:events} is|are [still] running|in_progress|under_way|going_on",
+            lambda p: Fact(p["es"][0], "running", p["es"][1]),
+        ),
+    ],
+    "failure": [
+        (f"{{es:events}} {FAILS}", lambda p: Fact(p["es"][0], "fails", p["es"][1])),
+        (
+            "{e:event}",
+            lambda p: Fact((replace(p["e"], outcome=""),), "fails") if p["e"].outcome == "failed" else None,
+        ),
+    ],
+    "what": [("{f:fact}", lambda p: p["f"]), ("{es:events}", _noun_fact)],
+}

@@ -1,0 +1,158 @@
+"""What is said in a few words: fields, times, numbers, days, hours, amounts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from synth.policies.clausal.events import IT
+from synth.policies.clausal.matching import Found, Grammar, Rule
+from synth.policies.clausal.words import NOT_A_THING
+from synth.policies.patterns import compiled
+
+_FIELD = r"[a-z][\w.]*(?: (?:id|number|code|reference|key)\b)?"
+
+
+def same(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`for the same order`, `per order_id`, `on that order`, `for it`."""
+    which = (
+        r"(?:(?:with|for|of|on|to|from|in|by|about|using|at|against) (?:the (?:very )?same|one and the same"
+        r"|that very|that same|that|this same|this|an identical|any one|any single|one single)|per"
+        r"|for each|for every"
+        r"|for any one|for any given)"
+    )
+    pattern = (
+        rf",? *{which} (?P<f>{_FIELD})(?P<more>(?:,? and (?:the |to the |for the |of the "
+        rf")?(?:same )?{_FIELD})*)"
+    )
+    if m := compiled(rf"{pattern}(?![\w'-])").match(grammar.text, at):
+        for end, fields in _fields(m):
+            if not any(field.lower() in NOT_A_THING for field in fields):
+                yield frozenset(fields), end
+    if m := compiled(r" *(?:for|on|about|to|of|from|in) (?:it|them)(?![\w'-])| *there(?![\w'-])").match(
+        grammar.text, at
+    ):
+        yield frozenset({IT}), m.end()
+
+
+def _fields(m: re.Match[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    one = _field(m["f"])
+    yield m.end("f"), (one,)
+    if m["more"]:
+        more = compiled(rf"and (?:(?:the|to the|for the|of the) )?(?:same )?(?P<f>{_FIELD})").finditer(
+            m["more"]
+        )
+        yield m.end(), (one, *(_field(found["f"]) for found in more))
+    if " " in m["f"]:
+        yield m.start("f") + m["f"].index(" "), (m["f"].split()[0],)
+
+
+def _field(words: str) -> str:
+    return words.lower().replace(" ", "_") if " " in words else words
+
+
+def scope(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`per run`, `in a single conversation`: what a count is over."""
+    which = (
+        r"(?:per|(?:in|of|within|over|during) (?:an?|any|each|every|one|a single|the same|the "
+        r"whole|the))"
+    )
+    if m := compiled(rf" *{which} (?P<what>run|conversation|session)(?![\w'-])").match(grammar.text, at):
+        yield "run" if m["what"].lower() == "run" else "conversation", m.end()
+
+
+def identifier(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`the same order_id`, of whatever has that: a thing by the field that says which."""
+    pattern = (
+        r" *(?:(?:the same|one and the same|one|any one|an?|any|each|every) "
+        r")?(?P<f>[a-z]+_[a-z_]+)(?![\w'-])"
+    )
+    if m := compiled(pattern).match(grammar.text, at):
+        yield frozenset({m["f"]}), m.end()
+
+
+def about(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`in a region`: what others of the sentence may be the same as."""
+    m = compiled(
+        r" *(?:in|for|on|to|of|from|about) (?:an?|any|each|every) (?P<f>[a-z][a-z_]*)(?![\w'-])"
+    ).match(grammar.text, at)
+    if m and m["f"].lower() not in NOT_A_THING:
+        yield frozenset({m["f"]}), m.end()
+
+
+def time(grammar: Grammar, at: int) -> Iterator[Found]:
+    m = compiled(
+        r" *(?P<n>\d+(?:\.\d+)?) ?(?P<u>milliseconds?|ms|seconds?|minutes?|min|hours?|days?"
+        r"|weeks?)(?![\w-])"
+    ).match(grammar.text, at)
+    if m:
+        yield f"{m['n']} {m['u']}", m.end()
+
+
+def number(grammar: Grammar, at: int) -> Iterator[Found]:
+    if m := compiled(
+        r" *(?P<n>\d{1,6}|one|a single)(?![\w.,:-]\d|[\w:-])(?! (?:second|minute|hour|day|week)s?\b)"
+    ).match(grammar.text, at):
+        yield int(m["n"]) if m["n"].isdigit() else 1, m.end()
+
+
+_DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|weekdays?|working days?|business days?)"
+_DAYS = (
+    rf"(?:on |from )?{_DAY} (?:to|through|until|till) {_DAY}"
+    rf"|(?:on|at|over|during) (?:an? |any |the |all )?{_DAY}(?:(?:, and|, or|,| and| or) (?:on "
+    rf")?(?:an? )?{_DAY})*"
+)
+_T = r"\d\d?:\d\d"
+_HOURS = (
+    rf"(?:between|from) {_T} (?:and|to|until|till) {_T}|outside(?: of)? {_T} (?:to|and|until|-) {_T}"
+    rf"|before {_T} (?:and|or|nor) after {_T}|after {_T} (?:and|or|nor) before {_T}|(?:before|after) {_T}"
+)
+
+
+def days(grammar: Grammar, at: int) -> Iterator[Found]:
+    if m := compiled(rf" *(?P<said>{_DAYS})(?![\w:])").match(grammar.text, at):
+        yield m["said"], m.end()
+
+
+def hours(grammar: Grammar, at: int) -> Iterator[Found]:
+    if m := compiled(rf" *(?P<said>{_HOURS})(?![\w:])").match(grammar.text, at):
+        yield m["said"], m.end()
+
+
+def money(grammar: Grammar, at: int) -> Iterator[Found]:
+    """An amount; with a currency it is none, as no call is asked for its currency."""
+    m = compiled(
+        r" *(?P<n>\d{1,30}(?:\.\d{1,30})?)(?![\w:-])(?! (?:times?|seconds?|minutes?|hours?|days?"
+        r"|weeks?|eur|euros?|usd"
+        r"|dollars?|gbp|pounds?|chf|francs?)\b)"
+    ).match(grammar.text, at)
+    if m:
+        yield m["n"], m.end()
+
+
+def plain_word(grammar: Grammar, at: int) -> Iterator[Found]:
+    if m := compiled(
+        r" *(?P<w>(?!(?:all|the|each|every|any|a"
+        r"|an)\b)(?:args\.)?[a-z][\w.]*)(?![\w'-])"
+    ).match(grammar.text, at):
+        yield m["w"].removeprefix("args."), m.end()
+
+
+def given(grammar: Grammar, at: int) -> Iterator[Found]:
+    """What is said of the arguments of a call, in the words that the language has for it."""
+    return iter(())
+
+
+SMALL: dict[str, Rule] = {
+    "same": same,
+    "about": about,
+    "time": time,
+    "number": number,
+    "days": days,
+    "hours": hours,
+    "given": given,
+    "money": money,
+    "word": plain_word,
+    "identifier": identifier,
+    "scope": scope,
+}

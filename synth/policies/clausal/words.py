@@ -1,0 +1,116 @@
+"""The words in which clauses are said: alternatives of a pattern, `_` for a space."""
+
+from __future__ import annotations
+
+SHOULD = (
+    "must|should|shall|has_to|have_to|needs_to|need_to|ought_to|is_to|are_to|is_required_to|are_required_to"
+    "|must_always|has_always_to|must_also|should_always"
+)
+MAY = "may|can|could|might|is_allowed_to|are_allowed_to|is_permitted_to|are_permitted_to|may_ever|can_ever"
+NO = (
+    "must_not|must_never|may_not|may_never|should_not|should_never|shall_not|shall_never|can_not|can_never"
+    "|will_not|will_never|is_not_to|are_not_to|is_never_to|are_never_to|is_not_allowed_to"
+    "|are_not_allowed_to"
+    "|is_never_allowed_to|are_never_allowed_to|must_no_longer|may_no_longer|can_no_longer|must_not_ever"
+    "|may_under_no_circumstances|must_under_no_circumstances|ought_not_to|must_no_more|may_no_more"
+)
+HAPPEN = (
+    "happen|occur|take_place|be_made|be_done|be_run|be_called|be_carried_out|be_started|be_performed|start"
+    "|begin|run|be_attempted|be_tried|be_executed|go_ahead|proceed"
+)
+BANNED = (
+    "forbidden|prohibited|banned|not_allowed|not_permitted|never_allowed|never_permitted|off_limits"
+    "|ruled_out"
+    "|out_of_the_question|not_acceptable|unacceptable|strictly_forbidden|strictly_prohibited|disallowed"
+    "|not_ok|not_okay"
+)
+AGENT = (
+    "you|we|it|they|the_agent|an_agent|agents|the_assistant|the_bot|the_model|the_system|the_ai|our_agent"
+    "|our_agents|the_agents|the_operator|operators|anyone|anybody"
+)
+NOBODY = "nobody|no_one|no-one|no_agent"
+FAILS = (
+    "fails|failed|has_failed|have_failed|had_failed|does_not_succeed|did_not_succeed|has_not_succeeded"
+    "|goes_wrong|went_wrong|errors_out|errored_out|errored|was_not_successful|is_not_successful|errors"
+    "|does_not_go_through|did_not_go_through|ends_in_an_error|ended_in_an_error|returns_an_error|fail"
+)
+SUCCEEDED = (
+    "has_succeeded|has_happened|have_happened|has_passed|have_passed|has_gone_through|have_gone_through"
+    "|went_through|has_been_made|have_been_made|was_made|were_made|was_successful"
+    "|has_been_successful|succeeded"
+    "|passed|has_taken_place|took_place|has_been_done|has_been_successful|has_been_completed"
+    "|has_come_through"
+    "|happened|was_done|has_been_carried_out|has_been_run|have_been_run|was_run"
+)
+SUCCEEDS = (
+    "happens|takes_place|succeeds|is_made|are_made|goes_through|passes|is_done|occurs|is_successful|goes_well"
+)
+ALREADY = "already|successfully|ever|first|previously|at_least_once"
+BEFORE = (
+    "first|before|beforehand|already|earlier|before_that|earlier_on|previously"
+    "|earlier_in_the_run|earlier_in_this_run"
+)
+LATER = (
+    "afterwards|afterward|later|eventually|thereafter|then|after_that|at_some_point|later_on|subsequently"
+    "|at_some_later_point|later_in_the_run|at_some_later_point_in_the_run|at_some_point_in_the_run"
+    "|before_the_run_ends|by_the_end_of_the_run|later_in_the_same_run|before_the_end_of_the_run"
+    "|at_some_point_afterwards|at_some_point_later|after_it"
+)
+AGAIN = (
+    "again|any_more|anymore|any_longer|afterwards|later|at_all|ever|ever_again|from_then_on|thereafter"
+    "|for_the_rest_of_the_run|later_in_the_run|after_that|later_on|for_the_remainder_of_the_run"
+    "|in_that_run|in_the_run"
+)
+NOT_A_THING = frozenset(
+    [
+        "reason",
+        "purpose",
+        "matter",
+        "day",
+        "week",
+        "month",
+        "year",
+        "date",
+        "hour",
+        "minute",
+        "night",
+        "morning",
+        "evening",
+        "time",
+        "moment",
+        "run",
+        "conversation",
+        "session",
+        "turn",
+        "message",
+        "kind",
+        "sort",
+        "type",
+        "way",
+        "point",
+        "window",
+        "period",
+        "call",
+        "action",
+        "step",
+        "tool",
+        "agent",
+        "same",
+        "thing",
+        "tools",
+        "calls",
+        "it",
+        "them",
+        "one",
+        "other",
+        "second",
+        "seconds",
+        "minutes",
+        "hours",
+        "days",
+        "case",
+        "first",
+        "last",
+        "next",
+    ]
+)

@@ -1,0 +1,168 @@
+"""Sentences by the grammar of clauses: what each says in the language, and what is no such sentence."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from synth.errors import BadInput
+from synth.observed import run_from_json
+from synth.policies import judge_policies, load_policies
+from synth.policies.clausal import read
+from synth.policies.clausal.spelling import spelled
+
+ACTIONS = (
+    "inspect the parcel", "refund the customer", "approve the refund", "send a receipt", "open a ticket",
+    "close the ticket", "lock the account", "notify the manager", "ship the order", "cancel the order",
+    "charge the card", "look up the order",
+)  # fmt: skip
+HEAD = "actions:\n" + "".join(f"  {phrase}: {phrase.replace(' ', '_')}\n" for phrase in ACTIONS)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("Refunds to customers are off limits", "refund the customer must never happen"),
+        ("Refunds are off limits", "refund the customer must never happen"),
+        ("Nobody may lock an account", "lock the account must never happen"),
+        ("It's forbidden to lock accounts", "lock the account must never happen"),
+        ("Once an account is locked there are no more refunds",
+         "refund the customer must never happen after lock the account"),
+        ("No order may be shipped to the same customer_id once an account with that customer_id has been locked",
+         "ship the order must never happen after lock the account with the same customer_id"),
+        ("Before an order is shipped, the agent has to have looked up the order with the same order_id",
+         "look up the order must happen before ship the order with the same order_id"),
+        ("An order may be shipped only if that order has been looked up earlier",
+         "look up the order must happen before ship the order with the same order"),
+        ("Never ship an order unless its card was charged first",
+         "charge the card must happen before ship the order with the same order"),
+        ("Never ship an order once an account is not locked", None),
+        ("You can't ship the order without having charged the card first",
+         "charge the card must happen before ship the order"),
+        ("After an order has been cancelled, neither ship an order nor charge a card for it",
+         "ship the order and charge the card must never happen after cancel the order with the same order"),
+        ("Every opened ticket has to be closed", "open a ticket must be followed by close the ticket with the same ticket"),
+        ("A closed ticket must not be opened", "open a ticket must never happen after close the ticket with the same ticket"),
+        ("Only charged cards may be charged", None),
+        ("At most three refunds per run", "refund the customer must happen at most 3 times per run"),
+        ("In any hour, no more than five refunds are allowed",
+         "refund the customer must happen at most 5 times within 1 hour"),
+        ("More than three cancellations in one hour are not allowed",
+         "cancel the order must happen at most 3 times within 1 hour"),
+        ("Three refunds per customer_id are the limit",
+         "refund the customer must happen at most 3 times with the same customer_id"),
+        ("The same order_id must not be cancelled twice",
+         "cancel the order must happen at most 1 times with the same order_id"),
+        ("Only one refund is allowed per conversation",
+         "refund the customer must happen at most 1 times per conversation"),
+        ("Never send more than two receipts within ten minutes",
+         "send a receipt must happen at most 2 times within 10 minutes"),
+        ("A customer may be refunded at most once", None),
+        ("Refunds must not add up to more than 1,000 per order_id",
+         "The sum of args.amount of refund the customer must be at most 1000 with the same order_id"),
+        ("All refunds together may come to at most 500 EUR", None),
+        ("There has to be a pause of at least 30 seconds between one refund and the next",
+         "refund the customer must never happen within 30 seconds after refund the customer"),
+        ("If charging the card fails, no order may be shipped until the card has been charged",
+         "If charge the card fails, ship the order must never happen until charge the card"),
+        ("Whenever an account is locked the manager has to be notified within a quarter of an hour",
+         "lock the account must be followed by notify the manager within 15 minutes"),
+        ("Whenever an account is locked the manager has to be notified", None),
+        ("Orders are shipped Monday to Friday only", "ship the order must happen on Monday to Friday"),
+        ("No two refunds may overlap", "refund the customer must not overlap each other"),
+        ("Never lock an account and cancel an order", None),
+        ("Cancel orders gently", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_what_a_sentence_says_in_the_language(sentence: str, said: str | None) -> None:
+    assert read(f"{sentence}.", ACTIONS) == (() if said is None else (said,))
+
+
+@pytest.mark.parametrize("word", ["gently", "not", "never", "urgent", "3", "unless", "twice"])
+def test_no_word_is_passed_over(word: str) -> None:
+    """A word more anywhere is refused, or changes what is read where it says something."""
+    sentence = "Once an account is locked, no order may be shipped to the same customer_id"
+    plain = read(sentence, ACTIONS)
+    words = sentence.split()
+    assert plain
+    for place in range(1, len(words) + 1):
+        said = read(" ".join([*words[:place], word, *words[place:]]), ACTIONS)
+        assert said == () or (said != plain and word == "twice")
+
+
+def test_what_two_ways_of_reading_say_is_refused_with_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    from synth.policies import refused
+
+    both = ("ship the order must never happen", "lock the account must never happen")
+    monkeypatch.setattr(refused.clausal, "read", lambda body, names: both)
+    with pytest.raises(BadInput, match="'Ship the order must never happen' or 'Lock the account must"):
+        load_policies(f"{HEAD}policies:\n  - {{id: P, rule: Refunds are off limits.}}\n")
+
+
+def test_a_sentence_with_too_many_ways_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    sentence = "Never ship an order" + " for the same order_id" * 12
+    assert read(sentence, ACTIONS) == ("ship the order must never happen with the same order_id",)
+    monkeypatch.setattr("synth.policies.clausal.matching.MAX_STEPS", 100)
+    assert read(sentence, ACTIONS) == ()
+    assert read("never " * 60, ACTIONS) == read("a" * 301, ACTIONS) == ()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        ("It can't be 1,000 times an hour.", "It can not be 1000 times 1 hour"),
+        ('Deploy to "Prod, EU" twice.', 'Deploy to "Prod, EU" 2 times'),
+        ("Not before 9 am, twice per hour.", "Not before 09:00, 2 times per 1 hour"),
+        ("Half an hour, thirty seconds.", "30 minutes, 30 seconds"),
+        ("Once it is done, once and only once.", "Once it is done, once and only once"),
+    ],
+)
+def test_one_spelling(sentence: str, text: str) -> None:
+    assert spelled(sentence) == text
+
+
+def judged(rule: str, *calls: tuple[str, dict[str, object]]) -> str:
+    made = [{"id": None, "name": tool, "arguments": arguments} for tool, arguments in calls]
+    policies = load_policies(f"{HEAD}policies:\n  - {{id: P, rule: {rule!r}}}\n")
+    [found] = judge_policies(policies, run_from_json({"run_id": "r", "calls": made}))
+    return found.verdict
+
+
+@pytest.mark.parametrize("key", ["order", "order_id", "orderId"])
+def test_a_thing_is_the_argument_of_its_name_or_its_id(key: str) -> None:
+    rule = "Never ship an order once that order has been cancelled."
+    one, other = {key: 7}, {key: 8}
+    assert judged(rule, ("cancel_the_order", one), ("ship_the_order", other)) == "ok"
+    assert judged(rule, ("cancel_the_order", one), ("ship_the_order", one)) == "violated"
+    assert judged(rule, ("cancel_the_order", one), ("ship_the_order", {"id": 7})) in (
+        "undecided",
+        "unsupported",
+    )
+
+
+def test_the_argument_of_the_name_itself_comes_first() -> None:
+    rule = "Ship the order must never happen after cancel the order with the same order."
+    first, then = {"order": 1, "order_id": 7}, {"order": 2, "order_id": 7}
+    assert judged(rule, ("cancel_the_order", first), ("ship_the_order", then)) == "ok"
+    assert judged(
+        rule.replace("same order.", "same order_id."), ("cancel_the_order", first), ("ship_the_order", then)
+    ) == ("violated")
+
+
+def test_a_repair_calls_the_thing_as_the_calls_do() -> None:
+    policies = load_policies(
+        f"{HEAD}policies:\n  - {{id: P, rule: Cancel the order must be followed by look up the order with the same order.}}\n"
+    )
+    made = [{"id": None, "name": "cancel_the_order", "arguments": {"order_id": 7}}]
+    [found] = judge_policies(policies, run_from_json({"run_id": "r", "calls": made, "status": "ok"}))
+    assert found.verdict == "violated"
+    assert found.repair is not None
+    assert found.repair.added == (("look_up_the_order", {"order_id": 7}),)
+
+
+def test_what_is_still_refused_says_how_it_is_said() -> None:
+    with pytest.raises(BadInput) as caught:
+        load_policies(f"{HEAD}policies:\n  - {{id: P, rule: Never lock an account gently.}}\n")
+    assert re.search("lock the account", str(caught.value))
