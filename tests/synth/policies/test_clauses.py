@@ -42,8 +42,10 @@ HEAD = "actions:\n" + "".join(f"  {phrase}: {phrase.replace(' ', '_')}\n" for ph
          "charge the card must happen before ship the order"),
         ("After an order has been cancelled, neither ship an order nor charge a card for it",
          "ship the order and charge the card must never happen after cancel the order with the same order"),
-        ("Every opened ticket has to be closed", "open a ticket must be followed by close the ticket with the same ticket"),
-        ("A closed ticket must not be opened", "open a ticket must never happen after close the ticket with the same ticket"),
+        ("Every opened ticket has to be closed",
+         "open a ticket must be followed by close the ticket with the same ticket"),
+        ("A closed ticket must not be opened",
+         "open a ticket must never happen after close the ticket with the same ticket"),
         ("Only charged cards may be charged", None),
         ("At most three refunds per run", "refund the customer must happen at most 3 times per run"),
         ("In any hour, no more than five refunds are allowed",
@@ -152,9 +154,8 @@ def test_the_argument_of_the_name_itself_comes_first() -> None:
 
 
 def test_a_repair_calls_the_thing_as_the_calls_do() -> None:
-    policies = load_policies(
-        f"{HEAD}policies:\n  - {{id: P, rule: Cancel the order must be followed by look up the order with the same order.}}\n"
-    )
+    rule = "Cancel the order must be followed by look up the order with the same order."
+    policies = load_policies(f"{HEAD}policies:\n  - {{id: P, rule: {rule}}}\n")
     made = [{"id": None, "name": "cancel_the_order", "arguments": {"order_id": 7}}]
     [found] = judge_policies(policies, run_from_json({"run_id": "r", "calls": made, "status": "ok"}))
     assert found.verdict == "violated"
