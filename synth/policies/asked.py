@@ -51,7 +51,7 @@ _BARE = re.compile(
     r"(?!(?:not|never|over|above|more|less|under|below|at|up|no|too|an?|the|one|either|neither|both|any|every|known"
     r"|unknown|missing|given|set|empty|present|absent|equal|greater|higher|lower|larger|smaller|between|in|on|of|than"
     r"|other|its|their|also|still|already|being|been|must|may|can|out|exactly|only|there|available|valid|correct"
-    r"|wrong|right|high|low|small|large|big|negative|positive|zero|null|none|different|same|changed|exceeded"
+    r"|wrong|right|small|large|big|negative|positive|zero|null|none|different|same|changed|exceeded"
     r"|required|needed|allowed|forbidden|this|that|it|them|to|for|from|by|as|so|or|and|if)\b)[a-z][\w-]*"
 )
 _ENDS = re.compile(
@@ -201,7 +201,7 @@ def _valued(text: str, at: int, path: Path) -> Read | None:
         return sized
     if other := _OTHER.match(text, m.end()):
         return _among(text, other.end(), path, "not in", _JOIN_NOT)
-    return _among(text, m.end(), path, "in", _JOIN)
+    return _among(text, m.end(), path, "in", _JOIN, bare=m[0].endswith(("set to ", "equal to ")))
 
 
 def said_at(text: str, at: int) -> Read | None:

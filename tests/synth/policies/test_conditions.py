@@ -66,6 +66,8 @@ def run(*calls: tuple[str, Any], **fields: Any) -> Run:
         ("Never refund unless the amount is below 500.", "No call of refund with amount of at least 500."),
         ("When the amount of the refund is over 500, review must happen before refund.",
          "Each call of refund with amount over 500 needs an earlier success of review."),
+        ("Never refund whose priority is high.", 'No call of refund with priority "high".'),
+        ("Never refund with priority set to high.", 'No call of refund with priority "high".'),
         ("No refund may exceed $500.", "No call of refund with amount over 500."),
         ("A credit's amount must be at most 50.", "No call of credit with amount over 50."),
         ("Never refund more than 250 in one go.", "No call of refund with amount over 250."),
