@@ -45,6 +45,10 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
     "gap": ("the first action of the sentence was tried", "it does not begin at that distance"),
     "overlap": ("both were tried", "one begins before the other has ended"),
     "turn": ("the action was tried", "another call or a text stands in the same model message"),
+    "times_before": (
+        "the later action was tried; where so many forbid it, they have happened",
+        "it begins before there were enough calls of the other one, or after too many",
+    ),
     "weekdays": ("the action was tried", "it begins on another day"),
     "window": ("the action was tried", "it begins before, or ends after, that time of the day"),
     "guard": ("the call was tried and `when` holds", "the condition is false"),
@@ -222,6 +226,10 @@ def _many(policy: Policy) -> Iterator[tuple[_Choice, ...]]:
         for one in _choices(policy):
             if not one.failed:
                 yield (one,) * length
+    number = getattr(policy.rule, "number", None)
+    for length in range(1, min(number, _MOST_CALLS) + 2 if isinstance(number, int) else 0):
+        for one, last in product(_choices(policy), repeat=2):
+            yield (*(one,) * length, last)
     each = {one.tool: one for one in _choices(policy) if not one.failed and one.after <= NANOSECONDS}
     if len(each) > 3:
         yield from ((*order[1:], order[0]) for order in permutations(each.values()))
@@ -272,16 +280,19 @@ def _name(tools: Tools) -> str:
 def _arguments(rule: Any) -> list[dict[str, Any]]:
     """One value for what must be the same, and another; half of a sum's limit, and more."""
     same, path = getattr(rule, "same", ()), getattr(rule, "path", ())
+    different = getattr(rule, "different", ())
     sizes: list[Any] = [None]
     if rule.kind == "total":
         most = rule.most
         sizes = [int(most / 2) if most >= 2 else 0, int(most) + 1]
-    values = (1, 2) if same else (None,)
+    values = (1, 2) if same or different else (None,)
     found = []
     for size, value in product(sizes, values):
         arguments: dict[str, Any] = {}
         for _, own in same:
             _put(arguments, own, value)
+        if different:
+            _put(arguments, different, value)
         if path and size is not None:
             _put(arguments, path, size)
         found.append(arguments)

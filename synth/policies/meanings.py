@@ -23,6 +23,7 @@ from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
 from synth.policies.kinds.times import duration_in_words
+from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.kinds.total import Total, written
 from synth.policies.kinds.turn import Alone
 from synth.policies.kinds.weekdays import NAMES, Weekdays
@@ -95,6 +96,21 @@ def _(rule: Rate) -> Iterator[str]:
         calls = counted(rule.most, "call")
         what = f"{_of(tools)}, each tool by itself," if rule.each else _of(tools)
         yield f"at most {calls} of {what}{_alike(rule.same)}{time}{_per(rule)}, failed ones included"
+
+
+@_demands.register
+def _(rule: TimesBefore) -> Iterator[str]:
+    for first, then in rule.pairs:
+        if rule.most is None:
+            different = f", with different {'.'.join(rule.different)}" if rule.different else ""
+            many = f"{_successes(rule.number)} of {_of(first)}{_alike(rule.same)}{different}"
+            yield f"before each call of {_of(then, first)}, {many} must have ended"
+        elif rule.most == "begun":
+            many = f"at most {counted(rule.number, 'call')} of {_of(first, then)}{_alike(rule.same)}"
+            yield f"before the first call of {_of(then, first)}, {many} may begin, failed ones included"
+        else:
+            once = f"once {_of(first)} has {rule.most} {counted(rule.number + 1, 'time')}"
+            yield f"{once}, {_of(then)} must not be called any more{_alike(rule.same)}"
 
 
 @_demands.register

@@ -23,6 +23,7 @@ from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
 from synth.policies.kinds.sources import Sources, values_at
 from synth.policies.kinds.spent import Lasting, Spent
+from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.model import Policy, PolicySet
@@ -483,6 +484,7 @@ QUICK: dict[type[Any], Callable[[Any, str], Make | None]] = {
     Rate: _few,
     Adjacency: _then,
     Gap: _then,
+    TimesBefore: _then,
     NoOverlap: _overlap,
     Guard: _guard,
     Provenance: _provenance,

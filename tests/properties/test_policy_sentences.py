@@ -25,6 +25,7 @@ from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
+from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.kinds.total import Total
 from synth.policies.kinds.turn import Alone
 from synth.policies.kinds.weekdays import NAMES as DAYS
@@ -134,6 +135,26 @@ def total(r: random.Random) -> Made:
     )
 
 
+def times_before(r: random.Random) -> Made:
+    (a, b, both), n, (ending, paths) = pairs(r), r.randint(2, 4), same(r)
+    match r.randrange(5):
+        case 0:
+            return f"{a} {must(r)} {happen(r)} at least {n} times before {b}{ending}", TimesBefore(
+                both, n, same=paths
+            )
+        case 1:
+            said = f"{a} {must(r)} {happen(r)} at least {n} times before {b} with different by.name{ending}"
+            return said, TimesBefore(both, n, same=paths, different=("by", "name"))
+        case 2:
+            said = f"{a} {must(r)} {happen(r)} at most {n} times before {b}{ending}"
+            return said, TimesBefore(both, n, "begun", paths)
+        case 3:
+            said = f"{b} {must(r)} never {happen(r)} after {a} succeeds {n} times{ending}"
+            return said, TimesBefore(both, n - 1, "succeeded", paths)
+    said = f"{b} {must(r)} not {happen(r)} after {a} fails {n} times{ending}"
+    return said, TimesBefore(both, n - 1, "failed", paths)
+
+
 def adjacency(r: random.Random) -> Made:
     a, b, both = pairs(r)
     if r.random() < 0.5:
@@ -205,6 +226,7 @@ SENTENCES: dict[str, Callable[[random.Random], Made]] = {
     "count": count,
     "rate": rate,
     "total": total,
+    "times_before": times_before,
     "adjacency": adjacency,
     "window": window,
     "gap": gap,

@@ -63,6 +63,15 @@ RULES: dict[str, tuple[str, ...]] = {
         "The sum of args.amount of pay must be at most 3 within 5 seconds.",
         "The sum of args.amount of refund must be at most 2 with the same id.",
     ),
+    "times_before": (
+        "Verify must happen at least 2 times before pay.",
+        "Verify must happen at least 2 times before pay with different id.",
+        "Verify must happen at least twice before pay with the same id.",
+        "Verify must happen at most 1 time before pay.",
+        "Refund must happen at most once before verify with the same id.",
+        "If pay fails twice, refund must never happen.",
+        "Pay must never happen after verify succeeds 2 times with the same id.",
+    ),
     "adjacency": (
         "Verify must happen immediately before pay.",
         "Pay must happen immediately after refund.",

@@ -29,6 +29,12 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must happen at most 1 time with the same id.",
         "Pay and refund must happen at most 2 times within 1 hour with the same to.",
     ),
+    "times_before": (
+        "Verify must happen at least 2 times before pay with the same id.",
+        "Verify must happen at least 2 times before pay with different note.",
+        "Verify must happen at most once before pay with the same to.",
+        "Pay must never happen after verify succeeds twice with the same id.",
+    ),
     "total": (
         "The sum of args.amount of pay must be at most 5.",
         "The sum of args.amount of refund must be at most 4 with the same id.",

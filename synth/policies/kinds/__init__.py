@@ -22,6 +22,7 @@ from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.provenance import Provenance
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
+from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.kinds.total import Total
 from synth.policies.kinds.turn import Alone
 from synth.policies.kinds.weekdays import Weekdays
@@ -35,7 +36,7 @@ __all__ = [
 ]  # fmt: skip
 
 KINDS: tuple[type[PolicyKind], ...] = (
-    Response, Between, AbsenceAfter, Count, Rate, Total, Adjacency, Gap, NoOverlap, Alone, Weekdays,
-    Precedence, Window, Guard, Provenance, ContractRule, Behaviour,
+    TimesBefore, Response, Between, AbsenceAfter, Count, Rate, Total, Adjacency, Gap, NoOverlap, Alone,
+    Weekdays, Precedence, Window, Guard, Provenance, ContractRule, Behaviour,
 )  # fmt: skip
 """Sentences are tried in this order."""

@@ -32,6 +32,7 @@ from synth.policies.names import Names, Tools
 
 _NEVER = rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN}"
 _WITHIN = rf"(?: within (?=.*[1-9]){TIME})?"
+_SO_OFTEN = rf".+ (?:{FAILS}|(?:has |have )?succeed(?:s|ed)?) \S+(?: times?)?$"
 
 
 def _read(m: re.Match[str], names: Names, same: Paths, failed: bool = False) -> AbsenceAfter:
@@ -52,7 +53,7 @@ class AbsenceAfter:
     kind: ClassVar[str] = "absence_after"
     forms: ClassVar[tuple[Form, ...]] = (
         Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>.+?) {FAILS}", _read_failed, same=True),
-        Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>(?!.+ until ).+)", _read, same=True),
+        Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>(?!.+ until )(?!{_SO_OFTEN}).+)", _read, same=True),
         Sentence(
             rf"{IF} (?P<b>.+?) {FAILS}, {_NEVER}(?: afterwards?)?{_WITHIN}(?: afterwards?)?",
             _read_failed,

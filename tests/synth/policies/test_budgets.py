@@ -40,6 +40,11 @@ SENTENCES = (
     "A must happen after 09:00.",
     "A must happen at most twice.",
     "B must never happen.",
+    "C must happen at least 3 times before B.",
+    "C must happen at least 3 times before B with different id.",
+    "C must happen at least 3 times before B with the same amount.",
+    "C must happen at most 3 times before B with the same amount.",
+    "If A fails 3 times, B must never happen.",
 )
 
 

@@ -52,6 +52,18 @@ READINGS = {
     "The sum of args.amount of A must be at most 12.50.": (
         "Over the calls of do_a, amount adds up to at most 12.5, failed calls included."
     ),
+    "A must happen at least 2 times before B.": (
+        "Before each call of do_b, 2 successes of do_a must have ended."
+    ),
+    "A must happen at least 2 times before B with different id.": (
+        "Before each call of do_b, 2 successes of do_a, with different id must have ended."
+    ),
+    "A must happen at most 2 times before B.": (
+        "Before the first call of do_b, at most 2 calls of do_a may begin, failed ones included."
+    ),
+    "If A fails 2 times, B must never happen.": (
+        "Once do_a has failed 2 times, do_b must not be called any more."
+    ),
     "A must happen immediately before B.": "The call directly before each call of do_b is a success of do_a.",
     "A must happen immediately before B with the same id.": (
         "The call directly before each call of do_b is a success of do_a with the same id."
