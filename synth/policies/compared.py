@@ -16,7 +16,7 @@ _IT = re.compile(
     r"|important|required|mandatory|necessary|obligatory|essential)\b)(?! (?:own )?(?:turn|message)\b)",
     re.IGNORECASE,
 )
-_OF_TWO = ("precedence", "response", "absence_after", "between", "adjacency", "gap", "times_before")
+_OF_TWO = ("precedence", "response", "absence_after", "between", "adjacency", "gap", "times_before", "paired")
 """Kinds of rules between two actions or more, of which something could be the same."""
 
 

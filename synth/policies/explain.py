@@ -49,6 +49,11 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
         "the later action was tried; where so many forbid it, they have happened",
         "it begins before there were enough calls of the other one, or after too many",
     ),
+    "paired": (
+        "the limited action was tried",
+        "more calls of it have begun than the other one had successes before",
+    ),
+    "as_often": ("one of the two was tried", "in the end one has succeeded more often than the other"),
     "weekdays": ("the action was tried", "it begins on another day"),
     "window": ("the action was tried", "it begins before, or ends after, that time of the day"),
     "guard": ("the call was tried and `when` holds", "the condition is false"),

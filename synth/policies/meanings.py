@@ -19,6 +19,7 @@ from synth.policies.kinds.count import Count
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.kind import Paths, PolicyKind
 from synth.policies.kinds.overlap import NoOverlap
+from synth.policies.kinds.paired import AsOften, Paired
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
@@ -111,6 +112,19 @@ def _(rule: TimesBefore) -> Iterator[str]:
         else:
             once = f"once {_of(first)} has {rule.most} {counted(rule.number + 1, 'time')}"
             yield f"{once}, {_of(then)} must not be called any more{_alike(rule.same)}"
+
+
+@_demands.register
+def _(rule: Paired) -> Iterator[str]:
+    for first, then in rule.pairs:
+        own = f"an earlier success of {_of(first)}{_alike(rule.same)} of its own"
+        yield f"each call of {_of(then)} needs {own}, that serves no other one"
+
+
+@_demands.register
+def _(rule: AsOften) -> Iterator[str]:
+    for one, other in rule.pairs:
+        yield f"in the end {_of(one)} has succeeded as often as {_of(other)}{_alike(rule.same)}"
 
 
 @_demands.register

@@ -17,6 +17,7 @@ from synth.policies.kinds.count import Count
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.guard import Guard
 from synth.policies.kinds.overlap import NoOverlap
+from synth.policies.kinds.paired import AsOften, Paired
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.provenance import Provenance
 from synth.policies.kinds.rate import Rate
@@ -485,6 +486,8 @@ QUICK: dict[type[Any], Callable[[Any, str], Make | None]] = {
     Adjacency: _then,
     Gap: _then,
     TimesBefore: _then,
+    Paired: _then,
+    AsOften: _response,
     NoOverlap: _overlap,
     Guard: _guard,
     Provenance: _provenance,

@@ -295,6 +295,30 @@ def after_failures(seen: Evidence) -> tuple[str, list[int]]:
     return summed(len(bad) > 1, [j for j in tried(seen, "b") if len(ended_before(seen, bad, j)) > 1])
 
 
+def paired(seen: Evidence, same: bool = False) -> tuple[str, list[int]]:
+    def own(calls: list[int], j: int) -> list[int]:
+        return [i for i in calls if not same or alike(seen, i, j)]
+
+    tries = tried(seen, "b")
+    broken = [
+        j
+        for j in tries
+        if sum(seen.times.start(k) <= seen.times.start(j) for k in own(tries, j))
+        > len(ended_before(seen, own(good(seen, "a"), j), j))
+    ]
+    return summed(bool(tries), broken)
+
+
+def paired_same(seen: Evidence) -> tuple[str, list[int]]:
+    return paired(seen, same=True)
+
+
+def as_often(seen: Evidence) -> tuple[str, list[int]]:
+    if not tried(seen, "a") and not tried(seen, "b"):
+        return "not_applicable", []
+    return ("ok" if len(good(seen, "a")) == len(good(seen, "b")) else "violated"), []
+
+
 KINDS: dict[str, tuple[str, Naive, bool]] = {
     "precedence": ("A must happen before B.", precedence, False),
     "response": ("A must be followed by B.", response, False),
@@ -334,6 +358,9 @@ KINDS: dict[str, tuple[str, Naive, bool]] = {
     ),
     "only so often before": ("A must happen at most 1 time before B.", at_most_before, False),
     "after failures": ("If A fails twice, B must never happen.", after_failures, False),
+    "paired": ("B must not happen more often than A.", paired, False),
+    "paired same": ("B must not happen more often than A with the same x.", paired_same, False),
+    "at most as often": ("A must happen as often as B.", as_often, False),
     "rate": ("A must happen at most 2 times within 4 seconds.", rate, True),
 }
 
@@ -441,7 +468,7 @@ def check_bounds(name: str, count: int) -> None:
     assert {"violated", "undecided"} <= seen_verdicts
 
 
-SOUND_ONLY = {"rate": ("undecided",)}
+SOUND_ONLY = {"rate": ("undecided",), "paired": ("undecided",), "paired same": ("undecided",)}
 """Kinds that say `undecided` of some runs that every world decides."""
 
 
@@ -450,6 +477,7 @@ FAILING = ("after failures",)
 DRAWS = {
     "between same": 450, "rate": 300, "after failures": 1000, "only so often before": 300,
     "at least before same": 300, "at least before": 300,
+    "paired": 300, "paired same": 300,
 }  # fmt: skip
 """Of kinds that few random runs break or leave open: so many draws that both are seen; others take 120."""
 

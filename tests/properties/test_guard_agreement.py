@@ -21,7 +21,7 @@ from tests.support.soak import seeded, tell, tries
 OFF = Rules(z3="off", repair=False)
 COMPLETE = {
     "precedence", "absence_after", "count", "rate", "window", "weekdays", "adjacency", "gap", "overlap",
-    "guard", "behaviour", "turn", "times_before",
+    "guard", "behaviour", "turn", "times_before", "paired",
 }  # fmt: skip
 """Kinds of which every call is refused after which no continuation is right.
 

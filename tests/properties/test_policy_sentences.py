@@ -22,6 +22,7 @@ from synth.policies.kinds.count import Count
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.kind import Form, Paths, PolicyKind, answer
 from synth.policies.kinds.overlap import NoOverlap
+from synth.policies.kinds.paired import AsOften, Paired
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
@@ -155,6 +156,16 @@ def times_before(r: random.Random) -> Made:
     return said, TimesBefore(both, n - 1, "failed", paths)
 
 
+def paired(r: random.Random) -> Made:
+    (a, b, both), (ending, paths) = pairs(r), same(r)
+    return f"{b} {must(r)} not {happen(r)} more often than {a}{ending}", Paired(both, paths)
+
+
+def as_often(r: random.Random) -> Made:
+    (a, b, both), (ending, paths) = pairs(r), same(r)
+    return f"{a} {must(r)} {happen(r)} as often as {b}{ending}", AsOften(both, paths)
+
+
 def adjacency(r: random.Random) -> Made:
     a, b, both = pairs(r)
     if r.random() < 0.5:
@@ -227,6 +238,8 @@ SENTENCES: dict[str, Callable[[random.Random], Made]] = {
     "rate": rate,
     "total": total,
     "times_before": times_before,
+    "paired": paired,
+    "as_often": as_often,
     "adjacency": adjacency,
     "window": window,
     "gap": gap,

@@ -22,7 +22,7 @@ NEW = (
     "after failure", "absence within", "absence same", "response to failure", "adjacency same", "between",
     "between same", "until", "until after failure", "rate", "either before", "neither after", "after either",
     "at most of both", "at least before", "at least before same", "different before", "only so often before",
-    "after failures",
+    "after failures", "paired", "paired same", "at most as often",
 )  # fmt: skip
 
 

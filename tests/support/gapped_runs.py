@@ -72,6 +72,15 @@ RULES: dict[str, tuple[str, ...]] = {
         "If pay fails twice, refund must never happen.",
         "Pay must never happen after verify succeeds 2 times with the same id.",
     ),
+    "paired": (
+        "Pay must not happen more often than verify.",
+        "Refund must not happen more often than pay with the same id.",
+    ),
+    "as_often": (
+        "Pay must happen as often as verify.",
+        "Refund must happen as often as pay.",
+        "Refund must happen as often as pay with the same id.",
+    ),
     "adjacency": (
         "Verify must happen immediately before pay.",
         "Pay must happen immediately after refund.",

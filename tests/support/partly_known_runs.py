@@ -35,6 +35,8 @@ RULES: dict[str, tuple[str, ...]] = {
         "Verify must happen at most once before pay with the same to.",
         "Pay must never happen after verify succeeds twice with the same id.",
     ),
+    "paired": ("Pay must not happen more often than verify with the same id.",),
+    "as_often": ("Pay must happen as often as verify with the same id.",),
     "total": (
         "The sum of args.amount of pay must be at most 5.",
         "The sum of args.amount of refund must be at most 4 with the same id.",

@@ -18,6 +18,7 @@ from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.guard import Guard
 from synth.policies.kinds.kind import Field, PolicyKind, Reads, Relation, Sentence, Traits
 from synth.policies.kinds.overlap import NoOverlap
+from synth.policies.kinds.paired import AsOften, Paired
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.provenance import Provenance
 from synth.policies.kinds.rate import Rate
@@ -36,7 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 KINDS: tuple[type[PolicyKind], ...] = (
-    TimesBefore, Response, Between, AbsenceAfter, Count, Rate, Total, Adjacency, Gap, NoOverlap, Alone,
-    Weekdays, Precedence, Window, Guard, Provenance, ContractRule, Behaviour,
+    TimesBefore, Paired, AsOften, Response, Between, AbsenceAfter, Count, Rate, Total, Adjacency, Gap,
+    NoOverlap, Alone, Weekdays, Precedence, Window, Guard, Provenance, ContractRule, Behaviour,
 )  # fmt: skip
 """Sentences are tried in this order."""

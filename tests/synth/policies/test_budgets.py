@@ -45,6 +45,9 @@ SENTENCES = (
     "C must happen at least 3 times before B with the same amount.",
     "C must happen at most 3 times before B with the same amount.",
     "If A fails 3 times, B must never happen.",
+    "B must not happen more often than A.",
+    "B must not happen more often than A with the same amount.",
+    "A must happen as often as B with the same amount.",
 )
 
 

@@ -64,6 +64,10 @@ READINGS = {
     "If A fails 2 times, B must never happen.": (
         "Once do_a has failed 2 times, do_b must not be called any more."
     ),
+    "B must not happen more often than A.": (
+        "Each call of do_b needs an earlier success of do_a of its own, that serves no other one."
+    ),
+    "A must happen as often as B.": "In the end do_a has succeeded as often as do_b.",
     "A must happen immediately before B.": "The call directly before each call of do_b is a success of do_a.",
     "A must happen immediately before B with the same id.": (
         "The call directly before each call of do_b is a success of do_a with the same id."
