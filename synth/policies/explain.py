@@ -54,6 +54,14 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
         "more calls of it have begun than the other one had successes before",
     ),
     "as_often": ("one of the two was tried", "in the end one has succeeded more often than the other"),
+    "in_a_row": ("the action was tried", "too many calls, or failures, of it come with no other between"),
+    "duration": ("the action was tried", "it ends longer after its begin"),
+    "first_call": ("any call was made", "another call begins before the first of it"),
+    "last_call": ("any call was made", "of a run that has ended, another call began last"),
+    "variety": (
+        "the action was tried; for a least number, always",
+        "there are too many different values, or too few",
+    ),
     "weekdays": ("the action was tried", "it begins on another day"),
     "window": ("the action was tried", "it begins before, or ends after, that time of the day"),
     "guard": ("the call was tried and `when` holds", "the condition is false"),
@@ -190,6 +198,7 @@ class _Choice:
     failed: bool
     after: int
     """ns from the begin of the call before."""
+    lasts: int = NANOSECONDS // 2
     beside: bool = False
     """Is it in the message of the call before, while that runs?"""
 
@@ -229,7 +238,7 @@ def _many(policy: Policy) -> Iterator[tuple[_Choice, ...]]:
     most = getattr(policy.rule, "most", None)
     for length in range(1, max(13, min(most, _MOST_CALLS) if isinstance(most, int) else 0) + 2):
         for one in _choices(policy):
-            if not one.failed:
+            if not one.failed or policy.rule.kind in ("count", "rate", "in_a_row"):
                 yield (one,) * length
     number = getattr(policy.rule, "number", None)
     for length in range(1, min(number, _MOST_CALLS) + 2 if isinstance(number, int) else 0):
@@ -255,6 +264,12 @@ def _choices(policy: Policy) -> Iterator[_Choice]:
         yield _Choice(tool, arguments, False, after)
     if getattr(rule, "failed", False):
         yield from (_Choice(tool, arguments, True, NANOSECONDS) for tool, arguments in given)
+    if rule.kind == "duration":
+        yield from (
+            _Choice(tool, arguments, False, NANOSECONDS, max(times) + NANOSECONDS) for tool, arguments in given
+        )
+    if rule.kind in ("first_call", "last_call", "in_a_row"):
+        yield _Choice("another_tool", {}, False, NANOSECONDS)
     if rule.kind in ("overlap", "turn"):
         beside = [*_bare(given), ("another_tool", {})]
         yield from (_Choice(tool, arguments, False, 0, beside=True) for tool, arguments in beside)
@@ -290,14 +305,15 @@ def _arguments(rule: Any) -> list[dict[str, Any]]:
     if rule.kind == "total":
         most = rule.most
         sizes = [int(most / 2) if most >= 2 else 0, int(most) + 1]
-    values = (1, 2) if same or different else (None,)
+    values = (1, 2) if same else (None,)
+    other: tuple[Any, ...] = (1, 2, 3) if different else (None,)
     found = []
-    for size, value in product(sizes, values):
+    for size, value, one in product(sizes, values, other):
         arguments: dict[str, Any] = {}
         for _, own in same:
             _put(arguments, own, value)
         if different:
-            _put(arguments, different, value)
+            _put(arguments, different, one)
         if path and size is not None:
             _put(arguments, path, size)
         found.append(arguments)
@@ -316,7 +332,7 @@ def _made(calls: tuple[_Choice, ...], start: int) -> Run:
     for k, one in enumerate(calls):
         at += one.after if k else 0
         step += not one.beside
-        lasts = 2 * NANOSECONDS if k + 1 < len(calls) and calls[k + 1].beside else NANOSECONDS // 2
+        lasts = 2 * NANOSECONDS if k + 1 < len(calls) and calls[k + 1].beside else one.lasts
         made.append(
             ToolCall(
                 None,

@@ -16,7 +16,10 @@ from synth.policies.kinds.adjacency import Adjacency
 from synth.policies.kinds.between import Between
 from synth.policies.kinds.candidates import is_besides
 from synth.policies.kinds.count import Count
+from synth.policies.kinds.duration import Duration
+from synth.policies.kinds.ends import FirstCall, LastCall
 from synth.policies.kinds.gap import Gap
+from synth.policies.kinds.in_a_row import InARow
 from synth.policies.kinds.kind import Paths, PolicyKind
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.paired import AsOften, Paired
@@ -27,6 +30,7 @@ from synth.policies.kinds.times import duration_in_words
 from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.kinds.total import Total, written
 from synth.policies.kinds.turn import Alone
+from synth.policies.kinds.variety import Variety
 from synth.policies.kinds.weekdays import NAMES, Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.names import Tools
@@ -73,7 +77,7 @@ def _(rule: Between) -> Iterator[str]:
         yield f"{_once(opens, rule.failed)}, {called}, {ends}"
 
 
-def _per(rule: Count | Rate | Total) -> str:
+def _per(rule: Count | Rate | Total | Variety) -> str:
     """Over what the rule itself says that it counts."""
     return {None: "", "run": " in one run", "session": " in one conversation"}[rule.per]
 
@@ -84,6 +88,11 @@ def _(rule: Count) -> Iterator[str]:
         if rule.least is not None:
             how = "exactly" if rule.least == rule.most else "at least"
             yield f"{how} {_successes(rule.least)} of {_of(tools)}{_per(rule)}; failed calls do not count"
+        elif rule.ended is not None:
+            many = (
+                counted(rule.most or 0, _outcome(rule.failed)) if rule.most else f"no {_outcome(rule.failed)}"
+            )
+            yield f"{'at most ' if rule.most else ''}{many} of {_of(tools)}{_per(rule)}"
         elif rule.most:
             yield f"at most {counted(rule.most, 'call')} of {_of(tools)}{_per(rule)}, failed ones included"
         else:
@@ -96,7 +105,10 @@ def _(rule: Rate) -> Iterator[str]:
     for tools in rule.what:
         calls = counted(rule.most, "call")
         what = f"{_of(tools)}, each tool by itself," if rule.each else _of(tools)
-        yield f"at most {calls} of {what}{_alike(rule.same)}{time}{_per(rule)}, failed ones included"
+        if rule.ended is not None:
+            calls = _ends(rule.most, rule.failed)
+        included = ", failed ones included" if rule.ended is None else ""
+        yield f"at most {calls} of {what}{_alike(rule.same)}{time}{_per(rule)}{included}"
 
 
 @_demands.register
@@ -125,6 +137,44 @@ def _(rule: Paired) -> Iterator[str]:
 def _(rule: AsOften) -> Iterator[str]:
     for one, other in rule.pairs:
         yield f"in the end {_of(one)} has succeeded as often as {_of(other)}{_alike(rule.same)}"
+
+
+@_demands.register
+def _(rule: InARow) -> Iterator[str]:
+    for tools in rule.what:
+        if rule.failed:
+            many = f"{_ends(rule.most, True)} of {_of(tools)}{_alike(rule.same)}"
+            yield f"at most {many}, with no call of it between that did not fail"
+        else:
+            many = f"{counted(rule.most, 'call')} of {_of(tools)}{_alike(rule.same)}"
+            yield f"at most {many}, with no other call between, failed ones included"
+
+
+@_demands.register
+def _(rule: Variety) -> Iterator[str]:
+    for tools in rule.what:
+        field = f"{'.'.join(rule.different)}{_alike(rule.same)}{_per(rule)}"
+        if rule.least is not None:
+            yield f"the successes of {_of(tools)} have at least {rule.least} different {field}"
+        else:
+            calls = f"the calls of {_of(tools)}, failed ones included,"
+            yield f"{calls} have at most {rule.most} different {field}"
+
+
+@_demands.register
+def _(rule: Duration) -> Iterator[str]:
+    for tools in rule.what:
+        yield f"each call of {_of(tools)} ends at most {duration_in_words(rule.time)} after it began"
+
+
+@_demands.register
+def _(rule: FirstCall) -> Iterator[str]:
+    yield f"the first call that is tried is one of {_of(rule.what)}"
+
+
+@_demands.register
+def _(rule: LastCall) -> Iterator[str]:
+    yield f"the last call of a run that has ended is one of {_of(rule.what)}"
 
 
 @_demands.register
@@ -208,6 +258,10 @@ def _once(tools: Tools, failed: bool) -> str:
 
 def _outcome(failed: bool) -> str:
     return "failure" if failed else "success"
+
+
+def _ends(number: int, failed: bool) -> str:
+    return counted(number, "failure") if failed else _successes(number)
 
 
 def _successes(number: int) -> str:

@@ -14,8 +14,11 @@ from synth.policies.kinds import KINDS
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
 from synth.policies.kinds.count import Count
+from synth.policies.kinds.duration import Duration
+from synth.policies.kinds.ends import FirstCall, LastCall
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.guard import Guard
+from synth.policies.kinds.in_a_row import InARow
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.paired import AsOften, Paired
 from synth.policies.kinds.precedence import Precedence
@@ -25,6 +28,7 @@ from synth.policies.kinds.response import Response
 from synth.policies.kinds.sources import Sources, values_at
 from synth.policies.kinds.spent import Lasting, Spent
 from synth.policies.kinds.times_before import TimesBefore
+from synth.policies.kinds.variety import Variety
 from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.model import Policy, PolicySet
@@ -453,6 +457,18 @@ def _response(rule: Any, tool: str) -> Make | None:
     return None
 
 
+def _limited(rule: Any, tool: str) -> Make | None:
+    """Only calls of what is limited can begin wrongly; those of a least number never do."""
+    return _judged if rule.most is not None and any(tool in tools for tools in rule.what) else None
+
+
+def _first_call(rule: Any, tool: str) -> Make | None:
+    """Only the first call can begin wrongly."""
+    if tool in rule.what:
+        return None
+    return lambda watched: lambda made, at: bool(watched.happened.calls)
+
+
 def _guard(rule: Any, tool: str) -> Make | None:
     def recalling(watched: Watched) -> Quick:
         recalled = watched.recalled
@@ -488,6 +504,11 @@ QUICK: dict[type[Any], Callable[[Any, str], Make | None]] = {
     TimesBefore: _then,
     Paired: _then,
     AsOften: _response,
+    Duration: _response,
+    LastCall: _response,
+    FirstCall: _first_call,
+    InARow: _limited,
+    Variety: _limited,
     NoOverlap: _overlap,
     Guard: _guard,
     Provenance: _provenance,

@@ -319,6 +319,71 @@ def as_often(seen: Evidence) -> tuple[str, list[int]]:
     return ("ok" if len(good(seen, "a")) == len(good(seen, "b")) else "violated"), []
 
 
+def first_call(seen: Evidence) -> tuple[str, list[int]]:
+    first = tried(seen, "*")[:1]
+    return summed(bool(first), [i for i in first if seen.calls[i].tool != "a"])
+
+
+def last_call(seen: Evidence) -> tuple[str, list[int]]:
+    last = tried(seen, "*")[-1:]
+    return summed(bool(last), [i for i in last if seen.calls[i].tool not in "ab"])
+
+
+def streaks(marks: list[tuple[int, bool]], most: int) -> list[int]:
+    """Those of the marked ones that come after so many others in a row."""
+    found, length = [], 0
+    for i, marked in marks:
+        length = length + 1 if marked else 0
+        if length > most:
+            found.append(i)
+    return found
+
+
+def in_a_row(seen: Evidence) -> tuple[str, list[int]]:
+    marks = [(i, seen.calls[i].tool == "a") for i in tried(seen, "*")]
+    return summed(bool(tried(seen, "a")), streaks(marks, 1))
+
+
+def in_a_row_same(seen: Evidence) -> tuple[str, list[int]]:
+    every = tried(seen, "*")
+    pairs = itertools.pairwise(every)
+    broken = [j for i, j in pairs if seen.calls[i].tool == seen.calls[j].tool == "a" and alike(seen, i, j)]
+    return summed(bool(tried(seen, "a")), broken)
+
+
+def failures_in_a_row(seen: Evidence) -> tuple[str, list[int]]:
+    bad = set(failures(seen, "a"))
+    return summed(bool(tried(seen, "a")), streaks([(i, i in bad) for i in tried(seen, "a")], 1))
+
+
+def failures_in_a_row_same(seen: Evidence) -> tuple[str, list[int]]:
+    bad, broken = set(failures(seen, "a")), []
+    for value in (1, 2):
+        own = [i for i in tried(seen, "a") if seen.calls[i].arguments["x"] == value]
+        broken += streaks([(i, i in bad) for i in own], 1)
+    return summed(bool(tried(seen, "a")), broken)
+
+
+def few_failures(seen: Evidence) -> tuple[str, list[int]]:
+    return summed(bool(tried(seen, "a")), failures(seen, "a")[1:])
+
+
+def few_successes_same(seen: Evidence) -> tuple[str, list[int]]:
+    done = good(seen, "a")
+    broken = [j for at, j in enumerate(done) if any(alike(seen, i, j) for i in done[:at])]
+    return summed(bool(tried(seen, "a")), broken)
+
+
+def one_value(seen: Evidence) -> tuple[str, list[int]]:
+    calls = tried(seen, "a")
+    return summed(bool(calls), [i for i in calls if not alike(seen, calls[0], i)])
+
+
+def two_values(seen: Evidence) -> tuple[str, list[int]]:
+    values = {str(seen.calls[i].arguments["x"]) for i in good(seen, "a")}
+    return ("ok" if len(values) > 1 else "violated"), []
+
+
 KINDS: dict[str, tuple[str, Naive, bool]] = {
     "precedence": ("A must happen before B.", precedence, False),
     "response": ("A must be followed by B.", response, False),
@@ -361,6 +426,19 @@ KINDS: dict[str, tuple[str, Naive, bool]] = {
     "paired": ("B must not happen more often than A.", paired, False),
     "paired same": ("B must not happen more often than A with the same x.", paired_same, False),
     "at most as often": ("A must happen as often as B.", as_often, False),
+    "first call": ("The first call must be A.", first_call, False),
+    "last call": ("The last call must be A or B.", last_call, False),
+    "in a row": ("A must happen at most 1 time in a row.", in_a_row, False),
+    "in a row same": ("A must happen at most 1 time in a row with the same x.", in_a_row_same, False),
+    "failures in a row": ("A must fail at most 1 time in a row.", failures_in_a_row, False),
+    "failures in a row same": (
+        "A must fail at most 1 time in a row with the same x.",
+        failures_in_a_row_same,
+        False,
+    ),
+    "at most failures": ("A must fail at most 1 time.", few_failures, False),
+    "at most successes same": ("A must succeed at most 1 time with the same x.", few_successes_same, False),
+    "at most values": ("A must happen with at most 1 different x.", one_value, False),
     "rate": ("A must happen at most 2 times within 4 seconds.", rate, True),
 }
 
@@ -468,16 +546,20 @@ def check_bounds(name: str, count: int) -> None:
     assert {"violated", "undecided"} <= seen_verdicts
 
 
-SOUND_ONLY = {"rate": ("undecided",), "paired": ("undecided",), "paired same": ("undecided",)}
+SOUND_ONLY = dict.fromkeys((
+    "rate", "paired", "paired same", "in a row", "in a row same", "failures in a row",
+    "failures in a row same",
+), ("undecided",))  # fmt: skip
 """Kinds that say `undecided` of some runs that every world decides."""
 
 
-FAILING = ("after failures",)
+FAILING = ("after failures", "failures in a row", "failures in a row same", "at most failures")
 """Kinds that count failures."""
 DRAWS = {
     "between same": 450, "rate": 300, "after failures": 1000, "only so often before": 300,
     "at least before same": 300, "at least before": 300,
-    "paired": 300, "paired same": 300,
+    "paired": 300, "paired same": 300, "in a row same": 300, "failures in a row": 300,
+    "failures in a row same": 2500,
 }  # fmt: skip
 """Of kinds that few random runs break or leave open: so many draws that both are seen; others take 120."""
 

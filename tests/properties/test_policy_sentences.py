@@ -19,7 +19,10 @@ from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
 from synth.policies.kinds.between import Between
 from synth.policies.kinds.count import Count
+from synth.policies.kinds.duration import Duration
+from synth.policies.kinds.ends import FirstCall, LastCall
 from synth.policies.kinds.gap import Gap
+from synth.policies.kinds.in_a_row import InARow
 from synth.policies.kinds.kind import Form, Paths, PolicyKind, answer
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.paired import AsOften, Paired
@@ -29,6 +32,7 @@ from synth.policies.kinds.response import Response
 from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.kinds.total import Total
 from synth.policies.kinds.turn import Alone
+from synth.policies.kinds.variety import Variety
 from synth.policies.kinds.weekdays import NAMES as DAYS
 from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
@@ -102,6 +106,8 @@ def count(r: random.Random) -> Made:
     how = r.choice(("at most", "no more than", "at least", "exactly", "never"))
     if how == "never":
         return f"{a} {must(r)} never {happen(r)}", Count(what, most=0)
+    if r.random() < 0.2:
+        return f"{a} {must(r)} fail at most {n + 1} times", Count(what, most=n + 1, ended="failed")
     least = None if how in ("at most", "no more than") else n
     return f"{a} {must(r)} {happen(r)} {how} {n} times", Count(what, least, None if how == "at least" else n)
 
@@ -112,6 +118,9 @@ def rate(r: random.Random) -> Made:
     if time is None and not paths:
         within, time = f" within {limit}", ns
     how = r.choice(("at most", "no more than"))
+    if r.random() < 0.3:
+        said = f"{a} {must(r)} succeed {how} {n} times{within}{ending}"
+        return said, Rate(what, n, time, paths, ended="succeeded")
     return f"{a} {must(r)} {happen(r)} {how} {n} times{within}{ending}", Rate(what, n, time, paths)
 
 
@@ -164,6 +173,35 @@ def paired(r: random.Random) -> Made:
 def as_often(r: random.Random) -> Made:
     (a, b, both), (ending, paths) = pairs(r), same(r)
     return f"{a} {must(r)} {happen(r)} as often as {b}{ending}", AsOften(both, paths)
+
+
+def in_a_row(r: random.Random) -> Made:
+    (a, what), n, (ending, paths), failed = listed(r), r.randint(1, 4), same(r), r.random() < 0.5
+    do = "fail" if failed else happen(r)
+    return f"{a} {must(r)} {do} at most {n} times in a row{ending}", InARow(what, n, failed, paths)
+
+
+def variety(r: random.Random) -> Made:
+    (a, what), n, (ending, paths) = listed(r), r.randint(1, 4), same(r)
+    if r.random() < 0.5:
+        return f"{a} {must(r)} {happen(r)} with at least {n} different by", Variety(what, ("by",), least=n)
+    said = f"{a} {must(r)} {happen(r)} {r.choice(('with', 'for'))} at most {n} different by.name"
+    return f"{said} per run{ending}", Variety(what, ("by", "name"), most=n, same=paths, per="run")
+
+
+def long(r: random.Random) -> Made:
+    (a, what), (limit, ns) = listed(r), duration(r)
+    return f"{a} {must(r)} take {r.choice(('at most', 'no more than'))} {limit}", Duration(what, ns)
+
+
+def first_call(r: random.Random) -> Made:
+    what = r.choice(list(ACTIONS.values()))
+    return f"The first call {must(r)} be {what.phrase}", FirstCall(what)
+
+
+def last_call(r: random.Random) -> Made:
+    what = r.choice(list(ACTIONS.values()))
+    return f"The last call {must(r)} be {what.phrase}", LastCall(what)
 
 
 def adjacency(r: random.Random) -> Made:
@@ -240,6 +278,11 @@ SENTENCES: dict[str, Callable[[random.Random], Made]] = {
     "times_before": times_before,
     "paired": paired,
     "as_often": as_often,
+    "in_a_row": in_a_row,
+    "variety": variety,
+    "duration": long,
+    "first_call": first_call,
+    "last_call": last_call,
     "adjacency": adjacency,
     "window": window,
     "gap": gap,

@@ -51,12 +51,17 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must happen exactly 1 time.",
         "Verify must happen exactly 2 times.",
         "Refund must happen at least 3 times.",
+        "Pay must fail at most once.",
+        "Pay must succeed at most once.",
+        "Refund must never fail.",
     ),
     "rate": (
         "Pay must happen at most 1 time within 3 seconds.",
         "Pay and verify must happen at most 2 times within 5 seconds.",
         "Pay must happen at most 1 time with the same id.",
         "Refund must happen at most 1 time within 4 seconds with the same id.",
+        "Pay must succeed at most 1 time within 4 seconds.",
+        "Refund must fail at most 1 time with the same id.",
     ),
     "total": (
         "The sum of args.amount of pay must be at most 2.",
@@ -81,6 +86,20 @@ RULES: dict[str, tuple[str, ...]] = {
         "Refund must happen as often as pay.",
         "Refund must happen as often as pay with the same id.",
     ),
+    "in_a_row": (
+        "Pay must happen at most once in a row.",
+        "Pay must happen at most once in a row with the same id.",
+        "Pay or verify must fail at most once in a row.",
+        "Verify must fail at most once in a row with the same id.",
+    ),
+    "variety": (
+        "Pay must happen with at most 1 different id.",
+        "Pay must happen with at least 2 different amount.",
+        "Pay must happen for at most 1 different amount with the same id.",
+    ),
+    "duration": ("Pay must take at most 2 seconds.", "Pay and verify must take at most 1 second."),
+    "first_call": ("The first call must be verify.", "The first call must be pay or refund."),
+    "last_call": ("The last call must be verify.", "The last call must be pay or refund."),
     "adjacency": (
         "Verify must happen immediately before pay.",
         "Pay must happen immediately after refund.",

@@ -35,8 +35,23 @@ RULES: dict[str, tuple[str, ...]] = {
         "Verify must happen at most once before pay with the same to.",
         "Pay must never happen after verify succeeds twice with the same id.",
     ),
-    "paired": ("Pay must not happen more often than verify with the same id.",),
-    "as_often": ("Pay must happen as often as verify with the same id.",),
+    "paired": (
+        "Pay must not happen more often than verify with the same id.",
+        "Refund must not happen more often than pay with the same to.",
+    ),
+    "as_often": (
+        "Pay must happen as often as verify with the same id.",
+        "Pay must happen as often as refund with the same to.",
+    ),
+    "in_a_row": (
+        "Pay must happen at most once in a row with the same id.",
+        "Pay must fail at most once in a row with the same to.",
+    ),
+    "variety": (
+        "Pay must happen with at most 1 different id.",
+        "Pay must happen with at least 2 different note.",
+        "Pay must happen with at most 1 different id with the same to.",
+    ),
     "total": (
         "The sum of args.amount of pay must be at most 5.",
         "The sum of args.amount of refund must be at most 4 with the same id.",

@@ -13,9 +13,12 @@ from synth.policies.kinds.behaviour import Behaviour
 from synth.policies.kinds.between import Between
 from synth.policies.kinds.contract import ContractRule
 from synth.policies.kinds.count import Count
+from synth.policies.kinds.duration import Duration
 from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, judge_duties
+from synth.policies.kinds.ends import FirstCall, LastCall
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.guard import Guard
+from synth.policies.kinds.in_a_row import InARow
 from synth.policies.kinds.kind import Field, PolicyKind, Reads, Relation, Sentence, Traits
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.paired import AsOften, Paired
@@ -26,6 +29,7 @@ from synth.policies.kinds.response import Response
 from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.kinds.total import Total
 from synth.policies.kinds.turn import Alone
+from synth.policies.kinds.variety import Variety
 from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.names import Names, Tools
@@ -37,7 +41,8 @@ __all__ = [
 ]  # fmt: skip
 
 KINDS: tuple[type[PolicyKind], ...] = (
-    TimesBefore, Paired, AsOften, Response, Between, AbsenceAfter, Count, Rate, Total, Adjacency, Gap,
-    NoOverlap, Alone, Weekdays, Precedence, Window, Guard, Provenance, ContractRule, Behaviour,
+    TimesBefore, Paired, AsOften, Response, Between, AbsenceAfter, Count, Rate, Total, Variety, InARow,
+    Duration, FirstCall, LastCall, Adjacency, Gap, NoOverlap, Alone, Weekdays, Precedence, Window, Guard,
+    Provenance, ContractRule, Behaviour,
 )  # fmt: skip
 """Sentences are tried in this order."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from synth.counted import counted
 from synth.formal.solver import PlanRule
@@ -27,6 +27,21 @@ _TENS = {"thirty": 30, "forty": 40, "forty-five": 45, "fifty": 50, "sixty": 60, 
 NUMBERS = {"once": 1, "twice": 2, **{word: count for count, word in enumerate(_WORDS, 1)}, **_TENS}
 
 
+Ended = Literal["failed", "succeeded"]
+"""Which calls a limit is of: those that ended so."""
+ENDS = r"(?P<ends>fail|succeed)"
+"""In a sentence; `ended_as` reads the match."""
+
+
+def ended_as(m: re.Match[str]) -> Ended:
+    return "failed" if m["ends"].lower() == "fail" else "succeeded"
+
+
+def counted_calls(tools: Tools, ended: Ended | None, seen: Evidence) -> list[int]:
+    """The attempts, or those that ended so."""
+    return seen.attempts(tools) if ended is None else seen.ended_so(tools, ended == "failed")
+
+
 def number_of(word: str) -> int:
     """`3`, `three`, `once`."""
     return int(word) if word.isdigit() else NUMBERS[word.lower()]
@@ -43,6 +58,14 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> Count:
     )
 
 
+def _ends(m: re.Match[str], names: Names, same: Paths) -> Count:
+    return Count(names.list(m["a"]), most=number_of(m["n"]), per=scope_of(m), ended=ended_as(m))
+
+
+def _never_fails(m: re.Match[str], names: Names, same: Paths) -> Count:
+    return Count(names.list(m["a"]), most=0, ended="failed")
+
+
 def _never(m: re.Match[str], names: Names, same: Paths) -> Count:
     return Count(names.list(m["a"]), most=0)
 
@@ -51,7 +74,8 @@ def _never(m: re.Match[str], names: Names, same: Paths) -> Count:
 class Count:
     """How often an action may, or must, be done.
 
-    At most counts attempts; at least counts successes, and so does exactly, on both sides.
+    At most counts attempts, or calls that have `ended` so; at least counts successes, and so does exactly, on
+    both sides.
     """
 
     kind: ClassVar[str] = "count"
@@ -62,12 +86,25 @@ class Count:
             _read,
         ),
         Sentence(rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN}", _never),
+        Sentence(rf"(?P<a>.+?) {MUST} (?:never|not) fail", _never_fails),
+        Sentence(
+            rf"(?P<a>.+?) {MUST} {ENDS} (?:at most|no more than) "
+            rf"(?P<n>[1-9]\d{{0,5}}|{'|'.join(NUMBERS)})(?: times?)?{PER}",
+            _ends,
+        ),
     )
     what: tuple[Tools, ...]
     least: int | None = None
     most: int | None = None
     per: Scope | None = None
     """The scope that the sentence names; None = that of the file."""
+    ended: Ended | None = None
+    """Which calls `most` limits, where there is no `least`; None = all that were tried."""
+
+    @property
+    def failed(self) -> bool:
+        """Is it failures that are limited?"""
+        return self.ended == "failed"
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -75,7 +112,7 @@ class Count:
 
     @property
     def traits(self) -> Traits:
-        forbids = self.what if self.most == 0 else ()
+        forbids = self.what if self.most == 0 and self.ended is None else ()
         return Traits(subjects=(), forbids=forbids, order_alone=True, reads=Reads(), scope=self.per)
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
@@ -122,6 +159,8 @@ class Count:
                 yield from call_of(tools, begin_of(seen), seen)
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
+        if self.failed:
+            return  # in a plan every call succeeds
         for tools in self.what:
             own = slots_of(tools, slots)
             if self.least is not None and self.most is not None and self.least > self.most:
@@ -144,10 +183,13 @@ class Count:
 
     def _counted(self, tools: Tools, seen: Evidence) -> list[int]:
         """The calls that `most` limits."""
-        return seen.attempts(tools) if self.least is None else seen.successes(tools)
+        return counted_calls(tools, self.ended if self.least is None else "succeeded", seen)
 
     def _limit(self) -> str:
         """What `most` demands, in words."""
         if self.least is not None:
             return f"must succeed exactly {counted(self.least, 'time')}"
+        if self.ended is not None:
+            do = "fail" if self.failed else "succeed"
+            return f"may {do} at most {counted(self.most or 0, 'time')}" if self.most else f"must never {do}"
         return f"may happen at most {counted(self.most, 'time')}" if self.most else "may happen never"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -15,7 +15,7 @@ from synth.judge.rules import Rules
 from synth.judge.wording import calls_in_words
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.arguments import lacking_in_words, with_the_same
-from synth.policies.kinds.count import NUMBERS, number_of
+from synth.policies.kinds.count import ENDS, NUMBERS, Ended, counted_calls, ended_as, number_of
 from synth.policies.kinds.crowds import alike, beyond, is_exact, most_together
 from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, NOT_ITS_OWN, Judged, despite_gaps, given_up
 from synth.policies.kinds.edits import Edit, without_the_last
@@ -26,6 +26,7 @@ from synth.policies.names import Names, Scope, Tools
 
 _NUMBER = rf"(?P<n>[1-9]\d{{0,5}}|{'|'.join(NUMBERS)})(?: times?)?"
 _OFTEN = rf"(?P<a>.+?) {MUST} {HAPPEN} (?:at most|no more than) {_NUMBER}{PER}"
+_ENDING = rf"(?P<a>.+?) {MUST} {ENDS} (?:at most|no more than) {_NUMBER}{PER}"
 
 
 def _within(m: re.Match[str], names: Names, same: Paths) -> Rate:
@@ -36,18 +37,28 @@ def _with_same(m: re.Match[str], names: Names, same: Paths) -> Rate:
     return Rate(names.list(m["a"]), number_of(m["n"]), None, same, scope_of(m))
 
 
+def _ends(m: re.Match[str], names: Names, same: Paths) -> Rate:
+    return replace(_within(m, names, same), ended=ended_as(m))
+
+
+def _ends_same(m: re.Match[str], names: Names, same: Paths) -> Rate:
+    return replace(_with_same(m, names, same), ended=ended_as(m))
+
+
 @dataclass(frozen=True, slots=True)
 class Rate:
     """Of the attempts at an action, at most so many start within less than a time of one another.
 
-    Two that start exactly that time apart are not within it. With `same`, only those whose arguments are
-    equal count together; without a time, all of those.
+    With `ended`, of those that ended so. Two that start exactly that time apart are not within it. With
+    `same`, only those whose arguments are equal count together; without a time, all of those.
     """
 
     kind: ClassVar[str] = "rate"
     forms: ClassVar[tuple[Form, ...]] = (
         Sentence(rf"{_OFTEN} within (?:any )?(?=.*[1-9]){TIME}", _within, same=True),
         Sentence(_OFTEN, _with_same, same=True, only_same=True),
+        Sentence(rf"{_ENDING} within (?:any )?(?=.*[1-9]){TIME}", _ends, same=True),
+        Sentence(_ENDING, _ends_same, same=True, only_same=True),
     )
     what: tuple[Tools, ...]
     most: int
@@ -58,6 +69,13 @@ class Rate:
     """The scope that the sentence names; None = that of the file."""
     each: bool = False
     """Does each of the tools count by itself?"""
+    ended: Ended | None = None
+    """Which calls are limited; None = all that were tried."""
+
+    @property
+    def failed(self) -> bool:
+        """Is it failures that are limited?"""
+        return self.ended == "failed"
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -70,7 +88,7 @@ class Rate:
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         tried = [crowd for tools in self.what for crowd in self._apart(tools, seen)]
-        if not any(calls for _, calls in tried):
+        if not any(seen.attempts(tools) for tools in self.what):
             return NOT_APPLICABLE
         open_: Judged | None = None
         found: dict[str, set[int]] = {}
@@ -88,7 +106,7 @@ class Rate:
 
     def _apart(self, tools: Tools, seen: Evidence) -> Iterator[tuple[str, Sequence[int]]]:
         """What counts together, with its name."""
-        calls = seen.attempts(tools)
+        calls = counted_calls(tools, self.ended, seen)
         if not self.each:
             yield tools.phrase, calls
             return
@@ -120,7 +138,8 @@ class Rate:
 
     def _limit(self) -> str:
         within = "" if self.time is None else f" within {duration_in_words(self.time)}"
-        return f"may happen at most {counted(self.most, 'time')}{within}{with_the_same(self.same)}"
+        do = {None: "happen", "failed": "fail", "succeeded": "succeed"}[self.ended]
+        return f"may {do} at most {counted(self.most, 'time')}{within}{with_the_same(self.same)}"
 
     def _open(self, surely: Sequence[int], perhaps: Sequence[int], seen: Evidence) -> Judged | None:
         """Why it is not known whether too many came together, or which; None where it is."""
@@ -142,8 +161,9 @@ class Rate:
 
     def _opens(self, seen: Evidence) -> bool:
         return any(
-            not (calls := seen.attempts(tools))
-            or self._most_together(calls, seen) + seen.gaps.of(tools).most > self.most
+            not seen.attempts(tools)
+            or self._most_together(counted_calls(tools, self.ended, seen), seen) + seen.gaps.of(tools).most
+            > self.most
             for tools in self.what
             if seen.gaps.can_be(tools)
         )

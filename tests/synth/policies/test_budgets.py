@@ -48,6 +48,14 @@ SENTENCES = (
     "B must not happen more often than A.",
     "B must not happen more often than A with the same amount.",
     "A must happen as often as B with the same amount.",
+    "A must fail at most 2 times within 1 hour with the same amount.",
+    "A must happen at most 2 times in a row.",
+    "A must fail at most 2 times in a row with the same amount.",
+    "A must happen with at most 2 different id.",
+    "A must happen with at most 2 different id with the same amount.",
+    "A must take at most 2 seconds.",
+    "The first call must be A.",
+    "The last call must be A.",
 )
 
 

@@ -68,6 +68,23 @@ READINGS = {
         "Each call of do_b needs an earlier success of do_a of its own, that serves no other one."
     ),
     "A must happen as often as B.": "In the end do_a has succeeded as often as do_b.",
+    "A must fail at most 2 times.": "At most 2 failures of do_a.",
+    "A must succeed at most 1 time per run.": "At most 1 success of do_a in one run.",
+    "A must never fail.": "No failure of do_a.",
+    "A must fail at most 2 times within 1 hour.": "At most 2 failures of do_a within any 1 hour.",
+    "A must happen at most 2 times in a row.": (
+        "At most 2 calls of do_a, with no other call between, failed ones included."
+    ),
+    "A must fail at most 2 times in a row.": (
+        "At most 2 failures of do_a, with no call of it between that did not fail."
+    ),
+    "A must happen with at most 2 different id.": (
+        "The calls of do_a, failed ones included, have at most 2 different id."
+    ),
+    "A must happen with at least 2 different id.": "The successes of do_a have at least 2 different id.",
+    "A must take at most 2 minutes.": "Each call of do_a ends at most 2 minutes after it began.",
+    "The first call must be A.": "The first call that is tried is one of do_a.",
+    "The last call must be A or B.": "The last call of a run that has ended is one of do_a or do_b.",
     "A must happen immediately before B.": "The call directly before each call of do_b is a success of do_a.",
     "A must happen immediately before B with the same id.": (
         "The call directly before each call of do_b is a success of do_a with the same id."
