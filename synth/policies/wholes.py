@@ -14,6 +14,7 @@ from synth.policies.kinds.count import number_of
 from synth.policies.names import Names
 from synth.policies.patterns import compiled
 from synth.policies.phrasing import in_windows, same_at_the_end
+from synth.policies.tallied import tallied
 from synth.policies.verbs import deeds_of, past_of
 from synth.policies.wordings import BANNED, DURATION, HAPPENED, MAY, NO, NUMBER, SHOULD
 
@@ -103,6 +104,8 @@ def _in_short(text: str, names: Names) -> str:
     for pattern, said in _SHORT:
         text = compiled(pattern).sub(said, text).strip()
     rest, same = same_at_the_end(text, names)
+    if (numbers := tallied(rest, same)) is not None:
+        return numbers
     for pattern in _JUST:
         if not same and (m := compiled(pattern).fullmatch(rest)):
             return f"{m['a']} must start within {_time(m['d'])} after {_bare(m['b'])}"
