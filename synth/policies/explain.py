@@ -57,7 +57,7 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
     "in_a_row": ("the action was tried", "too many calls, or failures, of it come with no other between"),
     "duration": ("the action was tried", "it ends longer after its begin"),
     "first_call": ("any call was made", "another call begins before the first of it"),
-    "last_call": ("any call was made", "of a run that has ended, another call began last"),
+    "last_call": ("any call was made", "of a run that has ended, the last call to begin is no success of it"),
     "variety": (
         "the action was tried; for a least number, always",
         "there are too many different values, or too few",

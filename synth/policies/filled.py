@@ -221,7 +221,7 @@ def _after_failures(m: re.Match[str], text: str, names: Names) -> str:
     later = [other for other in actions_in(text[m.end("said") :], names) if other != a.casefold()]
     then = later[0] if len(later) == 1 else a
     rule = f"If {a} fails, {then} must never happen afterwards"
-    return f"{{{rule}}}, from its first failure on; no rule counts failures"
+    return f"{{{rule}}}, from its first failure on, or '... fails 2 times, ...' from the second on"
 
 
 def _retries(m: re.Match[str]) -> str:

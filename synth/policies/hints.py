@@ -128,7 +128,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>{MUST} {DO} within {_D})",
      "!the time needs the action that it counts from, as in '<a> must happen within <d> after ACTION'"),
     (rf".+ (?P<said>{MUST} (?:not |never )?(?:take|last|finish within|be finished within) .*{SPAN})",
-     "!how long a call takes is not in the language"),
+     "!how long a call may take is said as 'ACTION must take at most 10 minutes'"),
     (rf"(?P<said>wait (?:for )?(?:at least )?{_D} after) {_B}{DONE} before {_A}", _APART),
     # --- what is allowed
     (r".+ (?P<said>(?:is|are) (?:not|never) (?:forbidden|prohibited|banned|disallowed)\b.*)", _ALLOWED),
@@ -194,8 +194,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>{MUST} (?:always {DO}|{DO}(?: eventually| in every run)?))",
      "={<a> must happen at least 1 time}"),
     (rf"{_A} (?P<said>{MUST} succeed)",
-     "{<a> must happen at least 1 time} where one success is enough; how a call must end is not in the "
-     "language"),
+     "{<a> must happen at least 1 time} where one success is enough, or {<a> must never fail}"),
     # --- side by side
     (rf"{_A} (?P<said>{NOT} {_ASIDE}(?:{_TOGETHER} (?:as|with)|while|during)) "
      rf"{_B}(?: (?:is|are)(?: still)? running| runs?| is in progress)?", "={<a> must not overlap <b>}"),
@@ -217,23 +216,21 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "'ACTION must not overlap ACTION'"),
     # --- first, last, any tool
     (rf"(?P<said>(?:each|every|the) (?:run|conversation) {MUST} (?:start|begin) with) {_A}",
-     "{<a> must happen before any tool}, which means any other tool here"),
+     "{the first call must be <a>}"),
     (rf"(?P<said>(?:each|every|the) (?:run|conversation) {MUST} end with) {_A}",
-     "{any tool must never happen after <a>}, and {<a> must happen at least 1 time}"),
+     "{the last call must be <a>}"),
     (rf"(?P<said>(?:each|every|the) run {MUST} (?:contain|have)) {_A}",
      "={<a> must happen at least 1 time}"),
     (rf"(?P<said>(?:each|every|the) conversation {MUST} (?:contain|have)) {_A}",
      "={<a> must happen at least 1 time per conversation}"),
     (rf"(?P<said>the (?:very )?first (?:thing|call|tool|action|step)\b.*? (?:{MUST} be|is)(?: to)?) {_A}",
-     "{<a> must happen before any tool}, which means any other tool here"),
+     "{the first call must be <a>}"),
     (rf"(?P<said>the (?:very )?last (?:thing|call|tool|action|step)\b.*? (?:{MUST} be|is)(?: to)?) {_A}",
-     "{any tool must never happen after <a>}, and {<a> must happen at least 1 time} where it may not be "
-     "left out"),
+     "{the last call must be <a>}"),
     (rf"{_A} (?P<said>{MUST} (?:{DO} first|be (?:the )?(?:very )?first\b.*))",
-     "{<a> must happen before any tool}, which means any other tool here"),
+     "{the first call must be <a>}"),
     (rf"{_A} (?P<said>{MUST} (?:{DO} last|be (?:the )?(?:very )?last\b.*))",
-     "{any tool must never happen after <a>}, and {<a> must happen at least 1 time} where it may not be "
-     "left out"),
+     "{the last call must be <a>}"),
     (rf"{_A} (?P<said>(?:{NOT} be followed by|{MUST} be followed by (?=no)) {ANYTHING})",
      "={any tool must never happen after <a>}"),
     # --- next to each other
@@ -259,7 +256,8 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>{NOT} {DO} {IF}) {_B} {FAILED}", _NEEDED_OR_FAILED),
     (rf"(?P<said>{IF}) {_B} {FAILED}, {_A} {NOT} {DO}.*", _NEEDED_OR_FAILED),
     (rf"(?:.+ )?(?P<said>{IF} .+? {FAILED}\b.*)", _A_FAILURE),
-    (rf".+ (?P<said>{MUST} (?:(?:never|not) )?fail\b.*)", "!how a call must end is not in the language"),
+    (rf".+ (?P<said>{MUST} (?:(?:never|not) )?fail\b.*)",
+     "!a failure is counted as in 'ACTION must fail at most 3 times'"),
     # --- between two others
     (rf".+ (?P<said>{NOT} {DO} after .+ (?:until|unless|and before) .+)",
      _A_BAN_THAT_ENDS),
@@ -358,7 +356,8 @@ _REASONS: tuple[tuple[str, str], ...] = (
      "!two negations leave open which is meant; write the sentence with one or none"),
     (rf".+ (?P<said>{NOT} {DO} (?:not|never)) .+",
      "!two negations leave open which is meant; write the sentence with one or none"),
-    (r".+ (?P<said>its own) .+", "!one call for each other call is not in the language"),
+    (r".+ (?P<said>its own) .+",
+     "!one call for each other call is said as 'ACTION must not happen more often than ACTION'"),
     (r".*?(?P<said>\b(?:failed|unsuccessful) .+)", _A_FAILURE),
     (rf"(?!.* followed by .* within ).* (?<!before )(?<!after )(?P<said>{_D}).*",
      "!a time lies between two actions, as in 'ACTION must happen within <d> after ACTION' or 'ACTION "

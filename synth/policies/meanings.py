@@ -174,7 +174,7 @@ def _(rule: FirstCall) -> Iterator[str]:
 
 @_demands.register
 def _(rule: LastCall) -> Iterator[str]:
-    yield f"the last call of a run that has ended is one of {_of(rule.what)}"
+    yield f"the last call of a run that has ended is a success of {_of(rule.what)}"
 
 
 @_demands.register

@@ -29,7 +29,10 @@ _FAILED = r"(?P<how>failed|unsuccessful|successful)"
 _ROW = r"(?P<row> (?:in a row|in succession|one after (?:the other|another)|running|consecutively))"
 _RUN = r"(?:(?:an?|the|any|each|every|all) )?runs?"
 _OF_RUN = rf"(?: (?:in|of|for) {_RUN})?"
-_CALL = r"(?:thing|call|action|step|tool call|tool)(?: (?:made|called|done|taken))?"
+_CALL = (
+    r"(?:thing|call|action|step|tool call|tool)(?: (?:made|called|done|taken)"
+    r"|(?: that)? (?:the agent|you|it) (?:does|do|makes|make|calls|call|must do))?"
+)
 _FIELD = r"(?P<f>[a-z_][\w.]*)"
 _BY = rf"(?:by|from|of|with|through) {_LEAST}(?P<m>{NUMBER}) different {_FIELD}"
 _ALLOWED = r"(?: (?:is|are) (?:allowed|permitted|acceptable)| (?:may|can) happen)?"
@@ -66,17 +69,16 @@ _TABLE: tuple[tuple[str, Said], ...] = (
     (rf"(?:after|once|if|when) {_B} (?:{FAILING}) {_TIMES},? {_A} (?:{NO}) happen(?: again| any ?more)?",
      lambda m: f"{m['a']} must never happen after {m['b']} fails {_times(m)}"),
     # --- one for each other
-    (rf"(?:every|each|any|all) (?P<a>«\d+») (?:needs|need|requires?|{SHOULD} have) (?:its|their|an?) own "
+    (rf"(?:every|each|any|all) (?P<a>«\d+») (?:needs|need|requires?|{SHOULD} have"
+     rf"|{SHOULD} be preceded by) (?:its|their|an?) own "
      rf"(?:separate |prior |earlier )?(?P<b>«\d+»)(?:{_FIRST})?", r"\g<a> must not happen more often "
      r"than \g<b>"),
     (rf"(?:one|an?|each|every|any|a single) (?P<b>«\d+») (?:covers|is (?:good|valid|enough) for|counts "
      rf"for|serves"
      rf"|allows|permits|(?:{MAY}|{SHOULD}) be used for) (?:only |exactly |just |at most )?(?:one|a single) "
      rf"(?P<a>«\d+»)(?: only)?", r"\g<a> must not happen more often than \g<b>"),
-    (rf"{_A} (?:{NO}) (?:happen more often than|outnumber) {_B}{_HAS}",
+    (rf"{_A} (?:{NO}) happen more often than {_B}{_HAS}",
      r"\g<a> must not happen more often than \g<b>"),
-    (rf"there (?:{NO}) be more (?P<a>«\d+») than (?P<b>«\d+»)", r"\g<a> must not happen more often than "
-     r"\g<b>"),
     (rf"{_A} {SHOULD} happen (?:exactly |just )?as (?:often|many times) as {_B}{_HAS}",
      r"\g<a> must happen as often as \g<b>"),
     (rf"(?:in the end,? |at the end(?: of {_RUN})?,? )?there {SHOULD} (?:be|have been) (?:exactly |just "

@@ -162,18 +162,14 @@ _ORDERED = (
     "that the order does not matter is not in the language"
 )
 _NEVER_BOTH = "two policies: {<a> must never happen after <b>} and {<b> must never happen after <a>}"
-_TIMES_BEFORE = (
-    "{<b> must happen before <a>} where one is enough, or {<b> must happen at least <n> times} where "
-    "so many are "
-    "asked of all runs; how often something must have happened before is not in the language"
-)
+_TIMES_BEFORE = "{<b> must happen at least <n> times before <a>}"
 _NEXT_TO = (
     "{<a> must happen at most 1 time} where there may be no second one, or "
     "{<a> must never happen within 1 minute "
     "after "
     "<a>} with the time that is meant; that two calls do not lie next to each other is not in the language"
 )
-_HOW_LONG = "!how long a call takes is not in the language"
+_HOW_LONG = "!how long a call may take is said as 'ACTION must take at most 10 minutes'"
 _HINTS: tuple[tuple[str, str], ...] = (
     (rf"(?P<said>{_THE_RUN} (?:{NO}) (?:take|last|go on|run)(?: for)? {_LONGER} (?P<d>{DURATION}))",
      "<minutes>"),
@@ -189,17 +185,17 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"(?P<said>(?:{_THE_RUN}) (?:{MAY}|{SHOULD}) \w+(?: of)? {_AT_MOST} (?P<n>{NUMBER}) {_CALLS})",
      "<calls>"),
     (rf"(?P<said>the (?:very )?first {_ONE_CALL}(?: {_IN_RUN})? (?:{SHOULD} (?:always )?be|is(?: "
-     rf"always)?(?: to be)?)) (?P<a>{_ACT})", "<first>"),
+     rf"always)?(?: to be)?)) (?P<a>{_ACT})", "{the first call must be <a>}"),
     (rf"(?P<said>(?:an?|each|every|the) {_RUN} {SHOULD} (?:always )?(?:start|begin|open) with) "
-     rf"(?P<a>{_ACT})", "<first>"),
+     rf"(?P<a>{_ACT})", "{the first call must be <a>}"),
     (rf"(?P<a>{_ACT}) (?P<said>{SHOULD} (?:always )?(?:be|happen as) the (?:very )?first "
-     rf"{_ONE_CALL}(?: {_IN_RUN})?)", "<first>"),
+     rf"{_ONE_CALL}(?: {_IN_RUN})?)", "{the first call must be <a>}"),
     (rf"(?P<said>the (?:very )?last {_ONE_CALL}(?: {_IN_RUN})? (?:{SHOULD} (?:always )?be|is(?: "
-     rf"always)?(?: to be)?)) (?P<a>{_ACT})", "<last>"),
+     rf"always)?(?: to be)?)) (?P<a>{_ACT})", "{the last call must be <a>}"),
     (rf"(?P<said>(?:an?|each|every|the) {_RUN} {SHOULD} (?:always )?(?:end|close|finish) with) "
-     rf"(?P<a>{_ACT})", "<last>"),
+     rf"(?P<a>{_ACT})", "{the last call must be <a>}"),
     (rf"(?P<a>{_ACT}) (?P<said>{SHOULD} (?:always )?(?:be|happen as) the (?:very )?last "
-     rf"{_ONE_CALL}(?: {_IN_RUN})?)", "<last>"),
+     rf"{_ONE_CALL}(?: {_IN_RUN})?)", "{the last call must be <a>}"),
     (rf"(?:after|once) (?P<a>{_ACT}){_HAPPENS},? (?P<said>(?:nothing(?: else| more)?|no (?:further "
      rf"|more |other )?(?:tool )?calls?) "
      rf"(?:{MAY}|{SHOULD}) (?:follow|happen|be made)(?: any ?more)?(?: {_IN_RUN})?)", "<nothing>"),
@@ -244,9 +240,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
      rf"(?:{_LONGER}|{_AT_MOST}) {DURATION})",
      _HOW_LONG),
     (rf"(?P<a>{_ACT}) (?P<said>(?:{NO}) happen more often than) (?P<b>{_ACT}){_HAPPENS}(?: {_IN_RUN})?",
-     "{<b> must happen before <a>} where one is enough; how often one action happens beside another "
-     "is not in the "
-     "language"),
+     "{<a> must not happen more often than <b>}"),
     (rf"(?P<a>{_ACT}) {SHOULD} be followed by (?P<b>{_ACT}) (?P<said>(?:as|in) the (?:very )?next "
      rf"{_ONE_CALL})",
      "{<a> must be followed by <b>} where other calls may come between, or "
@@ -293,9 +287,7 @@ def of_a_run(text: str, names: Names) -> Iterator[tuple[str, str]]:
     for pattern, hint in _HINTS:
         for said in dict.fromkeys((text, rest, _per(text)[0])):
             if m := compiled(pattern).fullmatch(said):
-                if (any_tool and hint in ("<first>", "<last>")) or (
-                    hint == _TIMES_BEFORE and number_of(m["n"]) == 1
-                ):
+                if hint == _TIMES_BEFORE and number_of(m["n"]) == 1:
                     continue  # as other hints have it
                 if hint == _NEVER_BOTH and not re.search(r"\brun$|\brun ", m["said"]):
                     hint += ", with 'scope: session' at the head of the file"
@@ -368,13 +360,10 @@ def _unmarked(text: str, phrases: Sequence[str]) -> str:
 
 def _with_names(hint: str, any_tool: bool) -> str:
     """The hints that need an action `any tool`, which is named where the file has none."""
-    first = "<a> must happen before any tool"
-    last = ("any tool must never happen after <a>", "<a> must happen at least 1 time")
+    last = "any tool must never happen after <a>"
     also = "with 'any tool: \"*\"' among the actions of the file"
     return {
-        "<first>": f"!'{first}' says it, {also}",
-        "<nothing>": f"{{{last[0]}}}" if any_tool else f"!'{last[0]}' says it, {also}",
-        "<last>": f"!two policies say it, '{last[0]}' and '{last[1]}', {also}",
+        "<nothing>": f"{{{last}}}" if any_tool else f"!'{last}' says it, {also}",
         "<calls>": "!how many calls a run may have stands at the head of the file: 'calls: <n>' under "
         "'limits:'",
         "<minutes>": (

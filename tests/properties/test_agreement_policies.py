@@ -326,7 +326,7 @@ def first_call(seen: Evidence) -> tuple[str, list[int]]:
 
 def last_call(seen: Evidence) -> tuple[str, list[int]]:
     last = tried(seen, "*")[-1:]
-    return summed(bool(last), [i for i in last if seen.calls[i].tool not in "ab"])
+    return summed(bool(last), [i for i in last if i not in good(seen, "a") + good(seen, "b")])
 
 
 def streaks(marks: list[tuple[int, bool]], most: int) -> list[int]:

@@ -56,9 +56,8 @@ class _End:
     def flaws(self) -> tuple[str, ...]:
         return ()
 
-    def _sides(self, seen: Evidence) -> tuple[list[int], list[int]]:
-        """The calls of the action, and all others that ran."""
-        own = seen.attempts(self.what)
+    def _sides(self, own: list[int], seen: Evidence) -> tuple[list[int], list[int]]:
+        """These calls, and all others that ran."""
         mine = set(own)
         return own, [i for i in seen.attempts(ANY) if i not in mine]
 
@@ -72,7 +71,7 @@ class FirstCall(_End):
     what: Tools
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
-        own, others = self._sides(seen)
+        own, others = self._sides(seen.attempts(self.what), seen)
         if not own and not others:
             return NOT_APPLICABLE
         mine, theirs = _soonest(own, seen), _soonest(others, seen)
@@ -106,14 +105,14 @@ class FirstCall(_End):
 
 @dataclass(frozen=True, slots=True)
 class LastCall(_End):
-    """Of a run that has ended, the last call that was tried is one of `what`, however it ended."""
+    """Of a run that has ended, the last call that was tried is a success of `what`."""
 
     kind: ClassVar[str] = "last_call"
     forms: ClassVar[tuple[Form, ...]] = (Sentence(rf"the last call {MUST} be (?P<a>.+)", _last),)
     what: Tools
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
-        own, others = self._sides(seen)
+        own, others = self._sides(seen.successes(self.what), seen)
         if not own and not others:
             return NOT_APPLICABLE
         if not seen.tells_end:
@@ -122,7 +121,7 @@ class LastCall(_End):
         if mine[0] > theirs[1]:
             return Judged("ok", (), "The last call is the one that must be.", awaits=not seen.run.closed)
         last = max(others, key=seen.rank.__getitem__)
-        said = f"{made_by(last, seen)} was the last call, not {self.what.phrase}."
+        said = f"{made_by(last, seen)} was the last call, not a success of {self.what.phrase}."
         if not seen.run.closed:
             return Judged("undecided", (), f"So far {said}", awaits=True)
         if theirs[0] > mine[1]:
