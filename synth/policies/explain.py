@@ -265,9 +265,8 @@ def _choices(policy: Policy) -> Iterator[_Choice]:
     if getattr(rule, "failed", False):
         yield from (_Choice(tool, arguments, True, NANOSECONDS) for tool, arguments in given)
     if rule.kind == "duration":
-        yield from (
-            _Choice(tool, arguments, False, NANOSECONDS, max(times) + NANOSECONDS) for tool, arguments in given
-        )
+        long = max(times) + NANOSECONDS
+        yield from (_Choice(tool, arguments, False, NANOSECONDS, long) for tool, arguments in given)
     if rule.kind in ("first_call", "last_call", "in_a_row"):
         yield _Choice("another_tool", {}, False, NANOSECONDS)
     if rule.kind in ("overlap", "turn"):
