@@ -80,7 +80,7 @@ class InARow:
         if own:
             do = "fail" if self.failed else "happen"
             limit = f"{do} at most {counted(self.most, 'time')} in a row{with_the_same(self.same)}"
-            phrase = next(tools.phrase for tools in self.what if seen.calls[own[0]].tool in tools)
+            phrase = next(tools.phrase for tools in self.what if seen.is_of(own[0], tools))
             return Judged("violated", own, f"{phrase} may {limit}; {calls_in_words(own)} went beyond that.")
         if late:
             return NOT_ITS_OWN
@@ -117,7 +117,7 @@ class InARow:
 
     def _mends(self, seen: Evidence, call: int) -> bool:
         """One that was not seen may lie between."""
-        tools = next(tools for tools in self.what if seen.calls[call].tool in tools)
+        tools = next(tools for tools in self.what if seen.is_of(call, tools))
         gaps = seen.gaps.of(tools) if self.failed else seen.gaps
         return gaps.can_begin_by(start_of(call, seen)[1])
 

@@ -138,9 +138,7 @@ class Paired(_Both):
 
     def _mends(self, seen: Evidence, call: int) -> bool:
         return any(
-            seen.gaps.of(first).can_precede(call)
-            for first, then in self.pairs
-            if seen.calls[call].tool in then
+            seen.gaps.of(first).can_precede(call) for first, then in self.pairs if seen.is_of(call, then)
         )
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:

@@ -239,7 +239,7 @@ class TimesBefore:
         return any(
             seen.gaps.of(first if self.most is None else then).can_precede(call)
             for first, then in self.pairs
-            if seen.calls[call].tool in then
+            if seen.is_of(call, then)
         )
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:

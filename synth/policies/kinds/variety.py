@@ -86,7 +86,7 @@ class Variety:
                     open_ = self._open(surely, perhaps, seen)
         own = tuple(sorted(filter(seen.owns, late)))
         if own:
-            phrase = next(tools.phrase for tools in self.what if seen.calls[own[0]].tool in tools)
+            phrase = next(tools.phrase for tools in self.what if seen.is_of(own[0], tools))
             limit = f"at most {self.most} different {named(self.different)}{with_the_same(self.same)}"
             return Judged(
                 "violated", own, f"{phrase} may have {limit}; {calls_in_words(own)} went beyond that."
