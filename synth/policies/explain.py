@@ -62,6 +62,10 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
         "the action was tried; for a least number, always",
         "there are too many different values, or too few",
     ),
+    "against": (
+        "the first action was tried",
+        "its value is not as that of the latest success of the other before it; without one nothing is asked",
+    ),
     "weekdays": ("the action was tried", "it begins on another day"),
     "window": ("the action was tried", "it begins before, or ends after, that time of the day"),
     "guard": ("the call was tried and `when` holds", "the condition is false"),
@@ -301,6 +305,8 @@ def _arguments(rule: Any) -> list[dict[str, Any]]:
     same, path = getattr(rule, "same", ()), getattr(rule, "path", ())
     different = getattr(rule, "different", ())
     sizes: list[Any] = [None]
+    if rule.kind == "against":
+        sizes = [1, 2]
     if rule.kind == "total":
         most = rule.most
         sizes = [int(most / 2) if most >= 2 else 0, int(most) + 1]
@@ -315,6 +321,7 @@ def _arguments(rule: Any) -> list[dict[str, Any]]:
             _put(arguments, different, one)
         if path and size is not None:
             _put(arguments, path, size)
+            _put(arguments, getattr(rule, "beside", path), size)
         found.append(arguments)
     return found
 

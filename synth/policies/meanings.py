@@ -13,6 +13,7 @@ from functools import singledispatch
 from synth.counted import counted
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
+from synth.policies.kinds.against import Against
 from synth.policies.kinds.between import Between
 from synth.policies.kinds.candidates import is_besides
 from synth.policies.kinds.count import Count
@@ -175,6 +176,14 @@ def _(rule: FirstCall) -> Iterator[str]:
 @_demands.register
 def _(rule: LastCall) -> Iterator[str]:
     yield f"the last call of a run that has ended is a success of {_of(rule.what)}"
+
+
+@_demands.register
+def _(rule: Against) -> Iterator[str]:
+    own, other = f"the {'.'.join(rule.path)} of {_of(rule.what)}", f"the {'.'.join(rule.beside)}"
+    be = "" if rule.how in ("equal", "differ from") else "be "
+    latest = f"{other} of the latest success of {_of(rule.other)}{_alike(rule.same)} before it"
+    yield f"{own} must {be}{rule.how} {latest}; without one nothing is asked"
 
 
 @_demands.register

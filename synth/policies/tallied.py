@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from synth.policies.kinds.against import ANY_HOW
 from synth.policies.kinds.count import number_of
 from synth.policies.patterns import compiled
 from synth.policies.wordings import DURATION, FAILING, HAPPENED, MAY, NO, NUMBER, SHOULD
@@ -122,6 +123,9 @@ _TABLE: tuple[tuple[str, Said], ...] = (
     (rf"(?:(?:each|every|any|a) (?:call|run) (?:of|to) )?{_A} (?:{SHOULD}|{MAY}) (?:take|last)(?: for)? "
      rf"{_MOST} "
      rf"(?P<d>{DURATION})", lambda m: _lasting(m)),
+    # --- values against others
+    (rf"the (?P<f>(?:args\.)?[a-z_][\w.]*) of {_A} (?P<how>{ANY_HOW}) (?P<g>the "
+     rf"(?:args\.)?[a-z_][\w.]*|that) of {_B}", r"the \g<f> of \g<a> \g<how> \g<g> of \g<b>"),
     # --- different values
     (rf"{_A} (?:{MAY}|{SHOULD}) (?:happen|be) (?:for|with|to|on|by|from) (?P<most>{_MOST}|at least) "
      rf"{_N} different "

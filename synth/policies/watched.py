@@ -13,6 +13,7 @@ from synth.policies.history import History, Read, read_result
 from synth.policies.kinds import KINDS
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
+from synth.policies.kinds.against import Against
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.duration import Duration
 from synth.policies.kinds.ends import FirstCall, LastCall
@@ -462,6 +463,10 @@ def _limited(rule: Any, tool: str) -> Make | None:
     return _judged if rule.most is not None and any(tool in tools for tools in rule.what) else None
 
 
+def _against(rule: Any, tool: str) -> Make | None:
+    return _judged if tool in rule.what else None
+
+
 def _first_call(rule: Any, tool: str) -> Make | None:
     """Only the first call can begin wrongly."""
     if tool in rule.what:
@@ -503,6 +508,7 @@ QUICK: dict[type[Any], Callable[[Any, str], Make | None]] = {
     Gap: _then,
     TimesBefore: _then,
     Paired: _then,
+    Against: _against,
     AsOften: _response,
     Duration: _response,
     LastCall: _response,

@@ -384,6 +384,16 @@ def two_values(seen: Evidence) -> tuple[str, list[int]]:
     return ("ok" if len(values) > 1 else "violated"), []
 
 
+def against(seen: Evidence) -> tuple[str, list[int]]:
+    def wrong(j: int) -> bool:
+        before = ended_before(seen, good(seen, "a"), j)
+        latest = max(before, key=seen.times.end, default=None)
+        own = seen.calls[j].arguments["x"]
+        return latest is not None and own > seen.calls[latest].arguments["x"]
+
+    return summed(bool(tried(seen, "b")), [j for j in tried(seen, "b") if wrong(j)])
+
+
 KINDS: dict[str, tuple[str, Naive, bool]] = {
     "precedence": ("A must happen before B.", precedence, False),
     "response": ("A must be followed by B.", response, False),
@@ -439,6 +449,7 @@ KINDS: dict[str, tuple[str, Naive, bool]] = {
     "at most failures": ("A must fail at most 1 time.", few_failures, False),
     "at most successes same": ("A must succeed at most 1 time with the same x.", few_successes_same, False),
     "at most values": ("A must happen with at most 1 different x.", one_value, False),
+    "against": ("The x of B must be at most the x of A.", against, False),
     "rate": ("A must happen at most 2 times within 4 seconds.", rate, True),
 }
 
@@ -547,7 +558,7 @@ def check_bounds(name: str, count: int) -> None:
 
 
 SOUND_ONLY = dict.fromkeys((
-    "rate", "paired", "paired same", "in a row", "in a row same", "failures in a row",
+    "rate", "against", "paired", "paired same", "in a row", "in a row same", "failures in a row",
     "failures in a row same",
 ), ("undecided",))  # fmt: skip
 """Kinds that say `undecided` of some runs that every world decides."""
@@ -558,7 +569,7 @@ FAILING = ("after failures", "failures in a row", "failures in a row same", "at 
 DRAWS = {
     "between same": 450, "rate": 300, "after failures": 1000, "only so often before": 300,
     "at least before same": 300, "at least before": 300,
-    "paired": 300, "paired same": 300, "in a row same": 300, "failures in a row": 300,
+    "paired": 300, "against": 600, "paired same": 300, "in a row same": 300, "failures in a row": 300,
     "failures in a row same": 2500,
 }  # fmt: skip
 """Of kinds that few random runs break or leave open: so many draws that both are seen; others take 120."""

@@ -22,7 +22,7 @@ OFF = Rules(z3="off", repair=False)
 COMPLETE = {
     "precedence", "absence_after", "count", "rate", "window", "weekdays", "adjacency", "gap", "overlap",
     "guard", "behaviour", "turn", "times_before", "paired", "in_a_row", "variety",
-    "first_call",
+    "first_call", "against",
 }  # fmt: skip
 """Kinds of which every call is refused after which no continuation is right.
 

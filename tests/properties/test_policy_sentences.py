@@ -17,6 +17,7 @@ from synth.policies.evidence import Evidence
 from synth.policies.kinds import KINDS, Field, Judged, Names, Relation, Sentence, Tools, Traits
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
+from synth.policies.kinds.against import Against
 from synth.policies.kinds.between import Between
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.duration import Duration
@@ -204,6 +205,17 @@ def last_call(r: random.Random) -> Made:
     return f"The last call {must(r)} be {what.phrase}", LastCall(what)
 
 
+def against(r: random.Random) -> Made:
+    one, other = r.sample(list(ACTIONS.values()), 2)
+    said, how = r.choice((
+        ("must be at most", "at most"), ("must not exceed", "at most"), ("must be more than", "more than"),
+        ("must equal", "equal"), ("must differ from", "differ from"), ("must not be less than", "at least"),
+    ))  # fmt: skip
+    (ending, paths), (words, beside) = same(r), r.choice((("that", "cost"), ("the net.sum", "net.sum")))
+    made = Against(one, ("cost",), how, other, tuple(beside.split(".")), paths)  # type: ignore[arg-type]
+    return f"The cost of {one.phrase} {said} {words} of {other.phrase}{ending}", made
+
+
 def adjacency(r: random.Random) -> Made:
     a, b, both = pairs(r)
     if r.random() < 0.5:
@@ -283,6 +295,7 @@ SENTENCES: dict[str, Callable[[random.Random], Made]] = {
     "duration": long,
     "first_call": first_call,
     "last_call": last_call,
+    "against": against,
     "adjacency": adjacency,
     "window": window,
     "gap": gap,

@@ -22,7 +22,8 @@ NEW = (
     "after failure", "absence within", "absence same", "response to failure", "adjacency same", "between",
     "between same", "until", "until after failure", "rate", "either before", "neither after", "after either",
     "at most of both", "at least before", "at least before same", "different before", "only so often before",
-    "after failures", "paired", "paired same", "at most as often", "first call", "last call", "in a row",
+    "after failures", "against", "paired", "paired same", "at most as often", "first call", "last call",
+    "in a row",
     "in a row same", "failures in a row", "failures in a row same", "at most failures",
     "at most successes same", "at most values",
 )  # fmt: skip

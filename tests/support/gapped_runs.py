@@ -100,6 +100,11 @@ RULES: dict[str, tuple[str, ...]] = {
     "duration": ("Pay must take at most 2 seconds.", "Pay and verify must take at most 1 second."),
     "first_call": ("The first call must be verify.", "The first call must be pay or refund."),
     "last_call": ("The last call must be verify.", "The last call must be pay or refund."),
+    "against": (
+        "The amount of pay must be at most the amount of verify.",
+        "The amount of pay must equal the amount of verify with the same id.",
+        "The id of refund must differ from that of pay.",
+    ),
     "adjacency": (
         "Verify must happen immediately before pay.",
         "Pay must happen immediately after refund.",

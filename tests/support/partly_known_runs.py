@@ -52,6 +52,10 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must happen with at least 2 different note.",
         "Pay must happen with at most 1 different id with the same to.",
     ),
+    "against": (
+        "The amount of pay must be at most the amount of verify.",
+        "The note of refund must equal the note of pay with the same id.",
+    ),
     "total": (
         "The sum of args.amount of pay must be at most 5.",
         "The sum of args.amount of refund must be at most 4 with the same id.",

@@ -9,6 +9,7 @@ from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.adjacency import Adjacency
+from synth.policies.kinds.against import Against
 from synth.policies.kinds.behaviour import Behaviour
 from synth.policies.kinds.between import Between
 from synth.policies.kinds.contract import ContractRule
@@ -42,7 +43,7 @@ __all__ = [
 
 KINDS: tuple[type[PolicyKind], ...] = (
     TimesBefore, Paired, AsOften, Response, Between, AbsenceAfter, Count, Rate, Total, Variety, InARow,
-    Duration, FirstCall, LastCall, Adjacency, Gap, NoOverlap, Alone, Weekdays, Precedence, Window, Guard,
-    Provenance, ContractRule, Behaviour,
+    Against, Duration, FirstCall, LastCall, Adjacency, Gap, NoOverlap, Alone, Weekdays, Precedence, Window,
+    Guard, Provenance, ContractRule, Behaviour,
 )  # fmt: skip
 """Sentences are tried in this order."""

@@ -85,7 +85,7 @@ class Total:
         calls = seen.attempts(self.what)
         if not calls:
             return NOT_APPLICABLE
-        amounts = _Amounts({i: _number(seen.argument(i, self.path)) for i in calls}, self.most)
+        amounts = _Amounts({i: number_in(seen.argument(i, self.path)) for i in calls}, self.most)
         late: set[int] = set()
         open_: Judged | None = None
         try:
@@ -187,7 +187,7 @@ class _Amounts:
         return max(self.of[call] or 0, 0)
 
 
-def _number(value: Any) -> Fraction | None:
+def number_in(value: Any) -> Fraction | None:
     """A JSON number exactly as it was written; None where it is none."""
     if isinstance(value, int) and not isinstance(value, bool):
         return Fraction(value)

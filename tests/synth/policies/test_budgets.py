@@ -54,6 +54,8 @@ SENTENCES = (
     "A must happen with at most 2 different id.",
     "A must happen with at most 2 different id with the same amount.",
     "A must take at most 2 seconds.",
+    "The amount of B must be at most the amount of A.",
+    "The id of B must differ from that of A with the same amount.",
     "The first call must be A.",
     "The last call must be A.",
 )

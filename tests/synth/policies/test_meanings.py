@@ -85,6 +85,10 @@ READINGS = {
     "A must take at most 2 minutes.": "Each call of do_a ends at most 2 minutes after it began.",
     "The first call must be A.": "The first call that is tried is one of do_a.",
     "The last call must be A or B.": "The last call of a run that has ended is a success of do_a or do_b.",
+    "The x of A must be at most the x of B.": (
+        "The x of do_a must be at most the x of the latest success of do_b before it; "
+        "without one nothing is asked."
+    ),
     "A must happen immediately before B.": "The call directly before each call of do_b is a success of do_a.",
     "A must happen immediately before B with the same id.": (
         "The call directly before each call of do_b is a success of do_a with the same id."
