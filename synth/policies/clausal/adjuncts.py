@@ -23,6 +23,12 @@ def _when(kind: str) -> Callable[[Parts], Adjunct | None]:
     return made
 
 
+def _so_many(p: Parts) -> Adjunct | None:
+    """`before at least two approvals`, `until it has been approved at least twice`."""
+    how, n = p["c"]
+    return Adjunct("so many", p["f"], number=n) if how == "at least" and p["f"].aspect != "not" else None
+
+
 def _over(p: Parts) -> Adjunct:
     return Adjunct("run", said=p["w"])
 
@@ -109,6 +115,17 @@ ADJUNCTS: dict[str, Rule] = {
         ("{t:hours}", _when("hours")),
         ("{w:scope}", _over),
         ("{s:same}", _when("same")),
+        ("in_a_row|in_succession|consecutively|running|back_to_back|one_after_the_other", _when("in a row")),
+        ("before|until|unless|except_after|without {c:count} {f:what}", _so_many),
+        ("unless|until|before {f:what} {c:count}", _so_many),
+        (
+            "if|when|once|after {f:failure} {n:number} times",
+            lambda p: Adjunct("failed often", p["f"], number=p["n"]),
+        ),
+        (
+            "if|when|once|after {n:number} {f:failure}",
+            lambda p: Adjunct("failed often", p["f"], number=p["n"]),
+        ),
         ("first|beforehand|before_that|already", _when("first")),
         (LATER, _when("later")),
     ],

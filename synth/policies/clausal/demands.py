@@ -109,6 +109,39 @@ def _needs_a_fact(p: Parts) -> Demand | None:
     return Demand("needs", events, fact.events, joint or fact.joint) if fact.aspect == "perfect" else None
 
 
+_CALL = (
+    "call|tool_call|step|action|thing|tool|call_of_a_run|call_of_every_run|call_of_each_run"
+    "|call_of_the_run|call_in_a_run"
+    "|call_in_every_run|call_in_the_run|thing_to_happen|thing_that_happens|thing_the_agent_does"
+    "|thing_in_a_run"
+    "|thing_in_every_run|step_of_a_run|step_of_every_run|step_of_the_run"
+    "|thing_that_happens_in_a_run|call_of_any_run"
+    "|thing_the_agent_does_in_a_run|thing_the_agent_does_in_every_run|thing_that_is_done"
+    "|action_of_every_run"
+    "|tool_to_be_called|tool_that_is_called|tool_called"
+)
+_RUNS = "every_run|each_run|a_run|the_run|any_run|runs|all_runs"
+
+
+def _so_many_before(p: Parts) -> Demand | None:
+    """`Two approvals are needed before a payment`."""
+    how, n = p.get("c") or ("at least", p["n"])
+    then = p["a"].events if isinstance(p["a"], Fact) else p["a"][0]
+    events, joint = p["b"]
+    if how != "at least" or joint or len(then) > 1:
+        return None
+    return Demand("so many before", events, then, how=how, number=n)
+
+
+def _one_covers_one(p: Parts) -> Demand:
+    return Demand("own", (p["a"],), (p["b"],))
+
+
+def _takes(p: Parts) -> Demand:
+    events, joint = p["e"]
+    return Demand("takes", events, joint=joint, how=p["d"])
+
+
 WISH = (
     "please|always|also|make_sure_that|make_sure|ensure_that|ensure|see_to_it_that|take_care_that|note_that"
     "|it_is_required_that|it_is_important_that|remember_to|be_sure_to|of_course"
@@ -291,6 +324,53 @@ DEMANDS: dict[str, Rule] = {
         (f"{{s:state}} {NO} [ever] be {{d:later}} [{AGAIN}]", _one_and_the_same("no answer")),
         (f"no {{s:state}} {MAY}|{SHOULD} [ever] be {{d:later}} [{AGAIN}]", _one_and_the_same("no answer")),
         (f"only {{s:state}} {MAY}|{SHOULD} be {{d:later}}", _one_and_the_same("needs")),
+        # how they end, how often one after the other
+        (f"{{e:events}} {NO} [ever] fail {{c:beyond}}", _demand("fail")),
+        (f"{{e:events}} {MAY}|{SHOULD} fail {{c:count}}", _demand("fail")),
+        (f"{{e:events}} {NO} [ever] fail", _demand("never fail")),
+        (f"{{e:events}} {MAY}|{SHOULD} succeed {{c:count}}", _demand("succeed")),
+        (f"{{e:events}} {NO} [ever] succeed {{c:beyond}}", _demand("succeed")),
+        # so many before
+        (
+            "{a:events} requires|needs|require|need {c:count} {b:events} first|before|beforehand"
+            "|earlier|before_that",
+            _so_many_before,
+        ),
+        (
+            "{a:events} requires|needs|require|need {n:number} {b:events} first|before|beforehand|earlier",
+            _so_many_before,
+        ),
+        ("{n:number} {b:events} is|are needed|required before {a:what}", _so_many_before),
+        ("{c:count} {b:events} is|are needed|required before {a:what}", _so_many_before),
+        (
+            "{a:events} requires|needs|require|need its_own|one_of_its_own|their_own {b:own}",
+            _pair("own"),
+        ),
+        (f"{{b:events}} {MAY}|{SHOULD} be used for at_most|only one {{a:events}}", _pair("own")),
+        (
+            "one {b:event} covers|allows|is_good_for|is_enough_for [only] one|a|a_single {a:event}",
+            _one_covers_one,
+        ),
+        (f"{{a:events}} {NO} happen|be_made|occur more_often_than {{b:events}}", _pair("own")),
+        # first, last, how long
+        (f"the [very] first {_CALL} {SHOULD}|is [always] [to] [be] {{e:events}}", _demand("first")),
+        (f"the [very] last|final {_CALL} {SHOULD}|is [always] [to] [be] {{e:events}}", _demand("last")),
+        (f"{_RUNS} {SHOULD} [always] start|begin|open with|by {{e:events}}", _demand("first")),
+        (f"{_RUNS} {SHOULD} [always] end|finish|close|conclude with|by|in {{e:events}}", _demand("last")),
+        (f"[always] start|begin {_RUNS} with|by {{e:events}}", _demand("first")),
+        (f"[always] end|finish {_RUNS} with|by {{e:events}}", _demand("last")),
+        (f"{{e:events}} {SHOULD} [always] be|come the [very] first {_CALL}", _demand("first")),
+        (f"{{e:events}} {SHOULD} [always] be|come the [very] last {_CALL}", _demand("last")),
+        (f"{{e:events}} {NO} [ever] take|last|run [for] longer_than|more_than {{d:time}}", _takes),
+        (
+            f"no {{e:events}} {MAY}|{SHOULD} [ever] take|last|run [for] longer_than|more_than {{d:time}}",
+            _takes,
+        ),
+        (
+            f"{{e:events}} {MAY}|{SHOULD} take|last|run [for] at_most|no_longer_than|no_more_than"
+            f"|up_to|not_more_than {{d:time}}",
+            _takes,
+        ),
         # how far apart
         (
             f"at_least|a_minimum_of|no_less_than {{d:time}} {SHOULD} pass|elapse|lie|be|go_by {{g:apart}}",
@@ -354,6 +434,7 @@ DEMANDS: dict[str, Rule] = {
         ("the sum|total", lambda p: "amount"),
         ("the total|sum of_the|of {f:word}", lambda p: p["f"]),
     ],
+    "own": [("{e:noun}", lambda p: ((p["e"],), ""))],
     "most": [
         (
             f"{SHOULD}|{MAY} be|stay|remain|come_to|be_kept|total at_most|no_more_than"

@@ -30,7 +30,8 @@ class TooLong(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    pattern: re.Pattern[str]
+    patterns: tuple[re.Pattern[str], ...]
+    """The first has all ways, the longest before others; the rest are ways that others begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,12 @@ class Grammar:
             return
         first, rest = pattern[0], pattern[1:]
         if isinstance(first, _Word):
-            if found := first.pattern.match(self.text, at):
-                yield from self.along(rest, found.end(), parts)
+            found = first.patterns[0].match(self.text, at)
+            ends = {found.end()} if found else set()
+            if found:
+                ends |= {m.end() for one in first.patterns[1:] if (m := one.match(self.text, at))}
+            for end in sorted(ends):
+                yield from self.along(rest, end, parts)
         elif isinstance(first, _Maybe):
             yield from self.along((*first.inside, *rest), at, parts)
             yield from self.along(rest, at, parts)
@@ -115,12 +120,18 @@ def _read(pattern: str) -> tuple[Any, ...]:
             slot, _, rule = piece[1:-1].partition(":")
             stack[-1].append(_Part(slot, rule or slot))
         else:
-            stack[-1].append(_Word(word(piece)))
+            stack[-1].append(_Word(words(piece)))
     return tuple(stack[0])
 
 
 @lru_cache(maxsize=4096)
-def word(piece: str) -> re.Pattern[str]:
+def words(piece: str) -> tuple[re.Pattern[str], ...]:
     """`may|can`, `has_to` or `,` as what matches it after spaces."""
-    ways = "|".join(re.escape(way).replace("_", " ") for way in piece.split("|"))
-    return re.compile(rf" *(?:{ways})(?![\w'-])" if piece != "," else " *,", re.IGNORECASE)
+    if piece == ",":
+        return (re.compile(" *,"),)
+    ways = [way.replace("_", " ") for way in piece.split("|")]
+    begins = [way for way in ways if any(other.startswith(f"{way} ") for other in ways)]
+    every = "|".join(re.escape(way) for way in sorted(ways, key=len, reverse=True))
+    return tuple(
+        re.compile(rf" *(?:{one})(?![\w'-])", re.IGNORECASE) for one in (every, *map(re.escape, begins))
+    )

@@ -137,9 +137,22 @@ class Meaning:
         facts = [fact for a in self.adjuncts for fact in (a.fact, a.until) if fact is not None]
         if any(e.beside for fact in facts for e in fact.events):
             return False
+        if len({e.outcome for e in self.demand.events}) > 1:
+            return False
+        if self.demand.kind == "count":
+            return not any(e.outcome for e in self.demand.others)
         return not any(e.outcome for e in limited) and not any(
             e.outcome == "failed" for e in (*self.demand.events, *self.demand.others)
         )
+
+    @property
+    def does(self) -> str:
+        """What is counted of the calls: that they happen, fail or succeed."""
+        outcome = self.demand.events[0].outcome if self.demand.kind == "count" else ""
+        return {"failed": "fail", "successful": "succeed"}.get(outcome, _DOES.get(self.demand.kind, "happen"))
+
+
+_DOES = {"fail": "fail", "succeed": "succeed"}
 
 
 def _with_the_same(fields: Sequence[str]) -> str:
@@ -228,12 +241,13 @@ def _times(kind: str, allowed: bool) -> Way:
     return way
 
 
-def _counted(time: str = "") -> Way:
+def _counted(time: str = "", in_a_row: bool = False) -> Way:
     def way(m: Meaning) -> str | None:
         if m.demand.joint == "and" or m.later:
             return None
         within = f" within {m.d(time)}" if time else ""
-        return f"{m.a} must happen {m.demand.how} {m.demand.number} times{m.per}{within}"
+        row = " in a row" if in_a_row else ""
+        return f"{m.a} must {m.does} {m.demand.how} {m.demand.number} times{row}{m.per}{within}"
 
     return way
 
@@ -281,6 +295,12 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("after", "time"): _never_within("after", "time"),
     ("after", "lasting"): _never_within("after", "lasting"),
     ("between",): _between,
+    ("so many",): lambda m: (
+        f"{m.b('so many')} must happen at least {m.of('so many').number} times before {m.a}"
+    ),
+    ("failed often",): lambda m: (
+        f"If {m.b('failed often')} fails {m.of('failed often').number} times, {m.a} must never happen"
+    ),
     ("days",): _times("days", allowed=False),
     ("hours",): _times("hours", allowed=False),
 }
@@ -300,6 +320,9 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     ("after", "time"): _answered("after", "time"),
     ("if",): _answered("if"),
     ("if", "time"): _answered("if", "time"),
+    ("failed often",): lambda m: (
+        f"If {m.b('failed often')} fails {m.of('failed often').number} times, {m.a} must follow"
+    ),
     ("failed",): _failure_answered("failed"),
     ("failed", "time"): _failure_answered("failed", "time"),
     ("failed within",): _failure_answered("failed within", "failed within"),
@@ -315,7 +338,20 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "do": {kinds: way for kinds, way in _MUST.items() if kinds not in (("days",), ("hours",))},
     "do first": {("before",): _MUST["before",]},
     "have": {("before",): _MUST["before",]},
-    "count": {(): _counted(), ("time",): _counted("time"), ("before",): _counted_before},
+    "count": {
+        (): _counted(),
+        ("time",): _counted("time"),
+        ("in a row",): _counted(in_a_row=True),
+        ("before",): _counted_before,
+    },
+    "fail": {(): _counted(), ("in a row",): _counted(in_a_row=True)},
+    "succeed": {(): _counted(), ("in a row",): _counted(in_a_row=True)},
+    "never fail": {(): lambda m: f"{m.a} must never fail"},
+    "so many before": {(): lambda m: f"{m.a} must happen at least {m.demand.number} times before {m.e}"},
+    "own": {(): lambda m: f"{m.a} must not happen more often than {m.e}"},
+    "first": {(): lambda m: f"The first call must be {m.a}"},
+    "last": {(): lambda m: f"The last call must be {m.a}"},
+    "takes": {(): lambda m: f"{m.a} must take at most {m.demand.how}"},
     "sum": {(): _summed(), ("time",): _summed("time")},
     "apart": {(): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e}"},
     "answer": {

@@ -43,3 +43,4 @@ class Adjunct:
     said: str = ""
     only: bool = False
     leads: bool = False
+    number: int = 0
