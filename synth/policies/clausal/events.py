@@ -80,6 +80,8 @@ class Action:
     """Has no other action this verb?"""
     noun_alone: bool
     """Has no other action its last noun?"""
+    gives: bool
+    """Is it what its last noun stands for? `A refund`, of `issue a refund`, beside `calculate the refund`."""
 
     @property
     def objects(self) -> str:
@@ -127,16 +129,19 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
         if any(word in SMALL for word in rest):
             continue
         last = {_stem(rest[-1])} if rest else set()
+        beside = [(verbs[k], theirs) for k, theirs in enumerate(nouns) if k != number]
         found.append(
             Action(
                 number, phrases[number], verb, particle, tuple(rest), to,
                 verb_alone=verbs.count(verb) == 1 and verb not in LIGHT and not any(
-                    _stem(verb) in theirs
-                    for k, theirs in enumerate(nouns) if k != number and verbs[k] in _GIVING
+                    _stem(verb) in theirs for other, theirs in beside if other in _GIVING
                 ),
                 noun_alone=bool(last) and not any(
-                    last & theirs for k, theirs in enumerate(nouns) if k != number
-                ) and not any(rest[-1] == other for k, other in enumerate(verbs) if k != number),
+                    last & theirs or rest[-1] == other for other, theirs in beside
+                ),
+                gives=verb in _GIVING and bool(last) and not any(
+                    (last & theirs and other in _GIVING) or rest[-1] == other for other, theirs in beside
+                ),
             )
         )  # fmt: skip
     return tuple(found)
@@ -239,7 +244,7 @@ def _nouns(one: Action) -> Iterator[Way]:
         whole = " ".join([*one.nouns[:-1], _number(one.nouns[-1])])
         yield rf"{lead}{whole} (?:{names})", one.number, False
         yield rf"{lead}{past_of(one.verb)} (?:{one.objects})", one.number, False
-        if one.noun_alone and one.verb in _GIVING:
+        if one.gives:
             yield rf"{lead}(?:{one.objects})", one.number, False
     if one.verb_alone:
         yield rf"{lead}(?:{names})", one.number, True
