@@ -113,11 +113,23 @@ class Names:
         known = {phrase.casefold(): tools for phrase, tools in self.actions.items()}
         for match in joined.finditer(sentence):
             said = match[0].casefold()
+            self._not_mixed(sentence, match, one)
             parts = [known[part.casefold()] for part in re.findall(one, match[0], re.IGNORECASE)]
             if said not in known and len({(tools.agent, tools.where) for tools in parts}) == 1:
                 tools = tuple(dict.fromkeys(name for part in parts for name in part.names))
                 found[said] = Tools(said, tools, parts[0].agent, either=True, where=parts[0].where)
         return Names({**self.actions, **found}) if found else None
+
+    def _not_mixed(self, sentence: str, either: re.Match[str], one: str) -> None:
+        """TwoReadings for `verify and approve or confirm`, which may be taken apart in two ways."""
+        before = re.search(rf"\b(?:{one}) and $", sentence[: either.start()], re.IGNORECASE)
+        after = re.match(rf" and (?:{one})\b", sentence[either.end() :], re.IGNORECASE)
+        if before or after:
+            said = f"{before[0] if before else ''}{either[0]}{after[0] if after else ''}"
+            raise TwoReadings(
+                f"cannot read {said!r}, whose 'and' and 'or' may be taken together in two ways; write two "
+                "policies"
+            )
 
     def list(self, text: str) -> tuple[Tools, ...]:
         """`a and b and "c and d"` as actions: names first, longest match; BadInput for unknown names."""

@@ -92,9 +92,10 @@ ADJUNCTS: dict[str, Rule] = {
             lambda p: Adjunct("between", Fact((p["e"],), "noun"), Fact((p["g"],), "noun")),
         ),
         (
-            "within|in|inside|under|in_under|in_less_than|no_later_than|at_most {d:time} of|after {f:what}",
+            "within|in|inside|under|in_under|in_less_than|no_later_than|at_most {d:time} after {f:what}",
             _when("within"),
         ),
+        ("within|in|inside|no_later_than {d:time} of {f:what}", _when("around")),
         ("within|in|inside|no_later_than {d:time} of|after {f:failure}", _failed("failed within")),
         ("for|in|during [the_next|the_first] {d:time} after|following {f:what}", _when("during")),
         ("for|in|during [the_next|the_first] {d:time} after|following {f:failure}", _failed("failed within")),

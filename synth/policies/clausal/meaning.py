@@ -216,10 +216,9 @@ def _failure_answered(kind: str, time: str = "") -> Way:
     return way
 
 
-def _within_leading(m: Meaning) -> str | None:
-    if not m.of("within").leads:
-        return None
-    return f"{m.b('within')} must be followed by {m.a} within {m.d('within')}"
+def _within_leading(kind: str) -> Way:
+    """`Within 5 minutes after B, A must happen`; with the time behind, an earlier A may be meant."""
+    return lambda m: f"{m.b(kind)} must be followed by {m.a} within {m.d(kind)}" if m.of(kind).leads else None
 
 
 def _not_before(m: Meaning) -> str | None:
@@ -326,7 +325,8 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     ("failed",): _failure_answered("failed"),
     ("failed", "time"): _failure_answered("failed", "time"),
     ("failed within",): _failure_answered("failed within", "failed within"),
-    ("within",): _within_leading,
+    ("within",): _within_leading("within"),
+    ("around",): _within_leading("around"),
     ("days",): _times("days", allowed=True),
     ("hours",): _times("hours", allowed=True),
 }

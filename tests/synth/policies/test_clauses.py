@@ -185,6 +185,13 @@ def test_a_repair_calls_the_thing_as_the_calls_do() -> None:
     assert found.repair.added == (("look_up_the_order", {"order_id": 7}),)
 
 
+@pytest.mark.parametrize("sentence", ["Verify and approve or confirm", "Verify or approve and confirm"])
+def test_and_beside_or_may_be_taken_together_in_two_ways(sentence: str) -> None:
+    text = "actions: {verify: a, approve: b, confirm: c, pay: d}\npolicies:\n"
+    with pytest.raises(BadInput, match="may be taken together in two ways"):
+        load_policies(f"{text}  - {{id: P, rule: {sentence} must happen before pay.}}\n")
+
+
 def test_what_is_still_refused_says_how_it_is_said() -> None:
     with pytest.raises(BadInput) as caught:
         load_policies(f"{HEAD}policies:\n  - {{id: P, rule: Never lock an account gently.}}\n")
