@@ -1,13 +1,18 @@
-"""Words for one and the same thing (`it`, `its`) in sentences that compare no arguments.
+"""Words for one and the same thing (`it`, `its`) in sentences that name no field.
 
-Such a rule is about any calls of its tools: no field says which thing a call is about. Whoever reads the
-rule, or a verdict of it, is told so.
+Where all actions of the rule are done to one kind of thing (`suspend the line`, `restore the line`), which
+the sentence names once, that is what must be the same. Otherwise the rule is about any calls of its tools, as
+nothing says which thing a call is about, and whoever reads the rule, or a verdict of it, is told so.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from synth.policies.action_forms import ARTICLES, PARTICLES
+from synth.policies.evidence import Noun
+from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.kind import Paths, PolicyKind
 
 _IT = re.compile(
@@ -18,6 +23,36 @@ _IT = re.compile(
 )
 _OF_TWO = ("precedence", "response", "absence_after", "between", "adjacency", "gap", "times_before", "paired")
 """Kinds of rules between two actions or more, of which something could be the same."""
+
+
+def of_one_thing(sentence: str, rule: PolicyKind) -> PolicyKind:
+    """The rule of the same thing, where the sentence speaks of `it` and all actions are done to such one."""
+    nouns = {_noun(tools.phrase) for tools in rule.tools}
+    noun = nouns.pop() if len(nouns) == 1 else None
+    if noun is None or not compares_nothing(sentence, rule) or not _can_compare(rule):
+        return rule
+    if len(re.findall(rf"\b{noun}(?:e?s)?\b", sentence, re.IGNORECASE)) > 1:
+        return rule
+    path = (Noun(noun),)
+    return replace(rule, same=((path, path),))  # type: ignore[type-var]
+
+
+def _can_compare(rule: PolicyKind) -> bool:
+    if not hasattr(rule, "same") or any(tools.either for tools in rule.tools):
+        return False
+    return not isinstance(rule, Gap) or (rule.within is not None and rule.side == "after")
+
+
+def _noun(phrase: str) -> str | None:
+    """What an action is done to: the last word of its name, after a verb."""
+    words = [
+        word
+        for word in re.split(r" (?:with|whose|for|by) ", phrase.casefold())[0].split()
+        if word not in ARTICLES
+    ]
+    if len(words) < 2 or not words[-1].isalpha() or words[-1] in PARTICLES:
+        return None
+    return words[-1].removesuffix("s") if not words[-1].endswith("ss") else words[-1]
 
 
 def compares_nothing(sentence: str | None, rule: PolicyKind) -> str:
@@ -31,6 +66,6 @@ def compares_nothing(sentence: str | None, rule: PolicyKind) -> str:
     how = (
         "end the sentence in 'with the same FIELD' where one and the same is meant"
         if rule.kind != "gap"
-        else "a time between calls of one and the same thing is not in the language"
+        else "'must start within TIME after' compares them 'with the same FIELD'"
     )
     return f"'{found['said'].lower()}' compares no arguments, so any calls of these tools count; {how}"

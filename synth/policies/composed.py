@@ -229,11 +229,12 @@ def _later_after(s: _Sentence) -> str | None:
 
 
 def _order_or_answer(kind: str) -> Way:
-    """`After paying, send a receipt` has two meanings; `after it has been paid, one must be sent` has one."""
+    """`Send a receipt after paying` has two meanings; `after paying, send a receipt` has one."""
 
     def way(s: _Sentence) -> str:
         a, b, clause = s.a, s.b(kind), s.of(kind)
-        if clause.leads and clause.get("perfect") and s.main.kind == "must":
+        told = kind == "after" or (clause.get("perfect") and s.main.kind == "must")
+        if clause.leads and told:
             return f"{b} must be followed by {a}{s.same}"
         raise TwoReadings(
             f"cannot read '{s.of(kind).get('said')}'; write"

@@ -338,9 +338,8 @@ class Noun(str):
 
     def key_in(self, value: Mapping[str, Any]) -> str:
         """What an object calls it."""
-        if self in value:
-            return self
-        return next((key for key in (f"{self}_id", f"{self}Id") if key in value), self)
+        own = str(self)
+        return next((key for key in (own, f"{own}_id", f"{own}Id") if key in value), own)
 
 
 def value_at(value: Any, path: Sequence[str]) -> Any:

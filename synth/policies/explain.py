@@ -329,7 +329,7 @@ def _arguments(rule: Any) -> list[dict[str, Any]]:
 def _put(into: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     for key in path[:-1]:
         into = into.setdefault(key, {})
-    into[path[-1]] = value
+    into[str(path[-1])] = value
 
 
 def _made(calls: tuple[_Choice, ...], start: int) -> Run:

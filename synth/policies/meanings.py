@@ -210,7 +210,10 @@ def _(rule: Gap) -> Iterator[str]:
         if rule.least is not None:
             yield f"{call} at least {duration_in_words(rule.least)} after a success of {_of(first)} ended"
         else:
-            time, success = duration_in_words(rule.within or 0), f"a success of {_of(first)}"
+            time, success = (
+                duration_in_words(rule.within or 0),
+                f"a success of {_of(first)}{_alike(rule.same)}",
+            )
             yield {
                 "after": f"{call} at most {time} after {success} ended",
                 "before": f"{call} at most {time} before {success} starts",

@@ -14,6 +14,7 @@ from itertools import chain
 from synth.errors import BadInput
 from synth.policies import clausal
 from synth.policies.adverbials import at_times
+from synth.policies.compared import of_one_thing
 from synth.policies.composed import actions_in, composed, quoted
 from synth.policies.conditioned import conditioned
 from synth.policies.everyday import MODAL
@@ -59,12 +60,13 @@ MAX_HINTED = 400
 def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
     try:
-        return _read(sentence, names, forms)
+        rule = _read(sentence, names, forms)
     except BadInput:
-        rule = conditioned(sentence, names, lambda said, known: _read(said, known, forms))
-        if rule is None:
+        asked = conditioned(sentence, names, lambda said, known: _read(said, known, forms))
+        if asked is None:
             raise
-        return rule
+        rule = asked
+    return of_one_thing(sentence, rule)
 
 
 def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:

@@ -113,6 +113,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "window": ("Pay must happen before 09:00.", "Pay must happen after 09:00."),
     "gap": (
         "Pay must start within 4 seconds after verify.",
+        "Pay must start within 4 seconds after verify with the same id.",
         "Pay must start at least 3 seconds after verify.",
         "Pay must start within 2 seconds of verify.",
         "Pay must start within 2 seconds before verify.",

@@ -21,6 +21,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "Verify must happen before pay and refund with the same note.",
         "Verify must happen before pay with the same to.",
     ),
+    "gap": ("Pay must start within 4 seconds after verify with the same id.",),
     "response": (
         "Pay must be followed by verify with the same id.",
         "Refund must be followed by pay with the same to.",

@@ -74,6 +74,7 @@ ADJUNCTS: dict[str, Rule] = {
         ("unless|except_after|except_if|except_when [first] {f:what}", _when("unless")),
         ("without first|a_prior|prior|previously|a_previous|an_earlier {f:what}", _when("unless")),
         ("without {f:what} first|beforehand|before_that", _when("unless")),
+        ("without {e:check}", lambda p: Adjunct("unless", Fact((p["e"],), "noun"))),
         (
             "without [ever|first|previously] having [already|first] {e:having} [first|before|beforehand]",
             lambda p: Adjunct("unless", Fact((p["e"],), "noun")),
@@ -111,7 +112,16 @@ ADJUNCTS: dict[str, Rule] = {
         ),
         ("per {d:time}", _when("time")),
         ("for [the_next|the_following] {d:time}", _when("lasting")),
-        ("{d:time} before|earlier|beforehand", _when("ago")),
+        (
+            "at_most|no_more_than|not_more_than|no_longer_than|not_longer_than|less_than {d:time} before"
+            "|earlier|beforehand|ago|before_that",
+            _when("ago"),
+        ),
+        (
+            "within|in|during the_last|the_past|the_previous|the_preceding|the {d:time} [before|before_that"
+            "|before_it]",
+            _when("ago"),
+        ),
         ("{t:days}", _when("days")),
         ("{t:hours}", _when("hours")),
         ("{w:scope}", _over),

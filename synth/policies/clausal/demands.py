@@ -265,6 +265,8 @@ DEMANDS: dict[str, Rule] = {
         ("{e:events} is|are limited|restricted|capped to|at {n:number} times", _at_most),
         ("{e:events} {c:count}", _demand("count")),
         (f"{AGENT} {MAY}|{SHOULD} {{e:acts}} {{c:count}}", _demand("count")),
+        ("never|do_not try|attempt to {e:acts} {c:beyond}", _demand("count")),
+        ("never|do_not try|attempt to {e:acts}", _none_of),
         (f"{AGENT} {MAY}|{SHOULD} {{c:count}} {{e:acts}}", _demand("count")),
         ("{e:acts} {c:count}", _demand("count")),
         ("never|do_not {e:acts} {c:beyond}", _demand("count")),
@@ -406,6 +408,10 @@ DEMANDS: dict[str, Rule] = {
         (
             "{a:events} requires|presupposes|require [that] {f:fact}",
             _needs_a_fact,
+        ),
+        (
+            "{a:events} requires|needs|require|need {b:check}",
+            lambda p: Demand("needs", p["a"][0], (p["b"],), p["a"][1]),
         ),
         ("{b:events} [always] comes|goes|come|precedes before {a:events}", _pair("needs")),
         (f"{{b:events}} {SHOULD} [always] come|happen|go before {{a:events}}", _pair("needs")),

@@ -28,6 +28,28 @@ _GIVING = (
     "post", "raise", "award", "grant", "place", "mail", "get", "obtain", "request", "submit", "open", "start",
 )  # fmt: skip
 """Verbs whose object stands for what they do: `an announcement`, of `post an announcement`."""
+_CHECKS = (
+    "approve",
+    "verify",
+    "check",
+    "inspect",
+    "review",
+    "confirm",
+    "authorise",
+    "authorize",
+    "validate",
+    "test",
+)
+_CHECKED = (
+    "approval",
+    "verification",
+    "check",
+    "inspection",
+    "review",
+    "confirmation",
+    "authorisation",
+    "consent",
+)
 _WHICH = (
     r"(?P<which>(?:(?:the (?:very )?same|one and the same|this very|that very|that|this|those"
     r"|these) ))"
@@ -82,6 +104,11 @@ class Action:
     """Has no other action its last noun?"""
     gives: bool
     """Is it what its last noun stands for? `A refund`, of `issue a refund`, beside `calculate the refund`."""
+
+    @property
+    def is_check(self) -> bool:
+        """Is it what nobody needs afterwards: an approval, a check?"""
+        return self.verb in _CHECKS or bool(self.nouns and self.nouns[-1] in _CHECKED)
 
     @property
     def objects(self) -> str:
@@ -165,10 +192,11 @@ def by_name(
         if phrase.casefold() != "any tool"
     ]
     return {
-        "noun": _finder([*exact, *deeds]),
-        "deed": _finder([*exact, *doings]),
-        "does": _finder(third),
-        "having": _finder([way for one in actions for way in _verbs(one, past_of)]),
+        "noun": _finder([*exact, *deeds], nouns),
+        "check": _finder([way for one in actions if one.is_check for way in _nouns(one)], nouns),
+        "deed": _finder([*exact, *doings], nouns),
+        "does": _finder(third, nouns),
+        "having": _finder([way for one in actions for way in _verbs(one, past_of)], nouns),
         "verb": _several(
             [(one.verb, one.number, False) for one in actions if not one.particle and one.nouns], nouns
         ),
@@ -265,12 +293,15 @@ def _things(one: Action) -> Iterator[Way]:
         yield _object(one), one.number, False
 
 
-def _finder(ways: list[Way]) -> Callable[[Grammar, int], Iterator[Found]]:
+def _finder(
+    ways: list[Way], nouns: Mapping[int, tuple[str, ...]]
+) -> Callable[[Grammar, int], Iterator[Found]]:
     def find(grammar: Grammar, at: int) -> Iterator[Found]:
         longest: dict[int, list[tuple[Event, int]]] = {}
         for pattern, number, bare in ways:
             if m := compiled(rf" *{pattern}{_END}").match(grammar.text, at):
-                longest.setdefault(m.end(), []).append((_event(m, number, bare), m.end()))
+                event = replace(_event(m, number, bare), noun=() if bare else nouns.get(number, ()))
+                longest.setdefault(m.end(), []).append((event, m.end()))
         for _, found in sorted(longest.items(), reverse=True):
             if len({event.action for event, _ in found}) == 1:
                 yield found[0]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from synth.policies.clausal.events import ANYTHING, IT, Event, with_same
 from synth.policies.clausal.matching import Parts, Rule
-from synth.policies.clausal.parts import Fact
+from synth.policies.clausal.parts import Adjunct, Fact
 from synth.policies.clausal.words import AGENT, ALREADY, BEFORE, FAILS, SUCCEEDED, SUCCEEDS
 
 
@@ -18,11 +18,20 @@ def with_mods(p: Parts) -> Event:
             event = with_same(event, value)
         elif kind == "about":
             event = with_same(event, frozenset(), value)
-        elif kind == "given":
-            event = replace(event, given=event.given + value)
+        elif kind == "that":
+            event = _which(event, value)
         else:
             event = replace(event, beside=(*event.beside, value))
     return event
+
+
+def _which(event: Event, fact: Fact) -> Event:
+    """`ship an order that has been paid`: what has or has not happened to the same thing."""
+    same = frozenset(event.noun[-1:] if all(one.noun == event.noun for one in fact.events) else ())
+    told = (with_same(one, same) for one in fact.events)
+    kind = "unless" if fact.aspect == "not" else "state"
+    beside = Adjunct(kind, Fact(tuple(told), "perfect", fact.joint)) if same else Adjunct("unknown")
+    return replace(with_same(event, same), beside=(*event.beside, beside))
 
 
 def _mods(p: Parts) -> tuple[tuple[str, frozenset[str]], ...]:
@@ -50,6 +59,10 @@ def _fact(aspect: str, make: Callable[[Parts], Event | None] = with_mods) -> Cal
     return made
 
 
+def _told(aspect: str) -> Callable[[Parts], Fact]:
+    return lambda p: Fact((p["e"],), aspect)
+
+
 def by_it(p: Parts) -> Event | None:
     """What is done to `it`: of an action that has the verb alone."""
     event: Event = p["d"]
@@ -73,7 +86,7 @@ def _more(joint: str) -> Callable[[Parts], tuple[tuple[Event, ...], str] | None]
     return made
 
 
-_IS = "is|are|was|were|gets|get|is_being|are_being"
+_IS = "is|are|gets|get|is_being|are_being"
 _HAS_BEEN = (
     "has_been|have_been|had_been|has_already_been|have_already_been|has_successfully_been"
     "|was_already|has_also_been"
@@ -91,10 +104,16 @@ FACTS: dict[str, Rule] = {
     "mod": [
         ("{s:same}", lambda p: ("same", p["s"])),
         ("{s:about}", lambda p: ("about", p["s"])),
-        ("{s:given}", lambda p: ("given", p["s"])),
+        ("{s:that}", lambda p: ("that", p["s"])),
         ("{s:window}", lambda p: ("beside", p["s"])),
     ],
     "mods": [("{m:mod}", _mods), ("{m:mod} {n:mods}", _mods)],
+    "that": [
+        (f"that|which|who {_HAS_BEEN}|was|were|is|are [{ALREADY}] {{e:past}} [{BEFORE}]", _told("perfect")),
+        (f"that|which|who {_NOT_BEEN} [{ALREADY}] {{e:past}} [{BEFORE}|yet]", _told("not")),
+        (f"[that|which|who] {AGENT} {_HAVE} [{ALREADY}] {{e:past}} [{BEFORE}]", _told("perfect")),
+        (f"[that|which|who] {AGENT} {_HAVE_NOT} [{ALREADY}] {{e:past}} [{BEFORE}|yet]", _told("not")),
+    ],
     "event": [("{e:noun}", with_mods), ("{e:noun} {m:mods}", with_mods)],
     "events": [
         ("{e:event}", _one),
@@ -123,13 +142,14 @@ FACTS: dict[str, Rule] = {
     "fact": [
         (f"{{t:object}} {_IS} [{ALREADY}] {{d:past}} [{BEFORE}|successfully]", _fact("present", passive)),
         (
-            f"{{t:object}} {_HAS_BEEN} [{ALREADY}] {{d:past}} [{BEFORE}|successfully]",
+            f"{{t:object}} {_HAS_BEEN}|was|were [{ALREADY}] {{d:past}} [{BEFORE}|successfully]",
             _fact("perfect", passive),
         ),
         (f"{{t:object}} {_NOT_BEEN} [{ALREADY}] {{d:past}} [{BEFORE}|yet]", _fact("not", passive)),
         (f"no {{t:object}} {_HAS_BEEN}|was {{d:past}} [{BEFORE}|yet]", _fact("not", passive)),
         (f"it|they {_HAS_BEEN} [{ALREADY}] {{d:past}} [{BEFORE}]", _fact("perfect", by_it)),
         (f"it|they {_IS} {{d:past}}", _fact("present", by_it)),
+        (f"it|they was|were {{d:past}} [{BEFORE}]", _fact("perfect", by_it)),
         (f"it|they {_NOT_BEEN} {{d:past}} [{BEFORE}|yet]", _fact("not", by_it)),
         (f"{AGENT} {_HAVE} [{ALREADY}] {{e:having}} [{BEFORE}]", _fact("perfect")),
         (f"{AGENT} {_HAVE} [{ALREADY}] {{e:having}} {{m:mods}} [{BEFORE}]", _fact("perfect")),

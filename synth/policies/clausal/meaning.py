@@ -9,6 +9,8 @@ from synth.policies.adverbials import Times
 from synth.policies.clausal.events import ANY, IT, Action, Event
 from synth.policies.clausal.parts import Adjunct, Demand
 
+_COUNTED = ("count", "fail", "succeed", "sum")
+"""Demands on so many calls: of `a refund` all of them, or each by itself."""
 _BESIDE = ("same", "run", "first", "later")
 """Adjuncts that change no kind of rule."""
 
@@ -47,7 +49,7 @@ class Meaning:
             return None
         if self.demand.kind == "may" and not only:
             return None
-        if self._beside("run") and self.demand.kind not in ("count", "sum"):
+        if self._beside("run") and self.demand.kind not in _COUNTED:
             return None
         way = _WAYS.get("only" if only else self.demand.kind, {}).get(kinds)
         said = way(self) if way is not None else None
@@ -111,9 +113,11 @@ class Meaning:
             if not named and len(meant) != 1:
                 return None
             fields = meant
+        fields = frozenset(field for field in fields if f"{field}_id" not in fields)
+        about = frozenset(field for field in about if f"{field}_id" not in fields)
         if not about <= fields:
             return None
-        if self.demand.kind in ("count", "sum") and not fields and any(e.single for e in self.demand.events):
+        if self.demand.kind in _COUNTED and not fields and any(e.single for e in self.demand.events):
             return None
         return tuple(sorted(fields))
 
@@ -200,6 +204,7 @@ def _answered(kind: str, time: str = "") -> Way:
                 m.later
                 or time
                 or m.demand.kind == "follow"
+                or (adjunct.leads and kind == "after")
                 or (adjunct.leads and _perfect(m, kind) and m.demand.kind == "must")
             )
         within = f" within {m.d(time)}" if time else ""
@@ -225,6 +230,10 @@ def _not_before(m: Meaning) -> str | None:
     """`Not before B has happened` needs B; a mere `not before B` may forbid B afterwards."""
     fact = m.of("before").fact
     return _needs("before")(m) if fact is not None and fact.aspect in ("perfect", "present") else None
+
+
+def _recently(kind: str) -> Way:
+    return lambda m: f"{m.a} must start within {m.d('ago')} after {m.b(kind)}"
 
 
 def _times(kind: str, allowed: bool) -> Way:
@@ -278,6 +287,8 @@ def _between(m: Meaning) -> str:
 _NEVER: Mapping[tuple[str, ...], Way] = {
     (): lambda m: f"{m.a} must never happen",
     ("unless",): _needs("unless"),
+    ("ago", "unless"): _recently("unless"),
+    ("state",): _never_after("state"),
     ("until",): _needs("until"),
     ("before",): _not_before,
     ("after",): _never_after("after"),
@@ -306,6 +317,10 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
 _ONLY: Mapping[tuple[str, ...], Way] = {
     ("after",): _needs("after"),
     ("if",): _needs("if"),
+    ("state",): _needs("state"),
+    ("ago", "if"): _recently("if"),
+    ("ago", "after"): _recently("after"),
+    ("after", "time"): lambda m: f"{m.a} must start within {m.d('time')} after {m.b('after')}",
     ("within",): lambda m: f"{m.a} must start within {m.d('within')} after {m.b('within')}",
     ("days",): _times("days", allowed=True),
     ("hours",): _times("hours", allowed=True),
@@ -313,6 +328,8 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
 _MUST: Mapping[tuple[str, ...], Way] = {
     ("before",): lambda m: f"{m.a} must happen before {m.b('before')}",
     ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
+    ("state",): lambda m: f"{m.b('state')} must be followed by {m.a}",
+    ("state", "time"): lambda m: f"{m.b('state')} must be followed by {m.a} within {m.d('time')}",
     ("every",): _answered("every"),
     ("every", "time"): _answered("every", "time"),
     ("after",): _answered("after"),
@@ -361,6 +378,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "no answer": {(): lambda m: f"{m.e} must never happen after {m.a}"},
     "needs": {
         (): lambda m: f"{m.e} must happen before {m.a}",
+        ("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}",
     },
     "overlap": {(): lambda m: f"{m.a} must not overlap {m.e}"},
     "overlap itself": {(): lambda m: f"{m.a} must not overlap each other"},

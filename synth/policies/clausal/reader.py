@@ -38,7 +38,8 @@ def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
 
 def _begins_with_the_same(sentence: str) -> bool:
     """Is something the same before anything is said? `The balance of the same account must be checked`."""
-    found = compiled(r"\b(?:the same|that) [a-z]+\b(?!_)").search(sentence)
+    that = r"that (?!has|have|had|is|are|was|were|you|we|they|it|the\b)"
+    found = compiled(rf"\b(?:the same |{that})[a-z]+\b(?!_)").search(sentence)
     return found is not None and not compiled(SAID_BEFORE).search(sentence[: found.start()])
 
 

@@ -21,12 +21,16 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"\ba quarter of an hour\b", "15 minutes"),
     (r"\b(?:an|one) hour and a half\b", "90 minutes"),
     (r"\bper (?=(?:second|minute|hour)\b)", "per 1 "),
-    (r"\b(?:an?|any|one|each|every|the next|the following|the last|the previous) "
+    (r"\b(?:an?|any|one|each|every|the next|the following) "
      r"(?=(?:second|minute|hour|week)s?\b(?! (?:time|thing|one|call)))", "1 "),
+    (r"\b(?P<the>the (?:last|past|previous|preceding)|during the) (?=(?:second|minute|hour)\b)",
+     r"\g<the> 1 "),
     (r"\bthrice\b", "3 times"),
     (r"\btwice\b", "2 times"),
     (r"(\d),(?=\d{3}\b)", r"\1"),
     (r"(\d)-(?=(?:second|minute|hour|day)s?\b)", r"\1 "),
+    (r"\bjust once\b", "only once"),
+    (r"\bonly one time\b", "only once"),
     (r"\ba second time\b|\bmore than once\b|\bmore than one time\b", "more than 1 times"),
     (r"\ba third time\b", "more than 2 times"),
     (r"\b(at most|no more than|not more than|exactly|up to|a maximum of) once\b", r"\1 1 times"),

@@ -114,9 +114,8 @@ def equal_arguments(call: int, same: Paths, own: int, seen: Evidence) -> dict[st
 
 def _as_in(path: tuple[str, ...], arguments: Any) -> tuple[str, ...]:
     """A path that names a thing, by the name that the arguments of a call have for it."""
-    if len(path) == 1 and isinstance(path[0], Noun) and isinstance(arguments, Mapping):
-        return (path[0].key_in(arguments),)
-    return path
+    of = arguments if isinstance(arguments, Mapping) else {}
+    return tuple(key.key_in(of) if isinstance(key, Noun) else key for key in path)
 
 
 def _put(into: dict[str, Any], path: tuple[str, ...], value: Any) -> None:

@@ -8,11 +8,28 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal
 
+from synth.errors import BadInput
 from synth.formal.constraints import Times, Truth, edges_of
 from synth.formal.solver import PlanRule, Slots
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.candidates import Around, Ended, besides, owned, unseen_besides
+from synth.policies.kinds.arguments import (
+    Alike,
+    Compared,
+    Pool,
+    Pools,
+    judge_compared,
+    values_of,
+    with_the_same,
+)
+from synth.policies.kinds.candidates import (
+    Around,
+    Ended,
+    besides,
+    owned,
+    unseen_besides,
+    without_arguments,
+)
 from synth.policies.kinds.duty import (
     NO_TIMES,
     NOT_APPLICABLE,
@@ -44,7 +61,10 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> Gap:
         if any(first.either for first, _ in pairs):
             raise TwoReadings("a time after one `or` the other may count from either; write two policies")
         return Gap(pairs, least=time)
-    return Gap(pairs, within=time, side=_SIDES[m["side"].lower()])
+    side = _SIDES[m["side"].lower()]
+    if same and side != "after":
+        raise BadInput("a time before or around another call compares no arguments")
+    return Gap(pairs, within=time, side=side, same=same)
 
 
 Side = Literal["after", "before", "around"]
@@ -64,6 +84,7 @@ class Gap:
             rf"(?P<a>.+?) {MUST} (?:start|begin|{HAPPEN}) (?P<how>within) {TIME} "
             r"(?P<side>after|before|of) (?P<b>.+)",
             _read,
+            same=True,
         ),
         Sentence(
             rf"(?P<a>.+?) {MUST} (?:start|begin|{HAPPEN}) (?P<how>at least) {TIME} (?:after|of) (?P<b>.+)",
@@ -77,6 +98,8 @@ class Gap:
     """Nanoseconds, one of the two."""
     side: Side = "after"
     """Only `after` with `least`."""
+    same: Paths = ()
+    """Of a time within after a success: it counts only with equal arguments."""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -84,13 +107,20 @@ class Gap:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=tuple(then for _, then in self.pairs), reads=Reads())
+        return Traits(
+            subjects=tuple(then for _, then in self.pairs), reads=Reads(self.tools if self.same else ())
+        )
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         if not any(seen.attempts(then) for _, then in self.pairs):
             return NOT_APPLICABLE
         if not seen.has_times:
             return NO_TIMES
+        if self.same and without_arguments(seen, self.tools):
+            return Judged("unsupported", (), "The arguments of the calls were not recorded.")
+        if self.same:
+            compared = [d for first, then in self.pairs for d in self._compared(first, then, seen)]
+            return judge_compared(compared, self.same, seen, rules)
         duties = [d for first, then in self.pairs for d in self._duties(first, then, seen)]
         judged = judge_duties(duties, seen, rules)
         return judged if self.side == "after" else unless_later(judged, seen, partial(self._last_start, seen))
@@ -161,6 +191,19 @@ class Gap:
         for j in owned(besides(seen.attempts(then), then, first, seen), seen):
             kept = Late(kind, j, ended.last_before, (time,))
             yield Duty(j, kept, f"{then.phrase} (call {j}) did not start {limit}", sweep=sweep)
+
+    def _compared(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Compared]:
+        """Those that a success with the same arguments must lie shortly before."""
+        time = self.within or 0
+
+        def pool(calls: Sequence[int]) -> Pool:
+            return Pool(Ended(calls, seen).last_before, starts_within(calls, time, seen), bool(calls))
+
+        pools = Pools(Alike(seen.successes(first), 0, self.same, seen), pool)
+        limit = f"within {duration_in_words(time)} after {first.phrase}{with_the_same(self.same)}."
+        for j in owned(besides(seen.attempts(then), then, first, seen), seen):
+            said = f"{then.phrase} (call {j}) did not start {limit}"
+            yield pools.compared(j, 1, values_of(j, 1, self.same, seen), StartsWithin, (time,), said)
 
     def _near(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Duty]:
         options, within, after = seen.successes(first), self.within or 0, self.side == "around"

@@ -107,7 +107,7 @@ def test_the_page_shows_a_part_and_sums_up_the_rest(long: tuple[Client, str]) ->
     assert re.search(r"The 35 others:.*look</a> 33, .*pay</a> 2 \(2 failed\)\.", first)
     assert 'href="?part=1#calls">Later calls' in first
     assert "Earlier" not in first
-    assert '<a href="#call-3">3</a> <a href="?calls=17#call-17">17</a>' in first
+    assert '<a href="#call-3">3</a>, <a href="?calls=17#call-17">17</a>' in first
     last = client.http.get(f"/runs/{run}?calls=44").text
     assert (rows(last), "Later" in last) == ([*range(40, 45)], False)
     assert 'href="?calls=44&amp;part=3#calls">Earlier calls' in last
