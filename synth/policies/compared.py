@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 
 from synth.policies.action_forms import ARTICLES, PARTICLES
-from synth.policies.evidence import Noun
+from synth.policies.evidence import It
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.kind import Paths, PolicyKind
 
@@ -33,7 +33,7 @@ def of_one_thing(sentence: str, rule: PolicyKind) -> PolicyKind:
         return rule
     if len(re.findall(rf"\b{noun}(?:e?s)?\b", sentence, re.IGNORECASE)) > 1:
         return rule
-    path = (Noun(noun),)
+    path = (It(noun),)
     return replace(rule, same=((path, path),))  # type: ignore[type-var]
 
 

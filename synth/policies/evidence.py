@@ -342,6 +342,12 @@ class Noun(str):
         return next((key for key in (own, f"{own}_id", f"{own}Id") if key in value), own)
 
 
+class It(Noun):
+    """What a sentence says no more of than `it`: where no call has it, any thing may be meant."""
+
+    __slots__ = ()
+
+
 def value_at(value: Any, path: Sequence[str]) -> Any:
     """The value inside objects at a path of keys, or MISSING; an `Unknown` where it may be missing."""
     for key in path:

@@ -59,7 +59,7 @@ def test_a_long_text_is_searched_for_no_hint() -> None:
 
 
 def test_what_a_policy_would_refuse_is_not_suggested() -> None:
-    assert refused("Please after move, receipt must happen.") == (
+    assert refused("Please receipt after move.") == (
         "cannot read 'after'; write 'Move must be followed by receipt' where receipt may not be left out, or "
         "'Move must happen before receipt' where move is needed first"
     )
