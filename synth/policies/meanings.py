@@ -193,7 +193,8 @@ def _(rule: Total) -> Iterator[str]:
         f"the calls of {_of(rule.what)}{_alike(rule.same)}{time}{_per(rule)}",
         ".".join(rule.path),
     )
-    yield f"over {calls}, {argument} adds up to at most {written(rule.most)}, failed calls included"
+    most = f"{'less than' if rule.below else 'at most'} {written(rule.most)}"
+    yield f"over {calls}, {argument} adds up to {most}, failed calls included"
 
 
 @_demands.register

@@ -72,11 +72,10 @@ def _at_most(p: Parts) -> Demand:
 def _sum(p: Parts) -> Demand | None:
     """What the amounts of calls come to; of several actions there is none."""
     events, joint = p["e"]
-    return (
-        None
-        if len(events) > 1
-        else Demand("sum", events, joint=joint, how=p.get("f", "amount"), number=p["n"])
-    )
+    if len(events) > 1:
+        return None
+    most = f"{p.get('m', 'at most')} {p['n']}"
+    return Demand("sum", events, joint=joint, how=p.get("f", "amount"), number=most)
 
 
 def _one_and_the_same(kind: str) -> Callable[[Parts], Demand | None]:
@@ -445,13 +444,14 @@ DEMANDS: dict[str, Rule] = {
         (
             f"{SHOULD}|{MAY} be|stay|remain|come_to|be_kept|total at_most|no_more_than"
             f"|not_more_than|at_or_below|within|up_to",
-            lambda p: "most",
+            lambda p: "at most",
         ),
         (
             f"{NO} exceed|be_more_than|be_over|be_above|go_above|go_over|go_beyond|top"
             f"|be_higher_than|be_greater_than|surpass",
-            lambda p: "most",
+            lambda p: "at most",
         ),
+        (f"{SHOULD}|{MAY} be|stay|remain|be_kept below|under|less_than", lambda p: "below"),
     ],
     "apart": [
         ("between [any] 2 {e:event}", lambda p: (p["e"], p["e"])),

@@ -29,7 +29,8 @@ from synth.policies.names import Names, Scope, Tools
 _FIELD = r"[^\s,;.]+(?:\.[^\s,;.]+)*"
 _SUM = rf"the (?:sum|total)(?: of)? (?:args\.)?(?P<path>{_FIELD}) (?:of|over) (?:all )?(?P<a>.+?)"
 _ALIKE = rf"(?: (?:of|in|with) the same (?P<like>{_FIELD}))?"
-_MOST = rf"{MUST} (?:be (?:at most|no more than)|(?:not|never) (?:exceed|be more than))"
+_BELOW = r"(?:at most|no more than|(?P<below>below|less than))"
+_MOST = rf"{MUST} (?:be {_BELOW}|(?:not|never) (?:exceed|be more than))"
 
 
 def _read(m: re.Match[str], names: Names, same: Paths) -> Total:
@@ -42,7 +43,9 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> Total:
         )
     like = () if m["like"] is None else ((tuple(m["like"].split(".")),) * 2,)
     time = nanoseconds(m) if m["amount"] else None
-    return Total(what[0], tuple(m["path"].split(".")), Fraction(m["most"]), time, (*like, *same), scope_of(m))
+    below = m["below"] is not None
+    path = tuple(m["path"].split("."))
+    return Total(what[0], path, Fraction(m["most"]), time, (*like, *same), scope_of(m), below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class Total:
     same: Paths = ()
     per: Scope | None = None
     """The scope that the sentence names; None = that of the file."""
+    below: bool = False
+    """Must it stay below `most`?"""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -85,7 +90,7 @@ class Total:
         calls = seen.attempts(self.what)
         if not calls:
             return NOT_APPLICABLE
-        amounts = _Amounts({i: number_in(seen.argument(i, self.path)) for i in calls}, self.most)
+        amounts = _Amounts({i: number_in(seen.argument(i, self.path)) for i in calls}, self.most, self.below)
         late: set[int] = set()
         open_: Judged | None = None
         try:
@@ -167,7 +172,8 @@ class Total:
             return None
         within = "" if self.time is None else f" within {duration_in_words(self.time)}"
         sum_ = f"the sum of {'.'.join(self.path)} of {self.what.phrase}{with_the_same(self.same)}"
-        said = f"{sum_} may be at most {written(self.most)}{within}; {calls_in_words(own)} went beyond that."
+        most = f"{'below' if self.below else 'at most'} {written(self.most)}"
+        said = f"{sum_} may be {most}{within}; {calls_in_words(own)} went beyond that."
         return Judged("violated", own, said[0].upper() + said[1:])
 
 
@@ -176,10 +182,10 @@ class _Amounts:
 
     __slots__ = ("most", "of")
 
-    def __init__(self, amounts: Mapping[int, Fraction | None], most: Fraction) -> None:
+    def __init__(self, amounts: Mapping[int, Fraction | None], most: Fraction, below: bool) -> None:
         said = [amount for amount in amounts.values() if amount is not None]
         unit = lcm(*(number.denominator for number in (most, *said)))
-        self.most = int(most * unit)
+        self.most = int(most * unit) - below
         self.of = {call: None if amount is None else int(amount * unit) for call, amount in amounts.items()}
 
     def added(self, call: int) -> int:

@@ -75,7 +75,7 @@ ITSELF = "Once a table has been backed up, it must not be dropped."
 
 @pytest.mark.parametrize(("key", "said"), [("table", "ok"), ("table_id", "ok"), ("name", "violated")])
 def test_where_all_is_done_to_one_kind_of_thing_it_is_the_same_one(key: str, said: str) -> None:
-    """Where no call has it, as where there is one thing alone, any of them counts, and the verdict says so."""
+    """Where no call has it, any of them counts, and the verdict says so."""
     policies = load_policies(f"{HEAD}  - {{id: P, rule: {ITSELF!r}}}\n")
     made = ((1, "do_b"), (2, "do_a"), (1, "do_a"))
     first, other, then = (ToolCall(None, tool, {key: n}) for n, tool in made)

@@ -75,6 +75,14 @@ def test_the_limit_is_exact_as_well() -> None:
     assert found.explanation == "The sum of amount of refund may be at most 0.3; call 2 went beyond that."
 
 
+@pytest.mark.parametrize(("amount", "said"), [(2, "ok"), (2.999, "ok"), (3, "violated"), (3.001, "violated")])
+def test_below_is_less_than_the_limit(amount: float, said: str) -> None:
+    found = judged("The sum of args.amount of refund must be below 5.", refund(2), refund(amount, 1))
+    assert found.verdict == said
+    told = "The sum of amount of refund may be below 5; call 1 went beyond that."
+    assert said == "ok" or found.explanation == told
+
+
 def test_attempts_count_and_what_never_ran_does_not() -> None:
     failed = ToolCall(None, "refund", {"amount": 300}, error="no")
     never = ToolCall(None, "refund", {"amount": 300}, executed=False)
