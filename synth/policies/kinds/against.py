@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
-from typing import ClassVar, Literal
+from itertools import chain
+from math import inf
+from typing import Any, ClassVar, Literal
 
 from synth.formal.partly import Unknown, is_whole
 from synth.formal.solver import PlanRule
@@ -25,6 +25,7 @@ from synth.policies.kinds.arguments import (
 from synth.policies.kinds.candidates import without_arguments
 from synth.policies.kinds.duty import Judged, despite_gaps
 from synth.policies.kinds.kind import MUST, Form, Paths, Reads, Sentence, Traits
+from synth.policies.kinds.latest import Asked, Latest, Side, answers
 from synth.policies.kinds.plans import Slot
 from synth.policies.kinds.sweeps import end_of, start_of
 from synth.policies.kinds.tally import Likewise, Weighed, asked, judge_weighed
@@ -57,12 +58,15 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> Against:
     )
 
 
-_COMPARED: dict[How, Callable[[Fraction, Fraction], bool]] = {
-    "at most": lambda a, b: a <= b,
-    "at least": lambda a, b: a >= b,
-    "less than": lambda a, b: a < b,
-    "more than": lambda a, b: a > b,
+_COMPARED: dict[How, tuple[Side, bool]] = {
+    "at most": ("below", False),
+    "at least": ("up to", True),
+    "less than": ("up to", False),
+    "more than": ("below", True),
+    "equal": ("equal", True),
+    "differ from": ("equal", False),
 }
+"""Which values of the other action are asked for, beside the own one, and whether they keep the rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,47 +109,64 @@ class Against:
 
     def _each(self, seen: Evidence) -> Iterator[Weighed]:
         """Each attempt, compared with every success that may have been the latest before it."""
-        calls = seen.successes(self.other)
-        likewise = Likewise(Alike(calls, 0, self.same, seen))
-        made: dict[int, _Latest] = {}
-        for j in asked(seen.attempts(self.what), seen):
-            values = values_of(j, 1, self.same, seen)
-            surely, perhaps = likewise.of(values)
-            latest = made.setdefault(id(surely), _Latest(surely, seen))
-            found, must = latest.before(j)
-            maybe = [i for i in perhaps if i != j and end_of(i, seen)[0] <= start_of(j, seen)[1]]
-            seen.budget.spend(len(found) + len(perhaps))
-            answers = {self._compared(j, i, seen) for i in (*found, *maybe)} | ({True} if not must else set())
-            kept = True if answers == {True} else None
-            if answers == {False}:
-                kept = False
-            shown = found[-1] if found else None
-            said = f"The {named(self.path)} of {self.what.phrase} (call {j}) {self._wrong(shown, seen)}."
-            yield Weighed(j, kept, said, partial(self._why_open, j, found, maybe, values.said is None, seen))
+        likewise = Likewise(Alike(seen.successes(self.other), 0, self.same, seen))
+        others = {
+            j: likewise.of(values_of(j, 1, self.same, seen)) for j in asked(seen.attempts(self.what), seen)
+        }
+        groups = {
+            id(surely): Latest(surely, seen) for surely in _once(surely for surely, _ in others.values())
+        }
+        latest = {j: groups[id(surely)] for j, (surely, _) in others.items()}
+        since = {j: latest[j].since(j) for j in others}
+        certain = self._answers({j: surely for j, (surely, _) in others.items()}, since, seen)
+        possible = self._answers({j: perhaps for j, (_, perhaps) in others.items()}, {}, seen)
+        for j, (_, perhaps) in others.items():
+            told = certain[j] | possible[j] | ({True} if since[j] == -inf else set())
+            kept = None if len(told) > 1 else next(iter(told))
+            wrong = self._wrong(latest[j].last(j), seen)
+            said = f"The {named(self.path)} of {self.what.phrase} (call {j}) {wrong}."
+            yield Weighed(j, kept, said, partial(self._why_open, j, latest[j], perhaps, seen))
 
-    def _compared(self, own: int, other: int, seen: Evidence) -> bool | None:
-        a, b = seen.argument(own, self.path), seen.argument(other, self.beside)
-        if any(value is MISSING or not is_whole(value) for value in (a, b)):
+    def _answers(
+        self, others: Mapping[int, list[int]], since: Mapping[int, float], seen: Evidence
+    ) -> dict[int, set[bool | None]]:
+        """Attempt -> what it says to be compared with those of its others that may have been the latest."""
+        side, holds = _COMPARED[self.how]
+        value = partial(self._value, path=self.beside, seen=seen)
+        groups: dict[int, list[Asked]] = {}
+        for j, calls in others.items():
+            one = Asked(j, self._value(j, self.path, seen), start_of(j, seen)[1], since.get(j, -inf))
+            groups.setdefault(id(calls), []).append(one)
+        found: dict[int, set[bool | None]] = {}
+        for calls in _once(others.values()):
+            found |= answers(groups[id(calls)], calls, value, side, holds, seen)
+        return found
+
+    def _value(self, call: int, path: tuple[str, ...], seen: Evidence) -> Any:
+        """What is compared of an argument; None where it cannot be."""
+        value = seen.argument(call, path)
+        if value is MISSING or not is_whole(value):
             return None
-        if self.how in ("equal", "differ from"):
-            return (key_of(a) == key_of(b)) is (self.how == "equal")
-        one, two = number_in(a), number_in(b)
-        return None if one is None or two is None else _COMPARED[self.how](one, two)
+        return number_in(value) if self._is_of_numbers else key_of(value)
+
+    @property
+    def _is_of_numbers(self) -> bool:
+        return self.how not in ("equal", "differ from")
 
     def _wrong(self, other: int | None, seen: Evidence) -> str:
         where = "" if other is None else f" (call {other})"
-        be = "be " if self.how in _COMPARED else ""
+        be = "be " if self._is_of_numbers else ""
         beside = f"the {named(self.beside)} of {self.other.phrase}{where}{with_the_same(self.same)}"
         return f"must {be}{self.how} {beside}"
 
-    def _why_open(
-        self, call: int, found: Sequence[int], maybe: Sequence[int], bare: bool, seen: Evidence
-    ) -> Judged:
-        if bare:
+    def _why_open(self, call: int, latest: Latest, perhaps: Sequence[int], seen: Evidence) -> Judged:
+        if values_of(call, 1, self.same, seen).said is None:
             return lacking_in_words([(call, 1)], self.same, seen)
-        if maybe:
+        starts = start_of(call, seen)[1]
+        if maybe := [i for i in perhaps if i != call and end_of(i, seen)[0] <= starts]:
             return lacking_in_words([(i, 0) for i in maybe], self.same, seen)
-        for i, path, tools in [(call, self.path, self.what), *((i, self.beside, self.other) for i in found)]:
+        compared = ((i, self.beside, self.other) for i in latest.before(call))
+        for i, path, tools in chain([(call, self.path, self.what)], compared):
             if (unread := self._unread(i, path, tools, seen)) is not None:
                 return unread
         said = f"The recorded times leave open which call {made_by(call, seen)} follows."
@@ -162,7 +183,7 @@ class Against:
             why = value.what
         elif not is_whole(value):
             why = "is not known in full"
-        elif self.how in _COMPARED and number_in(value) is None:
+        elif self._is_of_numbers and number_in(value) is None:
             why = "is not a number"
         else:
             return None
@@ -189,30 +210,6 @@ class Against:
         return ()
 
 
-class _Latest:
-    """Calls by the instant they ended, to find those that can have been the last to end before another."""
-
-    def __init__(self, calls: Sequence[int], seen: Evidence) -> None:
-        self._seen = seen
-        self._calls = sorted(calls, key=lambda i: end_of(i, seen)[0])
-        self._los: list[float] = [end_of(i, seen)[0] for i in self._calls]
-        self._reach: list[float] = []
-        for i in self._calls:
-            hi = end_of(i, seen)[1]
-            self._reach.append(max(hi, self._reach[-1]) if self._reach else hi)
-
-    def before(self, call: int) -> tuple[list[int], bool]:
-        """They, in the order of their ends, and whether one of them surely ended before."""
-        lo, hi = start_of(call, self._seen)
-        found: list[int] = []
-        best = float("-inf")
-        for place in range(bisect_right(self._los, hi) - 1, -1, -1):
-            if self._reach[place] < best:
-                break
-            i = self._calls[place]
-            earliest, latest = end_of(i, self._seen)
-            if i != call and latest >= best:
-                found.append(i)
-                if latest <= lo:
-                    best = max(best, earliest)
-        return found[::-1], best > float("-inf")
+def _once(lists: Iterable[list[int]]) -> Iterable[list[int]]:
+    """Each list that many calls share, by its identity."""
+    return {id(one): one for one in lists}.values()

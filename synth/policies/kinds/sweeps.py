@@ -183,7 +183,7 @@ class _Corner:
         ordered = sorted(points)
         self._xs = [x for x, _, _ in ordered]
         highest = ((y, call, -math.inf) for _, y, call in ordered)
-        self._best = list(accumulate(highest, _best_two))
+        self._best = list(accumulate(highest, best_two))
         """Up to each place: the greatest y, whose it is, and the greatest of the others."""
 
     def has(self, x: float, y: float, besides: int) -> bool:
@@ -195,7 +195,8 @@ class _Corner:
         return highest >= y and highest > -math.inf
 
 
-def _best_two(best: tuple[float, int, float], one: tuple[float, int, float]) -> tuple[float, int, float]:
+def best_two(best: tuple[float, int, float], one: tuple[float, int, float]) -> tuple[float, int, float]:
+    """The greatest, whose it is, and the greatest of the others, once there is one more."""
     if one[0] > best[0]:
         return one[0], one[1], best[0]
     return best[0], best[1], max(best[2], one[0])

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import operator
+import random
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from synth.observed.run import Run, ToolCall, Unseen
 from synth.policies import PolicyResult, judge_policies
+from synth.policies.evidence import Evidence
+from synth.policies.kinds.latest import Asked, Latest, Side, answers
+from synth.policies.kinds.sweeps import start_of
 from synth.policies.online import Prefix
+from tests.support.gapped_runs import blurred, complete_run
 from tests.support.policing import rules_file
 
 MOST = "The amount of B must be at most the amount of A."
@@ -67,3 +76,47 @@ def test_the_guard_refuses_what_is_too_much() -> None:
     prefix.ended(prefix.began(a(amount=5)))
     assert prefix.would(b(amount=6)).refused
     assert not prefix.would(b(amount=4)).refused
+
+
+SECOND = 10**9
+
+
+def test_a_call_is_not_before_itself() -> None:
+    """One that took no time ended when it began."""
+    more = "The amount of B must be more than that of B."
+    bids = [
+        ToolCall(None, "do_b", {"amount": n}, start=(n * SECOND,) * 2, end=(n * SECOND,) * 2) for n in (1, 2)
+    ]
+    assert judged(more, *bids).verdict == "ok"
+    wide = [ToolCall(None, "do_b", {"amount": n}, start=(0, SECOND), end=(0, SECOND)) for n in (1, 2)]
+    assert judged(more, *wide).verdict == "undecided"
+    assert judged(more, wide[0]).verdict == "ok"
+
+
+SIDES: dict[Side, Callable[[int, int], bool]] = {
+    "below": operator.lt, "up to": operator.le, "equal": operator.eq,
+}  # fmt: skip
+
+
+def compared(other: int | None, value: int | None, side: Side) -> bool | None:
+    return None if other is None or value is None else SIDES[side](other, value)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_the_calls_that_may_be_the_latest_are_counted_as_if_each_was_looked_at(side: Side) -> None:
+    r = random.Random(f"latest {side}")
+    told: Counter[object] = Counter()
+    for _ in range(400):
+        seen = Evidence(blurred(complete_run(r), r))
+        values = {i: r.choice((1, 2, 3, None)) for i in seen.order}
+        calls = [i for i in seen.order if r.random() < 0.8]
+        latest = Latest(calls, seen)
+        asked = [Asked(j, values[j], start_of(j, seen)[1], latest.since(j)) for j in seen.order]
+        found = answers(asked, calls, values.get, side, True, seen)
+        for j in seen.order:
+            before = latest.before(j)
+            each = {compared(values[i], values[j], side) for i in before}
+            assert found[j] == each
+            assert latest.last(j) == (before[-1] if before else None)
+            told += Counter([len(each), "sure" if latest.since(j) > -math.inf else "not sure"])
+    assert {0, 1, 2, 3, "sure", "not sure"} <= {*told}

@@ -56,6 +56,7 @@ SENTENCES = (
     "A must take at most 2 seconds.",
     "The amount of B must be at most the amount of A.",
     "The id of B must differ from that of A with the same amount.",
+    "The id of B must be more than that of B with the same amount.",
     "The first call must be A.",
     "The last call must be A.",
 )
