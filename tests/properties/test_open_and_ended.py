@@ -80,11 +80,11 @@ def test_policies_of_several_kinds() -> None:
     """A repair of one kind may owe what another kind asks of a run that has ended."""
     r = random.Random("open and ended, several kinds")
     rules = [text for texts in RULES.values() for text in texts if text[0] not in "{("]
-    waiting = [*RULES["response"], *RULES["count"]]
+    asking = [*RULES["response"], *RULES["last_call"]]
     seen: Counter[str] = Counter()
     for number in range(400):
-        # a repair that will not last is rare: every other draw has a rule that asks for a call
-        two = r.sample(rules, 2) if number % 2 else [r.choice(waiting), r.choice(rules)]
+        # a repair that will not last is rare: every other draw asks for a call and for another one before it
+        two = r.sample(rules, 2) if number % 2 else [r.choice(asking), r.choice(RULES["precedence"])]
         lines = [f"  - {{id: P{at}, rule: {text!r}}}\n" for at, text in enumerate(two)]
         file = load_policies(f"{ACTIONS}policies:\n{''.join(lines)}")
         ended = complete_run(r)
