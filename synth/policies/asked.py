@@ -47,6 +47,42 @@ _NAMED = re.compile(
     r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b)(?!(?:I|A|An|The|You|It|We|They|If|When|Where|After|Before)\b)"
     r"[A-Z]\w*(?:-\w+)*"
 )
+_KINDS = frozenset(
+    [
+        "priority",
+        "severity",
+        "kind",
+        "type",
+        "status",
+        "reason",
+        "region",
+        "category",
+        "level",
+        "channel",
+        "method",
+        "currency",
+        "outcome",
+        "template",
+        "environment",
+        "env",
+        "stage",
+        "tier",
+        "mode",
+        "zone",
+        "state",
+        "class",
+        "carrier",
+        "team",
+        "queue",
+        "role",
+        "language",
+        "country",
+        "format",
+        "audience",
+        "source",
+    ]
+)
+"""Arguments whose values are words of their own: `with priority high`."""
 _BARE = re.compile(
     r"(?!(?:not|never|over|above|more|less|under|below|at|up|no|too|an?|the|one|either|neither|both|any|every|known"
     r"|unknown|missing|given|set|empty|present|absent|equal|greater|higher|lower|larger|smaller|between|in|on|of|than"
@@ -201,7 +237,8 @@ def _valued(text: str, at: int, path: Path) -> Read | None:
         return sized
     if other := _OTHER.match(text, m.end()):
         return _among(text, other.end(), path, "not in", _JOIN_NOT)
-    return _among(text, m.end(), path, "in", _JOIN, bare=m[0].endswith(("set to ", "equal to ")))
+    said = m[0].endswith(("set to ", "equal to ")) or path[-1] in _KINDS
+    return _among(text, m.end(), path, "in", _JOIN, bare=said)
 
 
 def said_at(text: str, at: int) -> Read | None:

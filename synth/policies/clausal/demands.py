@@ -48,6 +48,12 @@ def _none_of(p: Parts) -> Demand | None:
     return None if joint == "and" else Demand("never", events, joint=joint)
 
 
+def _none_again(p: Parts) -> Demand | None:
+    """`After ... do not pay again`, which is no ban where nothing comes before."""
+    banned = _none_of(p)
+    return None if banned is None else replace(banned, how="again")
+
+
 def _counted_object(p: Parts) -> Demand | None:
     """`send at most 2 receipts`."""
     verb, thing = p["v"], p["t"]
@@ -170,6 +176,7 @@ DEMANDS: dict[str, Rule] = {
     "demand": [
         # bans
         ("never|do_not [ever] {e:acts}", _none_of),
+        (f"never|do_not [ever] {{e:acts}} {AGAIN}", _none_again),
         (f"{AGENT} {NO} [ever] {{e:acts}}", _none_of),
         (f"{NOBODY} {MAY}|{SHOULD}|is_to {{e:acts}}", _none_of),
         (f"{{e:events}} {NO} [ever] {HAPPEN} [{AGAIN}]", _demand("never")),

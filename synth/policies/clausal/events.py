@@ -29,30 +29,15 @@ _GIVING = (
 )  # fmt: skip
 """Verbs whose object stands for what they do: `an announcement`, of `post an announcement`."""
 _CHECKS = (
-    "approve",
-    "verify",
-    "check",
-    "inspect",
-    "review",
-    "confirm",
-    "authorise",
-    "authorize",
-    "validate",
-    "test",
-)
+    "approve", "verify", "check", "inspect", "review", "confirm", "authorise", "authorize", "validate", "test",
+)  # fmt: skip
 _CHECKED = (
-    "approval",
-    "verification",
-    "check",
-    "inspection",
-    "review",
-    "confirmation",
-    "authorisation",
-    "consent",
-)
+    "approval", "verification", "check", "inspection", "review", "confirmation", "authorisation", "consent",
+)  # fmt: skip
+"""What nobody needs afterwards: `without approval` is without an earlier one."""
 _WHICH = (
-    r"(?P<which>(?:(?:the (?:very )?same|one and the same|this very|that very|that|this|those"
-    r"|these) ))"
+    r"(?P<which>(?:(?:the (?:very )?same|one and the same|this very|that very|that same|this same|that|this"
+    r"|those|these) ))"
 )
 _DET = (
     r"(?:(?:the|an?|any|every|each|all|all the|another|such|some|further|more|our|your|their own|his|her"
@@ -75,9 +60,6 @@ class Event:
     """Things that it introduces: `in a region`."""
     single: bool = False
     """Is it said of one of them, `a refund`?"""
-    given: str = ""
-    """What is said of its arguments, in the language's words: ` with amount above 500`."""
-    plural: bool = False
     beside: tuple[Any, ...] = ()
     """Adjuncts that stand right behind it: `in an hour`, `of a run`."""
     noun: tuple[str, ...] = ()
@@ -146,7 +128,7 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
         ):
             continue
         verb, rest = words[0], words[1:]
-        particle = rest[0] if rest and rest[0] in PARTICLES and rest[0] not in ("in", "on") else ""
+        particle = rest[0] if rest and rest[0] in PARTICLES and not _leads(verb, rest[0]) else ""
         rest = rest[bool(particle) :]
         to = ""
         if rest and rest[0] in SMALL and rest[0] not in ARTICLES:
@@ -172,6 +154,20 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
             )
         )  # fmt: skip
     return tuple(found)
+
+
+def _leads(verb: str, word: str) -> bool:
+    """Does a word behind a verb lead to its object, as in `put on hold`, and is no part of it (`check in`)?"""
+    return word in ("in", "on") and verb not in (
+        "check",
+        "log",
+        "sign",
+        "clock",
+        "turn",
+        "switch",
+        "opt",
+        "hand",
+    )
 
 
 def by_name(
@@ -342,7 +338,6 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
         frozenset(same),
         frozenset(about),
         single=bool(compiled(r"(?:an?|any|each|every|any single) ").fullmatch(det or "")) or bool(det_of),
-        plural=m[0].rstrip().endswith("s"),
         bare=bare,
     )
 

@@ -46,7 +46,7 @@ def passive(p: Parts) -> Event | None:
         return None
     thing = replace(thing, action=done.action)
     return replace(
-        thing, same=thing.same | done.same, about=thing.about | done.about, given=thing.given + done.given,
+        thing, same=thing.same | done.same, about=thing.about | done.about,
         outcome=thing.outcome or done.outcome, beside=(*thing.beside, *done.beside),
     )  # fmt: skip
 

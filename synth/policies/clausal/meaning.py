@@ -36,8 +36,8 @@ class Meaning:
         beside = dict.fromkeys(a for e in (*demand.events, *demand.others) for a in e.beside)
         return cls(demand, (*adjuncts, *beside), actions, phrases)
 
-    def words(self) -> str | None:
-        """The sentence of the language that says it."""
+    def words(self, scoped: bool = False) -> str | None:
+        """The sentence of the language that says it; `scoped`: whoever reads the file asks for its scope."""
         same = self._same()
         if same is None or not self._is_plain():
             return None
@@ -49,7 +49,9 @@ class Meaning:
             return None
         if self.demand.kind == "may" and not only:
             return None
-        if self._beside("run") and self.demand.kind not in _COUNTED:
+        if self._beside("run") and self.demand.kind not in _COUNTED and not scoped:
+            return None
+        if self.demand.how == "again" and not kinds:
             return None
         way = _WAYS.get("only" if only else self.demand.kind, {}).get(kinds)
         said = way(self) if way is not None else None
@@ -80,8 +82,8 @@ class Meaning:
         return self.of(kind).time
 
     def named(self, events: Sequence[Event], joint: str) -> str:
-        """Actions as the file names them, with what is said of their arguments."""
-        names = [("any tool" if e.action == ANY else self.phrases[e.action]) + e.given for e in events]
+        """Actions as the file names them."""
+        names = ["any tool" if e.action == ANY else _quoted(self.phrases[e.action]) for e in events]
         return f" {joint or 'and'} ".join(dict.fromkeys(names))
 
     def _beside(self, kind: str) -> bool:
@@ -154,6 +156,12 @@ class Meaning:
         """What is counted of the calls: that they happen, fail or succeed."""
         outcome = self.demand.events[0].outcome if self.demand.kind == "count" else ""
         return {"failed": "fail", "successful": "succeed"}.get(outcome, _DOES.get(self.demand.kind, "happen"))
+
+
+def _quoted(phrase: str) -> str:
+    from synth.language.words import needs_quotes  # the language half, only for files that have sentences
+
+    return f'"{phrase}"' if needs_quotes(phrase) else phrase
 
 
 _DOES = {"fail": "fail", "succeed": "succeed"}

@@ -12,7 +12,7 @@ from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
-from synth.policies.fewer_words import SAID_BEFORE
+from synth.policies.fewer_words import SAID_BEFORE, said_scope
 from synth.policies.patterns import compiled
 
 MAX_LENGTH = 300
@@ -33,7 +33,8 @@ def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
         ]
     except (TooLong, RecursionError):
         return ()
-    return tuple(dict.fromkeys(filter(None, (way.words() for way in ways))))
+    scoped = said_scope(sentence) is not None
+    return tuple(dict.fromkeys(filter(None, (way.words(scoped) for way in ways))))
 
 
 def _begins_with_the_same(sentence: str) -> bool:

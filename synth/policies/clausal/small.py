@@ -138,11 +138,6 @@ def plain_word(grammar: Grammar, at: int) -> Iterator[Found]:
         yield m["w"].removeprefix("args."), m.end()
 
 
-def given(grammar: Grammar, at: int) -> Iterator[Found]:
-    """What is said of the arguments of a call, in the words that the language has for it."""
-    return iter(())
-
-
 SMALL: dict[str, Rule] = {
     "same": same,
     "about": about,
@@ -150,7 +145,6 @@ SMALL: dict[str, Rule] = {
     "number": number,
     "days": days,
     "hours": hours,
-    "given": given,
     "money": money,
     "word": plain_word,
     "identifier": identifier,
