@@ -29,7 +29,8 @@ _GIVING = (
 )  # fmt: skip
 """Verbs whose object stands for what they do: `an announcement`, of `post an announcement`."""
 _CHECKS = (
-    "approve", "verify", "check", "inspect", "review", "confirm", "authorise", "authorize", "validate", "test",
+    "approve", "verify", "check", "inspect", "review", "confirm", "authorise", "authorize", "validate",
+    "test",
 )  # fmt: skip
 _CHECKED = (
     "approval", "verification", "check", "inspection", "review", "confirmation", "authorisation", "consent",
@@ -157,7 +158,7 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
 
 
 def _leads(verb: str, word: str) -> bool:
-    """Does a word behind a verb lead to its object, as in `put on hold`, and is no part of it (`check in`)?"""
+    """Does a word behind a verb lead to its object (`put on hold`), or is it part of the verb (`check in`)?"""
     return word in ("in", "on") and verb not in (
         "check",
         "log",

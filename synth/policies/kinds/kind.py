@@ -166,7 +166,7 @@ def answer(rule: PolicyKind, seen: Evidence, rules: Rules) -> Judged:
 def _of_any(rule: PolicyKind, seen: Evidence) -> tuple[PolicyKind, str]:
     """The rule about any things, and that, where no call has what says which one `it` is."""
     same: Paths = getattr(rule, "same", ())
-    if not same or not isinstance(same[0][0][0], It):
+    if not same or not same[0][0] or not isinstance(same[0][0][0], It):
         return rule, ""
     calls = [call for tools in rule.tools for call in seen.attempts(tools)]
     if any(seen.argument(call, same[0][0]) is not MISSING for call in calls):
