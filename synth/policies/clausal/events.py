@@ -158,7 +158,7 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
 
 
 def _leads(verb: str, word: str) -> bool:
-    """Does a word behind a verb lead to its object (`put on hold`), or is it part of the verb (`check in`)?"""
+    """Does a word behind a verb lead to its object (`put on hold`), or is it part of it (`check in`)?"""
     return word in ("in", "on") and verb not in (
         "check",
         "log",
