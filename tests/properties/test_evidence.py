@@ -60,7 +60,7 @@ def test_the_verdict_is_that_on_the_whole_run_or_none(kind: str) -> None:
     found = compared(kind, tries(200_000) // len(RULES) + 1, seed, on_the_way)
     tell(f"in memory: {kind}", found)
     assert found["wrong"] == 0, f"{found}, PDOCTOR_SEED={seed}"
-    assert found["same"] > 0.8 * found["open"], found  # for sums about as many are open
+    assert found["same"] > 0.6 * found["open"], found  # for sums and last calls about as many are open
 
 
 @pytest.mark.parametrize(
