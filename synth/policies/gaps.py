@@ -42,7 +42,7 @@ class Gaps:
     @cached_property
     def most(self) -> float:
         """How many calls there are at most."""
-        return sum(math.inf if gap.calls is None else gap.calls for gap in self.known)
+        return _most(self.known)
 
     def of(self, tools: Tools, but: Tools | None = None) -> Gaps:
         """Those that may be of these tools (and, if asked, of none of others)."""
@@ -83,23 +83,34 @@ class Gaps:
 
     def can_precede(self, call: int) -> bool:
         """May one have begun, and even ended, before this call began?"""
-        return self._first <= self._began(call)[1]
+        return self.first <= self._began(call)[1]
 
     def can_follow(self, call: int) -> bool:
         """May one have begun after this call ended?"""
-        return self._last >= self._ended(call)[0]
+        return self.last >= self._ended(call)[0]
 
     def can_begin_by(self, instant: float) -> bool:
         """May one have begun at an instant (on the scale of the run's times) or before?"""
-        return self._first <= instant
+        return self.first <= instant
+
+    def most_within(self, after: float, by: float) -> float:
+        """How many at most began after the one instant (on the scale of the run's times) and by the other."""
+        if by < self.first or after >= self.last:
+            return 0
+        near = (gap for gap, (lo, hi) in zip(self.known, self.spans, strict=True) if lo <= by and hi > after)
+        return _most(near)
+
+    def most_before(self, call: int) -> float:
+        """How many at most began, and even ended, before this call began."""
+        return self.most_within(-math.inf, self._began(call)[1])
 
     def can_overlap(self, call: int) -> bool:
         """May one have run while this call did?"""
-        return self._first < self._ended(call)[1]
+        return self.first < self._ended(call)[1]
 
     def all_follow(self, calls: Sequence[int]) -> bool:
         """Did one of these calls surely end before any of them began?"""
-        return any(self._ended(i)[1] <= self._first for i in calls)
+        return any(self._ended(i)[1] <= self.first for i in calls)
 
     def directly_before(self, call: int, others: Sequence[int]) -> bool:
         """May one have been the last to begin before this call, `others` being those that are seen to be?"""
@@ -131,11 +142,13 @@ class Gaps:
         ]
 
     @cached_property
-    def _first(self) -> float:
+    def first(self) -> float:
+        """The earliest instant at which one of them may have begun."""
         return min((lo for lo, _ in self.spans), default=math.inf)
 
     @cached_property
-    def _last(self) -> float:
+    def last(self) -> float:
+        """The latest one."""
         return max((hi for _, hi in self.spans), default=-math.inf)
 
     def _began(self, call: int) -> tuple[int, int]:
@@ -164,3 +177,7 @@ class Gaps:
             before=max(before, key=rank) if len(before) == len(gaps) else None,
             calls=sum(counts) if len(counts) == len(gaps) else None,
         )
+
+
+def _most(gaps: Iterable[Unseen]) -> float:
+    return sum(math.inf if gap.calls is None else gap.calls for gap in gaps)

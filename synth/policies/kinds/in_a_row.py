@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import Any, ClassVar
 
 from synth.counted import counted
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.judge.wording import calls_in_words
-from synth.policies.evidence import Evidence
+from synth.policies.evidence import NO_GAPS, Evidence
+from synth.policies.gaps import Gaps
 from synth.policies.kinds.arguments import Values, lacking_in_words, values_of, with_the_same
 from synth.policies.kinds.candidates import ran, without_arguments
 from synth.policies.kinds.count import NUMBERS, number_of
 from synth.policies.kinds.duty import NOT_APPLICABLE, NOT_ITS_OWN, Judged, despite_gaps
 from synth.policies.kinds.edits import Edit, without_the_last
+from synth.policies.kinds.ends import ANY
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.kinds.sweeps import start_of
-from synth.policies.kinds.tally import so_far
+from synth.policies.kinds.tally import Edges, so_far, sure_of
 from synth.policies.names import Names, Tools
 
 _TIMES = rf"(?P<n>[1-9]\d{{0,5}}|{'|'.join(NUMBERS)})(?: times?)?"
@@ -74,7 +78,7 @@ class InARow:
         for tools in self.what:
             for row in self._rows(tools, seen):
                 late += row.late(self.most)
-                if open_ is None and row.longest() > self.most and any(map(seen.owns, row.calls)):
+                if open_ is None and row.longest() > self.most and row.has_own:
                     open_ = self._why_open(row, seen)
         own = tuple(sorted({i for i in late if seen.owns(i)}))
         if own:
@@ -94,32 +98,61 @@ class InARow:
             yield _Row(ran(seen), dict.fromkeys(attempts, True), values, seen)
             return
         failures = dict.fromkeys(seen.failures(tools), True)
-        apart = all(one.whole and one.said is not None for one in values.values())
+        unread = [i for i in attempts if not _is_known(values[i])]
         groups: dict[Any, list[int]] = {}
         for i in attempts:
-            groups.setdefault(values[i].key if apart else (), []).append(i)
+            if _is_known(values[i]):
+                groups.setdefault(values[i].key, []).append(i)
         for calls in groups.values():
-            yield _Row(calls, failures, values, seen, between=apart)
+            if self.same and failures.keys().isdisjoint(calls):
+                continue
+            tried = sorted([*calls, *unread], key=seen.rank.__getitem__) if unread else calls
+            yield _Row(tried, failures, values, seen)
+        if unread:
+            yield _Row(unread, failures, values, seen)
 
     def _why_open(self, row: _Row, seen: Evidence) -> Judged | None:
         if len(row.late(self.most)):
             return None
-        if self.same and (lacking := [i for i in row.counted if not row.is_known(i)]):
-            return lacking_in_words([(i, 0) for i in lacking], self.same, seen)
+        if row.unread:
+            return lacking_in_words([(i, 0) for i in row.unread], self.same, seen)
         said = f"The recorded times leave open whether more than {counted(self.most, 'call')} came in a row."
         return Judged("undecided", (), said)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        return despite_gaps(judged, opens=partial(self._opens, seen), mends=partial(self._mends, seen))
+        late = {i for i in judged.violations if seen.gaps.can_begin_by(start_of(i, seen)[1])}
+        mended = late and late.difference(sure_of(self._certain(seen)))
+        return despite_gaps(
+            judged, opens=partial(self._opens, judged, seen), mends=lambda call: call in mended
+        )
 
-    def _opens(self, seen: Evidence) -> bool:
-        return any(seen.gaps.can_be(tools) for tools in self.what)
+    def _opens(self, judged: Judged, seen: Evidence) -> bool:
+        possible = [tools for tools in self.what if seen.gaps.can_be(tools)]
+        if judged.verdict == "not_applicable":
+            return bool(possible)
+        return any(self._longest(tools, seen) > self.most for tools in possible)
 
-    def _mends(self, seen: Evidence, call: int) -> bool:
-        """One that was not seen may lie between."""
-        tools = next(tools for tools in self.what if seen.is_of(call, tools))
-        gaps = seen.gaps.of(tools) if self.failed else seen.gaps
-        return gaps.can_begin_by(start_of(call, seen)[1])
+    def _longest(self, tools: Tools, seen: Evidence) -> float:
+        """How many may have come in a row, with those that were not seen."""
+        more = seen.gaps.of(tools)
+        found = [row.longest(more) for row in self._rows(tools, seen)]
+        if self.failed and (self.same or not found):
+            found.append(more.most)  # with arguments that no call has that was seen
+        return max(found)
+
+    def _certain(self, seen: Evidence) -> Iterator[int]:
+        """Those that went beyond it whatever was not seen: nothing else may have begun within their row."""
+        for tools in self.what:
+            others = self._others(tools, seen)
+            for row in self._rows(tools, seen):
+                late = row.late(self.most).items()
+                yield from (i for i, span in late if not others.most_within(*span))
+
+    def _others(self, tools: Tools, seen: Evidence) -> Gaps:
+        """Those that were not seen and may end a row of these."""
+        if self.failed:
+            return seen.gaps.of(tools)
+        return seen.gaps if self.same else seen.gaps.of(ANY, but=tools)
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
         """What goes beyond is left out."""
@@ -132,26 +165,44 @@ class InARow:
         return ()
 
 
+def _is_known(values: Values) -> bool:
+    return values.whole and values.said is not None
+
+
+def _placed(seen: Evidence) -> list[int]:
+    """How many calls before each place of the order must keep theirs; counted once."""
+    if "placed" not in seen.cache:
+        seen.cache["placed"] = [0, *accumulate(i not in seen.unplaced for i in seen.order)]
+    placed: list[int] = seen.cache["placed"]
+    return placed
+
+
 class _Row:
-    """Calls in observed order, some of which count; what is not placed may come in any order."""
+    """Calls in observed order, some of which count; what is not placed may come in any order.
+
+    A call of which not all values are known may be of another row.
+    """
 
     def __init__(
-        self,
-        calls: Sequence[int],
-        counted: dict[int, bool],
-        values: dict[int, Values],
-        seen: Evidence,
-        *,
-        between: bool = True,
+        self, calls: Sequence[int], counted: dict[int, bool], values: dict[int, Values], seen: Evidence
     ) -> None:
-        """Without `between` others of another value may not be of this row at all."""
-        self.calls, self.counted, self._values, self._between = calls, counted, values, between
+        self.calls, self.counted, self._values = calls, counted, values
         self._seen = seen
         seen.budget.spend(len(calls))
         self._blocks = list(self._in_blocks(calls, seen))
 
+    @property
+    def has_own(self) -> bool:
+        """Is one that counts asked about?"""
+        return any(i in self.counted and self._seen.owns(i) for i in self.calls)
+
+    @property
+    def unread(self) -> list[int]:
+        """Calls that may be of another row."""
+        return [i for i in self.calls if not self.is_known(i)]
+
     def is_known(self, call: int) -> bool:
-        return self._values[call].whole and self._values[call].said is not None
+        return call not in self._values or _is_known(self._values[call])
 
     def _in_blocks(self, calls: Sequence[int], seen: Evidence) -> Iterator[list[int]]:
         """Each placed call alone; those that may change places together."""
@@ -174,45 +225,57 @@ class _Row:
     @staticmethod
     def _all_loose(first: int, last: int, seen: Evidence) -> bool:
         """May all calls between these places change theirs?"""
-        return all(seen.order[place] in seen.unplaced for place in range(first + 1, last))
+        placed = _placed(seen)
+        return placed[first + 1] == placed[last]
 
-    def late(self, most: int) -> list[int]:
-        """Those that surely went beyond so many in a row."""
-        found: list[int] = []
-        length, value = 0, object()
+    def late(self, most: int) -> dict[int, Edges]:
+        """Those that surely went beyond so many in a row, and from when until when the last so many began."""
+        found: dict[int, Edges] = {}
+        row: list[float] = []
+        value = object()
         for block in self._blocks:
             keys = {self._values[i].key for i in block if i in self.counted}
-            sure = (
-                self._between
-                and all(i in self.counted and self.is_known(i) for i in block)
-                and len(keys) == 1
-            )
-            if not sure:
-                length, value = 0, object()
+            sure = all(i in self.counted and self.is_known(i) for i in block)
+            if not sure or len(keys) != 1:
+                row, value = [], object()
                 continue
             key = keys.pop()
-            length, value = (length if key == value else 0), key
+            row, value = (row if key == value else []), key
+            soonest, latest = self._span(block)
             for i in block:
-                length += 1
-                if length > most:
-                    found.append(i)
+                row.append(soonest)
+                if len(row) > most:
+                    found[i] = row[-most - 1], latest
         return found
 
-    def longest(self) -> int:
-        """How many may have come in a row."""
-        best = length = 0
+    def longest(self, more: Gaps = NO_GAPS) -> float:
+        """How many may have come in a row, these unseen ones among them."""
+        best: float = 0
+        length = unread = 0
+        since = last = -math.inf
         value: Any = None
         for block in self._blocks:
+            soonest, latest = self._span(block)
             mine = [i for i in block if i in self.counted]
-            broken = self._between and len(mine) < len(block)
-            keys = {self._values[i].key for i in mine if self.is_known(i)}
-            if self._between and len(keys) == 1 and all(map(self.is_known, mine)):
-                key = next(iter(keys))
-                if value is not None and key != value:
-                    length = 0
-                value = key
-            elif mine:
-                value = None  # it may be of any row
-            best = max(best, length + len(mine))
-            length = len(mine) if broken else length + len(mine)
-        return best
+            broken = any(i not in self.counted and self.is_known(i) for i in block)
+            known = [self._values[i].key for i in mine if self.is_known(i)]
+            if known and len(known) == len(mine) and len({*known}) == 1:
+                if value is not None and known[0] != value:
+                    best = max(best, length + more.most_within(since, latest))
+                    length, since = unread, last
+                value = known[0]
+            elif known:
+                value = None  # any of them may be the last
+            length += len(mine)
+            if broken:
+                best = max(best, length + more.most_within(since, latest))
+                length, since = len(mine), soonest
+            if broken or known:
+                unread, last = 0, soonest
+            unread += 0 if known else len(mine)
+        return max(best, length + more.most_within(since, math.inf))
+
+    def _span(self, block: Sequence[int]) -> Edges:
+        """The earliest and the latest instant at which one of these may have begun."""
+        starts = [start_of(i, self._seen) for i in block]
+        return min(lo for lo, _ in starts), max(hi for _, hi in starts)

@@ -210,21 +210,14 @@ class AsOften(_Both):
             return Judged("undecided", (), open_.explanation, awaits=True)
         return open_ or Judged("ok", (), "Both succeeded as often.")
 
-    def _uneven(self, one: Tools, other: Tools, seen: Evidence) -> Judged | None:
-        """What is wrong or open about two actions; None where they are even."""
-        sides = [seen.successes(tools) for tools in (one, other)]
-        counts: dict[object, list[int]] = {}
-        lacking: list[tuple[int, int]] = []
-        for side, calls in enumerate(sides):
-            for i in calls:
-                values = values_of(i, side, self.same, seen)
-                if values.said is None or not values.whole:
-                    lacking.append((i, side))
-                else:
-                    counts.setdefault(values.key, [0, 0])[side] += 1
-        uneven = [(a, b) for a, b in counts.values() if a != b]
-        if sum(abs(a - b) for a, b in uneven) > len(lacking):
-            a, b = uneven[0]
+    def _uneven(
+        self, one: Tools, other: Tools, seen: Evidence, more: Sequence[float] = (0, 0)
+    ) -> Judged | None:
+        """What is wrong or open about two actions, with so many `more` of each; None where they are even."""
+        counts, lacking = self._counts(one, other, seen)
+        few = _too_few(counts, [more[side] + [at for _, at in lacking].count(side) for side in (0, 1)])
+        if few is not None:
+            a, b = few
             said = (
                 f"{one.phrase} succeeded {counted(a, 'time')}, {other.phrase} {counted(b, 'time')}"
                 f"{with_the_same(self.same)}."
@@ -232,19 +225,32 @@ class AsOften(_Both):
             return Judged("violated", (), said)
         return lacking_in_words(lacking, self.same, seen) if lacking else None
 
+    def _counts(
+        self, one: Tools, other: Tools, seen: Evidence
+    ) -> tuple[list[list[int]], list[tuple[int, int]]]:
+        """How often each succeeded with each value, and (call, side) of those whose value is not known."""
+        counts: dict[object, list[int]] = {}
+        lacking: list[tuple[int, int]] = []
+        for side, tools in enumerate((one, other)):
+            for i in seen.successes(tools):
+                values = values_of(i, side, self.same, seen)
+                if values.said is None or not values.whole:
+                    lacking.append((i, side))
+                else:
+                    counts.setdefault(values.key, [0, 0])[side] += 1
+        return [*counts.values()], lacking
+
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         possible = [pair for pair in self.pairs if any(map(seen.gaps.can_be, pair))]
-        if not possible or judged.verdict == "unsupported":
+        if not possible or judged.verdict == "unsupported" or judged is NOT_ITS_OWN:
             return judged
-        if judged.verdict == "violated" and any(not self._may_be_even(*pair, seen) for pair in self.pairs):
-            return judged
+        if judged.verdict == "violated":
+            for one, other in self.pairs:
+                found = self._uneven(one, other, seen, (seen.gaps.of(one).most, seen.gaps.of(other).most))
+                if found is not None and found.verdict == "violated":
+                    return found
         said = "The evidence is incomplete: a call that matters may not have been seen."
         return Judged("undecided", (), said)
-
-    def _may_be_even(self, one: Tools, other: Tools, seen: Evidence) -> bool:
-        """May those that were not seen make up for the difference?"""
-        lacking = abs(len(seen.successes(one)) - len(seen.successes(other)))
-        return bool(self.same) or seen.gaps.of(one).most + seen.gaps.of(other).most >= lacking
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
         """One more at the end of what is too few."""
@@ -252,3 +258,12 @@ class AsOften(_Both):
             a, b = len(seen.successes(one)), len(seen.successes(other))
             if a != b and not self.same:
                 yield from call_of(one if a < b else other, len(seen.calls), seen)
+
+
+def _too_few(counts: Sequence[Sequence[int]], more: Sequence[float]) -> Sequence[int] | None:
+    """The first numbers of a side that so many more of it cannot make even."""
+    for side in (0, 1):
+        uneven = [pair for pair in counts if pair[side] < pair[1 - side]]
+        if sum(pair[1 - side] - pair[side] for pair in uneven) > more[side]:
+            return uneven[0]
+    return None

@@ -119,6 +119,17 @@ def asked(calls: Sequence[int], seen: Evidence) -> Sequence[int]:
     return calls if seen.part is None else [i for i in calls if seen.owns(i)] or so_far(calls, seen)[:1]
 
 
+def sure_of(calls: Iterator[int]) -> set[int]:
+    """Those that are found before the budget is spent."""
+    found: set[int] = set()
+    try:
+        for call in calls:
+            found.add(call)
+    except GaveUp:
+        pass
+    return found
+
+
 def open_in_time(call: int) -> Judged:
     said = f"The recorded times leave open how many came before call {call}."
     return Judged("undecided", (), said)
@@ -126,8 +137,3 @@ def open_in_time(call: int) -> Judged:
 
 def times(number: int) -> str:
     return counted(number, "time")
-
-
-def all_before(calls: Sequence[int], instant: float, number: int, seen: Evidence) -> bool:
-    """Had so many of these calls surely ended by then?"""
-    return sum(end_of(i, seen)[1] <= instant for i in calls) >= number

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from synth.formal.partly import is_whole
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
-from synth.policies.evidence import MISSING, Evidence, key_of
+from synth.policies.evidence import MISSING, NO_GAPS, Evidence, key_of
+from synth.policies.gaps import Gaps
 from synth.policies.kinds.arguments import Alike, lacking_in_words, named, values_of, with_the_same
 from synth.policies.kinds.candidates import besides, unseen_besides, without_arguments
 from synth.policies.kinds.count import NUMBERS, number_of
@@ -26,12 +28,12 @@ from synth.policies.kinds.tally import (
     Likewise,
     Tally,
     Weighed,
-    all_before,
     asked,
     ends_of,
     judge_weighed,
     open_in_time,
     so_far,
+    sure_of,
     times,
 )
 from synth.policies.names import Names, Tools, TwoReadings
@@ -118,129 +120,179 @@ class TimesBefore:
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         if self.same and without_arguments(seen, self.tools):
             return Judged("unsupported", (), "The arguments of the calls were not recorded.")
-        if self.most == "begun":
-            return judge_weighed(self._before_the_first(seen), seen)
         pairs = [pair for pair in self.pairs if self._applies(pair[0], seen)]
         if not pairs:
             return NOT_APPLICABLE
-        judged = judge_weighed((one for pair in pairs for one in self._each(*pair, seen)), seen)
-        if judged is NOT_APPLICABLE and self.most is not None:
+        judged = judge_weighed((one for pair in pairs for one in self._weighed(*pair, seen)), seen)
+        if judged is NOT_APPLICABLE and self._limits_ended:
             return Judged("ok", (), "Nothing that is forbidden was called.")
         return judged
 
-    def _applies(self, first: Tools, seen: Evidence) -> bool:
-        return self.most is None or len(so_far(self._counted(first, seen), seen)) > self.number
+    @property
+    def _limits_ended(self) -> bool:
+        return self.most in ("failed", "succeeded")
 
-    def _counted(self, first: Tools, seen: Evidence) -> list[int]:
+    def _applies(self, first: Tools, seen: Evidence, more: float = 0) -> bool:
+        """Does the limit of a pair come to bear, with so many more calls of its first action?"""
+        return not self._limits_ended or len(so_far(self._ended(first, seen), seen)) + more > self.number
+
+    def _ended(self, first: Tools, seen: Evidence) -> list[int]:
         return seen.ended_so(first, self.failed)
 
-    def _each(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Weighed]:
+    def _weighed(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[Weighed]:
+        for one in self._numbers(first, then, seen):
+            said = self._broken(one.call, first, then)
+            yield Weighed(one.call, self._kept(one), said, partial(self._why_open, one, seen))
+
+    def _numbers(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[_Before]:
+        return (self._before_the_first if self.most == "begun" else self._before_each)(first, then, seen)
+
+    def _kept(self, one: _Before) -> bool | None:
+        if self.most is None:
+            return True if one.least >= self.number else False if one.most < self.number else None
+        return False if one.least > self.number else True if one.most <= self.number else None
+
+    def _broken(self, call: int, first: Tools, then: Tools) -> str:
+        like = with_the_same(self.same)
+        if self.most is None:
+            return f"{then.phrase} (call {call}) needs {self._needed(first)} before it."
+        if self.most == "begun":
+            often = f"at most {times(self.number)} before {then.phrase}{like}"
+            return f"{first.phrase} may happen {often} (call {call})."
+        often = f"{self.most} {times(self.number + 1)}{like}"
+        return f"{then.phrase} (call {call}) came after {first.phrase} had {often}."
+
+    def _before_each(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[_Before]:
         """Each attempt at `then`, and how many ended before it."""
         attempts = asked(besides(seen.attempts(then), then, first, seen), seen)
-        calls = self._counted(first, seen)
+        calls = self._ended(first, seen)
         likewise, numbers = Likewise(Alike(calls, 0, self.same, seen)), _Numbers(self.different, seen)
         for j in attempts:
             values = values_of(j, 1, self.same, seen)
             surely, perhaps = likewise.of(values)
             lo, hi = numbers.of(surely, perhaps, start_of(j, seen))
-            need = self.number
-            kept: bool | None
-            if self.most is None:
-                kept = True if lo >= need else False if hi < need else None
-                broken = f"{then.phrase} (call {j}) needs {self._needed(first)} before it."
-            else:
-                kept = False if lo > need else True if hi <= need else None
-                ended = "failed" if self.failed else "succeeded"
-                often = f"{ended} {times(need + 1)}{with_the_same(self.same)}"
-                broken = f"{then.phrase} (call {j}) came after {first.phrase} had {often}."
-            yield Weighed(
-                j, kept, broken, partial(self._why_open, j, surely, perhaps, values.said is None, seen)
-            )
+            yield _Before(j, values.said is None, surely, perhaps, lo, hi)
 
-    def _before_the_first(self, seen: Evidence) -> Iterator[Weighed]:
-        """The first attempt at `then` with the same values, and how many had begun before it."""
-        for first, then in self.pairs:
-            tried = besides(seen.attempts(then), then, first, seen)
-            calls = besides(seen.attempts(first), first, then, seen)
-            by_values, others = Alike(tried, 1, self.same, seen), Likewise(Alike(calls, 0, self.same, seen))
-            done: set[Any] = set()
-            for j in so_far(tried, seen):
-                values = values_of(j, 1, self.same, seen)
-                if values.key in done and values.said is not None:
-                    continue
-                done.add(values.key)
-                own = by_values.surely(values) or [j]
-                rivals = [*own, *(by_values.everyone if values.said is None else by_values.perhaps(values))]
-                soonest = min(start_of(k, seen)[0] for k in rivals)
-                latest = min(start_of(k, seen)[1] for k in own)
-                seen.budget.spend(len(rivals))
-                surely, perhaps = others.of(values)
-                lo = sum(start_of(i, seen)[1] < soonest for i in surely)
-                hi = sum(start_of(i, seen)[0] <= latest for i in {*surely, *perhaps} - set(own))
-                seen.budget.spend(len(surely) + len(perhaps))
-                kept = False if lo > self.number else True if hi <= self.number else None
-                often = f"at most {times(self.number)} before {then.phrase}{with_the_same(self.same)}"
-                said = f"{first.phrase} may happen {often} (call {j})."
-                yield Weighed(
-                    j, kept, said, partial(self._why_open, j, surely, perhaps, values.said is None, seen)
-                )
+    def _before_the_first(
+        self, first: Tools, then: Tools, seen: Evidence, sooner: Gaps = NO_GAPS
+    ) -> Iterator[_Before]:
+        """The first attempt at `then` with the same values, and how many had begun before it.
+
+        Or before an unseen one that came `sooner`: those at least.
+        """
+        tried = besides(seen.attempts(then), then, first, seen)
+        calls = besides(seen.attempts(first), first, then, seen)
+        by_values, others = Alike(tried, 1, self.same, seen), Likewise(Alike(calls, 0, self.same, seen))
+        done: set[Any] = set()
+        for j in so_far(tried, seen):
+            values = values_of(j, 1, self.same, seen)
+            if values.key in done and values.said is not None:
+                continue
+            done.add(values.key)
+            own = by_values.surely(values) or [j]
+            rivals = [*own, *(by_values.everyone if values.said is None else by_values.perhaps(values))]
+            soonest = min(sooner.first, *(start_of(k, seen)[0] for k in rivals))
+            latest = min(start_of(k, seen)[1] for k in own)
+            seen.budget.spend(len(rivals))
+            surely, perhaps = others.of(values)
+            lo = sum(start_of(i, seen)[1] < soonest for i in surely)
+            hi = sum(start_of(i, seen)[0] <= latest for i in {*surely, *perhaps} - set(own))
+            seen.budget.spend(len(surely) + len(perhaps))
+            yield _Before(j, values.said is None, surely, perhaps, lo, hi)
 
     def _needed(self, first: Tools) -> str:
         different = f" with different {named(self.different)}" if self.different else ""
         many = "1 success" if self.number == 1 else f"{self.number} successes"
         return f"{many} of {first.phrase}{different}{with_the_same(self.same)}"
 
-    def _why_open(
-        self, call: int, surely: Sequence[int], perhaps: Sequence[int], bare: bool, seen: Evidence
-    ) -> Judged:
+    def _why_open(self, one: _Before, seen: Evidence) -> Judged:
         """Arguments that are not known, or else times."""
-        if bare:
-            return lacking_in_words([(call, 1)], self.same, seen)
-        if perhaps:
-            return lacking_in_words([(i, 0) for i in perhaps], self.same, seen)
+        if one.bare:
+            return lacking_in_words([(one.call, 1)], self.same, seen)
+        if one.perhaps:
+            return lacking_in_words([(i, 0) for i in one.perhaps], self.same, seen)
         if self.different:
             path: Paths = ((self.different, self.different),)
-            if unread := [i for i in surely if not is_whole_value(i, self.different, seen)]:
+            if unread := [i for i in one.surely if not is_whole_value(i, self.different, seen)]:
                 return lacking_in_words([(i, 0) for i in unread], path, seen)
-        return open_in_time(call)
+        return open_in_time(one.call)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
+        near = {call for call in judged.violations if self._may_mend(call, seen)}
+        mended = near and near.difference(sure_of(self._certain(seen)))
         return despite_gaps(
-            judged, opens=partial(self._opens, judged, seen), mends=partial(self._mends, seen)
+            judged, opens=partial(self._opens, judged, seen), mends=lambda call: call in mended
         )
 
-    def _opens(self, judged: Judged, seen: Evidence) -> bool:
-        gaps = seen.gaps
-        for first, then in self.pairs:
-            possible = unseen_besides(then, first, seen)
-            if self.most is not None:
-                if gaps.can_be(first) or (possible and self._reached(first, seen)):
-                    return True
-            elif possible and (
-                judged.verdict == "not_applicable" or self._may_lack(first, possible.spans, seen)
-            ):
-                return True
-        return False
-
-    def _reached(self, first: Tools, seen: Evidence) -> bool:
-        calls = seen.attempts(first) if self.most == "begun" else self._counted(first, seen)
-        return self.most == "begun" or len(calls) > self.number
-
-    def _may_lack(self, first: Tools, spans: Iterable[Edges], seen: Evidence) -> bool:
-        soonest = min(lo for lo, _ in spans)
-        if self.same or self.different:
-            return True
-        return not all_before(seen.successes(first), soonest, self.number, seen)
-
-    def _mends(self, seen: Evidence, call: int) -> bool:
+    def _may_mend(self, call: int, seen: Evidence) -> bool:
         """More of `first` before it, or an earlier first attempt at `then`."""
-        if self.most in ("failed", "succeeded"):
+        if self._limits_ended:
             return False
         return any(
             seen.gaps.of(first if self.most is None else then).can_precede(call)
             for first, then in self.pairs
             if seen.is_of(call, then)
         )
+
+    def _opens(self, judged: Judged, seen: Evidence) -> bool:
+        may = self._may_lack if self.most is None else self._may_be_too_many
+        for first, then in self.pairs:
+            possible = unseen_besides(then, first, seen)
+            if judged.verdict == "not_applicable" and (
+                self._applies(first, seen, seen.gaps.of(first).most) if self._limits_ended else possible
+            ):
+                return True
+            if may(first, then, possible, seen):
+                return True
+        return False
+
+    def _may_lack(self, first: Tools, then: Tools, possible: Gaps, seen: Evidence) -> bool:
+        """May an unseen attempt lack what it needs before it?"""
+        if self.same or not possible:
+            return bool(possible)
+        least, _ = _Numbers(self.different, seen).of(seen.successes(first), [], (possible.first,) * 2)
+        return least < self.number
+
+    def _may_be_too_many(self, first: Tools, then: Tools, possible: Gaps, seen: Evidence) -> bool:
+        """May there be too many before an attempt that was seen, or before one that was not?"""
+        more = self._more(first, then, seen)
+        tried = [*self._numbers(first, then, seen)]
+        if any(one.most + more.most_before(one.call) > self.number for one in tried):
+            return True
+        if not possible or (self.most == "begun" and tried and not self.same):
+            return False  # none, or the first attempt is no later than that which was seen
+        many = self._most_by(possible.last, first, then, seen)
+        return many + more.most_within(-math.inf, possible.last) > self.number
+
+    def _more(self, first: Tools, then: Tools, seen: Evidence) -> Gaps:
+        """The calls that were not seen and may be among those that are limited."""
+        return unseen_besides(first, then, seen) if self.most == "begun" else seen.gaps.of(first)
+
+    def _most_by(self, instant: float, first: Tools, then: Tools, seen: Evidence) -> int:
+        """How many of those that are limited may have been by then: what is asked may lack an argument."""
+        begun = self.most == "begun"
+        calls = besides(seen.attempts(first), first, then, seen) if begun else self._ended(first, seen)
+        at = start_of if begun else end_of
+        return sum(at(i, seen)[0] <= instant for i in calls)
+
+    def _certain(self, seen: Evidence) -> Iterator[int]:
+        """Those that broke it whatever was not seen."""
+        of = self._too_many_before if self.most == "begun" else self._too_few_before
+        return (call for pair in self.pairs for call in of(*pair, seen))
+
+    def _too_few_before(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[int]:
+        """Even with all that may have come before."""
+        more = seen.gaps.of(first)
+        for one in self._before_each(first, then, seen):
+            if one.most + more.most_before(one.call) < self.number:
+                yield one.call
+
+    def _too_many_before(self, first: Tools, then: Tools, seen: Evidence) -> Iterator[int]:
+        """Also where an unseen attempt was the first; of a conversation that may be another run's."""
+        sooner = unseen_besides(then, first, seen)
+        for one in self._before_the_first(first, then, seen, sooner):
+            if one.least > self.number and (seen.part is None or not sooner.can_precede(one.call)):
+                yield one.call
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
         """It comes after what is late, or there is one more before it; or what is too much is left out."""
@@ -260,6 +312,19 @@ class TimesBefore:
 
     def flaws(self) -> tuple[str, ...]:
         return ()
+
+
+class _Before(NamedTuple):
+    """How many came before a call."""
+
+    call: int
+    bare: bool
+    """Does it lack a value that must be the same?"""
+    surely: Sequence[int]
+    """Calls that have the same values; not all came before."""
+    perhaps: Sequence[int]
+    least: int
+    most: int
 
 
 def is_whole_value(call: int, path: Sequence[str], seen: Evidence) -> bool:

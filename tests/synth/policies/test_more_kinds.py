@@ -19,6 +19,7 @@ from tests.synth.policies.test_hundred_sentences import run
 
 SECOND = 10**9
 FAILS_IN_A_ROW = "A must fail at most once in a row with the same id."
+TWICE_IN_A_ROW = "A must happen at most twice in a row."
 ONCE_IN_A_ROW = "A must happen at most once in a row with the same id."
 TWO = "A must happen with at most 2 different id."
 
@@ -38,6 +39,11 @@ TWO = "A must happen with at most 2 different id."
         (ONCE_IN_A_ROW, "do_a(id=1) do_b do_a(id=1)", ("ok", ())),
         ("A must fail at most twice in a row.", "do_a! do_b do_a! do_b do_a!", ("violated", (4,))),
         ("A must fail at most twice in a row.", "do_a! do_a! do_a do_a!", ("ok", ())),
+        (f"{TWICE_IN_A_ROW[:-1]} with the same id.", "do_a(id=1) do_a do_a(id=2)", ("ok", ())),
+        (f"{TWICE_IN_A_ROW[:-1]} with the same id.", "do_a(id=1) do_a do_a do_a(id=2)", ("undecided", ())),
+        (FAILS_IN_A_ROW, "do_a do_a(id=1)! do_a(id=1)!", ("violated", (2,))),
+        (FAILS_IN_A_ROW, "do_a(id=1)! do_a do_a(id=1)!", ("undecided", ())),
+        (FAILS_IN_A_ROW, "do_a! do_a(id=1) do_a!", ("undecided", ())),
         (FAILS_IN_A_ROW, "do_a(id=1)! do_a(id=2) do_a(id=1)!", ("violated", (2,))),
         (TWO, "do_a(id=1) do_a(id=2) do_a(id=1) do_a(id=3)", ("violated", (3,))),
         (TWO, "do_a(id=1) do_a(id=2) do_a", ("undecided", ())),
@@ -78,6 +84,45 @@ def test_a_call_that_nobody_saw_may_lie_between() -> None:
         lost = Run("r", calls, unseen=(gap,))
         (found,) = judge_policies(rules_file("A must happen at most once in a row."), lost)
         assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("rule", "calls", "gap", "found"),
+    [
+        (TWICE_IN_A_ROW, "do_a do_b do_a", Unseen("lost", 1, None, 1), ("ok", ())),
+        (
+            "A must happen at most twice in a row.",
+            "do_a do_b do_a",
+            Unseen("lost", 1, 2, 2),
+            ("undecided", ()),
+        ),
+        (TWICE_IN_A_ROW, "do_b do_b", Unseen("lost", 0, 1, 2), ("undecided", ())),
+        ("A must happen at most once in a row.", "do_a do_a", Unseen("lost", None, 0, 9), ("violated", (1,))),
+        (
+            "A must happen at most once in a row.",
+            "do_a do_a do_a",
+            Unseen("lost", 0, 1, 1),
+            ("violated", (2,)),
+        ),
+        (ONCE_IN_A_ROW, "do_a(id=1) do_b do_a(id=1)", Unseen("lost", 2, None, 1), ("undecided", ())),
+        (ONCE_IN_A_ROW, "do_a(id=1) do_b do_c", Unseen("lost", 1, 2, 1), ("ok", ())),
+        ("A must fail at most once in a row.", "do_a do_a!", Unseen("lost", None, 0, 1), ("ok", ())),
+        ("A must fail at most once in a row.", "do_a do_a!", Unseen("lost", 0, 1, 1), ("undecided", ())),
+        (FAILS_IN_A_ROW, "do_a(id=1)", Unseen("lost", 0, None, 1), ("ok", ())),
+        (FAILS_IN_A_ROW, "do_a(id=1)", Unseen("lost", 0, None, 2), ("undecided", ())),
+    ],
+)
+def test_a_row_stays_what_no_unseen_call_makes_or_ends(
+    rule: str, calls: str, gap: Unseen, found: tuple[str, tuple[int, ...]]
+) -> None:
+    assert brief(rule, replace(run(calls), unseen=(gap,))) == found
+
+
+def test_only_other_calls_end_a_row() -> None:
+    lost = replace(run("do_a do_a"), unseen=(Unseen("lost", 0, 1, 1),))
+    assert brief("A must happen at most once in a row.", lost) == ("undecided", ())
+    only = replace(lost, tools=("do_a",))
+    assert brief("A must happen at most once in a row.", only) == ("violated", (1,))
 
 
 def test_a_misspelt_argument_is_told() -> None:

@@ -15,6 +15,7 @@ from tests.synth.policies.test_hundred_sentences import run
 OWN = "B must not happen more often than A."
 OWN_SAME = "B must not happen more often than A with the same id."
 EVEN = "A must happen as often as B."
+EVEN_SAME = "A must happen as often as B with the same id."
 
 
 @pytest.mark.parametrize(
@@ -32,7 +33,9 @@ EVEN = "A must happen as often as B."
         (OWN_SAME, "do_a(id=1) do_a do_b(id=1) do_b(id=1)", ("undecided", ())),
         (EVEN, "do_a do_b do_b do_a do_a!", ("ok", ())),
         (EVEN, "do_a do_b do_a", ("violated", ())),
-        ("A must happen as often as B with the same id.", "do_a(id=1) do_b(id=2)", ("violated", ())),
+        (EVEN_SAME, "do_a(id=1) do_b(id=2)", ("violated", ())),
+        (EVEN_SAME, "do_a(id=1) do_a(id=2) do_b(id=2) do_a", ("violated", ())),
+        (EVEN_SAME, "do_a(id=1) do_a(id=2) do_b(id=2) do_b", ("undecided", ())),
     ],
 )
 def test_each_has_one_of_its_own(rule: str, calls: str, found: tuple[str, tuple[int, ...]]) -> None:
@@ -50,6 +53,27 @@ def test_a_success_that_nobody_saw_may_be_the_one() -> None:
     assert found.verdict == "undecided"
     (found,) = judge_policies(rules_file(OWN), Run("r", calls, unseen=(Unseen("lost", 2, None, 1),)))
     assert (found.verdict, found.violations) == ("violated", (2,))
+
+
+@pytest.mark.parametrize(
+    ("rule", "calls", "tools", "verdict"),
+    [
+        (EVEN, "do_a do_a", None, "violated"),
+        (EVEN, "do_a do_b do_b", None, "undecided"),
+        (EVEN, "do_a do_b do_b", ("do_b", "do_c"), "violated"),
+        (EVEN, "do_a do_b", None, "undecided"),
+        (EVEN, "do_a do_b", ("do_c",), "ok"),
+        (EVEN_SAME, "do_a(id=1) do_b(id=2)", ("do_a",), "violated"),
+        (EVEN_SAME, "do_a(id=1) do_a(id=2)", None, "violated"),
+        (EVEN_SAME, "do_a(id=1) do_a(id=2) do_b(id=1)", None, "undecided"),
+        (EVEN_SAME, "do_a(id=1) do_a(id=2) do_b", None, "undecided"),
+    ],
+)
+def test_one_call_that_nobody_saw_makes_up_for_one(
+    rule: str, calls: str, tools: tuple[str, ...] | None, verdict: str
+) -> None:
+    lost = replace(run(calls), tools=tools, unseen=(Unseen("lost", None, None, 1),))
+    assert brief(rule, lost) == (verdict, ())
 
 
 def test_what_an_earlier_run_of_the_conversation_used_up_is_used_up() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from synth.errors import BadInput
@@ -62,6 +64,44 @@ def test_a_call_that_nobody_saw_may_have_been_the_second_one() -> None:
     assert found.verdict == "undecided"
     (found,) = judge_policies(rules_file(TWO), late)
     assert (found.verdict, found.violations) == ("violated", (1,))
+
+
+AT_MOST = "A must happen at most 1 time before B."
+AFTER_TWO = "If A fails twice, B must never happen."
+
+
+@pytest.mark.parametrize(
+    ("rule", "calls", "gap", "found"),
+    [
+        (TWO, "do_b", Unseen("lost", None, 0, 1), ("violated", (0,))),
+        (TWO, "do_b", Unseen("lost", None, 0, 2), ("undecided", ())),
+        (TWO, "do_a do_a do_b", Unseen("lost", 1, None, None), ("ok", ())),
+        (TWO, "do_a do_a do_b", Unseen("lost", 0, None, None), ("undecided", ())),
+        (f"{TWO[:-1]} with different id.", "do_a(id=1) do_a(id=2)", Unseen("lost", 1), ("undecided", ())),
+        (
+            f"{TWO[:-1]} with different id.",
+            "do_a(id=1) do_a(id=2) do_b",
+            Unseen("lost", 1, None, 1),
+            ("ok", ()),
+        ),
+        (TWO_PEOPLE, "do_a(id=1,by=x) do_b(id=1)", Unseen("lost", 0, 1, 1), ("undecided", ())),
+        (TWO_PEOPLE, "do_a(id=1,by=x) do_b(id=2)", Unseen("lost", 0, 1, 1), ("violated", (1,))),
+        (AT_MOST, "do_b", Unseen("lost", None, 0, 1), ("ok", ())),
+        (AT_MOST, "do_a do_b", Unseen("lost", 0, 1, 1), ("undecided", ())),
+        (AT_MOST, "do_a do_b", Unseen("lost", 1, None, 5), ("ok", ())),
+        (AT_MOST, "do_a do_a do_b", Unseen("lost", 1, 2, 1), ("violated", (2,))),
+        (AT_MOST, "do_a do_a do_b", Unseen("lost", 0, 1, 1), ("undecided", ())),
+        (AT_MOST, "do_a do_a", Unseen("lost", 1, None, 1), ("undecided", ())),
+        (AFTER_TWO, "do_b do_b", Unseen("lost", None, None, 1), ("not_applicable", ())),
+        (AFTER_TWO, "do_a! do_b", Unseen("lost", None, None, 1), ("undecided", ())),
+        (AFTER_TWO, "do_b do_a! do_a!", Unseen("lost", None, 0, 1), ("ok", ())),
+        (AFTER_TWO, "do_b do_a! do_a!", Unseen("lost", 2, None, 1), ("undecided", ())),
+    ],
+)
+def test_what_too_few_calls_that_nobody_saw_can_change_stays(
+    rule: str, calls: str, gap: Unseen, found: tuple[str, tuple[int, ...]]
+) -> None:
+    assert brief(rule, replace(run(calls), unseen=(gap,))) == found
 
 
 def test_the_guard_refuses_until_there_were_enough() -> None:
