@@ -105,6 +105,9 @@ HEAD = "actions:\n" + "".join(f"  {phrase}: {phrase.replace(' ', '_')}\n" for ph
          "ship the order must take at most 20 seconds"),
         ("After three failed charges, no order may be shipped",
          "If charge the card fails 3 times, ship the order must never happen"),
+        ("Do not lock an account again", None),
+        ("After three failed charges, do not charge a card again",
+         "If charge the card fails 3 times, charge the card must never happen"),
         ("Cancel orders gently", None),
         ("", None),
     ],
@@ -199,6 +202,15 @@ def test_and_beside_or_may_be_taken_together_in_two_ways(sentence: str) -> None:
     text = "actions: {verify: a, approve: b, confirm: c, pay: d}\npolicies:\n"
     with pytest.raises(BadInput, match="may be taken together in two ways"):
         load_policies(f"{text}  - {{id: P, rule: {sentence} must happen before pay.}}\n")
+
+
+def test_a_time_before_or_around_another_call_compares_no_arguments() -> None:
+    rule = "Pay must start within 2 hours SIDE approve with the same id."
+    text = f"actions: {{approve: a, pay: b}}\npolicies:\n  - {{id: P, rule: {rule}}}\n"
+    for side in ("of", "before"):
+        with pytest.raises(BadInput):
+            load_policies(text.replace("SIDE", side))
+    assert load_policies(text.replace("SIDE", "after")).policies[0].rule.kind == "gap"
 
 
 def test_what_is_still_refused_says_how_it_is_said() -> None:
