@@ -51,7 +51,7 @@ CONDITIONS: tuple[tuple[str, str], ...] = (
     ("earliest", rf"(?P<said>(?:no |not )?(?:sooner|earlier|less) than) {_TIME} after {_E}"),
     ("later", rf"(?:at least {_TIME}|{_TIME.replace('<d>', '<x>')} or more) after {_E}"),
     ("failed", rf"{WHEN} (?:(?P<b>{_LIST}) {FAILING}|{_FAILED.replace('<b>', '<c>')})"),
-    ("needed", rf"(?:if|when|while|as long as|where) (?P<b>{_LIST}){_NOT_YET}"),
+    ("absent", rf"(?:if|when|while|as long as|where) (?P<b>{_LIST}){_NOT_YET}"),
     ("needed", rf"(?:unless|except after|except once|unless after) (?:first )?{_E}"),
     ("until", rf"(?:until|till) (?:after )?{_E}"),
     ("needed", rf"without (?:first|(?:an? )?(?:prior|earlier|previous|preceding)) {_E}"

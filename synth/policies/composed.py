@@ -18,11 +18,14 @@ from synth.policies.names import Names, TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.phrasing import in_windows, same_at_the_end
 
+_NOT_BOTH = r"\b(?:never|not|cannot|don['\u2019]t) (?:ever |happen )?both\b"
+"""What forbids two together forbids neither by itself."""
+
 
 def composed(text: str, names: Names) -> str | None:
     """The sentence in the language's words; None where it is no such one. TwoReadings where two are meant."""
     said = " ".join(text.split()).rstrip(".")
-    if "«" in said:
+    if "«" in said or compiled(_NOT_BOTH).search(said):
         return None
     said, same = same_at_the_end(said, names)
     phrases = tuple(names.actions)
@@ -307,6 +310,7 @@ def _counted(s: _Sentence) -> str:
 _NEVER: Mapping[str, Way] = {
     "": lambda s: f"{s.a} must never happen",
     "needed": _needs("needed"),
+    "absent": _needs("absent"),
     "until": _needs("until"),
     "before": _never_before,
     "after": lambda s: f"{s.a} must never happen after {s.b('after')}{s.same}",
@@ -362,7 +366,7 @@ _ONLY: Mapping[str, Way] = {
     "earliest": _earliest,
     "after": _needs("after"),
     "if": _needs("if"),
-    "needed": _needs("needed"),
+    "absent": lambda s: f"{s.a} must never happen after {s.b('absent')}{s.same}",
 }
 _OTHERS: Mapping[str, Way] = {
     "later: after": _later_after,

@@ -8,8 +8,10 @@ conditions says that, too.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import islice, product
 from typing import Any, TypeVar
 
 from synth.errors import BadInput
@@ -33,6 +35,8 @@ Read = Callable[[str, Names], PolicyKind]
 MAX_READ = 400
 """Code points of a sentence in which conditions are looked for."""
 MOST_CONDITIONS = 4
+MOST_WAYS = 16
+"""In which marked words may be of one action each."""
 
 
 def conditioned(sentence: str, names: Names, read: Read) -> PolicyKind | None:
@@ -123,11 +127,8 @@ class _Taken:
 
     def read(self, read: Read) -> PolicyKind:
         text, own, shown = self._with_marks()
-        untouched = {
-            phrase: tools for phrase, tools in self.names.actions.items() if not self._is_asked(phrase)
-        }
         first: BadInput | None = None
-        for actions in ({**untouched, **own}, {**self.names.actions, **own}):
+        for actions in self._ways(own):
             try:
                 rule = read(text, Names(actions))
             except BadInput as bad:
@@ -137,8 +138,7 @@ class _Taken:
             _no_least(found, "" if self.by_clause else self.text, self.every)
             if self.by_clause and _asks_of_what_is_needed(found):
                 continue
-            asked = {tools.where for tools in found.tools if tools.where is not None}
-            if asked >= {mention.where for mention in self.every} and self._says_the_same(found, read):
+            if self._asks_each_once(found) and self._says_the_same(found, read):
                 return found
         raise self._refused(first, shown, read)
 
@@ -163,8 +163,26 @@ class _Taken:
                 )
         return text, own, shown
 
-    def _is_asked(self, phrase: str) -> bool:
-        return any(place.phrase == phrase for mention in self.every for place in mention.places)
+    def _ways(self, own: Mapping[str, Tools]) -> Iterator[dict[str, Tools]]:
+        """The actions that the marked words may be of: all that have the word, or one of them each."""
+        actions = self.names.actions
+        asked = {place.phrase for mention in self.every for place in mention.places}
+        yield {**{phrase: tools for phrase, tools in actions.items() if phrase not in asked}, **own}
+        yield {**actions, **own}
+        if any(len(mention.places) > 1 for mention in self.every):
+            for places in islice(product(*(mention.places for mention in self.every)), MOST_WAYS):
+                marks = [marked(place, mark_of(number)) for number, place in enumerate(places)]
+                others = {p: t for p, t in actions.items() if p not in {place.phrase for place in places}}
+                yield {**others, **{phrase: own[phrase] for phrase in marks}}
+
+    def _asks_each_once(self, rule: PolicyKind) -> bool:
+        """Is each condition one of the rule, and of no more actions than it is said of?"""
+        asked: dict[Where, set[tuple[str, ...]]] = {}
+        for tools in rule.tools:
+            if tools.where is not None:
+                asked.setdefault(tools.where, set()).add(tools.names)
+        said = Counter(mention.where for mention in self.every)
+        return all(1 <= len(asked.get(where, ())) <= times for where, times in said.items())
 
     def _says_the_same(self, rule: PolicyKind, read: Read) -> bool:
         """Does the sentence without its conditions state the rule without them?"""

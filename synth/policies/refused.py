@@ -66,7 +66,30 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
         if asked is None:
             raise
         rule = asked
+    _no_amount_counted(sentence, rule)
     return of_one_thing(sentence, rule)
+
+
+_MANY = 50
+"""Calls that nobody counts without the word `times`."""
+
+
+def _no_amount_counted(sentence: str, rule: PolicyKind) -> None:
+    """TwoReadings for `refund at most 500`, which may be so many calls, or such an amount."""
+    most = getattr(rule, "most", None)
+    if rule.kind not in ("count", "rate") or not isinstance(most, int) or most <= _MANY:
+        return
+    if not re.search(rf"\b{most:,}|\b{most}\b", sentence) or re.search(
+        rf"\b(?:{most}|{most:,}) (?:times|calls|(?!calls)[a-z]+s\b)", sentence, re.IGNORECASE
+    ):
+        return
+    phrase = rule.tools[0].phrase
+    raise TwoReadings(
+        f"cannot read '{most}', which may be calls or an amount; write "
+        f"{quoted(f'{phrase} must happen at most {most} times')}, "
+        f"{quoted(f'{phrase} with amount over {most} must never happen')} or "
+        f"{quoted(f'The sum of args.amount of {phrase} must be at most {most}')}"
+    )
 
 
 def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:

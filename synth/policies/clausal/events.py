@@ -41,7 +41,7 @@ _WHICH = (
     r"|those|these) ))"
 )
 _DET = (
-    r"(?:(?:the|an?|any|every|each|all|all the|another|such|some|further|more|our|your|their own|his|her"
+    r"(?:(?:the|an?|any|every|each|all|all the|another|such|further|more|our|your|their own|his|her"
     r"|any other|single|any single|of the|of all|of all the) )*"
 )
 _OWNER = r"(?:(?P<owner>[a-z][a-z_]*)'s? )?"

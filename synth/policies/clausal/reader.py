@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from synth.policies.clausal.adjuncts import ADJUNCTS
@@ -15,6 +16,8 @@ from synth.policies.clausal.spelling import spelled
 from synth.policies.fewer_words import SAID_BEFORE, said_scope
 from synth.policies.patterns import compiled
 
+_MAY = re.compile(r"\b(?:may|can|could|might|allowed|permitted)\b", re.IGNORECASE)
+"""What is allowed is never asked for."""
 MAX_LENGTH = 300
 """Code points of a sentence that is taken apart."""
 
@@ -30,6 +33,7 @@ def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
             Meaning.of_parts(demand, adjuncts, actions, phrases)
             for demand, adjuncts in grammar.whole("sentence")
             if demand.kind in ("count", "sum") or not _begins_with_the_same(sentence)
+            if demand.how != "at least" or not _MAY.search(sentence)
         ]
     except (TooLong, RecursionError):
         return ()

@@ -11,6 +11,7 @@ from synth.observed import run_from_json
 from synth.policies import judge_policies, load_policies
 from synth.policies.clausal import read
 from synth.policies.clausal.spelling import spelled
+from synth.policies.meanings import reading_of
 
 ACTIONS = (
     "inspect the parcel", "refund the customer", "approve the refund", "send a receipt", "open a ticket",
@@ -106,6 +107,8 @@ HEAD = "actions:\n" + "".join(f"  {phrase}: {phrase.replace(' ', '_')}\n" for ph
         ("After three failed charges, no order may be shipped",
          "If charge the card fails 3 times, ship the order must never happen"),
         ("Do not lock an account again", None),
+        ("Some refunds need an approval first", None),
+        ("At least three refunds are allowed", None),
         ("After three failed charges, do not charge a card again",
          "If charge the card fails 3 times, charge the card must never happen"),
         ("Cancel orders gently", None),
@@ -202,6 +205,39 @@ def test_and_beside_or_may_be_taken_together_in_two_ways(sentence: str) -> None:
     text = "actions: {verify: a, approve: b, confirm: c, pay: d}\npolicies:\n"
     with pytest.raises(BadInput, match="may be taken together in two ways"):
         load_policies(f"{text}  - {{id: P, rule: {sentence} must happen before pay.}}\n")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "rule"),
+    [
+        ("Only ship an order if the card has not been charged.",
+         "Ship the order must never happen after charge the card."),
+        ("Ship an order only if it has not been cancelled.",
+         "Ship the order must never happen after cancel the order with the same order."),
+        ("Do not ship an order if the card has not been charged.",
+         "Charge the card must happen before ship the order."),
+        ("Do not ship an order if the card has been charged.",
+         "Ship the order must never happen after charge the card."),
+        ("Do not both cancel and ship an order.", None),
+        ("Do not refund more than 500.", None),
+        ("Refund at most 500 per customer.", None),
+        ("Do not send more than 100 receipts.", "Send a receipt must happen at most 100 times."),
+        ("Refunds over 500 need an approval first.",
+         "Approve the refund must happen before refund the customer with amount over 500."),
+        ("You must not both cancel an order and ship an order.", None),
+        ("At least three refunds are allowed.", None),
+    ],
+)  # fmt: skip
+def test_what_has_not_happened_is_never_taken_for_what_has(sentence: str, rule: str | None) -> None:
+    def read_as(said: str) -> str:
+        [policy] = load_policies(f"{HEAD}policies:\n  - {{id: P, rule: {said!r}}}\n").policies
+        return reading_of(policy.rule)
+
+    if rule is None:
+        with pytest.raises(BadInput):
+            read_as(sentence)
+    else:
+        assert read_as(sentence) == read_as(rule)
 
 
 def test_a_time_before_or_around_another_call_compares_no_arguments() -> None:
