@@ -162,15 +162,18 @@ class _Sentence:
 
     def actions(self, text: str) -> str:
         """`<3> and the <4>` by their names."""
-        from synth.language.words import needs_quotes  # the language half, only for files that have sentences
-
         said = [self.phrases[int(number)] for number in re.findall(r"«(\d+)»", text)]
-        return (" or " if " or " in text else " and ").join(
-            f'"{phrase}"' if needs_quotes(phrase) else phrase for phrase in said
-        )
+        return (" or " if " or " in text else " and ").join(map(in_quotes, said))
 
 
 Way = Callable[[_Sentence], str | None]
+
+
+def in_quotes(phrase: str) -> str:
+    """An action as a sentence names it, in quotes where its words have a meaning of their own."""
+    from synth.language.words import needs_quotes  # the language half, only for files that have sentences
+
+    return f'"{phrase}"' if needs_quotes(phrase) else phrase
 
 
 def quoted(text: str) -> str:

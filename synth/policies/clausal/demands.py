@@ -328,10 +328,10 @@ DEMANDS: dict[str, Rule] = {
             _sum,
         ),
         # what was done to one and the same thing
-        (f"{{s:state}} {SHOULD} [also|always|later|eventually] be {{d:later}}", _one_and_the_same("answer")),
-        (f"{{s:state}} {NO} [ever] be {{d:later}} [{AGAIN}]", _one_and_the_same("no answer")),
-        (f"no {{s:state}} {MAY}|{SHOULD} [ever] be {{d:later}} [{AGAIN}]", _one_and_the_same("no answer")),
-        (f"only {{s:state}} {MAY}|{SHOULD} be {{d:later}}", _one_and_the_same("needs")),
+        (f"{{s:state}} {SHOULD} [also|always|later|eventually] be {{d:done}}", _one_and_the_same("answer")),
+        (f"{{s:state}} {NO} [ever] be {{d:done}} [{AGAIN}]", _one_and_the_same("no answer")),
+        (f"no {{s:state}} {MAY}|{SHOULD} [ever] be {{d:done}} [{AGAIN}]", _one_and_the_same("no answer")),
+        (f"only {{s:state}} {MAY}|{SHOULD} be {{d:done}}", _one_and_the_same("needs")),
         # how they end, how often one after the other
         (f"{{e:events}} {NO} [ever] fail {{c:beyond}}", _demand("fail")),
         (f"{{e:events}} {MAY}|{SHOULD} fail {{c:count}}", _demand("fail")),

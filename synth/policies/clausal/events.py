@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from synth.policies.action_forms import ARTICLES, LIGHT, PARTICLES, SMALL
+from synth.policies.action_forms import ARTICLES, LIGHT, PARTICLES, SMALL, noun_of
 from synth.policies.clausal.matching import Found, Grammar
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of, gerund_of, past_of, third_of
@@ -96,17 +96,8 @@ class Action:
     @property
     def objects(self) -> str:
         """Its object as a pattern, by all its words or by the last, where no other action has that."""
-        whole = " ".join([*self.nouns[:-1], _number(self.nouns[-1])]) if self.nouns else ""
-        return f"(?:{whole}|{_number(self.nouns[-1])})" if self.noun_alone and len(self.nouns) > 1 else whole
-
-
-def _number(noun: str) -> str:
-    """A noun or its plural."""
-    if noun.endswith("ies"):
-        return f"{noun[:-3]}(?:y|ies)"
-    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return f"{noun[:-1]}(?:y|ies)"
-    return f"{noun[:-1]}s?" if noun.endswith("s") and not noun.endswith("ss") else f"{noun}(?:e?s)?"
+        whole = " ".join([*self.nouns[:-1], noun_of(self.nouns[-1])]) if self.nouns else ""
+        return f"(?:{whole}|{noun_of(self.nouns[-1])})" if self.noun_alone and len(self.nouns) > 1 else whole
 
 
 def _stem(noun: str) -> str:
@@ -134,7 +125,7 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
         to = ""
         if rest and rest[0] in SMALL and rest[0] not in ARTICLES:
             plain = [word for word in rest if word not in ARTICLES]
-            to, rest = " ".join([plain[0], _DET + " ".join([*plain[1:-1], _number(plain[-1])])]), []
+            to, rest = " ".join([plain[0], _DET + " ".join([*plain[1:-1], noun_of(plain[-1])])]), []
         rest = [word for word in rest if word not in ARTICLES]
         if any(word in SMALL for word in rest):
             continue
@@ -200,7 +191,6 @@ def by_name(
         "done": _several(done, nouns),
         "thing": _several(things, nouns),
         "state": _several([way for one in actions for way in _state(one)], nouns),
-        "later": _several(done, nouns),
     }
 
 
@@ -266,7 +256,7 @@ def _nouns(one: Action) -> Iterator[Way]:
     if one.nouns:
         of = rf"(?:of|to) (?:(?P<which2>the same|that|this) |{_DET})(?P<own>{one.objects})"
         yield rf"{lead}(?:{names}) {of}", one.number, False
-        whole = " ".join([*one.nouns[:-1], _number(one.nouns[-1])])
+        whole = " ".join([*one.nouns[:-1], noun_of(one.nouns[-1])])
         yield rf"{lead}{whole} (?:{names})", one.number, False
         yield rf"{lead}{past_of(one.verb)} (?:{one.objects})", one.number, False
         if one.gives:

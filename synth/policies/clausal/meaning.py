@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from synth.policies.adverbials import Times
 from synth.policies.clausal.events import ANY, IT, Action, Event
 from synth.policies.clausal.parts import Adjunct, Demand
+from synth.policies.composed import in_quotes
 
 _COUNTED = ("count", "fail", "succeed", "sum")
 """Demands on so many calls: of `a refund` all of them, or each by itself."""
@@ -83,7 +84,7 @@ class Meaning:
 
     def named(self, events: Sequence[Event], joint: str) -> str:
         """Actions as the file names them."""
-        names = ["any tool" if e.action == ANY else _quoted(self.phrases[e.action]) for e in events]
+        names = ["any tool" if e.action == ANY else in_quotes(self.phrases[e.action]) for e in events]
         return f" {joint or 'and'} ".join(dict.fromkeys(names))
 
     def _beside(self, kind: str) -> bool:
@@ -99,9 +100,13 @@ class Meaning:
 
     # ------------------------------------------------------------------ what must be the same
 
+    def _facts(self) -> list[Event]:
+        """The events that adjuncts speak of."""
+        facts = (fact for a in self.adjuncts for fact in (a.fact, a.until) if fact is not None)
+        return [event for fact in facts for event in fact.events]
+
     def _all_events(self) -> list[Event]:
-        facts = [fact for a in self.adjuncts for fact in (a.fact, a.until) if fact is not None]
-        return [*self.demand.events, *self.demand.others, *(e for fact in facts for e in fact.events)]
+        return [*self.demand.events, *self.demand.others, *self._facts()]
 
     def _same(self) -> tuple[str, ...] | None:
         """The fields that must be the same, in their order; None where it is not clear which are meant."""
@@ -126,8 +131,7 @@ class Meaning:
     def _meant_by_it(self, about: frozenset[str]) -> frozenset[str]:
         """The things that `it` may be: those of the clause that has no such word."""
         main = [*self.demand.events, *self.demand.others]
-        facts = [fact for a in self.adjuncts for fact in (a.fact, a.until) if fact is not None]
-        beside = [e for fact in facts for e in fact.events]
+        beside = self._facts()
         said_in_main = any(IT in e.same for e in main) or any(IT in a.same for a in self.adjuncts)
         there = beside if said_in_main and beside else main
         nouns = {noun for e in there if IT not in e.same for noun in self._object(e)}
@@ -140,8 +144,7 @@ class Meaning:
     def _is_plain(self) -> bool:
         """Do failures and successes stand only where the language has them?"""
         limited = self.demand.events if self.demand.kind not in ("must", "have", "do", "follow") else ()
-        facts = [fact for a in self.adjuncts for fact in (a.fact, a.until) if fact is not None]
-        if any(e.beside for fact in facts for e in fact.events):
+        if any(e.beside for e in self._facts()):
             return False
         if len({e.outcome for e in self.demand.events}) > 1:
             return False
@@ -154,17 +157,9 @@ class Meaning:
     @property
     def does(self) -> str:
         """What is counted of the calls: that they happen, fail or succeed."""
-        outcome = self.demand.events[0].outcome if self.demand.kind == "count" else ""
-        return {"failed": "fail", "successful": "succeed"}.get(outcome, _DOES.get(self.demand.kind, "happen"))
-
-
-def _quoted(phrase: str) -> str:
-    from synth.language.words import needs_quotes  # the language half, only for files that have sentences
-
-    return f'"{phrase}"' if needs_quotes(phrase) else phrase
-
-
-_DOES = {"fail": "fail", "succeed": "succeed"}
+        if self.demand.kind != "count":
+            return self.demand.kind
+        return {"failed": "fail", "successful": "succeed"}.get(self.demand.events[0].outcome, "happen")
 
 
 def _with_the_same(fields: Sequence[str]) -> str:
