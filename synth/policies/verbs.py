@@ -29,19 +29,58 @@ _IRREGULAR = {
     "oversee": "overseen", "foresee": "foreseen", "repay": "repaid", "prepay": "prepaid",
     "retake": "retaken", "remake": "remade", "resell": "resold", "rerun": "rerun", "reread": "reread",
     "withhold": "withheld", "uphold": "upheld", "input": "input", "bleed": "bled", "swear": "sworn",
-    "sing": "sung", "swim": "swum", "drink": "drunk", "hide": "hidden", "bite": "bitten", "beat": "beaten",
+    "go": "gone", "come": "come", "become": "become", "overcome": "overcome", "sit": "sat",
+    "stand": "stood", "think": "thought", "mean": "meant", "burst": "burst", "cost": "cost", "hurt": "hurt",
+    "slide": "slid", "breed": "bred", "speed": "sped", "light": "lit", "have": "had", "outbid": "outbid",
+    "underpay": "underpaid", "overpay": "overpaid", "mislead": "misled", "unwind": "unwound",
+    "redraw": "redrawn", "resubmit": "resubmitted", "recut": "recut", "sing": "sung", "swim": "swum",
+    "drink": "drunk", "hide": "hidden", "bite": "bitten", "beat": "beaten",
 }  # fmt: skip
+_PRETERITES = {
+    "give": "gave", "take": "took", "do": "did", "write": "wrote", "begin": "began", "draw": "drew",
+    "withdraw": "withdrew", "choose": "chose", "freeze": "froze", "unfreeze": "unfroze", "drive": "drove",
+    "undo": "undid", "redo": "redid", "see": "saw", "overwrite": "overwrote", "rewrite": "rewrote",
+    "forget": "forgot", "speak": "spoke", "break": "broke", "steal": "stole", "show": "showed",
+    "grow": "grew", "throw": "threw", "know": "knew", "blow": "blew", "fly": "flew", "wear": "wore",
+    "tear": "tore", "bear": "bore", "ride": "rode", "override": "overrode", "shake": "shook",
+    "wake": "woke", "weave": "wove", "eat": "ate", "fall": "fell", "forbid": "forbade",
+    "forgive": "forgave", "undertake": "undertook", "oversee": "oversaw", "foresee": "foresaw",
+    "retake": "retook", "run": "ran", "rerun": "reran", "swear": "swore", "sing": "sang", "swim": "swam",
+    "drink": "drank", "hide": "hid", "bite": "bit", "beat": "beat", "sink": "sank", "ring": "rang",
+    "go": "went", "come": "came", "become": "became", "overcome": "overcame", "sew": "sewed",
+    "sow": "sowed",
+}  # fmt: skip
+"""What somebody did, where it is not what is done."""
 _NOUNS = {
-    "close": ("closure",), "refuse": ("refusal",), "pay": ("payment",), "notify": ("notification", "notes?"),
-    "extend": ("extensions?",), "suspend": ("suspensions?",), "revoke": ("revocations?",),
-    "submit": ("submissions?",), "admit": ("admissions?",), "convert": ("conversions?",),
-    "revise": ("revisions?",), "exclude": ("exclusions?",), "destroy": ("destructions?",),
-    "deliver": ("deliver(?:y|ies)",), "sell": ("sales?",), "prescribe": ("prescriptions?",),
-    "waive": ("waivers?",), "override": ("overrides?",),
+    "close": ("closure",), "refuse": ("refusal",), "pay": ("payment",),
+    "notify": ("notification", "notes?"), "extend": ("extensions?",), "suspend": ("suspensions?",),
+    "revoke": ("revocations?",), "submit": ("submissions?",), "admit": ("admissions?",),
+    "convert": ("conversions?",), "revise": ("revisions?",), "exclude": ("exclusions?",),
+    "destroy": ("destructions?",), "deliver": ("deliver(?:y|ies)",), "sell": ("sales?",),
+    "prescribe": ("prescriptions?",), "waive": ("waivers?",), "override": ("overrides?",),
     "subscribe": ("subscriptions?",), "transmit": ("transmissions?",), "resolve": ("resolutions?",),
     "register": ("registrations?",), "administer": ("administrations?",), "analyse": ("analys[ie]s",),
     "reduce": ("reductions?",), "produce": ("productions?",), "issue": ("issuances?",),
-    "expand": ("expansions?",), "withhold": ("withholding",), "choose": ("choices?",),
+    "diagnose": ("diagnos[ie]s",), "explain": ("explanations?",), "publish": ("publications?",),
+    "reconcile": ("reconciliations?",), "redeem": ("redemptions?",), "refer": ("referrals?",),
+    "rent": ("rentals?",), "sign": ("signatures?",), "store": ("storage",), "compare": ("comparisons?",),
+    "deny": ("denials?",), "try": ("trials?",), "describe": ("descriptions?",), "divide": ("divisions?",),
+    "erase": ("erasures?",), "intervene": ("interventions?",), "provide": ("provisions?",),
+    "quote": ("quotations?",), "resume": ("resumptions?",), "seize": ("seizures?",),
+    "transcribe": ("transcriptions?",), "acknowledge": ("acknowledgments?",), "dispose": ("disposals?",),
+    "respond": ("responses?",), "receive": ("receipts?", "receptions?"), "decide": ("decisions?",),
+    "apply": ("applications?",), "permit": ("permissions?",), "perform": ("performances?",),
+    "dispatch": ("dispatch(?:es)?",), "recover": ("recover(?:y|ies)",), "discover": ("discover(?:y|ies)",),
+    "enter": ("entr(?:y|ies)",), "inquire": ("inquir(?:y|ies)",), "enquire": ("enquir(?:y|ies)",),
+    "insure": ("insurances?",), "accept": ("acceptances?",), "clear": ("clearances?",),
+    "attend": ("attendances?",), "disburse": ("disbursements?",), "acquire": ("acquisitions?",),
+    "choose": ("choices?",), "complain": ("complaints?",), "deduct": ("deductions?",),
+    "defer": ("deferrals?", "deferments?"), "depart": ("departures?",), "dissolve": ("dissolutions?",),
+    "enrol": ("enrol?lments?",), "enroll": ("enrol?lments?",), "fail": ("failures?",),
+    "forfeit": ("forfeitures?",), "lose": ("loss(?:es)?",), "merge": ("mergers?",),
+    "reopen": ("reopenings?",), "retain": ("retentions?",), "reverse": ("reversals?",),
+    "scale": ("scalings?",), "serve": ("services?",), "unsubscribe": ("unsubscriptions?",),
+    "expand": ("expansions?",), "withhold": ("withholding",),
 }  # fmt: skip
 
 
@@ -76,6 +115,12 @@ def past_of(verb: str) -> str:
     return f"{verb}{_doubled(verb)}ed"
 
 
+@_of_last
+def preterite_of(verb: str) -> str:
+    """`took`, as a regular expression."""
+    return _PRETERITES.get(verb) or past_of(verb)
+
+
 def _doubled(verb: str) -> str:
     """The last letter, which some verbs may double: `cancelled`, `stopped`."""
     return f"{verb[-1]}?" if re.search(r"[aeiou][b-df-hj-np-tvz]$", verb) else ""
@@ -84,6 +129,8 @@ def _doubled(verb: str) -> str:
 @_of_last
 def gerund_of(verb: str) -> str:
     """`paying`, as a regular expression."""
+    if verb.endswith("ie"):
+        return f"{verb[:-2]}ying"
     stem = verb[:-1] if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")) else verb
     return f"{stem}{_doubled(stem) if stem == verb else ''}ing"
 
@@ -93,7 +140,7 @@ def third_of(verb: str) -> str:
     """`pays`, as a regular expression."""
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
         return f"{verb[:-1]}ies"
-    return f"{verb}e?s"
+    return "has" if verb == "have" else f"{verb}e?s"
 
 
 def deeds_of(verb: str) -> Iterator[str]:

@@ -7,15 +7,15 @@ none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from synth.policies.action_forms import ARTICLES, LIGHT, PARTICLES, SMALL, noun_of
 from synth.policies.clausal.matching import Found, Grammar
 from synth.policies.patterns import compiled
-from synth.policies.verbs import deeds_of, gerund_of, past_of, third_of
+from synth.policies.verbs import deeds_of, gerund_of, past_of, preterite_of, third_of
 
 ANY = -1
 """The number of `any tool`."""
@@ -26,6 +26,7 @@ IT = "it"
 _GIVING = (
     *LIGHT, "send", "write", "issue", "create", "print", "publish", "file", "log", "record", "add", "give",
     "post", "raise", "award", "grant", "place", "mail", "get", "obtain", "request", "submit", "open", "start",
+    "pay", "take",
 )  # fmt: skip
 """Verbs whose object stands for what they do: `an announcement`, of `post an announcement`."""
 _CHECKS = (
@@ -46,6 +47,22 @@ _DET = (
 )
 _OWNER = r"(?:(?P<owner>[a-z][a-z_]*)'s? )?"
 _END = r"(?![\w'-])"
+_BEFORE_NOUNS = (
+    *(word for word in SMALL if word not in (*ARTICLES, "and", "or")), "against", "about", "under", "as",
+    "through", "onto", "via", "per", "within", "around",
+)  # fmt: skip
+"""Words that begin the tail of an action's name: `check the claim against policy`."""
+_PLACING = ("put", "place", "take", "bring", "keep", "set", "mark", "move")
+"""Verbs that say nothing without such a tail: `put the order on hold`."""
+_GIVEN_TO = (
+    "send", "give", "offer", "grant", "issue", "pay", "lend", "show", "write", "mail", "hand", "award",
+    "assign", "text", "pass", "sell",
+)  # fmt: skip
+"""Verbs that may name somebody before their object: `send the customer a receipt`."""
+_SOMEBODY = (
+    "customer", "user", "client", "guest", "caller", "patient", "buyer", "seller", "applicant", "employee",
+    "tenant", "passenger", "member", "subscriber", "owner", "recipient", "requester",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +84,15 @@ class Event:
     """The words of its object."""
     bare: bool = False
     """Is it named by its verb alone, or what is done to whatever thing?"""
+    itself: bool = False
+    """Is its object a mere `it`?"""
+    role: str = ""
+    """Which part of the action a thing is, or is done to; empty for its object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action of the file: a verb, and its objects."""
+    """One action of the file: a verb, and what its name says behind it."""
 
     number: int
     phrase: str
@@ -79,14 +100,20 @@ class Action:
     particle: str
     nouns: tuple[str, ...]
     """Words of its object, without articles."""
-    to: str
-    """What it begins with where that is a preposition, as a pattern: `to a supervisor`."""
+    tail: tuple[str, ...]
+    """What stands behind its object, or in its place: `to a supervisor`, `against policy`."""
+    to_whom: tuple[str, ...]
+    """Who stands before its object: `send the guest a confirmation`."""
     verb_alone: bool
     """Has no other action this verb?"""
     noun_alone: bool
     """Has no other action its last noun?"""
     gives: bool
     """Is it what its last noun stands for? `A refund`, of `issue a refund`, beside `calculate the refund`."""
+    somebody: tuple[str, ...]
+    """Whom what is given may be given to."""
+    short: bool
+    """Is it named without its tail, as no other action has its verb and object?"""
 
     @property
     def is_check(self) -> bool:
@@ -96,52 +123,121 @@ class Action:
     @property
     def objects(self) -> str:
         """Its object as a pattern, by all its words or by the last, where no other action has that."""
-        whole = " ".join([*self.nouns[:-1], noun_of(self.nouns[-1])]) if self.nouns else ""
-        return f"(?:{whole}|{noun_of(self.nouns[-1])})" if self.noun_alone and len(self.nouns) > 1 else whole
+        if not self.nouns:
+            return ""
+        *first, last = (*self.nouns[:-1], noun_of(self.nouns[-1]))
+        ways = [" ".join([*first, last])]
+        if first and first[-1].endswith("'s"):
+            ways.append(f"{last} of {_DET}{' '.join([*first[:-1], first[-1][:-2]])}")
+        if self.noun_alone and first:
+            ways.append(last)
+        return f"(?:{'|'.join(ways)})" if len(ways) > 1 else ways[0]
+
+    @property
+    def up(self) -> str:
+        return f" {self.particle}" if self.particle else ""
+
+    @property
+    def to(self) -> str:
+        """Its tail as a pattern, where it has no object: `to a supervisor`."""
+        return _tail(self.tail) if self.tail and not self.nouns else ""
+
+    @property
+    def behind(self) -> str:
+        """Its tail as a pattern, after its object."""
+        if not self.tail or not self.nouns:
+            return ""
+        return f"(?: {_tail(self.tail)})?" if self.short else f" {_tail(self.tail)}"
+
+    @property
+    def last(self) -> str:
+        """The last noun of its tail."""
+        return noun_of(self.tail[-1]) if self.tail and self.tail[-1] not in _BEFORE_NOUNS else ""
+
+
+def _tail(words: Sequence[str]) -> str:
+    """`against policy` as a pattern, with any articles."""
+    which = rf"(?:(?P<which2>(?:the same|that|this) )|{_DET})"
+    said, named = list[str](), False
+    for word in words:
+        if word in _BEFORE_NOUNS:
+            said.append(word)
+        elif said and words[len(said) - 1] in _BEFORE_NOUNS:
+            said.append(f"{_DET}{noun_of(word)}" if named else f"{which}(?P<own>{noun_of(word)})")
+            named = True
+        else:
+            said.append(noun_of(word))
+    return " ".join(said)
 
 
 def _stem(noun: str) -> str:
     return re.sub(r"(?:ies|y|e?s)$", "", noun)
 
 
+@dataclass(frozen=True, slots=True)
+class _Phrase:
+    """The words of an action's name."""
+
+    verb: str
+    particle: str
+    nouns: tuple[str, ...]
+    tail: tuple[str, ...]
+    to_whom: tuple[str, ...]
+
+    @property
+    def stems(self) -> frozenset[str]:
+        words = (*self.nouns, *self.tail, *self.to_whom)
+        return frozenset(_stem(word) for word in words if word not in (*_BEFORE_NOUNS, *PARTICLES))
+
+
+def _phrase(words: Sequence[str]) -> _Phrase:
+    verb, rest = words[0], list(words[1:])
+    particle = rest[0] if rest and rest[0] in PARTICLES and not _leads(verb, rest[0]) else ""
+    rest = rest[bool(particle) :]
+    behind = next((k for k, word in enumerate(rest) if word in _BEFORE_NOUNS), len(rest))
+    head, tail = rest[:behind], [word for word in rest[behind:] if word not in ARTICLES]
+    second = next((k for k, word in enumerate(head) if k > 1 and word in ARTICLES), 0)
+    whom = [word for word in head[:second] if word not in ARTICLES]
+    nouns = [word for word in head[second:] if word not in ARTICLES]
+    return _Phrase(verb, particle, tuple(nouns), tuple(tail), tuple(whom))
+
+
 @lru_cache(maxsize=64)
 def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
     """The actions whose phrase is a verb with an object or without; others are named in full alone."""
-    said = [(number, phrase.casefold().split()) for number, phrase in enumerate(phrases)]
-    verbs = [words[0] for _, words in said]
-    nouns = [
-        {_stem(word) for word in words[1:] if word not in (*ARTICLES, *SMALL, *PARTICLES)}
-        for _, words in said
-    ]
+    words = [phrase.casefold().split() for phrase in phrases]
+    said = [_phrase(one) if one else _Phrase("", "", (), (), ()) for one in words]
+    somebody = tuple(
+        dict.fromkeys((*_SOMEBODY, *(one.nouns[0].removesuffix("'s") for one in said if one.nouns)))
+    )
     found = []
-    for number, words in said:
-        if phrases[number].casefold() == "any tool" or not all(
-            re.fullmatch(r"[a-z][\w'-]*", w) for w in words
-        ):
+    for number, one in enumerate(said):
+        if phrases[number].casefold() == "any tool" or not words[number] or not all(
+            re.fullmatch(r"[a-z][\w'-]*", w) for w in words[number]
+        ):  # fmt: skip
             continue
-        verb, rest = words[0], words[1:]
-        particle = rest[0] if rest and rest[0] in PARTICLES and not _leads(verb, rest[0]) else ""
-        rest = rest[bool(particle) :]
-        to = ""
-        if rest and rest[0] in SMALL and rest[0] not in ARTICLES:
-            plain = [word for word in rest if word not in ARTICLES]
-            to, rest = " ".join([plain[0], _DET + " ".join([*plain[1:-1], noun_of(plain[-1])])]), []
-        rest = [word for word in rest if word not in ARTICLES]
-        if any(word in SMALL for word in rest):
+        if {"and", "or"} & set(words[number]):
             continue
-        last = {_stem(rest[-1])} if rest else set()
-        beside = [(verbs[k], theirs) for k, theirs in enumerate(nouns) if k != number]
+        others = [other for k, other in enumerate(said) if k != number and words[k]]
+        own = one.nouns or one.tail[-1:]
+        last = {_stem(own[-1])} if own else set[str]()
+        alike = [other for other in others if (other.verb, other.particle) == (one.verb, one.particle)]
+        named = [other for other in others if last & other.stems or (own and own[-1] == other.verb)]
         found.append(
             Action(
-                number, phrases[number], verb, particle, tuple(rest), to,
-                verb_alone=verbs.count(verb) == 1 and verb not in LIGHT and not any(
-                    _stem(verb) in theirs for other, theirs in beside if other in _GIVING
+                number, phrases[number], one.verb, one.particle, one.nouns, one.tail, one.to_whom,
+                verb_alone=not alike and one.verb not in LIGHT and (
+                    bool(one.particle) or not any(
+                        _stem(one.verb) in other.stems for other in others if other.verb in _GIVING
+                    )
                 ),
-                noun_alone=bool(last) and not any(
-                    last & theirs or rest[-1] == other for other, theirs in beside
+                noun_alone=bool(last) and not named,
+                gives=one.verb in _GIVING and bool(one.nouns) and not any(
+                    other.verb in _GIVING or own[-1] == other.verb for other in named
                 ),
-                gives=verb in _GIVING and bool(last) and not any(
-                    (last & theirs and other in _GIVING) or rest[-1] == other for other, theirs in beside
+                somebody=somebody,
+                short=one.verb not in _PLACING and not any(
+                    other.nouns[-1:] == one.nouns[-1:] for other in alike
                 ),
             )
         )  # fmt: skip
@@ -151,46 +247,38 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
 def _leads(verb: str, word: str) -> bool:
     """Does a word behind a verb lead to its object (`put on hold`), or is it part of it (`check in`)?"""
     return word in ("in", "on") and verb not in (
-        "check",
-        "log",
-        "sign",
-        "clock",
-        "turn",
-        "switch",
-        "opt",
-        "hand",
-    )
+        "check", "log", "sign", "clock", "turn", "switch", "opt", "hand", "fill", "dial", "key", "phone",
+        "book", "call", "trade", "lock", "plug",
+    )  # fmt: skip
 
 
 def by_name(
     actions: tuple[Action, ...], phrases: tuple[str, ...]
 ) -> dict[str, Callable[[Grammar, int], Iterator[Found]]]:
     """The rules of a grammar that find the actions of a file."""
-    deeds, doings, done, things, third = [], [], [], [], []
-    nouns = {one.number: one.nouns for one in actions}
-    for one in actions:
-        deeds += list(_nouns(one))
-        doings += list(_verbs(one, str))
-        third += list(_verbs(one, third_of))
-        done += list(_done(one))
-        things += list(_things(one))
+    nouns = {one.number: one.nouns or one.tail[-1:] for one in actions}
+
+    def all_of(ways: Callable[[Action], Iterator[Way]]) -> list[Way]:
+        return [way for one in actions for way in ways(one)]
+
     exact = [
-        (_exact(phrase), number, False)
+        Way(_exact(phrase), number)
         for number, phrase in enumerate(phrases)
         if phrase.casefold() != "any tool"
     ]
     return {
-        "noun": _finder([*exact, *deeds], nouns),
+        "noun": _finder([*exact, *all_of(_nouns)], nouns),
         "check": _finder([way for one in actions if one.is_check for way in _nouns(one)], nouns),
-        "deed": _finder([*exact, *doings], nouns),
-        "does": _finder(third, nouns),
-        "having": _finder([way for one in actions for way in _verbs(one, past_of)], nouns),
+        "deed": _finder([*exact, *all_of(lambda one: _verbs(one, str))], nouns),
+        "does": _finder(all_of(lambda one: _verbs(one, third_of)), nouns),
+        "did": _finder(all_of(lambda one: _verbs(one, preterite_of)), nouns),
+        "having": _finder(all_of(lambda one: _verbs(one, past_of)), nouns),
         "verb": _several(
-            [(one.verb, one.number, False) for one in actions if not one.particle and one.nouns], nouns
+            [Way(one.verb, one.number) for one in actions if not one.particle and one.nouns], nouns
         ),
-        "done": _several(done, nouns),
-        "thing": _several(things, nouns),
-        "state": _several([way for one in actions for way in _state(one)], nouns),
+        "done": _several(all_of(_done), nouns),
+        "thing": _several(all_of(_things), nouns),
+        "state": _several(all_of(_state), nouns),
     }
 
 
@@ -198,86 +286,122 @@ def _exact(phrase: str) -> str:
     return re.escape(phrase.casefold())
 
 
-Way = tuple[str, int, bool]
-"""(pattern, number of the action, is it named by its verb alone?)"""
+class Way(NamedTuple):
+    """One way to name an action."""
+
+    pattern: str
+    number: int
+    bare: bool = False
+    """By its verb alone?"""
+    role: str = ""
+    """Which part of it a thing is; empty for its object. What is done to a thing has the same role."""
 
 
 def _state(one: Action) -> Iterator[Way]:
     """`a closed ticket`, `an order that was cancelled`."""
-    up = f" {one.particle}" if one.particle else ""
     lead = r"(?:(?:the|an?|any|every|each|all) )?"
     if one.nouns:
-        yield (
-            rf"{lead}{past_of(one.verb)}{'[ -]' + one.particle if one.particle else ''} (?:{one.objects})",
-            one.number,
-            False,
-        )
-        yield (
+        done = f"{past_of(one.verb)}{'[ -]' + one.particle if one.particle else ''}"
+        yield Way(rf"{lead}{done} (?:{one.objects})", one.number)
+        yield Way(
             rf"{lead}(?:{one.objects}) (?:that|which|who) (?:has been|have been|was|were|is|are) "
-            rf"(?:already )?{past_of(one.verb)}{up}",
+            rf"(?:already )?{past_of(one.verb)}{one.up}{one.behind}",
             one.number,
-            False,
         )
 
 
 def _object(one: Action) -> str:
-    return rf"(?:{_WHICH}|(?P<det>{_DET}))(?:(?P<its>its|their) )?{_OWNER}(?:{one.objects})"
+    return rf"(?:{_WHICH}|(?P<det>{_DET}))(?:(?P<its>its|their) )?{_OWNER}(?P<obj>{one.objects})"
+
+
+def _whom(one: Action) -> str:
+    """`the guest`, `that customer`: whom something is given to."""
+    people = "|".join(one.to_whom[-1:] or one.somebody)
+    which = r"(?:(?P<which3>(?:the same|that|this) )|(?:the |our |your )?)"
+    return rf"(?:{which}(?P<whom>(?:{people})s?)|(?P<it>it|them))"
 
 
 def _verbs(one: Action, form: Callable[[str], str]) -> Iterator[Way]:
-    verb, up = form(one.verb), f" {one.particle}" if one.particle else ""
+    verb, up = form(one.verb), one.up
     if one.to:
-        thing = rf"(?: (?:{_WHICH}|(?P<det>{_DET}))(?P<of>[a-z][a-z_]*)| (?P<it>it|them))?"
-        yield rf"{verb}{thing}{up} {one.to}", one.number, False
-    if one.nouns:
-        yield rf"{verb}{up} {_object(one)}", one.number, False
+        thing = rf"(?: (?:{_WHICH}|(?P<det>{_DET}))(?P<of>(?!(?:it|them)\b)[a-z][a-z_]*)| (?P<it>it|them))?"
+        yield Way(rf"{verb}{thing}{up} {one.to}", one.number)
         if up:
-            yield rf"{verb} {_object(one)}{up}", one.number, False
+            yield Way(rf"{verb}{up}{thing} {one.to}", one.number)
+    if one.nouns:
+        yield Way(rf"{verb}{up} {_object(one)}{one.behind}", one.number)
+        if up:
+            yield Way(rf"{verb} {_object(one)}{up}{one.behind}", one.number)
+        if one.short:
+            yield Way(rf"{verb} (?P<itself>it|them){up}{one.behind}", one.number)
+        if one.to_whom or one.verb in _GIVEN_TO:
+            yield Way(rf"{verb}{up} {_whom(one)} {_object(one)}{one.behind}", one.number)
+        if one.to_whom:
+            yield Way(rf"{verb}{up} {_object(one)} to {_whom(one)}", one.number)
     if one.verb_alone or not (one.nouns or one.to):
-        yield rf"{verb}{up}", one.number, True
+        yield Way(rf"{verb}{up}", one.number, True)
 
 
 def _nouns(one: Action) -> Iterator[Way]:
-    yield from ((rf"{_DET}{pattern}", number, bare) for pattern, number, bare in _verbs(one, gerund_of))
+    yield from (way._replace(pattern=rf"{_DET}{way.pattern}") for way in _verbs(one, gerund_of))
     names = "|".join(deeds_of(one.verb))
+    plain = names
     lead = (
         rf"(?:{_WHICH}|(?P<det>{_DET}))(?:(?P<its>its|their) )?(?P<how>failed |failing "
         rf"|unsuccessful |successful )?"
     )
     lead += _OWNER
     if one.particle:
-        names = f"{one.verb}[ -]?{one.particle}s?"
+        plain = f"{one.verb}[ -]?{one.particle}s?"
+        names = rf"{plain}|{gerund_of(one.verb)}[ -]{one.particle}"
+    names += rf"|{gerund_of(one.verb)}s?" if not one.particle else ""
     if one.to:
         of = (
-            r"(?: of (?:(?P<which2>the same|that|this) |(?P<det2>an?|any|each|every) "
-            r")(?P<of>[a-z][a-z_]*))?"
+            r"(?: of (?:(?P<which4>the same|that|this) |(?P<det2>an?|any|each|every) "
+            r")?(?:the )?(?P<of>[a-z][a-z_]*))?"
         )
-        yield rf"{lead}(?:{names}){of} {one.to}", one.number, False
+        yield Way(rf"{lead}(?:{names}){of} {one.to}", one.number)
+        if one.last:
+            yield Way(rf"{lead}{one.last} (?:{names})", one.number)
     if one.nouns:
-        of = rf"(?:of|to) (?:(?P<which2>the same|that|this) |{_DET})(?P<own>{one.objects})"
-        yield rf"{lead}(?:{names}) {of}", one.number, False
+        of = rf"(?:of|to) (?:(?P<which4>the same|that|this) |{_DET})(?P<obj>{one.objects})"
+        yield Way(rf"{lead}(?:{names}) {of}{one.behind}", one.number)
         whole = " ".join([*one.nouns[:-1], noun_of(one.nouns[-1])])
-        yield rf"{lead}{whole} (?:{names})", one.number, False
-        yield rf"{lead}{past_of(one.verb)} (?:{one.objects})", one.number, False
+        yield Way(rf"{lead}{whole} (?:{names})", one.number)
+        if one.short and one.last:
+            yield Way(rf"{lead}(?:{one.last}) (?:{names})", one.number)
+        yield Way(rf"{lead}{past_of(one.verb)} (?:{one.objects})", one.number)
         if one.gives:
-            yield rf"{lead}(?:{one.objects})", one.number, False
+            yield Way(rf"{lead}(?:{one.objects})", one.number)
     if one.verb_alone:
-        yield rf"{lead}(?:{names})", one.number, True
+        yield Way(rf"{lead}(?:{names})", one.number, True)
 
 
 def _done(one: Action) -> Iterator[Way]:
-    up = f" {one.particle}" if one.particle else ""
+    done = past_of(one.verb)
     if one.to:
-        yield rf"{past_of(one.verb)}{up} {one.to}", one.number, False
+        yield Way(rf"{done}{one.up} {one.to}", one.number, role="whatever")
+        if len(one.tail) > 1 and one.tail[-1] not in _BEFORE_NOUNS:
+            yield Way(rf"{done}{one.up} {one.tail[0]}", one.number, role="behind")
     if one.nouns or one.verb_alone:
-        yield rf"{past_of(one.verb)}{up}", one.number, not one.nouns
+        yield Way(rf"{done}{one.up}{one.behind}", one.number, not one.nouns)
+    if one.nouns and (one.to_whom or one.verb in _GIVEN_TO):
+        yield Way(rf"{done}{one.up} {_object(one)}{one.behind}", one.number, role="whom")
+    if one.to_whom:
+        yield Way(rf"{done}{one.up} to {_whom(one)}", one.number)
     if one.verb == "hold":
-        yield r"(?:put|placed) on hold", one.number, False
+        yield Way(r"(?:put|placed) on hold", one.number)
 
 
 def _things(one: Action) -> Iterator[Way]:
     if one.nouns:
-        yield _object(one), one.number, False
+        yield Way(_object(one), one.number)
+        if one.to_whom or one.verb in _GIVEN_TO:
+            yield Way(_whom(one), one.number, role="whom")
+    elif one.to:
+        yield Way(rf"(?:{_WHICH}|(?P<det>{_DET}))(?P<of>[a-z][a-z_]*)", one.number, role="whatever")
+        if one.last:
+            yield Way(rf"{_DET}{one.last}", one.number, role="behind")
 
 
 def _finder(
@@ -285,7 +409,7 @@ def _finder(
 ) -> Callable[[Grammar, int], Iterator[Found]]:
     def find(grammar: Grammar, at: int) -> Iterator[Found]:
         longest: dict[int, list[tuple[Event, int]]] = {}
-        for pattern, number, bare in ways:
+        for pattern, number, bare, _ in ways:
             if m := compiled(rf" *{pattern}{_END}").match(grammar.text, at):
                 event = replace(_event(m, number, bare), noun=() if bare else nouns.get(number, ()))
                 longest.setdefault(m.end(), []).append((event, m.end()))
@@ -302,9 +426,9 @@ def _several(
     """As `_finder`, for what may belong to several actions: each of them."""
 
     def find(grammar: Grammar, at: int) -> Iterator[Found]:
-        for pattern, number, bare in ways:
+        for pattern, number, bare, role in ways:
             if m := compiled(rf" *{pattern}{_END}").match(grammar.text, at):
-                yield replace(_event(m, number, bare), noun=nouns[number]), m.end()
+                yield replace(_event(m, number, bare), noun=nouns[number], role=role), m.end()
 
     return find
 
@@ -313,15 +437,21 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
     said = m.groupdict()
     which, det, owner, of = (said.get(slot) for slot in ("which", "det", "owner", "of"))
     same, about = set(), set()
-    noun = m[0].split()[-1] if not of else ""
+    noun = said.get("obj") or ("" if of else m[0].split()[-1])
     det_of = said.get("det2") or ""
-    if which or said.get("which2"):
-        thing = owner or of or (said.get("own") or noun)
+    if which or said.get("which4"):
+        thing = owner or of or noun
         same.add(one_noun(thing.split()[-1]))
-    elif said.get("its") or said.get("it"):
+    elif said.get("its") or said.get("it") or said.get("itself"):
         same.add(IT)
-    elif owner or of:
-        about.add(one_noun(owner or of or ""))
+    elif owner:
+        about.add(one_noun(owner))
+    elif of and compiled(r"(?:an?|any|each|every|any single) ").search(det_of + " " if det_of else det or ""):
+        about.add(one_noun(of))
+    if said.get("which2"):
+        same.add(one_noun((said.get("own") or "").split()[-1]))
+    if said.get("which3"):
+        same.add(one_noun(said.get("whom") or ""))
     how = (said.get("how") or "").strip()
     return Event(
         number,
@@ -330,6 +460,7 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
         frozenset(about),
         single=bool(compiled(r"(?:an?|any|each|every|any single) ").fullmatch(det or "")) or bool(det_of),
         bare=bare,
+        itself=bool(said.get("itself")),
     )
 
 

@@ -42,7 +42,7 @@ def passive(p: Parts) -> Event | None:
     """What is done to a thing; None where it is another thing that this is done to."""
     thing: Event = p["t"]
     done: Event = p["d"]
-    if thing.action != done.action and thing.action != ANYTHING:
+    if thing.role != done.role or (thing.action != done.action and thing.action != ANYTHING):
         return None
     thing = replace(thing, action=done.action)
     return replace(
@@ -66,7 +66,7 @@ def _told(aspect: str) -> Callable[[Parts], Fact]:
 def by_it(p: Parts) -> Event | None:
     """What is done to `it`: of an action that has the verb alone."""
     event: Event = p["d"]
-    return with_same(event, frozenset({IT}))
+    return replace(with_same(event, frozenset({IT})), itself=True) if not event.role else None
 
 
 def _noun_fact(p: Parts) -> Fact:
@@ -138,7 +138,11 @@ FACTS: dict[str, Rule] = {
         ("{e:thing} {m:mods}", with_mods),
         ("{s:identifier}", lambda p: Event(ANYTHING, same=p["s"])),
     ],
-    "past": [("{e:done}", with_mods), ("{e:done} {m:mods}", with_mods)],
+    "past": [
+        ("{e:done}", with_mods),
+        ("{e:done} {m:mods}", with_mods),
+        (f"{{e:done}} by {AGENT}", with_mods),
+    ],
     "fact": [
         (f"{{t:object}} {_IS} [{ALREADY}] {{d:past}} [{BEFORE}|successfully]", _fact("present", passive)),
         (
@@ -155,6 +159,8 @@ FACTS: dict[str, Rule] = {
         (f"{AGENT} {_HAVE} [{ALREADY}] {{e:having}} {{m:mods}} [{BEFORE}]", _fact("perfect")),
         (f"{AGENT} {_HAVE_NOT} {{e:having}} [{BEFORE}|yet]", _fact("not")),
         (f"{AGENT} {_HAVE_NOT} {{e:having}} {{m:mods}} [{BEFORE}|yet]", _fact("not")),
+        (f"{AGENT} {{e:did}} [{BEFORE}]", _fact("perfect")),
+        (f"{AGENT} {{e:did}} {{m:mods}} [{BEFORE}]", _fact("perfect")),
         ("you|we|they {e:deed}", _fact("present")),
         ("you|we|they {e:deed} {m:mods}", _fact("present")),
         (f"{AGENT} {{e:does}}", _fact("present")),

@@ -119,6 +119,8 @@ class Meaning:
             meant = named or self._meant_by_it(about)
             if not named and len(meant) != 1:
                 return None
+            if not named and any(e.itself and e.noun and e.noun[-1] not in meant for e in events):
+                return None
             fields = meant
         fields = frozenset(field for field in fields if f"{field}_id" not in fields)
         about = frozenset(field for field in about if f"{field}_id" not in fields)
