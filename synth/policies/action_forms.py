@@ -91,6 +91,17 @@ def noun_of(word: str) -> str:
     return f"{word[:-1]}s?" if word.endswith("s") and not word.endswith("ss") else f"{word}(?:e?s)?"
 
 
+def singular(noun: str) -> str:
+    """One of what a noun says several of; a noun of one as it is."""
+    if "_" in noun:
+        return noun
+    if noun.endswith("ies") and len(noun) > 4:
+        return f"{noun[:-3]}y"
+    if re.search(r"(?:ss|x|z|ch|sh|(?<![aeo])us)es$", noun):
+        return noun[:-2]
+    return noun[:-1] if noun.endswith("s") and not noun.endswith(("ss", "us", "is")) else noun
+
+
 def _stem(word: str) -> str:
     """What a word, its plural and its singular begin with."""
     return word.removesuffix("ies") if word.endswith("ies") else re.sub("[ys]$", "", word)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from synth.policies.action_forms import ARTICLES, PARTICLES
-from synth.policies.evidence import It
+from synth.policies.action_forms import ARTICLES, PARTICLES, singular
+from synth.policies.evidence import Each, It
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.kind import Paths, PolicyKind
+from synth.policies.things import things_of
 
 _IT = re.compile(
     r"\b(?P<said>it|they|them|its|their)\b"
@@ -26,10 +27,24 @@ _OF_TWO = ("precedence", "response", "absence_after", "between", "adjacency", "g
 
 
 def of_one_thing(sentence: str, rule: PolicyKind) -> PolicyKind:
+    """The rule of the same thing, where the sentence speaks of one."""
+    rule = _of_it(sentence, rule)
+    compares: Paths = getattr(rule, "same", ())
+    if rule.kind not in (*_OF_TWO, "against") or compares or not _can_compare(rule):
+        return rule
+    if any("*" in tools.names for tools in rule.tools):
+        return rule
+    paths = [(Each(noun),) for noun in things_of(sentence, rule)]
+    return replace(rule, same=tuple((path, path) for path in paths))  # type: ignore[type-var]
+
+
+def _of_it(sentence: str, rule: PolicyKind) -> PolicyKind:
     """The rule of the same thing, where the sentence speaks of `it` and all actions are done to such one."""
     nouns = {_noun(tools.phrase) for tools in rule.tools}
     noun = nouns.pop() if len(nouns) == 1 else None
     if noun is None or not compares_nothing(sentence, rule) or not _can_compare(rule):
+        return rule
+    if any(tools.either for tools in rule.tools):
         return rule
     if len(re.findall(rf"\b{noun}(?:e?s)?\b", sentence, re.IGNORECASE)) > 1:
         return rule
@@ -38,7 +53,7 @@ def of_one_thing(sentence: str, rule: PolicyKind) -> PolicyKind:
 
 
 def _can_compare(rule: PolicyKind) -> bool:
-    if not hasattr(rule, "same") or any(tools.either for tools in rule.tools):
+    if not hasattr(rule, "same"):
         return False
     return not isinstance(rule, Gap) or (rule.within is not None and rule.side == "after")
 
@@ -52,7 +67,7 @@ def _noun(phrase: str) -> str | None:
     ]
     if len(words) < 2 or not words[-1].isalpha() or words[-1] in PARTICLES:
         return None
-    return words[-1].removesuffix("s") if not words[-1].endswith("ss") else words[-1]
+    return singular(words[-1])
 
 
 def compares_nothing(sentence: str | None, rule: PolicyKind) -> str:

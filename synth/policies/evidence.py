@@ -332,18 +332,25 @@ def _overlapping(k: int, starts: Sequence[Any], latest: Sequence[int]) -> Iterat
 
 
 class Noun(str):
-    """A thing that a sentence names: the argument called so, or where none is seen, its `_id`."""
+    """A thing that a sentence names: the argument called so, or where none is seen, its `_id` or number."""
 
     __slots__ = ()
 
     def key_in(self, value: Mapping[str, Any]) -> str:
         """What an object calls it."""
         own = str(self)
-        return next((key for key in (own, f"{own}_id", f"{own}Id") if key in value), own)
+        keys = (own, f"{own}_id", f"{own}Id", f"{own}_number", f"{own}Number")
+        return next((key for key in keys if key in value), own)
 
 
 class It(Noun):
     """What a sentence says no more of than `it`: where no call has it, any thing may be meant."""
+
+    __slots__ = ()
+
+
+class Each(Noun):
+    """A thing that a sentence names in passing: compared where calls of all its actions say which."""
 
     __slots__ = ()
 

@@ -16,6 +16,7 @@ from synth.judge.rules import Rules
 from synth.observed.run import Run, ToolCall
 from synth.policies.compared import compares_nothing
 from synth.policies.evidence import Evidence
+from synth.policies.kinds.each import each_in_words
 from synth.policies.kinds.times import NANOSECONDS, duration_in_words
 from synth.policies.model import Policy, PolicySet
 from synth.policies.names import PolicyVerdict, Tools
@@ -122,6 +123,8 @@ def explained(policies: PolicySet) -> Iterator[Explained]:
         applies, breaks = _MEANINGS.get(policy.rule.kind, ("its kind says so", "its kind says so"))
         if said := compares_nothing(policy.sentence, policy.rule):
             breaks += f"; {said}"
+        if things := each_in_words(policy.rule):
+            breaks += f"; {things}"
         applies += _asked_of(policy.rule.tools)
         kept = example(policy, policies, "ok")
         broken = example(policy, policies, "violated")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from synth.policies.action_forms import PARTICLES, SMALL, noun_of
+from synth.policies.action_forms import PARTICLES, SMALL, noun_of, singular
 from synth.policies.names import Names
 from synth.policies.verbs import HOW, deeds_of, gerund_of, past_of, third_of
 
@@ -44,19 +44,13 @@ def _form_of(word: str, part: str, verb: bool) -> str | None:
     if not verb:
         if not re.fullmatch(noun_of(part), word):
             return None
-        return "s" if len(word) >= len(_singular(part)) + 1 and word.endswith("s") else ""
+        return "s" if len(word) >= len(singular(part)) + 1 and word.endswith("s") else ""
     for form, said in (("s", third_of), ("ing", gerund_of), ("ed", past_of)):
         if re.fullmatch(said(part), word):
             return form
     if any(re.fullmatch(deed, word) for deed in deeds_of(part)):
         return "s" if word.endswith("s") else ""
     return None
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies"):
-        return f"{word[:-3]}y"
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 
 
 def mark_of(number: int) -> str:
@@ -67,12 +61,12 @@ def mark_of(number: int) -> str:
 def marked(place: Place, mark: str) -> str:
     """The phrase with the mark in it."""
     parts = place.phrase.split()
-    plural = place.word and parts[place.word].endswith("s") and not parts[place.word].endswith("ss")
-    stem = _singular(parts[place.word]) if place.word else parts[place.word]
+    plural = place.word and singular(parts[place.word]) != parts[place.word]
+    stem = singular(parts[place.word]) if place.word else parts[place.word]
     parts[place.word] = f"{stem}{mark}{'s' if plural else ''}"
     return " ".join(parts)
 
 
 def in_text(place: Place, mark: str) -> str:
     part = place.phrase.split()[place.word]
-    return f"{_singular(part) if place.word else part}{mark}{place.form}"
+    return f"{singular(part) if place.word else part}{mark}{place.form}"

@@ -18,6 +18,7 @@ from synth.policies.kinds.between import Between
 from synth.policies.kinds.candidates import is_besides
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.duration import Duration
+from synth.policies.kinds.each import each_in_words, is_in_passing
 from synth.policies.kinds.ends import FirstCall, LastCall
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.in_a_row import InARow
@@ -38,7 +39,13 @@ from synth.policies.names import Tools
 
 
 def reading_of(rule: PolicyKind) -> str:
-    """What the rule demands, a sentence for each pair of actions; empty of kinds that no sentence states."""
+    """What the rule demands, and of which things; empty of kinds that no sentence states."""
+    said, things = demands_of(rule), each_in_words(rule)
+    return f"{said} {things[0].upper()}{things[1:]}." if said and things else said
+
+
+def demands_of(rule: PolicyKind) -> str:
+    """A sentence for each pair of actions, whatever things they are done to where the rule names no field."""
     return " ".join(f"{said[0].upper()}{said[1:]}." for said in _demands(rule))
 
 
@@ -283,6 +290,8 @@ def _successes(number: int) -> str:
 
 def _alike(same: Paths) -> str:
     """With which arguments equal."""
+    if is_in_passing(same):
+        return ""
     fields = [
         ".".join(first) if first == then else f"{'.'.join(first)} (then {'.'.join(then)})"
         for first, then in same

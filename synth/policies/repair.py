@@ -19,6 +19,7 @@ from typing import cast
 from synth.frozen import quick
 from synth.policies.evidence import Evidence, Part
 from synth.policies.kinds.duty import Judged
+from synth.policies.kinds.each import as_compared
 from synth.policies.kinds.edits import Edit, Mendable, begin_of
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.model import Policy, Repair
@@ -225,7 +226,7 @@ class _Search:
             edit
             for policy, judged in zip(rules, look.found, strict=True)
             if judged.verdict == "violated"
-            for edit in cast(Mendable, policy.rule).edits(judged, look.seen)
+            for edit in cast(Mendable, as_compared(policy.rule, look.seen)).edits(judged, look.seen)
         )
         return (look.plan.edited(edit) for edit in islice(filter(self._is_own, edits), MOST_EDITS))
 

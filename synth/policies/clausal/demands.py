@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from synth.policies.clausal.events import ANY, Event, one_noun, with_same
+from synth.policies.action_forms import singular
+from synth.policies.clausal.events import ANY, Event, with_same
 from synth.policies.clausal.facts import by_it, passive, with_mods
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Demand, Fact
@@ -440,7 +441,7 @@ DEMANDS: dict[str, Rule] = {
         ),
     ],
     "sum": [
-        ("the sum|total of_the|of_all|of_all_the {f:word} ", lambda p: one_noun(p["f"])),
+        ("the sum|total of_the|of_all|of_all_the {f:word} ", lambda p: singular(p["f"])),
         ("the sum|total of {f:word}", lambda p: p["f"]),
         ("the total|combined|summed|overall|cumulative [of_the|of] {f:word}", lambda p: p["f"]),
         ("the sum|total", lambda p: "amount"),

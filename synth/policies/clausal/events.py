@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from synth.policies.action_forms import ARTICLES, LIGHT, PARTICLES, SMALL, noun_of
+from synth.policies.action_forms import ARTICLES, LIGHT, PARTICLES, SMALL, noun_of, singular
 from synth.policies.clausal.matching import Found, Grammar
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of, gerund_of, past_of, preterite_of, third_of
@@ -441,17 +441,17 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
     det_of = said.get("det2") or ""
     if which or said.get("which4"):
         thing = owner or of or noun
-        same.add(one_noun(thing.split()[-1]))
+        same.add(singular(thing.split()[-1]))
     elif said.get("its") or said.get("it") or said.get("itself"):
         same.add(IT)
     elif owner:
-        about.add(one_noun(owner))
+        about.add(singular(owner))
     elif of and compiled(r"(?:an?|any|each|every|any single) ").search(det_of + " " if det_of else det or ""):
-        about.add(one_noun(of))
+        about.add(singular(of))
     if said.get("which2"):
-        same.add(one_noun((said.get("own") or "").split()[-1]))
+        same.add(singular((said.get("own") or "").split()[-1]))
     if said.get("which3"):
-        same.add(one_noun(said.get("whom") or ""))
+        same.add(singular(said.get("whom") or ""))
     how = (said.get("how") or "").strip()
     return Event(
         number,
@@ -462,14 +462,6 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
         bare=bare,
         itself=bool(said.get("itself")),
     )
-
-
-def one_noun(noun: str) -> str:
-    if "_" in noun:
-        return noun
-    if noun.endswith("ies") and len(noun) > 4:
-        return f"{noun[:-3]}y"
-    return noun[:-1] if noun.endswith("s") and not noun.endswith(("ss", "us", "is")) else noun
 
 
 def with_same(event: Event, same: frozenset[str], about: frozenset[str] = frozenset()) -> Event:

@@ -15,13 +15,15 @@ from typing import ClassVar, Protocol
 from synth.formal.constraints import Constraint
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
-from synth.policies.evidence import MISSING, Evidence, It
+from synth.policies.evidence import Evidence
 from synth.policies.kinds.duty import Judged, own_part
+from synth.policies.kinds.each import of_each
 from synth.policies.kinds.plans import Slot
 from synth.policies.names import Names, Scope, Span, Tools
 from synth.policies.source import Node
 
-Paths = tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
+Pair = tuple[tuple[str, ...], tuple[str, ...]]
+Paths = tuple[Pair, ...]
 """Pairs of argument paths (of the earlier call, of the later call) that must hold equal values."""
 
 MUST = r"(?:must|should|shall|has to|have to|needs to|need to)"
@@ -154,22 +156,11 @@ class PolicyKind(Protocol):
 
 def answer(rule: PolicyKind, seen: Evidence, rules: Rules) -> Judged:
     """What a rule says about a run, as far as the evidence goes."""
-    rule, any_of_them = _of_any(rule, seen)
-    judged = rule.judge(seen, rules)
-    if seen.gaps:
-        judged = replace(rule.unseen(judged, seen), awaits=judged.awaits, until=judged.until)
-    if any_of_them and judged.verdict == "violated":
-        judged = replace(judged, explanation=f"{judged.explanation} {any_of_them}")
-    return own_part(judged, seen)
 
+    def judge(rule: PolicyKind, seen: Evidence) -> Judged:
+        judged = rule.judge(seen, rules)
+        if seen.gaps:
+            judged = replace(rule.unseen(judged, seen), awaits=judged.awaits, until=judged.until)
+        return judged
 
-def _of_any(rule: PolicyKind, seen: Evidence) -> tuple[PolicyKind, str]:
-    """The rule about any things, and that, where no call has what says which one `it` is."""
-    same: Paths = getattr(rule, "same", ())
-    if not same or not same[0][0] or not isinstance(same[0][0][0], It):
-        return rule, ""
-    calls = [call for tools in rule.tools for call in seen.attempts(tools)]
-    if any(seen.argument(call, same[0][0]) is not MISSING for call in calls):
-        return rule, ""
-    said = f"No call has the argument {same[0][0][0]!r}, so any calls of these tools count."
-    return replace(rule, same=()), said  # type: ignore[type-var]
+    return own_part(of_each(rule, seen, judge), seen)

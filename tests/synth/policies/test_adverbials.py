@@ -8,7 +8,7 @@ import re
 import pytest
 
 from synth.errors import BadInput
-from synth.policies.meanings import reading_of
+from synth.policies.meanings import demands_of
 from synth.policies.names import Names, Tools
 from synth.policies.refused import read_rule
 from synth.policies.sentences import OURS
@@ -19,7 +19,7 @@ WITH_ANY = Names({**NAMES.actions, "any tool": Tools("any tool", ("*",))})
 
 
 def reading(sentence: str, names: Names = NAMES) -> str:
-    return reading_of(read_rule(sentence, names, OURS))
+    return demands_of(read_rule(sentence, names, OURS))
 
 
 def refusal(sentence: str, names: Names = NAMES) -> str:

@@ -11,8 +11,8 @@ from synth.policies.lint import lint
 from synth.policies.online import Prefix
 
 HEAD = "actions: {drop table: do_a, back up table: do_b, restore table: do_c}\npolicies:\n"
-OF_ONE = "From the time a table is backed up until it is restored, no table may be dropped."
-SAID = "'it' compares no arguments"
+OF_SOME = "From the time tables are backed up until they are restored, no tables may be dropped."
+SAID = "'they' compares no arguments"
 
 
 def codes(rule: str) -> list[str]:
@@ -20,7 +20,7 @@ def codes(rule: str) -> list[str]:
 
 
 def test_lint_warns_of_it_and_names_what_compares() -> None:
-    (problem,) = lint(load_policies(f"{HEAD}  - {{id: P, rule: {OF_ONE!r}}}\n"))
+    (problem,) = lint(load_policies(f"{HEAD}  - {{id: P, rule: {OF_SOME!r}}}\n"))
     assert (problem.code, problem.policies, problem.line, problem.is_warning) == (
         "any_of_them",
         ("P",),
@@ -46,12 +46,12 @@ def test_nothing_is_said_where_nothing_is_left_open(rule: str) -> None:
 
 
 def test_the_explanation_says_it() -> None:
-    (one,) = explained(load_policies(f"{HEAD}  - {{id: P, rule: {OF_ONE!r}}}\n"))
+    (one,) = explained(load_policies(f"{HEAD}  - {{id: P, rule: {OF_SOME!r}}}\n"))
     assert SAID in one.breaks
 
 
 def test_a_broken_rule_says_it_and_a_kept_one_does_not() -> None:
-    policies = load_policies(f"{HEAD}  - {{id: P, rule: {OF_ONE!r}}}\n")
+    policies = load_policies(f"{HEAD}  - {{id: P, rule: {OF_SOME!r}}}\n")
     first, then = (ToolCall(None, tool, {"table_id": n}) for n, tool in ((1, "do_b"), (2, "do_a")))
     (broken,) = judge_policies(policies, Run("r", (first, then)))
     assert broken.verdict == "violated"
@@ -62,7 +62,7 @@ def test_a_broken_rule_says_it_and_a_kept_one_does_not() -> None:
 
 
 def test_a_guard_says_it_of_the_call_that_it_refuses() -> None:
-    course = Prefix(load_policies(f"{HEAD}  - {{id: P, rule: {OF_ONE!r}}}\n"))
+    course = Prefix(load_policies(f"{HEAD}  - {{id: P, rule: {OF_SOME!r}}}\n"))
     _, place = course.propose(ToolCall(None, "do_b", {"table_id": 1}))
     assert place is not None
     course.ended(place, {})

@@ -11,7 +11,7 @@ from synth.observed import run_from_json
 from synth.policies import judge_policies, load_policies
 from synth.policies.clausal import read
 from synth.policies.clausal.spelling import spelled
-from synth.policies.meanings import reading_of
+from synth.policies.meanings import demands_of
 
 ACTIONS = (
     "inspect the parcel", "refund the customer", "approve the refund", "send a receipt", "open a ticket",
@@ -231,7 +231,7 @@ def test_and_beside_or_may_be_taken_together_in_two_ways(sentence: str) -> None:
 def test_what_has_not_happened_is_never_taken_for_what_has(sentence: str, rule: str | None) -> None:
     def read_as(said: str) -> str:
         [policy] = load_policies(f"{HEAD}policies:\n  - {{id: P, rule: {said!r}}}\n").policies
-        return reading_of(policy.rule)
+        return demands_of(policy.rule)
 
     if rule is None:
         with pytest.raises(BadInput):

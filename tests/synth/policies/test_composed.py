@@ -6,7 +6,7 @@ import pytest
 
 from synth.errors import BadInput
 from synth.policies import load_policies
-from synth.policies.meanings import reading_of
+from synth.policies.meanings import demands_of
 
 ACTIONS = (
     "actions: {open claim: open, approve claim: approve, pay claim: pay, deny claim: deny, "
@@ -16,7 +16,7 @@ ACTIONS = (
 
 def reading(sentence: str, head: str = "") -> str:
     policies = load_policies(f"{head}{ACTIONS}policies:\n  - {{id: P, rule: {sentence!r}}}\n")
-    return reading_of(policies.policies[0].rule)
+    return demands_of(policies.policies[0].rule)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from synth.observed.run import Run, ToolCall
 from synth.policies import judge_policies, lint, load_policies, needs_of, reduced
 from synth.policies.explain import explained
 from synth.policies.kinds.guard import Guard
-from synth.policies.meanings import reading_of
+from synth.policies.meanings import demands_of
 from synth.policies.model import PolicySet
 from synth.policies.where import read_where
 from tests.support.soak import seeded
@@ -31,7 +31,7 @@ def policies(*rules: str) -> PolicySet:
 
 
 def reading(rule: str) -> str:
-    return reading_of(policies(rule).policies[0].rule)
+    return demands_of(policies(rule).policies[0].rule)
 
 
 def refused(rule: str) -> str:

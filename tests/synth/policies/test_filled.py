@@ -9,7 +9,7 @@ import pytest
 from synth.errors import BadInput
 from synth.policies import load_policies
 from synth.policies.kinds.guard import Guard
-from synth.policies.meanings import reading_of
+from synth.policies.meanings import demands_of
 from synth.policies.model import PolicySet
 
 ACTIONS = (
@@ -71,7 +71,7 @@ def test_a_condition_on_an_argument_is_written_out_as_a_guard(
 )  # fmt: skip
 def test_a_condition_on_an_argument_is_read(sentence: str, rule: str) -> None:
     (said,), (written,) = policies(sentence).policies, policies(rule).policies
-    assert reading_of(said.rule) == reading_of(written.rule)
+    assert demands_of(said.rule) == demands_of(written.rule)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from synth.errors import BadInput
 from synth.policies.action_forms import PARTICLES
-from synth.policies.meanings import reading_of
+from synth.policies.meanings import demands_of
 from synth.policies.names import Names, Tools
 from synth.policies.refused import read_rule
 from synth.policies.sentences import OURS
@@ -28,7 +28,7 @@ def domain(file: Path) -> tuple[Names, list[tuple[str, str]]]:
 
 def read(sentence: str, names: Names) -> str | None:
     try:
-        return reading_of(read_rule(sentence, names, OURS))
+        return demands_of(read_rule(sentence, names, OURS))
     except BadInput:
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from synth.errors import BadInput
-from synth.policies.meanings import reading_of
+from synth.policies.meanings import demands_of
 from synth.policies.names import Names, Tools
 from synth.policies.refused import read_rule
 from synth.policies.sentences import OURS
@@ -47,7 +47,7 @@ SAID = {
 
 
 def reading(sentence: str) -> str:
-    return reading_of(read_rule(sentence, NAMES, OURS))
+    return demands_of(read_rule(sentence, NAMES, OURS))
 
 
 @pytest.mark.parametrize("sentence", SAID)

@@ -1,0 +1,93 @@
+"""The single things that a sentence in prose names: `before the patient is screened`, `for that line`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from synth.policies.action_forms import SMALL, singular
+from synth.policies.kinds.kind import PolicyKind
+from synth.policies.patterns import compiled
+
+_ONE = (
+    "the", "a", "an", "that", "this", "each", "every", "any", "no", "one", "its", "his", "her", "their",
+    "another", "per", "same",
+)  # fmt: skip
+"""What stands before one thing."""
+_ENDS = frozenset([
+    *SMALL, *_ONE, "as", "per", "without", "against", "before", "after", "until", "till", "unless", "if",
+    "when", "whenever", "once", "while", "where", "that", "which", "who", "whom", "whose", "than", "then",
+    "only", "again", "also", "never", "not", "ever", "always", "already", "first", "afterwards", "later",
+    "yet", "twice", "about", "within", "under", "over", "above", "below", "between", "during", "through",
+    "onto", "off", "is", "are", "was", "were", "be", "been", "being", "has", "have", "had", "must", "may",
+    "can", "could", "should", "shall", "will", "might", "does", "do", "did", "needs", "need", "requires",
+    "require", "fails", "failed", "succeeds", "succeeded", "it", "they", "them", "he", "she", "him",
+    "you", "we", "nor", "either", "neither", "both", "but", "so", "because", "there", "goes", "comes",
+    "takes", "ought", "cannot", "immediately", "directly", "successfully",
+])  # fmt: skip
+_NO_THING = frozenset([
+    "agent", "assistant", "bot", "model", "system", "run", "conversation", "session", "turn", "message",
+    "call", "action", "step", "tool", "time", "day", "week", "month", "year", "hour", "minute", "second",
+    "moment", "date", "weekend", "night", "morning", "evening", "end", "beginning", "start", "last",
+    "next", "other", "same", "previous", "earlier", "prior", "later", "first", "amount", "sum", "total",
+    "price", "value", "limit", "cost", "fee", "number", "quantity", "reason", "status", "state",
+    "currency", "priority", "severity", "type", "kind", "sort", "level", "name", "text", "note",
+    "comment", "description", "language", "country", "count", "percentage", "rate", "score", "result",
+    "outcome", "way", "case", "matter", "thing", "rest", "maximum", "minimum", "attempt", "try",
+    "failure", "success", "error", "check", "approval", "one", "two", "new", "single", "different",
+])  # fmt: skip
+"""Words of how much and when, and what two calls share without being about one thing."""
+_FINITE = (
+    r"(?:must|should|shall|has to|have to|needs? to|may|can|cannot|fails?|failed|has|happens|happened"
+    r"|succeeds|requires?|needs|is followed|does not|equals?|and|or)"
+)
+
+_NO_ARTICLE = "(?<!the )(?<!an )(?<!a )(?<!every )(?<!each )(?<!no )"
+
+
+def things_of(sentence: str, rule: PolicyKind) -> tuple[str, ...]:
+    """What the sentence says one of; () where it names the actions as the language itself does."""
+    text = re.sub(r'["\u201c][^"\u201d]*["\u201d]', " , ", sentence.replace("\u2019", "'")).casefold()
+    if _is_canonical(text, rule):
+        return ()
+    asked = set(_asked(rule))
+    found = dict.fromkeys(_nouns(text))
+    return tuple(noun for noun in found if noun not in asked and noun not in _NO_THING)
+
+
+def _is_canonical(text: str, rule: PolicyKind) -> bool:
+    """Does an action stand in it as a name, `approve the claim must happen`?"""
+    names = "|".join(re.escape(tools.phrase.casefold()) for tools in rule.tools)
+    return compiled(rf"(?<![\w-]){_NO_ARTICLE}(?:{names}) {_FINITE}\b").search(text) is not None
+
+
+def _asked(rule: PolicyKind) -> Iterator[str]:
+    """The arguments that the rule asks for itself."""
+    for tools in rule.tools:
+        for one in tools.where.every if tools.where is not None else ():
+            yield one.path[-1]
+    for name in ("path", "beside", "different"):
+        yield from (getattr(rule, name, None) or ())[-1:]
+
+
+def _nouns(text: str) -> Iterator[str]:
+    words = re.findall(r"[a-z][\w-]*'s?|[a-z][\w-]*|[^\sa-z]", text)
+    for at, word in enumerate(words):
+        if word in _ONE:
+            yield from _phrase(words[at + 1 :])
+        elif word.endswith("'s"):
+            yield word.removesuffix("'s")
+
+
+def _phrase(words: list[str]) -> Iterator[str]:
+    """The nouns right behind `the`: `travel advance`, `customer's identity`, `approved claim`."""
+    said: list[str] = []
+    for word in words[:4]:
+        if word in _ENDS or not word[0].isalpha():
+            break
+        said.append(word)
+        if word.endswith("s") and singular(word) != word:
+            break
+    if said and said[-1].endswith("s") and singular(said[-1]) != said[-1]:
+        return
+    yield from (word for word in said if "'" not in word)
