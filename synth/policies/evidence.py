@@ -20,7 +20,7 @@ from synth.policies.gaps import Gaps
 from synth.policies.names import Key, Tools
 from synth.policies.where import Of, Where
 
-__all__ = ["MISSING", "NO_GAPS", "Evidence", "Noun", "key_of", "made_by", "value_at"]
+__all__ = ["MISSING", "NO_GAPS", "Evidence", "Noun", "Pair", "key_of", "made_by", "value_at"]
 
 NO_GAPS = Gaps(Run("", ()), Fixed({}, {}), ())
 _RUN_FIELDS = {
@@ -30,6 +30,8 @@ _RUN_FIELDS = {
 
 _OF_THE_RUN = ("latest start", "partly known", "steps", "swept")
 """What is kept in the cache and is the same whatever is taken to be so."""
+Pair = tuple[tuple[str, ...], tuple[str, ...]]
+"""Paths of arguments that must hold equal values: of the earlier call, of the later one."""
 MISSING = object()
 """Stands for a value that is not there; JSON has no such value."""
 

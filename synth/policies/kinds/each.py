@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from synth.formal.partly import Unknown
-from synth.policies.evidence import MISSING, Each, Evidence, It
+from synth.policies.evidence import MISSING, Each, Evidence, It, Pair
 from synth.policies.kinds.duty import Judged
 
-if TYPE_CHECKING:
-    from synth.policies.kinds.kind import Pair, Paths, PolicyKind
-
 _MOST_OPEN = 3
-Judge = Callable[["PolicyKind", Evidence], Judged]
+Rule = Any
+"""A rule of a kind that may compare arguments."""
+Paths = tuple[Pair, ...]
+Judge = Callable[[Rule, Evidence], Judged]
 
 
-def of_each(rule: PolicyKind, seen: Evidence, judge: Judge) -> Judged:
+def of_each(rule: Rule, seen: Evidence, judge: Judge) -> Judged:
     """The answer of a rule about the things that its calls say, or the same one in all ways that are open."""
     if not (soft := _of(Each, rule)):
         return _of_it(rule, seen, judge)
@@ -38,17 +38,17 @@ def of_each(rule: PolicyKind, seen: Evidence, judge: Judge) -> Judged:
     return _told(first, soft) if not surely and first.verdict == "violated" else first
 
 
-def as_compared(rule: PolicyKind, seen: Evidence) -> PolicyKind:
+def as_compared(rule: Rule, seen: Evidence) -> Rule:
     """The rule with what it certainly compares, and no more."""
     soft = _of(Each, rule)
     return comparing(rule, tuple(pair for pair in soft if _is_said(pair, rule, seen))) if soft else rule
 
 
-def comparing(rule: PolicyKind, same: Paths) -> PolicyKind:
-    return replace(rule, same=same)  # type: ignore[type-var]
+def comparing(rule: Rule, same: Paths) -> Rule:
+    return replace(rule, same=same)
 
 
-def each_in_words(rule: Any) -> str:
+def each_in_words(rule: Rule) -> str:
     """`for each patient, where calls say which`; empty of a rule that names no thing in passing."""
     things = [str(pair[0][0]) for pair in _of(Each, rule)]
     return f"for each {' and each '.join(things)}, where calls say which" if things else ""
@@ -66,7 +66,7 @@ def is_in_passing(same: Paths) -> bool:
     return _are(Each, same)
 
 
-def _of(kind: type[str], rule: Any) -> Paths:
+def _of(kind: type[str], rule: Rule) -> Paths:
     same: Paths = getattr(rule, "same", ())
     return same if _are(kind, same) else ()
 
@@ -75,7 +75,7 @@ def _are(kind: type[str], same: Paths) -> bool:
     return bool(same) and bool(same[0][0]) and isinstance(same[0][0][0], kind)
 
 
-def _calls(rule: PolicyKind, seen: Evidence) -> dict[str, list[int]]:
+def _calls(rule: Rule, seen: Evidence) -> dict[str, list[int]]:
     """The calls of each of its tools that was called."""
     found: dict[str, list[int]] = {}
     for tools in rule.tools:
@@ -84,14 +84,14 @@ def _calls(rule: PolicyKind, seen: Evidence) -> dict[str, list[int]]:
     return found
 
 
-def _is_said(pair: Pair, rule: PolicyKind, seen: Evidence) -> bool:
+def _is_said(pair: Pair, rule: Rule, seen: Evidence) -> bool:
     """Has some call of each tool the argument?"""
     return all(
         any(_says(call, pair[0], seen) is True for call in calls) for calls in _calls(rule, seen).values()
     ) and not _unseen(rule, seen)
 
 
-def _unseen(rule: PolicyKind, seen: Evidence) -> bool:
+def _unseen(rule: Rule, seen: Evidence) -> bool:
     """May there be calls of a tool that none was seen of?"""
     called = _calls(rule, seen)
     return bool(seen.gaps) and any(
@@ -101,7 +101,7 @@ def _unseen(rule: PolicyKind, seen: Evidence) -> bool:
     )
 
 
-def _may_be_said(pair: Pair, rule: PolicyKind, seen: Evidence) -> bool:
+def _may_be_said(pair: Pair, rule: Rule, seen: Evidence) -> bool:
     """May some call of each tool have it, as far as is known?"""
     lost = {name for tools in rule.tools if seen.gaps and seen.gaps.of(tools) for name in tools.names}
     return all(
@@ -120,7 +120,7 @@ def _says(call: int, path: Sequence[str], seen: Evidence) -> bool | None:
     return value is not MISSING
 
 
-def _not_known(seen: Evidence, rule: PolicyKind) -> Evidence:
+def _not_known(seen: Evidence, rule: Rule) -> Evidence:
     """The evidence in which arguments that were not recorded may be any."""
     lost = {call for calls in _calls(rule, seen).values() for call in calls if seen.arguments(call) is None}
     if not lost:
@@ -136,7 +136,7 @@ def _not_known(seen: Evidence, rule: PolicyKind) -> Evidence:
     )  # fmt: skip
 
 
-def _of_it(rule: PolicyKind, seen: Evidence, judge: Judge) -> Judged:
+def _of_it(rule: Rule, seen: Evidence, judge: Judge) -> Judged:
     """The answer; about any things where no call has what says which one `it` is."""
     same = _of(It, rule)
     calls = [call for calls in _calls(rule, seen).values() for call in calls] if same else []

@@ -15,14 +15,13 @@ from typing import ClassVar, Protocol
 from synth.formal.constraints import Constraint
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
-from synth.policies.evidence import Evidence
+from synth.policies.evidence import Evidence, Pair
 from synth.policies.kinds.duty import Judged, own_part
 from synth.policies.kinds.each import of_each
 from synth.policies.kinds.plans import Slot
 from synth.policies.names import Names, Scope, Span, Tools
 from synth.policies.source import Node
 
-Pair = tuple[tuple[str, ...], tuple[str, ...]]
 Paths = tuple[Pair, ...]
 """Pairs of argument paths (of the earlier call, of the later call) that must hold equal values."""
 
