@@ -53,6 +53,8 @@ _ONE_OF_THEM = re.compile(
     re.IGNORECASE,
 )
 _SAME = re.compile(r" with the same ", re.IGNORECASE)
+_AFTER_EACH = re.compile(r"\b(?:after|following) (?:each|every) ", re.IGNORECASE)
+"""What is to happen after each of them is left out after none."""
 MAX_HINTED = 400
 """Code points: what is longer is no slip of one sentence, and the search for one would last."""
 
@@ -67,6 +69,7 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
             raise
         rule = asked
     _no_amount_counted(sentence, rule)
+    _no_ban_after_each(sentence, rule)
     return of_one_thing(sentence, rule)
 
 
@@ -92,6 +95,21 @@ def _no_amount_counted(sentence: str, rule: PolicyKind) -> None:
     )
 
 
+_NOT_AFTER_EACH = re.compile(
+    r"\b(?:not|never|cannot|\w+n['\u2019]t)\b.* (?P<said>(?:after|following) (?:each|every)) ", re.IGNORECASE
+)
+
+
+def _no_ban_after_each(sentence: str, rule: PolicyKind) -> None:
+    """TwoReadings for `do not send a receipt after every payment`, which may allow it after some."""
+    if rule.kind == "absence_after" and (found := _NOT_AFTER_EACH.search(sentence)):
+        what, after = rule.tools[1].phrase, rule.tools[0].phrase
+        raise TwoReadings(
+            f"cannot read '{found['said']}' of what must not happen; write "
+            f"{quoted(f'{what} must never happen after {after}')} where the first of them forbids it"
+        )
+
+
 def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule of a sentence that asks for no arguments."""
     body = " ".join(sentence.split()).removesuffix(".").strip()
@@ -110,7 +128,8 @@ def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
                 if (other := _otherwise(said, names, forms)) is not None:
                     return other
         except TwoReadings as two:
-            if isinstance(two, OneThing) and (other := _by_clauses(body, names, forms)) is not None:
+            told = isinstance(two, OneThing) or _AFTER_EACH.search(body)
+            if told and (other := _by_clauses(body, names, forms)) is not None:
                 return other
             raise next(_filled(body, names, forms), two) from None
         if (other := _by_clauses(body, names, forms)) is not None:

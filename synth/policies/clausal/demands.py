@@ -13,6 +13,7 @@ from synth.policies.clausal.parts import Demand, Fact
 from synth.policies.clausal.words import (
     AGAIN,
     AGENT,
+    ALLOWED,
     ALREADY,
     BANNED,
     BEFORE,
@@ -179,7 +180,7 @@ DEMANDS: dict[str, Rule] = {
         ("never|do_not [ever] {e:acts}", _none_of),
         (f"never|do_not [ever] {{e:acts}} {AGAIN}", _none_again),
         (f"{AGENT} {NO} [ever] {{e:acts}}", _none_of),
-        (f"{NOBODY} {MAY}|{SHOULD}|is_to {{e:acts}}", _none_of),
+        (f"{NOBODY} {ALLOWED} {{e:acts}}", _none_of),
         (f"{{e:events}} {NO} [ever] {HAPPEN} [{AGAIN}]", _demand("never")),
         (f"{{t:object}} {NO} [ever] be {{d:past}} [{AGAIN}]", _demand("never", make=passive)),
         (
@@ -187,7 +188,7 @@ DEMANDS: dict[str, Rule] = {
             _demand("never", make=passive),
         ),
         (
-            f"no [more|further|other] {{t:object}} {MAY}|{SHOULD}|will [ever] be {{d:past}} [{AGAIN}]",
+            f"no [more|further|other] {{t:object}} {ALLOWED} [ever] be {{d:past}} [{AGAIN}]",
             _demand("never", make=passive),
         ),
         (
@@ -196,7 +197,7 @@ DEMANDS: dict[str, Rule] = {
         ),
         (f"no [more|further|other] {{e:events}} [{AGAIN}]", _demand("never")),
         (
-            f"no [more|further|other] {{e:events}} {MAY}|{SHOULD} [ever] {HAPPEN}|follow [{AGAIN}]",
+            f"no [more|further|other] {{e:events}} {ALLOWED} [ever] {HAPPEN}|follow [{AGAIN}]",
             _demand("never"),
         ),
         (f"there {MAY}|{SHOULD}|will be no [more|further] {{e:events}} [{AGAIN}]", _demand("never")),
@@ -206,15 +207,15 @@ DEMANDS: dict[str, Rule] = {
         (f"it is [strictly] {BANNED} to {{e:acts}}", _none_of),
         ("neither {e:acts}", _none_of),
         (
-            f"nothing|no_tool|no_other_tool|no_call|no_further_call|no_more_calls {MAY}|{SHOULD}"
-            f"|is_to [ever] {HAPPEN}|follow [{AGAIN}]",
+            f"nothing|no_tool|no_other_tool|no_call|no_further_call|no_more_calls {ALLOWED}"
+            f" [ever] {HAPPEN}|follow [{AGAIN}]",
             lambda p: Demand("never", (Event(ANY),)),
         ),
         (
-            f"nothing {MAY}|{SHOULD}|is_to [ever] be {{d:past}}",
+            f"nothing {ALLOWED} [ever] be {{d:past}}",
             lambda p: Demand("never", (p["d"],)) if p["d"] else None,
         ),
-        (f"nobody|no_one {MAY}|{SHOULD}|is_to [ever] be {{d:past}}", lambda p: Demand("never", (p["d"],))),
+        (f"nobody|no_one {ALLOWED} [ever] be {{d:past}}", lambda p: Demand("never", (p["d"],))),
         (f"it|they {NO} [ever] be {{d:past}} [{AGAIN}]", _demand("never", make=by_it)),
         # permissions
         (f"{{t:object}} {MAY}|{SHOULD}|is|are only be {{d:past}}", _demand("only", make=passive)),
@@ -331,7 +332,7 @@ DEMANDS: dict[str, Rule] = {
         # what was done to one and the same thing
         (f"{{s:state}} {SHOULD} [also|always|later|eventually] be {{d:done}}", _one_and_the_same("answer")),
         (f"{{s:state}} {NO} [ever] be {{d:done}} [{AGAIN}]", _one_and_the_same("no answer")),
-        (f"no {{s:state}} {MAY}|{SHOULD} [ever] be {{d:done}} [{AGAIN}]", _one_and_the_same("no answer")),
+        (f"no {{s:state}} {ALLOWED} [ever] be {{d:done}} [{AGAIN}]", _one_and_the_same("no answer")),
         (f"only {{s:state}} {MAY}|{SHOULD} be {{d:done}}", _one_and_the_same("needs")),
         # how they end, how often one after the other
         (f"{{e:events}} {NO} [ever] fail {{c:beyond}}", _demand("fail")),
@@ -372,7 +373,7 @@ DEMANDS: dict[str, Rule] = {
         (f"{{e:events}} {SHOULD} [always] be|come the [very] last {_CALL}", _demand("last")),
         (f"{{e:events}} {NO} [ever] take|last|run [for] longer_than|more_than {{d:time}}", _takes),
         (
-            f"no {{e:events}} {MAY}|{SHOULD} [ever] take|last|run [for] longer_than|more_than {{d:time}}",
+            f"no {{e:events}} {ALLOWED} [ever] take|last|run [for] longer_than|more_than {{d:time}}",
             _takes,
         ),
         (
@@ -405,7 +406,7 @@ DEMANDS: dict[str, Rule] = {
             f"by {{b:events}}",
             _pair("answer"),
         ),
-        (f"{{a:events}} {SHOULD} [always] be [always|immediately] preceded by {{b:events}}", _pair("needs")),
+        (f"{{a:events}} {SHOULD} [always] be [always] preceded by {{b:events}}", _pair("needs")),
         (f"{{a:events}} {NO} be followed by {{b:events}}", _pair("no answer")),
         (
             "{a:events} requires|needs|takes|presupposes|calls_for|require|need {b:events} first"
@@ -430,7 +431,7 @@ DEMANDS: dict[str, Rule] = {
             lambda p: Demand("overlap", p["a"][0], (p["b"],)) if not p["a"][1] else None,
         ),
         (
-            f"no 2 {{e:events}} {MAY}|{SHOULD} [ever] overlap|run_at_the_same_time"
+            f"no 2 {{e:events}} {ALLOWED} [ever] overlap|run_at_the_same_time"
             f"|be_running_at_the_same_time|run_in_parallel|run_concurrently|run_side_by_side",
             _demand("overlap itself"),
         ),

@@ -45,7 +45,7 @@ _DET = (
     r"(?:(?:the|an?|any|every|each|all|all the|another|such|further|more|our|your|their own|his|her"
     r"|any other|single|any single|of the|of all|of all the) )*"
 )
-_OWNER = r"(?:(?P<owner>[a-z][a-z_]*)'s? )?"
+_OWNER = r"(?:(?P<owner>[a-z][a-z_]*)'s? )??"
 _END = r"(?![\w'-])"
 _BEFORE_NOUNS = (
     *(word for word in SMALL if word not in (*ARTICLES, "and", "or")), "against", "about", "under", "as",
@@ -241,7 +241,52 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
                 ),
             )
         )  # fmt: skip
-    return tuple(found)
+    return (*found, *_in_other_words(found))
+
+
+_ALIKE: tuple[tuple[str, ...], ...] = (
+    ("get", "obtain", "receive", "secure"),
+    ("issue", "grant", "give", "award"),
+    ("run", "execute", "perform", "conduct", "do"),
+    ("delete", "remove", "erase"),
+    ("book", "reserve"),
+    ("verify", "check"),
+    ("notify", "inform", "alert"),
+    ("change", "modify", "alter"),
+    ("create", "make", "generate"),
+    ("ship", "dispatch"),
+    ("buy", "purchase"),
+    ("start", "launch"),
+    ("reject", "decline", "refuse"),
+    ("inspect", "examine"),
+)
+"""Verbs that say the same of one object, where a file has but one of them."""
+_NOTING = ("log", "write", "add", "make", "leave", "record")
+_NOTES = ("note", "entry", "comment", "remark")
+_APPROVALS = ("approval", "consent", "permission", "authorisation", "authorization", "confirmation")
+
+
+def _in_other_words(actions: Sequence[Action]) -> Iterator[Action]:
+    """The same actions by other verbs, which no action of the file has: `obtain approval`."""
+    verbs = {one.verb for one in actions}
+    for one in actions:
+        for verb in _others_of(one):
+            if verb not in verbs and not one.particle and (one.nouns or verb == "request"):
+                nouns = one.nouns or one.tail[1:]
+                tail = one.tail if one.nouns else ()
+                yield replace(one, verb=verb, nouns=nouns, tail=tail, verb_alone=False, gives=False)
+
+
+def _others_of(one: Action) -> list[str]:
+    """Verbs that say the same of its object."""
+    found = [verb for alike in _ALIKE if one.verb in alike for verb in alike if verb != one.verb]
+    if one.nouns and one.nouns[-1] in _NOTES and one.verb in _NOTING:
+        found += [verb for verb in _NOTING if verb != one.verb]
+    if one.nouns and one.nouns[-1] in _APPROVALS and one.verb in ("get", "obtain", "receive"):
+        found += ["give", "grant"]
+    if (one.verb, one.tail[:1]) == ("ask", ("for",)) and len(one.tail) > 1 and not one.nouns:
+        found += ["request"]
+    return list(dict.fromkeys(found))
 
 
 def _leads(verb: str, word: str) -> bool:
@@ -366,8 +411,7 @@ def _nouns(one: Action) -> Iterator[Way]:
     if one.nouns:
         of = rf"(?:of|to) (?:(?P<which4>the same|that|this) |{_DET})(?P<obj>{one.objects})"
         yield Way(rf"{lead}(?:{names}) {of}{one.behind}", one.number)
-        whole = " ".join([*one.nouns[:-1], noun_of(one.nouns[-1])])
-        yield Way(rf"{lead}{whole} (?:{names})", one.number)
+        yield Way(rf"{lead}{one.objects} (?:{names})", one.number)
         if one.short and one.last:
             yield Way(rf"{lead}(?:{one.last}) (?:{names})", one.number)
         yield Way(rf"{lead}{past_of(one.verb)} (?:{one.objects})", one.number)

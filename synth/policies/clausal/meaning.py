@@ -289,6 +289,15 @@ def _between(m: Meaning) -> str:
     return f"{m.a} must never happen between {both[0]} and {both[1]}"
 
 
+def _needed_between(m: Meaning) -> str | None:
+    """`Between A and B, C must happen`: after an A, B needs a C that came later."""
+    adjunct = m.of("between")
+    if adjunct.fact is None or adjunct.until is None or m.demand.joint:
+        return None
+    begin, end = (m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until))
+    return f"{end} must never happen after {begin} until {m.a}"
+
+
 _NEVER: Mapping[tuple[str, ...], Way] = {
     (): lambda m: f"{m.a} must never happen",
     ("unless",): _needs("unless"),
@@ -333,6 +342,13 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
 _MUST: Mapping[tuple[str, ...], Way] = {
     ("before",): lambda m: f"{m.a} must happen before {m.b('before')}",
     ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
+    ("after", "before"): lambda m: (
+        f"{m.b('after')} must happen before {m.a}, and {m.a} must happen before {m.b('before')}"
+    ),
+    ("between",): _needed_between,
+    ("before all",): lambda m: f"The first call must be {m.a}",
+    ("at first",): lambda m: f"The first call must be {m.a}",
+    ("at last",): lambda m: f"The last call must be {m.a}",
     ("state",): lambda m: f"{m.b('state')} must be followed by {m.a}",
     ("state", "time"): lambda m: f"{m.b('state')} must be followed by {m.a} within {m.d('time')}",
     ("every",): _answered("every"),
@@ -359,7 +375,8 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "follow": _MUST,
     "do": {kinds: way for kinds, way in _MUST.items() if kinds not in (("days",), ("hours",))},
     "do first": {("before",): _MUST["before",]},
-    "have": {("before",): _MUST["before",]},
+    "have": {kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
+    "adjacent": {(): lambda m: f"{m.e} must happen immediately before {m.a}"},
     "count": {
         (): _counted(),
         ("time",): _counted("time"),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from synth.policies.clausal.adjuncts import ADJUNCTS
 from synth.policies.clausal.demands import DEMANDS
 from synth.policies.clausal.events import Action, actions_of, by_name
 from synth.policies.clausal.facts import FACTS
+from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.small import SMALL
@@ -51,6 +53,15 @@ def _begins_with_the_same(sentence: str) -> bool:
 @lru_cache(maxsize=16)
 def _rules(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
     actions = actions_of(phrases)
-    return {**SMALL, **FACTS, **ADJUNCTS, **DEMANDS, **by_name(actions, phrases)}, {
-        one.number: one for one in actions
-    }
+    rules = _together(SMALL, FACTS, ADJUNCTS, DEMANDS, FRAMES, by_name(actions, phrases))
+    return rules, {one.number: one for one in reversed(actions)}
+
+
+def _together(*tables: Mapping[str, Rule]) -> dict[str, Rule]:
+    """One table of all; what several have of one name is joined."""
+    found: dict[str, Rule] = {}
+    for table in tables:
+        for name, rule in table.items():
+            before = found.get(name, ())
+            found[name] = rule if callable(rule) or callable(before) else (*before, *rule)
+    return found

@@ -35,7 +35,7 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"\ba third time\b", "more than 2 times"),
     (r"\b(at most|no more than|not more than|exactly|up to|a maximum of) once\b", r"\1 1 times"),
     (r"\bat least once\b", "at least 1 times"),
-    (r"\s*[;\u2013\u2014]\s*", ", "),
+    (r"\s*[;\u2013\u2014]\s*|: (?=[A-Za-z])", ", "),
     (r"\s+", " "),
 )  # fmt: skip
 

@@ -7,6 +7,8 @@ SHOULD = (
     "|must_always|has_always_to|must_also|should_always"
 )
 MAY = "may|can|could|might|is_allowed_to|are_allowed_to|is_permitted_to|are_permitted_to|may_ever|can_ever"
+ALLOWED = f"{MAY}|must|should|shall|ought_to|is_to|are_to|will"
+"""What `no refund` stands before where refunds are forbidden; what none `has to` is a mere freedom."""
 NO = (
     "must_not|must_never|may_not|may_never|should_not|should_never|shall_not|shall_never|can_not|can_never"
     "|will_not|will_never|is_not_to|are_not_to|is_never_to|are_never_to|is_not_allowed_to"
@@ -16,7 +18,7 @@ NO = (
 )
 HAPPEN = (
     "happen|occur|take_place|be_made|be_done|be_run|be_called|be_carried_out|be_started|be_performed|start"
-    "|begin|run|be_attempted|be_tried|be_executed|go_ahead|proceed"
+    "|begin|run|be_attempted|be_tried|be_executed|go_ahead|proceed|go_out"
 )
 BANNED = (
     "forbidden|prohibited|banned|not_allowed|not_permitted|never_allowed|never_permitted|off_limits"
