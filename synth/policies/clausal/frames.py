@@ -86,11 +86,8 @@ def _nouned(kind: str) -> Callable[[Parts], Adjunct]:
 
 
 _OTHERS = (
-    "anything_else|everything_else|any_other_call|any_other_tool|any_other_step|all_else"
-    "|any_other_tool_is_called"
-    "|any_other_tool_is_used|anything_else_is_done|anything_else_happens|any_other_call_is_made"
-    "|any_other_action"
-    "|doing_anything_else|you_do_anything_else|it_does_anything_else|the_agent_does_anything_else"
+    "anything_else|anything_else_is_done|anything_else_happens|doing_anything_else"
+    "|you_do_anything_else|it_does_anything_else|the_agent_does_anything_else"
 )
 _RUNS = "every_run|each_run|a_run|the_run|any_run|runs|all_runs|each_and_every_run"
 _ONE_RUN = "every_run|each_run|a_run|the_run|any_run"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from synth.errors import BadInput
-from synth.policies.meanings import reading_of
+from synth.policies.meanings import demands_of
 from synth.policies.names import Names, Tools
 from synth.policies.refused import read_rule
 from synth.policies.sentences import OURS
@@ -20,7 +20,7 @@ FILES = sorted((Path(__file__).parent / "frames").glob("*.txt"))
 
 def read(sentence: str, names: Names) -> str | None:
     try:
-        return reading_of(read_rule(sentence, names, OURS))
+        return demands_of(read_rule(sentence, names, OURS))
     except BadInput:
         return None
 
