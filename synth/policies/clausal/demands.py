@@ -10,6 +10,7 @@ from synth.policies.clausal.events import ANY, Event, with_same
 from synth.policies.clausal.facts import by_it, passive, with_mods
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Demand, Fact
+from synth.policies.clausal.relative import thing_of, which
 from synth.policies.clausal.words import (
     AGAIN,
     AGENT,
@@ -48,6 +49,12 @@ def _none_of(p: Parts) -> Demand | None:
     """A ban of each of several deeds; `never pay and refund` may ban both together alone."""
     events, joint = p["e"]
     return None if joint == "and" else Demand("never", events, joint=joint)
+
+
+def _of_such(p: Parts) -> Demand | None:
+    """`No sample may be shipped that was not drawn first`."""
+    event = passive(p)
+    return None if event is None else Demand("never", (which(event, p["r"]),))
 
 
 def _none_again(p: Parts) -> Demand | None:
@@ -93,10 +100,22 @@ def _one_and_the_same(kind: str) -> Callable[[Parts], Demand | None]:
         first, then = p["s"], p["d"]
         if first.noun != then.noun or first.action == then.action:
             return None
-        same = frozenset({first.noun[-1]})
+        same = thing_of(first, then)
         if kind != "needs":
             return Demand(kind, (with_same(first, same),), (then,))
         return Demand(kind, (with_same(then, same),), (first,))
+
+    return made
+
+
+def _to_such(kind: str) -> Callable[[Parts], Demand | None]:
+    """`Never message a blocked guest`."""
+
+    def made(p: Parts) -> Demand | None:
+        then, first = p["v"], p["s"]
+        if then.action == first.action or then.noun[-1:] != first.noun[-1:]:
+            return None
+        return Demand(kind, (which(then, Fact((first,), "perfect")),))
 
     return made
 
@@ -164,6 +183,8 @@ DEMANDS: dict[str, Rule] = {
             lambda p: ("at least", p["n"]),
         ),
         ("exactly|precisely {n:number} [times]", lambda p: ("exactly", p["n"])),
+        ("only_once|once_only", lambda p: ("at most", 1)),
+        ("only {n:number} times", lambda p: ("at most", p["n"])),
         (
             "fewer_than|less_than {n:number} [times]",
             lambda p: ("at most", p["n"] - 1) if p["n"] > 1 else None,
@@ -217,9 +238,11 @@ DEMANDS: dict[str, Rule] = {
         ),
         (f"nobody|no_one {ALLOWED} [ever] be {{d:past}}", lambda p: Demand("never", (p["d"],))),
         (f"it|they {NO} [ever] be {{d:past}} [{AGAIN}]", _demand("never", make=by_it)),
+        (f"no {{t:object}} {MAY}|{SHOULD} [ever] be {{d:past}} {{r:that}}", _of_such),
         # permissions
         (f"{{t:object}} {MAY}|{SHOULD}|is|are only be {{d:past}}", _demand("only", make=passive)),
         (f"{{t:object}} {MAY}|{SHOULD} be only {{d:past}}", _demand("only", make=passive)),
+        (f"only {{t:object}} {MAY}|{SHOULD} be {{d:past}}", _demand("only", make=passive)),
         ("{t:object} is|are only {d:past}", _demand("only", make=passive)),
         (f"{{t:object}} {MAY}|{SHOULD} be {{d:past}} only", _demand("only", make=passive)),
         ("only {e:acts}", _demand("only")),
@@ -242,6 +265,8 @@ DEMANDS: dict[str, Rule] = {
         (f"{{e:events}} {SHOULD} [also|always] follow", _demand("follow")),
         (f"{{t:object}} {SHOULD} [also|always|first] be|get {{d:past}}", _demand("must", make=passive)),
         (f"it|they {SHOULD} [also|always|first] be|get {{d:past}}", _demand("must", make=by_it)),
+        (f"{{t:object}} {SHOULD} [also|always] be {{d:past}} again", _demand("follow", make=passive)),
+        (f"it|they {SHOULD} [also|always] be {{d:past}} again", _demand("follow", make=by_it)),
         (
             f"{{t:object}} {SHOULD} [also|always] have [{ALREADY}] been {{d:past}} [{BEFORE}]",
             _demand("have", make=passive),
@@ -330,7 +355,14 @@ DEMANDS: dict[str, Rule] = {
             _sum,
         ),
         # what was done to one and the same thing
-        (f"{{s:state}} {SHOULD} [also|always|later|eventually] be {{d:done}}", _one_and_the_same("answer")),
+        (
+            f"{{s:state}} {SHOULD} [also|always|later|eventually] be {{d:done}} [again]",
+            _one_and_the_same("answer"),
+        ),
+        ("never|do_not {v:verb} {s:state}", _to_such("never")),
+        (f"{AGENT} {NO} {{v:verb}} {{s:state}}", _to_such("never")),
+        ("only {v:verb} {s:state}", _to_such("only")),
+        (f"{AGENT} {MAY} only {{v:verb}} {{s:state}}", _to_such("only")),
         (f"{{s:state}} {NO} [ever] be {{d:done}} [{AGAIN}]", _one_and_the_same("no answer")),
         (f"no {{s:state}} {ALLOWED} [ever] be {{d:done}} [{AGAIN}]", _one_and_the_same("no answer")),
         (f"only {{s:state}} {MAY}|{SHOULD} be {{d:done}}", _one_and_the_same("needs")),
@@ -408,6 +440,10 @@ DEMANDS: dict[str, Rule] = {
         ),
         (f"{{a:events}} {SHOULD} [always] be [always] preceded by {{b:events}}", _pair("needs")),
         (f"{{a:events}} {NO} be followed by {{b:events}}", _pair("no answer")),
+        (
+            "{a:events} requires|needs|require|need|must_have [a|an|one] {b:own} of_its_own|of_their_own",
+            _pair("own"),
+        ),
         (
             "{a:events} requires|needs|takes|presupposes|calls_for|require|need {b:events} first"
             "|before|beforehand|earlier|before_that|earlier_on",

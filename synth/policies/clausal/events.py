@@ -86,6 +86,8 @@ class Event:
     """Is it named by its verb alone, or what is done to whatever thing?"""
     itself: bool = False
     """Is its object a mere `it`?"""
+    each: bool = False
+    """Is it said of `each refund`?"""
     role: str = ""
     """Which part of the action a thing is, or is done to; empty for its object."""
 
@@ -324,6 +326,7 @@ def by_name(
         "done": _several(all_of(_done), nouns),
         "thing": _several(all_of(_things), nouns),
         "state": _several(all_of(_state), nouns),
+        "self": _several(all_of(_self), nouns),
     }
 
 
@@ -355,8 +358,20 @@ def _state(one: Action) -> Iterator[Way]:
         )
 
 
+def _self(one: Action) -> Iterator[Way]:
+    """What a thing does by itself: `a truck that checks in`."""
+    if one.nouns and one.particle and not one.tail:
+        yield Way(
+            rf"(?:{third_of(one.verb)}|{preterite_of(one.verb)}|{past_of(one.verb)}){one.up}", one.number
+        )
+
+
 def _object(one: Action) -> str:
-    return rf"(?:{_WHICH}|(?P<det>{_DET}))(?:(?P<its>its|their) )?{_OWNER}(?P<obj>{one.objects})"
+    plain = rf"(?:{_WHICH}|(?P<det>{_DET}))(?:(?P<its>its|their) )?{_OWNER}(?P<obj>{one.objects})"
+    if len(one.nouns) != 2 or not one.nouns[0].isalpha():
+        return plain
+    of = r"(?:(?P<which5>(?:that|the|this) same|that|this) |(?:the|an?|each|every) )"
+    return rf"(?:{plain}|(?:the|an?) {noun_of(one.nouns[1])} of {of}(?P<first>{one.nouns[0]}))"
 
 
 def _whom(one: Action) -> str:
@@ -385,6 +400,7 @@ def _verbs(one: Action, form: Callable[[str], str]) -> Iterator[Way]:
             yield Way(rf"{verb}{up} {_object(one)} to {_whom(one)}", one.number)
     if one.verb_alone or not (one.nouns or one.to):
         yield Way(rf"{verb}{up}", one.number, True)
+        yield Way(rf"{verb}{up} (?:anything|something)(?: else| more)?", one.number, True)
 
 
 def _nouns(one: Action) -> Iterator[Way]:
@@ -494,6 +510,10 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
         about.add(singular(of))
     if said.get("which2"):
         same.add(singular((said.get("own") or "").split()[-1]))
+    if one := re.search(r" of (?:an?|any|each|every) ([a-z]+)$", noun):
+        about.add(singular(one[1]))
+    if said.get("which5"):
+        same.add(singular(said.get("first") or ""))
     if said.get("which3"):
         same.add(singular(said.get("whom") or ""))
     how = (said.get("how") or "").strip()
@@ -505,6 +525,7 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
         single=bool(compiled(r"(?:an?|any|each|every|any single) ").fullmatch(det or "")) or bool(det_of),
         bare=bare,
         itself=bool(said.get("itself")),
+        each=bool(compiled(r"(?:each|every|any single) ").fullmatch(det or "")) and bool(said.get("obj")),
     )
 
 

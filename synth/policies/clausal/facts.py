@@ -7,8 +7,20 @@ from dataclasses import replace
 
 from synth.policies.clausal.events import ANYTHING, IT, Event, with_same
 from synth.policies.clausal.matching import Parts, Rule
-from synth.policies.clausal.parts import Adjunct, Fact
-from synth.policies.clausal.words import AGENT, ALREADY, BEFORE, FAILS, SUCCEEDED, SUCCEEDS
+from synth.policies.clausal.parts import Fact
+from synth.policies.clausal.relative import RELATIVES, of_another, which, whose
+from synth.policies.clausal.words import (
+    AGENT,
+    ALREADY,
+    BEFORE,
+    FAILS,
+    HAS_BEEN,
+    HAVE,
+    HAVE_NOT,
+    NOT_BEEN,
+    SUCCEEDED,
+    SUCCEEDS,
+)
 
 
 def with_mods(p: Parts) -> Event:
@@ -19,19 +31,14 @@ def with_mods(p: Parts) -> Event:
         elif kind == "about":
             event = with_same(event, frozenset(), value)
         elif kind == "that":
-            event = _which(event, value)
+            event = which(event, value)
+        elif kind == "whose":
+            event = whose(event, value)
+        elif kind in ("of", "only of"):
+            event = of_another(event, *value, only=kind == "only of")
         else:
             event = replace(event, beside=(*event.beside, value))
     return event
-
-
-def _which(event: Event, fact: Fact) -> Event:
-    """`ship an order that has been paid`: what has or has not happened to the same thing."""
-    same = frozenset(event.noun[-1:] if all(one.noun == event.noun for one in fact.events) else ())
-    told = (with_same(one, same) for one in fact.events)
-    kind = "unless" if fact.aspect == "not" else "state"
-    beside = Adjunct(kind, Fact(tuple(told), "perfect", fact.joint)) if same else Adjunct("unknown")
-    return replace(with_same(event, same), beside=(*event.beside, beside))
 
 
 def _mods(p: Parts) -> tuple[tuple[str, frozenset[str]], ...]:
@@ -59,10 +66,6 @@ def _fact(aspect: str, make: Callable[[Parts], Event | None] = with_mods) -> Cal
     return made
 
 
-def _told(aspect: str) -> Callable[[Parts], Fact]:
-    return lambda p: Fact((p["e"],), aspect)
-
-
 def by_it(p: Parts) -> Event | None:
     """What is done to `it`: of an action that has the verb alone."""
     event: Event = p["d"]
@@ -87,33 +90,19 @@ def _more(joint: str) -> Callable[[Parts], tuple[tuple[Event, ...], str] | None]
 
 
 _IS = "is|are|gets|get|is_being|are_being"
-_HAS_BEEN = (
-    "has_been|have_been|had_been|has_already_been|have_already_been|has_successfully_been"
-    "|was_already|has_also_been"
-)
-_NOT_BEEN = (
-    "has_not_been|have_not_been|had_not_been|was_not|were_not|is_not|are_not|has_not_yet_been"
-    "|have_not_yet_been"
-    "|has_never_been|have_never_been|has_not_already_been|is_not_yet"
-)
-_HAVE = "have|has|had|have_already|has_already"
-_HAVE_NOT = "have_not|has_not|had_not|have_not_yet|has_not_yet|have_never"
-
 
 FACTS: dict[str, Rule] = {
+    **RELATIVES,
     "mod": [
         ("{s:same}", lambda p: ("same", p["s"])),
         ("{s:about}", lambda p: ("about", p["s"])),
         ("{s:that}", lambda p: ("that", p["s"])),
+        ("{s:whom}", lambda p: ("whose", p["s"])),
+        ("{s:of_which}", lambda p: p["s"]),
+        ("only {s:of_which}", lambda p: ("only of", p["s"][1])),
         ("{s:window}", lambda p: ("beside", p["s"])),
     ],
     "mods": [("{m:mod}", _mods), ("{m:mod} {n:mods}", _mods)],
-    "that": [
-        (f"that|which|who {_HAS_BEEN}|was|were|is|are [{ALREADY}] {{e:past}} [{BEFORE}]", _told("perfect")),
-        (f"that|which|who {_NOT_BEEN} [{ALREADY}] {{e:past}} [{BEFORE}|yet]", _told("not")),
-        (f"[that|which|who] {AGENT} {_HAVE} [{ALREADY}] {{e:past}} [{BEFORE}]", _told("perfect")),
-        (f"[that|which|who] {AGENT} {_HAVE_NOT} [{ALREADY}] {{e:past}} [{BEFORE}|yet]", _told("not")),
-    ],
     "event": [("{e:noun}", with_mods), ("{e:noun} {m:mods}", with_mods)],
     "events": [
         ("{e:event}", _one),
@@ -146,19 +135,19 @@ FACTS: dict[str, Rule] = {
     "fact": [
         (f"{{t:object}} {_IS} [{ALREADY}] {{d:past}} [{BEFORE}|successfully]", _fact("present", passive)),
         (
-            f"{{t:object}} {_HAS_BEEN}|was|were [{ALREADY}] {{d:past}} [{BEFORE}|successfully]",
+            f"{{t:object}} {HAS_BEEN}|was|were [{ALREADY}] {{d:past}} [{BEFORE}|successfully]",
             _fact("perfect", passive),
         ),
-        (f"{{t:object}} {_NOT_BEEN} [{ALREADY}] {{d:past}} [{BEFORE}|yet]", _fact("not", passive)),
-        (f"no {{t:object}} {_HAS_BEEN}|was {{d:past}} [{BEFORE}|yet]", _fact("not", passive)),
-        (f"it|they {_HAS_BEEN} [{ALREADY}] {{d:past}} [{BEFORE}]", _fact("perfect", by_it)),
+        (f"{{t:object}} {NOT_BEEN} [{ALREADY}] {{d:past}} [{BEFORE}|yet]", _fact("not", passive)),
+        (f"no {{t:object}} {HAS_BEEN}|was {{d:past}} [{BEFORE}|yet]", _fact("not", passive)),
+        (f"it|they {HAS_BEEN} [{ALREADY}] {{d:past}} [{BEFORE}]", _fact("perfect", by_it)),
         (f"it|they {_IS} {{d:past}}", _fact("present", by_it)),
         (f"it|they was|were {{d:past}} [{BEFORE}]", _fact("perfect", by_it)),
-        (f"it|they {_NOT_BEEN} {{d:past}} [{BEFORE}|yet]", _fact("not", by_it)),
-        (f"{AGENT} {_HAVE} [{ALREADY}] {{e:having}} [{BEFORE}]", _fact("perfect")),
-        (f"{AGENT} {_HAVE} [{ALREADY}] {{e:having}} {{m:mods}} [{BEFORE}]", _fact("perfect")),
-        (f"{AGENT} {_HAVE_NOT} {{e:having}} [{BEFORE}|yet]", _fact("not")),
-        (f"{AGENT} {_HAVE_NOT} {{e:having}} {{m:mods}} [{BEFORE}|yet]", _fact("not")),
+        (f"it|they {NOT_BEEN} {{d:past}} [{BEFORE}|yet]", _fact("not", by_it)),
+        (f"{AGENT} {HAVE} [{ALREADY}] {{e:having}} [{BEFORE}]", _fact("perfect")),
+        (f"{AGENT} {HAVE} [{ALREADY}] {{e:having}} {{m:mods}} [{BEFORE}]", _fact("perfect")),
+        (f"{AGENT} {HAVE_NOT} {{e:having}} [{BEFORE}|yet]", _fact("not")),
+        (f"{AGENT} {HAVE_NOT} {{e:having}} {{m:mods}} [{BEFORE}|yet]", _fact("not")),
         (f"{AGENT} {{e:did}} [{BEFORE}]", _fact("perfect")),
         (f"{AGENT} {{e:did}} {{m:mods}} [{BEFORE}]", _fact("perfect")),
         ("you|we|they {e:deed}", _fact("present")),
@@ -170,7 +159,7 @@ FACTS: dict[str, Rule] = {
             lambda p: Fact(p["es"][0], "perfect", p["es"][1]),
         ),
         (
-            f"{{es:events}} {_NOT_BEEN}|has_not|have_not|did_not made|done|happened|happen"
+            f"{{es:events}} {NOT_BEEN}|has_not|have_not|did_not made|done|happened|happen"
             f"|succeeded|succeed [{BEFORE}|yet]",
             lambda p: Fact(p["es"][0], "not", p["es"][1]),
         ),

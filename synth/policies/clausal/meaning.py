@@ -110,6 +110,8 @@ class Meaning:
 
     def _same(self) -> tuple[str, ...] | None:
         """The fields that must be the same, in their order; None where it is not clear which are meant."""
+        if self._follows_a_fact():
+            return None
         events = self._all_events()
         said = [a.same for a in self.adjuncts if a.kind == "same"]
         fields = frozenset().union(*(e.same for e in events), *said)
@@ -124,11 +126,19 @@ class Meaning:
             fields = meant
         fields = frozenset(field for field in fields if f"{field}_id" not in fields)
         about = frozenset(field for field in about if f"{field}_id" not in fields)
-        if not about <= fields:
+        if not about <= fields and self.demand.kind in _COUNTED:
             return None
-        if self.demand.kind in _COUNTED and not fields and any(e.single for e in self.demand.events):
-            return None
+        if self.demand.kind in _COUNTED and not fields:
+            single = [e for e in self.demand.events if e.single]
+            if not all(e.each and e.noun for e in single):
+                return None
+            fields = frozenset(e.noun[-1] for e in single)
         return tuple(sorted(fields))
+
+    def _follows_a_fact(self) -> bool:
+        """Does `to it` stand behind a clause, whose own words it belongs to?"""
+        pairs = zip(self.adjuncts, self.adjuncts[1:], strict=False)
+        return any(IT in then.same and first.fact is not None and not first.leads for first, then in pairs)
 
     def _meant_by_it(self, about: frozenset[str]) -> frozenset[str]:
         """The things that `it` may be: those of the clause that has no such word."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
+from synth.policies.action_forms import PARTICLES
 from synth.policies.clausal.adjuncts import ADJUNCTS
 from synth.policies.clausal.demands import DEMANDS
 from synth.policies.clausal.events import Action, actions_of, by_name
@@ -45,8 +46,11 @@ def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
 
 def _begins_with_the_same(sentence: str) -> bool:
     """Is something the same before anything is said? `The balance of the same account must be checked`."""
-    that = r"that (?!has|have|had|is|are|was|were|you|we|they|it|the\b)"
-    found = compiled(rf"\b(?:the same |{that})[a-z]+\b(?!_)").search(sentence)
+    up = rf"[a-z]+ (?:{'|'.join(PARTICLES)})\b"
+    that = rf"that (?!has|have|had|is|are|was|were|you|we|they|it|the\b|{up})"
+    found = compiled(rf"\b(?:the same (?!run\b|conversation\b|session\b)|{that})[a-z]+\b(?!_)").search(
+        sentence
+    )
     return found is not None and not compiled(SAID_BEFORE).search(sentence[: found.start()])
 
 

@@ -17,7 +17,8 @@ def same(grammar: Grammar, at: int) -> Iterator[Found]:
     """`for the same order`, `per order_id`, `on that order`, `for it`."""
     which = (
         r"(?:(?:with|for|of|on|to|from|in|by|about|using|at|against) (?:the (?:very )?same|one and the same"
-        r"|that very|that same|that|this same|this|an identical|any one|any single|one single)|per"
+        r"|that very|that same|that|this same|this|an identical|any one|any single|one single)"
+        r"|(?:onto|into|off|through|towards) (?:that|the) same|(?:onto|into|off|through|towards) that|per"
         r"|for each|for every"
         r"|for any one|for any given)"
     )
@@ -74,7 +75,7 @@ def identifier(grammar: Grammar, at: int) -> Iterator[Found]:
 def about(grammar: Grammar, at: int) -> Iterator[Found]:
     """`in a region`: what others of the sentence may be the same as."""
     m = compiled(
-        r" *(?:in|for|on|to|of|from|about) (?:an?|any|each|every) (?P<f>[a-z][a-z_]*)(?![\w'-])"
+        r" *(?:in|for|on|to|of|from|about|at|onto|into) (?:an?|any|each|every) (?P<f>[a-z][a-z_]*)(?![\w'-])"
     ).match(grammar.text, at)
     if m and m["f"].lower() not in NOT_A_THING:
         yield frozenset({m["f"]}), m.end()

@@ -50,8 +50,20 @@ SUCCEEDS = (
 ALREADY = "already|successfully|ever|first|previously|at_least_once"
 BEFORE = (
     "first|before|beforehand|already|earlier|before_that|earlier_on|previously"
-    "|earlier_in_the_run|earlier_in_this_run"
+    "|earlier_in_the_run|earlier_in_this_run|earlier_in_that_run|earlier_in_the_same_run|in_the_same_run"
+    "|in_this_run|in_that_run|in_the_run|before_in_this_run|before_in_the_run|before_in_the_same_run"
 )
+HAS_BEEN = (
+    "has_been|have_been|had_been|has_already_been|have_already_been|has_successfully_been"
+    "|was_already|has_also_been"
+)
+NOT_BEEN = (
+    "has_not_been|have_not_been|had_not_been|was_not|were_not|is_not|are_not|has_not_yet_been"
+    "|have_not_yet_been"
+    "|has_never_been|have_never_been|has_not_already_been|is_not_yet"
+)
+HAVE = "have|has|had|have_already|has_already"
+HAVE_NOT = "have_not|has_not|had_not|have_not_yet|has_not_yet|have_never"
 LATER = (
     "afterwards|afterward|later|eventually|thereafter|then|after_that|at_some_point|later_on|subsequently"
     "|at_some_later_point|later_in_the_run|at_some_later_point_in_the_run|at_some_point_in_the_run"

@@ -91,10 +91,8 @@ def values_of(call: int, side: int, same: Paths, seen: Evidence) -> Values:
     if not same:
         return ANY_VALUES
     said = tuple(seen.argument(call, pair[side]) for pair in same)
-    if MISSING in said:
+    if any(value is MISSING or (isinstance(value, Unknown) and value.rest) for value in said):
         return Values(None, None)
-    if any(isinstance(value, Unknown) and value.rest for value in said):
-        return Values(None, None, whole=False)
     if (not seen.calls[call].partly and same != ALL_ARGUMENTS) or all(map(is_whole, said)):
         return Values(tuple(map(key_of, said)), said)
     return Values(tuple(map(_known_key, said)), said, whole=False)
@@ -182,7 +180,7 @@ class Pools:
         surely, perhaps = self._pools(values)
         duty = Duty(call, Late(kind, call, surely.find, more), said, clause, sweep=surely.sweep)
         own = () if values.whole and values.said is not None else ((call, side),)
-        if values.said is None and (values.whole or self._alike.everyone):
+        if values.said is None:
             return Compared(duty, None, lambda: own)
         if not perhaps.some:
             return Compared(duty, duty)

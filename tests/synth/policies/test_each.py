@@ -122,7 +122,7 @@ def test_of_a_call_that_alone_lacks_it_nothing_is_guessed() -> None:
 def test_arguments_that_were_not_recorded_leave_open_what_hangs_on_them() -> None:
     bare = [ToolCall(None, tool, None) for tool in ("consent", "screen")]
     assert verdict(CONSENT, *bare) == "undecided"
-    assert verdict(CONSENT, bare[1]) == "violated"
+    assert verdict(CONSENT, bare[1]) == "undecided"
     assert verdict(CONSENT, bare[0]) == "not_applicable"
     hidden = replace(bare[0], partly={"arguments": "absent"})
     assert verdict(CONSENT, hidden, call("screen", patient=1)) == "undecided"
