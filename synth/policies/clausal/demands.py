@@ -183,13 +183,15 @@ DEMANDS: dict[str, Rule] = {
             lambda p: ("at least", p["n"]),
         ),
         ("exactly|precisely {n:number} [times]", lambda p: ("exactly", p["n"])),
-        ("only_once|once_only", lambda p: ("at most", 1)),
-        ("only {n:number} times", lambda p: ("at most", p["n"])),
         (
             "fewer_than|less_than {n:number} [times]",
             lambda p: ("at most", p["n"] - 1) if p["n"] > 1 else None,
         ),
         ("{n:number} times at_most|at_the_most|maximum", lambda p: ("at most", p["n"])),
+    ],
+    "only_so_often": [
+        ("only_once|once_only", lambda p: ("at most", 1)),
+        ("only {n:number} times", lambda p: ("at most", p["n"])),
     ],
     "beyond": [
         ("more_than|more_often_than|over {n:number} [times]", lambda p: ("at most", p["n"])),
@@ -295,6 +297,10 @@ DEMANDS: dict[str, Rule] = {
         ("never|not more_than {n:number} {e:events}", _at_most),
         (f"{{t:object}} {MAY}|{SHOULD} be {{d:past}} {{c:count}}", _demand("count", make=passive)),
         (f"{{e:events}} {MAY}|{SHOULD} {HAPPEN} {{c:count}}", _demand("count")),
+        (f"{{t:object}} {MAY} be {{d:past}} {{c:only_so_often}}", _demand("count", make=passive)),
+        ("{t:object} is|are|gets {d:past} {c:only_so_often}", _demand("count", make=passive)),
+        (f"{{e:events}} {MAY} {HAPPEN} {{c:only_so_often}}", _demand("count")),
+        (f"{AGENT} {MAY} {{e:acts}} {{c:only_so_often}}", _demand("count")),
         ("{e:events} is|are limited|restricted|capped to|at {n:number} times", _at_most),
         ("{e:events} {c:count}", _demand("count")),
         (f"{AGENT} {MAY}|{SHOULD} {{e:acts}} {{c:count}}", _demand("count")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from synth.policies.action_forms import singular
 from synth.policies.adverbials import Times
 from synth.policies.clausal.events import ANY, IT, Action, Event
 from synth.policies.clausal.parts import Adjunct, Demand
@@ -126,7 +127,7 @@ class Meaning:
             fields = meant
         fields = frozenset(field for field in fields if f"{field}_id" not in fields)
         about = frozenset(field for field in about if f"{field}_id" not in fields)
-        if not about <= fields and self.demand.kind in _COUNTED:
+        if not about <= fields and (self.demand.kind in _COUNTED or not about <= self._things):
             return None
         if self.demand.kind in _COUNTED and not fields:
             single = [e for e in self.demand.events if e.single]
@@ -134,6 +135,12 @@ class Meaning:
                 return None
             fields = frozenset(e.noun[-1] for e in single)
         return tuple(sorted(fields))
+
+    @property
+    def _things(self) -> frozenset[str]:
+        """What the actions of the file are done to: no circumstance, such as `in an emergency`."""
+        words = (noun.removesuffix("'s") for one in self.actions.values() for noun in (*one.nouns, *one.tail))
+        return frozenset(map(singular, words))
 
     def _follows_a_fact(self) -> bool:
         """Does `to it` stand behind a clause, whose own words it belongs to?"""
