@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from synth.policies.action_forms import singular
-from synth.policies.clausal.events import ANY, Event, with_same
 from synth.policies.clausal.facts import by_it, passive, with_mods
 from synth.policies.clausal.matching import Parts, Rule
-from synth.policies.clausal.parts import Demand, Fact
+from synth.policies.clausal.parts import ANY, Demand, Event, Fact, with_same
 from synth.policies.clausal.relative import thing_of, which
 from synth.policies.clausal.words import (
     AGAIN,

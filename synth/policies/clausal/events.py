@@ -10,19 +10,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from synth.policies.action_forms import ARTICLES, LIGHT, PARTICLES, SMALL, noun_of, singular
 from synth.policies.clausal.matching import Found, Grammar
+from synth.policies.clausal.parts import IT, Event
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of, gerund_of, past_of, preterite_of, third_of
 
-ANY = -1
-"""The number of `any tool`."""
-ANYTHING = -2
-"""That of whatever a field says which it is."""
-IT = "it"
-"""Stands for the noun that `its` and `for it` mean."""
 _GIVING = (
     *LIGHT, "send", "write", "issue", "create", "print", "publish", "file", "log", "record", "add", "give",
     "post", "raise", "award", "grant", "place", "mail", "get", "obtain", "request", "submit", "open", "start",
@@ -63,33 +58,6 @@ _SOMEBODY = (
     "customer", "user", "client", "guest", "caller", "patient", "buyer", "seller", "applicant", "employee",
     "tenant", "passenger", "member", "subscriber", "owner", "recipient", "requester",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Calls of an action that a sentence names."""
-
-    action: int
-    outcome: str = ""
-    """`failed` or `successful`; empty where it is not said."""
-    same: frozenset[str] = frozenset()
-    """What must be the same as of the other calls."""
-    about: frozenset[str] = frozenset()
-    """Things that it introduces: `in a region`."""
-    single: bool = False
-    """Is it said of one of them, `a refund`?"""
-    beside: tuple[Any, ...] = ()
-    """Adjuncts that stand right behind it: `in an hour`, `of a run`."""
-    noun: tuple[str, ...] = ()
-    """The words of its object."""
-    bare: bool = False
-    """Is it named by its verb alone, or what is done to whatever thing?"""
-    itself: bool = False
-    """Is its object a mere `it`?"""
-    each: bool = False
-    """Is it said of `each refund`?"""
-    role: str = ""
-    """Which part of the action a thing is, or is done to; empty for its object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -527,7 +495,3 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
         itself=bool(said.get("itself")),
         each=bool(compiled(r"(?:each|every|any single) ").fullmatch(det or "")) and bool(said.get("obj")),
     )
-
-
-def with_same(event: Event, same: frozenset[str], about: frozenset[str] = frozenset()) -> Event:
-    return replace(event, same=event.same | same, about=event.about | about)

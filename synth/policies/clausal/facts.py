@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from synth.policies.clausal.events import ANYTHING, IT, Event, with_same
 from synth.policies.clausal.matching import Parts, Rule
-from synth.policies.clausal.parts import Fact
+from synth.policies.clausal.parts import ANYTHING, IT, Event, Fact, with_same
 from synth.policies.clausal.relative import RELATIVES, of_another, which, whose
 from synth.policies.clausal.words import (
     AGENT,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from synth.policies.clausal.events import ANY, Event
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Parts, Rule
-from synth.policies.clausal.parts import Adjunct, Demand, Fact
+from synth.policies.clausal.parts import ANY, Adjunct, Demand, Event, Fact
 from synth.policies.clausal.words import (
     AGAIN,
     AGENT,

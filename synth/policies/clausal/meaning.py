@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from synth.policies.action_forms import singular
 from synth.policies.adverbials import Times
-from synth.policies.clausal.events import ANY, IT, Action, Event
-from synth.policies.clausal.parts import Adjunct, Demand
+from synth.policies.clausal.events import Action
+from synth.policies.clausal.parts import ANY, IT, Adjunct, Demand, Event
 from synth.policies.composed import in_quotes
 
 _COUNTED = ("count", "fail", "succeed", "sum")

@@ -1,10 +1,43 @@
-"""What a sentence is taken apart into: facts, a demand, and adjuncts."""
+"""What a sentence is taken apart into: events, facts, a demand, and adjuncts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from synth.policies.clausal.events import Event
+ANY = -1
+"""The number of `any tool`."""
+ANYTHING = -2
+"""That of whatever a field says which it is."""
+IT = "it"
+"""Stands for the noun that `its` and `for it` mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Calls of an action that a sentence names."""
+
+    action: int
+    outcome: str = ""
+    """`failed` or `successful`; empty where it is not said."""
+    same: frozenset[str] = frozenset()
+    """What must be the same as of the other calls."""
+    about: frozenset[str] = frozenset()
+    """Things that it introduces: `in a region`."""
+    single: bool = False
+    """Is it said of one of them, `a refund`?"""
+    beside: tuple[Any, ...] = ()
+    """Adjuncts that stand right behind it: `in an hour`, `of a run`."""
+    noun: tuple[str, ...] = ()
+    """The words of its object."""
+    bare: bool = False
+    """Is it named by its verb alone, or what is done to whatever thing?"""
+    itself: bool = False
+    """Is its object a mere `it`?"""
+    each: bool = False
+    """Is it said of `each refund`?"""
+    role: str = ""
+    """Which part of the action a thing is, or is done to; empty for its object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +77,7 @@ class Adjunct:
     only: bool = False
     leads: bool = False
     number: int = 0
+
+
+def with_same(event: Event, same: frozenset[str], about: frozenset[str] = frozenset()) -> Event:
+    return replace(event, same=event.same | same, about=event.about | about)

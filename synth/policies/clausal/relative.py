@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from synth.policies.action_forms import singular
-from synth.policies.clausal.events import Event, with_same
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
-from synth.policies.clausal.parts import Adjunct, Fact
+from synth.policies.clausal.parts import Adjunct, Event, Fact, with_same
 from synth.policies.clausal.words import (
     AGENT,
     ALREADY,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from synth.policies.clausal.events import IT
 from synth.policies.clausal.matching import Found, Grammar, Rule
+from synth.policies.clausal.parts import IT
 from synth.policies.clausal.words import NOT_A_THING
 from synth.policies.patterns import compiled
 
