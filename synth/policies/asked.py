@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from synth.policies.nouns import Meant
 from synth.policies.where import Comparison, Path, Where, compared
 
-AMOUNT = "amount"
+AMOUNT = Meant("amount")
 """The argument that is meant where a number stands alone: `refunds over 500`."""
 
 Values = tuple[tuple[float | str, ...], int]
@@ -44,7 +45,9 @@ _NUMBER = re.compile(
 )
 _QUOTED = re.compile(r"\"([^\"]+)\"|“([^”]+)”")
 _NAMED = re.compile(
-    r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b)(?!(?:I|A|An|The|You|It|We|They|If|When|Where|After|Before)\b)"
+    r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?\b)(?!(?:An|The|You|It|We|They|If|When|Where|After"
+    r"|Before)\b)"
+    r"(?!(?:I|A) (?!or\b|nor\b|and\b|only\b|must\b|may\b|can\b|is\b|are\b|needs?\b)[a-z])"
     r"[A-Z]\w*(?:-\w+)*"
 )
 _KINDS = frozenset(
@@ -80,35 +83,57 @@ _KINDS = frozenset(
         "format",
         "audience",
         "source",
+        "quality",
+        "speed",
+        "size",
+        "colour",
+        "color",
+        "cabin",
+        "site",
+        "lab",
+        "version",
     ]
 )
 """Arguments whose values are words of their own: `with priority high`."""
 _BARE = re.compile(
-    r"(?!(?:not|never|over|above|more|less|under|below|at|up|no|too|an?|the|one|either|neither|both|any|every|known"
-    r"|unknown|missing|given|set|empty|present|absent|equal|greater|higher|lower|larger|smaller|between|in|on|of|than"
-    r"|other|its|their|also|still|already|being|been|must|may|can|out|exactly|only|there|available|valid|correct"
+    r"(?!(?:not|never|over|above|more|less|under|below|at|up|no|too|an?|the|one|either|neither|both|any"
+    r"|every|known"
+    r"|unknown|missing|given|set|empty|present|absent|equal|greater|higher|lower|larger|smaller|between|in"
+    r"|on|of|than"
+    r"|other|its|their|also|still|already|being|been|must|may|can|out|exactly|only|there|available|valid"
+    r"|correct"
     r"|wrong|right|small|large|big|negative|positive|zero|null|none|different|same|changed|exceeded"
     r"|required|needed|allowed|forbidden|this|that|it|them|to|for|from|by|as|so|or|and|if)\b)[a-z][\w-]*"
 )
 _ENDS = re.compile(
-    r"$|[,;:.](?=\s|$)|\s(?=(?:must|should|shall|may|might|can|could|cannot|will|would|has|have|had|is|are|was|were"
-    r"|needs?|requires?|happens?|fails?|before|after|without|unless|until|only|never|on|in|within|during|between|per"
-    r"|and|or|nor|with|for|to|from|by|if|when|whenever|where|while|whose|once|at|ever|not|always|immediately|first"
+    r"$|[,;:.](?=\s|$)|\s(?=(?:must|should|shall|may|might|can|could|cannot|will|would|has|have|had|is|are"
+    r"|was|were"
+    r"|needs?|requires?|happens?|fails?|before|after|without|unless|until|only|never|on|in|within|during"
+    r"|between|per"
+    r"|and|or|nor|with|for|to|from|by|if|when|whenever|where|while|whose|once|at|ever|not|always"
+    r"|immediately|first"
     r"|again|more|as|outside|overlaps?|precedes?|follows?|then|twice|exactly|no|every|each|directly"
-    r"|(?:\w+ )?times)\b)",
+    r"|of (?:the|an?|that|this|each|every|any)|(?:\w+ )?times)\b)",
     re.IGNORECASE,
 )
 """What may stand after a value: never a noun, which would say what is counted."""
 _JOIN = _words(r"(?:, (?:or |nor )?| or | nor )")
 _JOIN_NOT = _words(r"(?:, (?:or |nor |and )?| or | nor | and )")
 _STOP = (
-    r"(?!(?:at|least|most|more|less|than|an?|the|same|each|every|any|all|up|exactly|only|over|above|under|below|last"
-    r"|first|next|past|one|two|no|not|its|their|this|that|these|those|it|them|between|within|other|another|either"
-    r"|both|some|such|runs?|conversations?|sessions?|turns?|messages?|steps?|times?|calls?|minutes?|hours?|days?"
-    r"|seconds?|weeks?|months?|years?|and|or|is|are|was|were|be|been|must|may|can|should|shall|per|with|without|for"
-    r"|to|of|in|on|by|from|if|when|where|before|after|until|unless|while|happens?|fails?|maximum|minimum|total|sum"
-    r"|timezone|agents?|assistants?|tools?|models?|excess|exceeding|whose|which|who|ever|never|as|has|have|had|does|do|there|set|equal|giving|stating|having"
-    r"|naming|providing|specifying|setting|passing|except|besides|worth|higher|greater|larger|lower|smaller|fewer)\b)"
+    r"(?!(?:at|least|most|more|less|than|an?|the|same|each|every|any|all|up|exactly|only|over|above|under"
+    r"|below|last"
+    r"|first|next|past|one|two|no|not|its|their|this|that|these|those|it|them|between|within|other|another"
+    r"|either"
+    r"|both|some|such|runs?|conversations?|sessions?|turns?|messages?|steps?|times?|calls?|minutes?|hours?"
+    r"|days?"
+    r"|seconds?|weeks?|months?|years?|and|or|is|are|was|were|be|been|must|may|can|should|shall|per|with"
+    r"|without|for"
+    r"|to|of|in|on|by|from|if|when|where|before|after|until|unless|while|happens?|fails?|maximum|minimum"
+    r"|total|sum"
+    r"|timezone|agents?|assistants?|tools?|models?|excess|exceeding|whose|which|who|ever|never|as|has|have"
+    r"|had|does|do|there|set|equal|giving|stating|having"
+    r"|naming|providing|specifying|setting|passing|except|besides|worth|higher|greater|larger|lower"
+    r"|smaller|fewer)\b)"
 )
 _ONE = rf"{_STOP}[a-z]\w*"
 _FIELD = re.compile(rf"(?:args\.)?{_ONE}(?:\.\w+)*(?: {_ONE}){{0,2}}")
@@ -209,13 +234,14 @@ def fields_at(text: str, at: int) -> Iterator[tuple[Path, int]]:
         return
     for end in (*(at + space.start() for space in re.finditer(" ", m[0])), m.end()):
         if re.match(r"\w", text[end : end + 1]) is None:
-            words = text[at:end].removeprefix("args.").removesuffix(" given")
-            yield tuple(words.replace(" ", "_").split(".")), end
+            yield field_named(text[at:end].removesuffix(" given")), end
 
 
 def field_named(words: str) -> Path:
-    """The argument of a name in words."""
-    return tuple(words.strip().removeprefix("args.").replace(" ", "_").split("."))
+    """The argument of a name in words: exactly that of `args.`, or of what lies inside of another."""
+    name = words.strip().removeprefix("args.").replace(" ", "_")
+    exact = "." in name or words.strip().startswith("args.")
+    return tuple(name.split(".")) if exact else (Meant(name),)
 
 
 def _missing(text: str, at: int) -> Read | None:
@@ -236,7 +262,7 @@ def _valued(text: str, at: int, path: Path) -> Read | None:
     if sized := sizes(text, m.end(), path):
         return sized
     if other := _OTHER.match(text, m.end()):
-        return _among(text, other.end(), path, "not in", _JOIN_NOT)
+        return _among(text, other.end(), path, "not in", _JOIN_NOT, bare=path[-1] in _KINDS)
     said = m[0].endswith(("set to ", "equal to ")) or path[-1] in _KINDS
     return _among(text, m.end(), path, "in", _JOIN, bare=said)
 
@@ -279,6 +305,12 @@ def sizes(text: str, at: int, path: Path) -> Read | None:
     for op, words in _SIDE.items():
         if m := words.match(text, at):
             return _sized(text, m.end(), path, op)
+    if m := _words("outside (?:of )?").match(text, at):
+        low = _NUMBER.match(text, m.end())
+        high = low and _NUMBER.match(text, _skip(text, low.end(), " (?:and|to) "))
+        if low and high and text[low.end() : high.start()] in (" and ", " to "):
+            ends = (_as_number(low["n"]), _as_number(high["n"]))
+            return (compared(path, "outside", ends, high["sign"] or high["unit"] or ""),), high.end()
     if m := _words("(?:between|from) ").match(text, at):
         low = _NUMBER.match(text, m.end())
         high = low and _NUMBER.match(text, _skip(text, low.end(), " (?:and|to) "))
@@ -335,13 +367,23 @@ def _among(text: str, at: int, path: Path, op: str, join: re.Pattern[str], bare:
     if first is None:
         return None
     values, units, end = [first[0]], [first[2]], first[1]
-    while (m := join.match(text, end)) and (more := _value(text, m.end(), bare=False)):
+    places = [at]
+    while (m := join.match(text, end)) and (
+        more := _value(text, m.end(), bare and "or" in m[0] and _is_small(first[0]))
+    ):
         values.append(more[0])
         units.append(more[2])
+        places.append(m.end())
         end = more[1]
     if not _ENDS.match(text, end):
         return None
-    return (compared(path, op, tuple(values), next(filter(None, units), "")),), end
+    names = not any(text[place] in '"\u201c' for place in places)
+    return (compared(path, op, tuple(values), next(filter(None, units), ""), as_names=names),), end
+
+
+def _is_small(value: float | str) -> bool:
+    """Is it a mere word, so that others of its list may be, too?"""
+    return isinstance(value, str) and value[:1].islower()
 
 
 def _value(text: str, at: int, bare: bool) -> tuple[float | str, int, str] | None:

@@ -19,6 +19,7 @@ from synth.policies.action_forms import PARTICLES
 from synth.policies.asked import AMOUNT, Asked, asked_at, field_named, fields_at, said_at, said_of, sizes
 from synth.policies.composed import actions_in
 from synth.policies.everyday import MODAL
+from synth.policies.given import said_with_fields
 from synth.policies.inflected import inflected
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.kind import PolicyKind
@@ -47,18 +48,47 @@ def conditioned(sentence: str, names: Names, read: Read) -> PolicyKind | None:
     body = " ".join(sentence.split()).removesuffix(".").strip()
     if len(body) > MAX_READ or not re.search(r"\w", body):
         return None
-    for said in (limited(body, names), body):
-        taken = None if said is None else _taken(said, names)
-        if taken is not None and taken.every:
-            return (_allowed_alone(taken, body, read) or taken).read(read)
+    try:
+        found = _as_it_stands(body, names, read)
+    except TwoReadings:
+        raise
+    except BadInput:
+        if (other := _in_other_words(body, names, read)) is not None:
+            return other
+        raise
+    if found is None:
+        found = _in_other_words(body, names, read)
+    if found is not None:
+        return found
     if (unnamed := _unnamed(body, names, read)) is not None:
         raise unnamed
     return None
 
 
+def _as_it_stands(body: str, names: Names, read: Read) -> PolicyKind | None:
+    for said in (limited(body, names), body):
+        taken = None if said is None else _taken(said, names)
+        if taken is not None and taken.every:
+            return (_allowed_alone(taken, body, read) or taken).read(read)
+    return None
+
+
+def _in_other_words(body: str, names: Names, read: Read) -> PolicyKind | None:
+    """The rule of a sentence that says in other words what calls are given; None where none is."""
+    for said in said_with_fields(body, names):
+        try:
+            found = _as_it_stands(said, names, read)
+        except BadInput:
+            continue
+        if found is not None:
+            return found
+    return None
+
+
 _UNNAMED = re.compile(
     r" (?P<said>(?P<how>to|in|into|on|for|at|from|with) "
-    r"(?P<v>\"[^\"]+\"|\u201c[^\u201d]+\u201d|[A-Z][A-Z0-9_-]+))"
+    r"(?P<v>\"[^\"]+\"|\u201c[^\u201d]+\u201d|[A-Z][A-Z0-9_-]+"
+    r"|(?:production|prod|staging|test|testing|development|live|sandbox|preview|beta|public|private)))"
     r"(?=[ ,]|$)"
 )
 
@@ -91,7 +121,8 @@ def _unnamed(body: str, names: Names, read: Read) -> BadInput | None:
         return None
     with_name = f"{body[: m.start()]} {m['how']} FIELD {m['v']}{body[m.end() :]}"
     try:
-        taken = _taken(with_name.replace(" FIELD ", " field "), names)
+        plain = f'{body[: m.start()]} with field "{m["v"].strip(chr(34))}"{body[m.end() :]}'
+        taken = _taken(plain, names)
         if taken is None or not taken.every:
             return None
         taken.read(read)
@@ -136,11 +167,18 @@ class _Taken:
                 continue
             found = _mapped(rule, lambda tools: _shown(tools, shown))
             _no_least(found, "" if self.by_clause else self.text, self.every)
-            if self.by_clause and _asks_of_what_is_needed(found):
+            if (self.by_clause or self._speaks_of_it()) and _asks_of_what_is_needed(found):
                 continue
             if self._asks_each_once(found) and self._says_the_same(found, read):
                 return found
         raise self._refused(first, shown, read)
+
+    def _speaks_of_it(self) -> bool:
+        """`Approve a refund over 500 before you pay it`: is a size told of what something else is done to?"""
+        sized = all(
+            one.op in ("<", "<=", ">", ">=", "inside", "outside") for m in self.every for one in m.where.every
+        )
+        return sized and compiled(r"\bbefore\b[^,]*\b(?:it|they|them|being)\b").search(self.text) is not None
 
     def _with_marks(self) -> tuple[str, dict[str, Tools], dict[str, str]]:
         """(the sentence with marked words, the marked actions, marked phrase -> how it is shown)."""

@@ -18,9 +18,10 @@ from synth.observed.marks import has_marks, known
 from synth.observed.run import FIELDS_LOST, Run, ToolCall
 from synth.policies.gaps import Gaps
 from synth.policies.names import Key, Tools
+from synth.policies.nouns import Each, It, Noun
 from synth.policies.where import Of, Where
 
-__all__ = ["MISSING", "NO_GAPS", "Evidence", "Noun", "Pair", "key_of", "made_by", "value_at"]
+__all__ = ["MISSING", "NO_GAPS", "Each", "Evidence", "It", "Noun", "Pair", "key_of", "made_by", "value_at"]
 
 NO_GAPS = Gaps(Run("", ()), Fixed({}, {}), ())
 _RUN_FIELDS = {
@@ -59,7 +60,7 @@ class Evidence:
     until: int | None = None
     """Wall-clock ns: every call that began by then has been seen. None = not known of an open run."""
     _by_tool: dict[str, list[int]] | None = None
-    _by_action: dict[Key, list[int]] = field(default_factory=dict)
+    _by_action: dict[tuple[Key, bool], list[int]] = field(default_factory=dict)
     _times: Fixed | Bounded | None = None
     _rank: list[int] | None = None
     _order: list[int] | None = None
@@ -154,14 +155,15 @@ class Evidence:
 
     def attempts(self, tools: Tools) -> list[int]:
         """Calls of these tools that ran, in observed order; what never ran did nothing."""
-        found = self._by_action.get(tools.key)
+        key = tools.key, tools.where is not None and tools.where.by_nouns
+        found = self._by_action.get(key)
         if found is None:
             found = self._find(tools)
             if tools.agent is not None:
                 found = [i for i in found if tools.is_made_by(self.agent_of(i))]
             if tools.where is not None:
                 found = [i for i in found if self._meets(tools.where, i)]
-            self._by_action[tools.key] = found
+            self._by_action[key] = found
         return found
 
     def agent_of(self, position: int) -> str | None:
@@ -331,30 +333,6 @@ def _overlapping(k: int, starts: Sequence[Any], latest: Sequence[int]) -> Iterat
     first, last = edges_of(starts[k])
     yield from takewhile(lambda at: edges_of(starts[at])[0] <= last, range(k + 1, len(starts)))
     yield from takewhile(lambda at: latest[at] >= first, range(k - 1, -1, -1))
-
-
-class Noun(str):
-    """A thing that a sentence names: the argument called so, or where none is seen, its `_id` or number."""
-
-    __slots__ = ()
-
-    def key_in(self, value: Mapping[str, Any]) -> str:
-        """What an object calls it."""
-        own = str(self)
-        keys = (own, f"{own}_id", f"{own}Id", f"{own}_number", f"{own}Number")
-        return next((key for key in keys if key in value), own)
-
-
-class It(Noun):
-    """What a sentence says no more of than `it`: where no call has it, any thing may be meant."""
-
-    __slots__ = ()
-
-
-class Each(Noun):
-    """A thing that a sentence names in passing: compared where calls of all its actions say which."""
-
-    __slots__ = ()
 
 
 def value_at(value: Any, path: Sequence[str]) -> Any:

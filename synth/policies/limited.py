@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from synth.policies.asked import AMOUNT, fields_at, said_of, sizes
+from synth.policies.bounded import actions_named
 from synth.policies.everyday import MODAL
 from synth.policies.marks import places_of
 from synth.policies.names import Names, TwoReadings
@@ -52,8 +53,8 @@ def limited(body: str, names: Names) -> str | None:
 
 def _actions_of(owner: str, names: Names) -> list[str]:
     """The actions of which it is what they are done to, or what they do."""
-    if owner in names.actions:
-        return [owner]
+    if len(named := actions_named(owner, names)) == 1:
+        return named
     every = [{place.phrase for place in places_of(word, names)} for word in owner.split()]
     return sorted(set.intersection(*every)) if every else []
 
@@ -82,6 +83,9 @@ def _bounds(m: re.Match[str], body: str, path: tuple[str, ...]) -> Iterator[Comp
         at = worth.end() if (worth := compiled("worth |of ").match(body, at)) else at
         found = sizes(body, at, path) or said_of(body, at, path)
         rest = body[found[1] :] if found else ""
+    may = compiled(r"(?:may|can|could|might)\b").match(m["must"]) if m.groupdict().get("must") else None
+    if found and may and not forbids and found[0][0].op in (">", ">=", "<"):
+        return
     if found is None or len(found[0]) != 1 or not re.fullmatch(_IN_ONE, rest, re.IGNORECASE):
         return
     yield found[0][0] if forbids else found[0][0].contrary

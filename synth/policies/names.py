@@ -30,6 +30,14 @@ MODES = ("observe", "warn", "feedback", "ask", "block")
 """What a guard does about a call that is about to break a rule; from the mildest on."""
 
 
+MEANS = r"cash|card|credit card|debit card|cheque|check|wire|bank transfer|transfer|invoice|paypal|voucher"
+"""By which is paid."""
+CHANNELS = r"e-?mail|sms|phone|post|mail|letter|fax|chat|text message|push"
+"""By which is told."""
+BY_NOBODY = rf"{MEANS}|{CHANNELS}"
+"""No agents, though something is done by them."""
+
+
 class TwoReadings(BadInput):
     """The words are known, and two things may be meant; the message says which."""
 
@@ -96,7 +104,7 @@ class Names:
         known = {phrase.casefold() for phrase in self.actions}
         for phrase, tools in sorted(self.actions.items(), key=lambda action: -len(action[0])):
             for match in re.finditer(
-                rf"\b{re.escape(phrase)} by (?P<q>[\"'“”]?)(?P<agent>[\w.:/*-]+)(?P=q)",
+                rf"\b{re.escape(phrase)} by (?!(?:{BY_NOBODY})\b)(?P<q>[\"'“”]?)(?P<agent>[\w.:/*-]+)(?P=q)",
                 sentence,
                 re.IGNORECASE,
             ):

@@ -16,9 +16,11 @@ from typing import Any, Literal
 
 from synth.errors import BadInput
 from synth.formal.partly import Unknown, equal
+from synth.policies.nouns import Meant, Noun
 
-Op = Literal["<", "<=", ">", ">=", "in", "not in", "given", "missing"]
-Type = Literal["number", "text", "bool"]
+Op = Literal["<", "<=", ">", ">=", "outside", "inside", "in", "not in", "given", "missing"]
+Type = Literal["number", "text", "bool", "name"]
+"""A name is a text or a number as a sentence says it: `dock 9`, `csv`."""
 Path = tuple[str, ...]
 Of = Callable[[Path], Any]
 """The value of an argument; None where it is missing."""
@@ -27,14 +29,15 @@ _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _CONTRARY: Mapping[Op, Op] = {
-    "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in", "given": "missing",
+    "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in", "outside": "inside",
+    "inside": "outside", "given": "missing",
     "missing": "given",
 }  # fmt: skip
 _SAID: Mapping[Op, str] = {
     "<": "under ", "<=": "of at most ", ">": "over ", ">=": "of at least ", "in": "", "not in": "other than ",
-    "given": "", "missing": "",
+    "outside": "outside ", "inside": "between ", "given": "", "missing": "",
 }  # fmt: skip
-_NAMED: Mapping[Type, str] = {"number": "a number", "text": "text", "bool": "true or false"}
+_NAMED: Mapping[Type, str] = {"number": "a number", "text": "text", "bool": "true or false", "name": "a name"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,13 @@ class Comparison:
             return None if isinstance(value, Unknown) else (value in (None, "")) is (self.op == "missing")
         if isinstance(value, Unknown):
             return self._of_unknown(value)
+        if self.type == "name":
+            return self._of_name(value)
         if type_of(value) != self.type:
             return None
+        if self.op in ("inside", "outside"):
+            low, high = self.values
+            return (low <= value <= high) is (self.op == "inside")
         if self.op in _ORDER:
             return _ORDER[self.op](value, self.values[0])
         return (value in self.values) is (self.op == "in")
@@ -66,6 +74,15 @@ class Comparison:
         if self.type != "text" or not value.is_text or any(equal(value, v) is None for v in self.values):
             return None
         return self.op == "not in"
+
+    def _of_name(self, value: Any) -> bool | None:
+        """Letters may be small or not, `first_class` and `first-class` be words, and a number be in text."""
+        if type_of(value) not in ("text", "number") or value == "":
+            return None
+        noun = plain_name(self.path[-1])
+        named = {plain_name(own) for own in self.values}
+        either = named | {f"{own} {noun}" for own in named} | {f"{noun} {own}" for own in named}
+        return (plain_name(value) in either) is (self.op == "in")
 
     def why_open(self, value: Any) -> str:
         """What leaves it open, said of the argument."""
@@ -85,6 +102,8 @@ class Comparison:
         name = ".".join(self.path)
         if self.op in ("given", "missing"):
             return f"whose {name} is {self.op}"
+        if self.op in ("inside", "outside"):
+            return f"with {name} {_SAID[self.op]}{' and '.join(map(_literal, self.values))}"
         of = "of " if self.op == "in" and self.type == "number" else ""
         return f"with {name} {of}{_SAID[self.op]}{' or '.join(map(_literal, self.values))}"
 
@@ -92,6 +111,9 @@ class Comparison:
         """Values near the edge, of which some meet it and some do not; None is no value."""
         if self.op in ("given", "missing"):
             yield from ("given", None)
+        elif self.op in ("inside", "outside"):
+            low, high = self.values
+            yield from (low, high, high + 1, low - 1)  # type: ignore[operator]
         elif self.type == "number":
             first = self.values[0]
             whole = int(first) if float(first).is_integer() else first
@@ -123,6 +145,11 @@ class Where:
     @property
     def words(self) -> str:
         return " and ".join(one.words for one in self.every)
+
+    @property
+    def by_nouns(self) -> bool:
+        """Does it name arguments by nouns, for which there may be other names?"""
+        return any(isinstance(key, Meant) for one in self.every for key in one.path)
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -166,10 +193,17 @@ def type_of(value: Any) -> Type | None:
     return "text" if isinstance(value, str) else None
 
 
+def plain_name(value: float | str) -> str:
+    """A name as it may be written in several ways."""
+    return re.sub(r"[\W_]+", " ", f"{value:.15g}" if not isinstance(value, str) else value.casefold()).strip()
+
+
 def _in(given: Mapping[str, Any]) -> Of:
     def of(path: Path) -> Any:
         value: Any = given
         for key in path:
+            if isinstance(key, Noun) and isinstance(value, Mapping):
+                key = key.key_in(value)
             value = value.get(key) if isinstance(value, Mapping) else None
         return value
 
@@ -180,10 +214,11 @@ def _put(into: dict[str, Any], path: Path, value: Any) -> None:
     for key in path[:-1]:
         into[key] = dict(into.get(key) or {})
         into = into[key]
+    last = path[-1].key_in(into) if isinstance(path[-1], Noun) else path[-1]
     if value is None:
-        into.pop(path[-1], None)
+        into.pop(last, None)
     else:
-        into[path[-1]] = value
+        into[last] = value
 
 
 def _literal(value: float | str) -> str:
@@ -240,12 +275,19 @@ def _value(text: str) -> float | str:
     return float(text) if "." in text else int(text)
 
 
-def compared(path: Path, op: str, values: Sequence[float | str], unit: str = "") -> Comparison:
-    """BadInput where the values are of several types, or cannot be in order."""
+def compared(
+    path: Path, op: str, values: Sequence[float | str], unit: str = "", *, as_names: bool = False
+) -> Comparison:
+    """BadInput where the values are of several types, or cannot be in order.
+
+    `as_names`: a number is what something is called, and a text is not exactly so.
+    """
     types = {type_of(value) for value in values}
+    if as_names and types <= {"number", "text"}:
+        return Comparison(path, op, "name", tuple(values), unit)  # type: ignore[arg-type]
     if len(types) > 1:
         raise BadInput(f"{' or '.join(map(_literal, values))} are values of different types")
     type_ = types.pop() if types else "text"
-    if op in _ORDER and type_ != "number":
+    if op in (*_ORDER, "inside", "outside") and type_ != "number":
         raise BadInput(f"{_literal(values[0])} is no number, so nothing is over or under it")
     return Comparison(path, op, type_ or "text", tuple(values), unit)  # type: ignore[arg-type]

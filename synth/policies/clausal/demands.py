@@ -517,6 +517,8 @@ DEMANDS: dict[str, Rule] = {
     "inside": [
         ("{d:demand}", lambda p: (p["d"], ())),
         ("{d:demand} {a:adjuncts}", lambda p: (p["d"], p["a"])),
+        ("{d:totalled}", lambda p: (p["d"], ())),
+        ("{d:totalled} {a:adjuncts}", lambda p: (p["d"], p["a"])),
         (f"{WISH} {{i:inside}}", lambda p: p["i"]),
     ],
     "sentence": [

@@ -292,7 +292,9 @@ def by_name(
             [Way(one.verb, one.number) for one in actions if not one.particle and one.nouns], nouns
         ),
         "done": _several(all_of(_done), nouns),
+        "noun_done": _finder(all_of(_given_out), nouns),
         "thing": _several(all_of(_things), nouns),
+        "sole": _finder(all_of(_things), nouns),
         "state": _several(all_of(_state), nouns),
         "self": _several(all_of(_self), nouns),
     }
@@ -419,6 +421,14 @@ def _done(one: Action) -> Iterator[Way]:
         yield Way(rf"{done}{one.up} to {_whom(one)}", one.number)
     if one.verb == "hold":
         yield Way(r"(?:put|placed) on hold", one.number)
+
+
+def _given_out(one: Action) -> Iterator[Way]:
+    """`credited`, of `issue a credit`; `loaded`, where no other action has the verb."""
+    if one.gives and len(one.nouns) == 1:
+        yield Way(past_of(one.nouns[-1]), one.number)
+    if one.verb_alone and not one.particle:
+        yield Way(past_of(one.verb), one.number)
 
 
 def _things(one: Action) -> Iterator[Way]:

@@ -287,7 +287,7 @@ def _summed(time: str = "") -> Way:
         if m.later:
             return None
         within = f" within {m.d(time)}" if time else ""
-        return f"The sum of args.{m.demand.how} of {m.a} must be {m.demand.number}{m.per}{within}"
+        return f"The sum of {m.demand.how} of {m.a} must be {m.demand.number}{m.per}{within}"
 
     return way
 

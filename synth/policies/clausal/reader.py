@@ -16,6 +16,7 @@ from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
+from synth.policies.clausal.sums import SUMS
 from synth.policies.fewer_words import SAID_BEFORE, said_scope
 from synth.policies.patterns import compiled
 
@@ -57,7 +58,7 @@ def _begins_with_the_same(sentence: str) -> bool:
 @lru_cache(maxsize=16)
 def _rules(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
     actions = actions_of(phrases)
-    rules = _together(SMALL, FACTS, ADJUNCTS, DEMANDS, FRAMES, by_name(actions, phrases))
+    rules = _together(SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, FRAMES, by_name(actions, phrases))
     return rules, {one.number: one for one in reversed(actions)}
 
 

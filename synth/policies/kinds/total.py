@@ -25,9 +25,10 @@ from synth.policies.kinds.kind import MUST, PER, Form, Paths, Reads, Sentence, T
 from synth.policies.kinds.plans import Slot
 from synth.policies.kinds.times import TIME, duration_in_words, nanoseconds
 from synth.policies.names import Names, Scope, Tools
+from synth.policies.nouns import Meant
 
 _FIELD = r"[^\s,;.]+(?:\.[^\s,;.]+)*"
-_SUM = rf"the (?:sum|total)(?: of)? (?:args\.)?(?P<path>{_FIELD}) (?:of|over) (?:all )?(?P<a>.+?)"
+_SUM = rf"the (?:sum|total)(?: of)? (?P<exact>args\.)?(?P<path>{_FIELD}) (?:of|over) (?:all )?(?P<a>.+?)"
 _ALIKE = rf"(?: (?:of|in|with) the same (?P<like>{_FIELD}))?"
 _BELOW = r"(?:at most|no more than|(?P<below>below|less than))"
 _MOST = rf"{MUST} (?:be {_BELOW}|(?:not|never) (?:exceed|be more than))"
@@ -44,7 +45,8 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> Total:
     like = () if m["like"] is None else ((tuple(m["like"].split(".")),) * 2,)
     time = nanoseconds(m) if m["amount"] else None
     below = m["below"] is not None
-    path = tuple(m["path"].split("."))
+    plain = not m["exact"] and "." not in m["path"]
+    path = (Meant(m["path"]),) if plain else tuple(m["path"].split("."))
     return Total(what[0], path, Fraction(m["most"]), time, (*like, *same), scope_of(m), below)
 
 

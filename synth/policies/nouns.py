@@ -1,0 +1,138 @@
+"""Arguments by the nouns of a sentence: which of the keys of a call a noun names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from synth.formal.partly import HIDDEN
+from synth.policies.action_forms import noun_of
+
+
+class Noun(str):
+    """A thing that a sentence names: the argument called so, or where none is seen, its `_id` or number."""
+
+    __slots__ = ()
+
+    def key_in(self, value: Mapping[str, Any]) -> str:
+        """What an object calls it."""
+        own = str(self)
+        keys = (own, f"{own}_id", f"{own}Id", f"{own}_number", f"{own}Number")
+        return next((key for key in keys if key in value), own)
+
+
+class It(Noun):
+    """What a sentence says no more of than `it`: where no call has it, any thing may be meant."""
+
+    __slots__ = ()
+
+
+class Each(Noun):
+    """A thing that a sentence names in passing: compared where calls of all its actions say which."""
+
+    __slots__ = ()
+
+
+class Meant(Noun):
+    """What a sentence asks of a call by a noun: `dock` is `dock`, else `dock_id`, `costCenter`, `weight_kg`.
+
+    The nearest name counts, and only where no other is as near.
+    """
+
+    __slots__ = ()
+
+    def key_in(self, value: Mapping[str, Any]) -> str:
+        keys = tuple(key for key in value if isinstance(key, str))
+        hides = any(key.startswith(HIDDEN) for key in keys)
+        return str(self) if hides or self in value else _nearest(str(self), keys)
+
+
+_WHICH = ("id", "no", "number", "nr", "name", "code", "key", "type", "ref")
+"""Behind a noun, words that name the same: `visit_no`."""
+_MANY = ("count", "number", "no", "quantity", "qty", "amount")
+_UNITS: Mapping[str, tuple[str, ...]] = {
+    "kg": ("weight", "mass"), "g": ("weight", "mass"), "tons": ("weight", "mass"), "t": ("weight", "mass"),
+    "mg": ("dose", "dosage"), "ml": ("volume", "dose"), "l": ("volume",), "km": ("distance",),
+    "m": ("distance", "length", "radius"), "cm": ("length", "height", "width"),
+    "percent": ("percentage", "pct", "share", "rate"), "degrees": ("temperature", "temp"),
+    "hours": ("duration", "h"), "minutes": ("duration", "min"), "days": ("duration",), "mb": ("size",),
+    "gb": ("size",), "mw": ("power", "load"), "kw": ("power", "load"),
+}  # fmt: skip
+"""Units, each with the arguments that have it where the name of none says so."""
+_SAID_SO = {
+    "kilograms": "kg", "kilos": "kg", "kilo": "kg", "kgs":
+        "kg", "grams": "g", "tonnes": "t", "milligrams": "mg",
+    "milliliters": "ml", "millilitres": "ml", "liters": "l", "litres": "l", "kilometers": "km",
+    "kilometres": "km", "meters": "m", "metres": "m", "centimeters": "cm", "centimetres": "cm",
+    "percentage": "percent", "hour": "hours", "minute": "minutes", "day": "days", "megabytes": "mb",
+    "gigabytes": "gb", "megawatts": "mw", "kilowatts": "kw",
+}  # fmt: skip
+_SUFFIXES = ("kg", "g", "mg", "ml", "l", "km", "m", "cm",
+    "pct", "percent", "hours", "minutes", "days", "mb", "gb",
+             "mw", "kw", "c", "eur", "usd", "gbp", "chf", "jpy")  # fmt: skip
+_MONEY = ("amount", "price", "cost", "fee", "total", "value", "sum", "charge", "fare")
+_FAMILIES: tuple[tuple[str, ...], ...] = (
+    ("weight", "mass"),
+    ("class", "cabin"),
+    ("method", "means", "instrument"),
+    ("channel", "medium", "via"),
+    ("environment", "env", "stage"),
+    ("duration", "length", "hours", "days", "minutes", "weeks", "months"),
+    ("dose", "dosage"),
+    ("quantity", "qty", "count", "number"),
+    ("language", "lang", "locale"),
+    ("temperature", "temp"),
+    ("discount", "rebate"),
+    ("cause", "reason"),
+)
+"""Names of one thing: one of them is meant where a call has no other of them."""
+
+
+@lru_cache(maxsize=4096)
+def _nearest(noun: str, keys: tuple[str, ...]) -> str:
+    for near in _ways(noun.casefold()):
+        found = [key for key in keys if near(words_of(key))]
+        if found:
+            return found[0] if len(found) == 1 else noun
+    return noun
+
+
+def words_of(key: str) -> tuple[str, ...]:
+    """`costCenter` and `cost_center` as two words."""
+    return tuple(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).casefold().replace("-", "_").split("_"))
+
+
+Near = Callable[[tuple[str, ...]], bool]
+
+
+def _ways(noun: str) -> Iterator[Near]:
+    """What a name may be, the nearest first."""
+    own = words_of(noun)
+    yield lambda words: words == own
+    one = re.compile("_".join((*own[:-1], noun_of(own[-1]))))
+    if noun not in _MONEY:
+        yield lambda words: one.fullmatch("_".join(words)) is not None
+    yield lambda words: words[:-1] == own and words[-1] in _WHICH
+    yield lambda words: words[:-1] == own and words[-1] in _SUFFIXES
+    unit = _SAID_SO.get(noun, noun)
+    if unit in _UNITS:
+        yield lambda words: words[-1] == unit
+        yield lambda words: words[-1] in _UNITS[unit]
+        return
+    if noun not in _MONEY:
+        yield lambda words: one.fullmatch("_".join(words[:-1])) is not None and words[-1] in _MANY
+        yield (
+            lambda words: (
+                one.fullmatch("_".join(words[1:])) is not None and words[0] in ("n", "num", "number")
+            )
+        )
+        yield lambda words: one.fullmatch("_".join(words[2:])) is not None and words[:2] == ("number", "of")
+        yield lambda words: words[-len(own) :] == own
+    if len(own) > 1 and own[-1] not in _WHICH:
+        yield lambda words: words == own[-1:]
+        yield lambda words: words[:-1] == own[-1:] and words[-1] in _SUFFIXES
+    family = _MONEY if noun in _MONEY else next((names for names in _FAMILIES if noun in names), ())
+    yield lambda words: words[-1] in family
+    yield lambda words: words[-1] in _SUFFIXES and len(words) > 1 and words[-2] in family
