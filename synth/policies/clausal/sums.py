@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from synth.policies.action_forms import singular
-from synth.policies.clausal.events import Event, with_same
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
-from synth.policies.clausal.parts import Demand
+from synth.policies.clausal.parts import Demand, Event, with_same
 from synth.policies.clausal.small import scope as scope_at
 from synth.policies.clausal.words import AGENT, MAY, NO, NOT_A_THING, SHOULD
 from synth.policies.patterns import compiled
