@@ -38,7 +38,7 @@ _WHICH = (
 )
 _DET = (
     r"(?:(?:the|an?|any|every|each|all|all the|another|such|further|more|our|your|their own|his|her"
-    r"|any other|single|any single|of the|of all|of all the) )*"
+    r"|any other|single|any single|a given|any given|of the|of all|of all the) )*"
 )
 _OWNER = r"(?:(?P<owner>[a-z][a-z_]*)'s? )??"
 _END = r"(?![\w'-])"
@@ -297,6 +297,7 @@ def by_name(
         "sole": _finder(all_of(_things), nouns),
         "state": _several(all_of(_state), nouns),
         "self": _several(all_of(_self), nouns),
+        "gapped": _several(all_of(_gapped), nouns),
     }
 
 
@@ -334,6 +335,14 @@ def _self(one: Action) -> Iterator[Way]:
         yield Way(
             rf"(?:{third_of(one.verb)}|{preterite_of(one.verb)}|{past_of(one.verb)}){one.up}", one.number
         )
+
+
+def _gapped(one: Action) -> Iterator[Way]:
+    """What somebody did to the thing before it: `a card that you froze`."""
+    if one.nouns:
+        yield Way(rf"(?:{preterite_of(one.verb)}|{past_of(one.verb)}){one.up}{one.behind}", one.number)
+    if one.verb == "hold":
+        yield Way(r"(?:put|placed) on hold", one.number)
 
 
 def _object(one: Action) -> str:
@@ -500,8 +509,10 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
         "failed" if how in ("failed", "failing", "unsuccessful") else how,
         frozenset(same),
         frozenset(about),
-        single=bool(compiled(r"(?:an?|any|each|every|any single) ").fullmatch(det or "")) or bool(det_of),
+        single=bool(compiled(r"(?:an?|any|each|every|any single|a given|any given) ").fullmatch(det or ""))
+        or bool(det_of),
         bare=bare,
         itself=bool(said.get("itself")),
-        each=bool(compiled(r"(?:each|every|any single) ").fullmatch(det or "")) and bool(said.get("obj")),
+        each=bool(compiled(r"(?:each|every|any single|a given|any given) ").fullmatch(det or ""))
+        and bool(said.get("obj")),
     )

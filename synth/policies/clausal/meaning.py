@@ -153,8 +153,12 @@ class Meaning:
         beside = self._facts()
         said_in_main = any(IT in e.same for e in main) or any(IT in a.same for a in self.adjuncts)
         there = beside if said_in_main and beside else main
-        nouns = {noun for e in there if IT not in e.same for noun in self._object(e)}
-        return frozenset(nouns) | (about if not nouns else frozenset())
+        events = [e for e in there if IT not in e.same]
+        nouns = frozenset(noun for e in events for noun in self._object(e))
+        behind = frozenset[str]().union(*(e.about for e in events))
+        if not behind:
+            return nouns or about
+        return nouns | behind if any(e.single for e in events) else behind
 
     def _object(self, event: Event) -> tuple[str, ...]:
         action = self.actions.get(event.action)

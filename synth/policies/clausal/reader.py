@@ -14,6 +14,7 @@ from synth.policies.clausal.facts import FACTS
 from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.people import PEOPLE
 from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
 from synth.policies.clausal.sums import SUMS
@@ -36,7 +37,7 @@ def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
         ways = [
             Meaning.of_parts(demand, adjuncts, actions, phrases)
             for demand, adjuncts in grammar.whole("sentence")
-            if demand.kind in ("count", "sum") or not _begins_with_the_same(sentence)
+            if demand.kind in ("count", "sum", "apart") or not _begins_with_the_same(sentence)
             if demand.how != "at least" or not _MAY.search(sentence)
         ]
     except (TooLong, RecursionError):
@@ -58,7 +59,8 @@ def _begins_with_the_same(sentence: str) -> bool:
 @lru_cache(maxsize=16)
 def _rules(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
     actions = actions_of(phrases)
-    rules = _together(SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, FRAMES, by_name(actions, phrases))
+    tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, FRAMES, PEOPLE)
+    rules = _together(*tables, by_name(actions, phrases))
     return rules, {one.number: one for one in reversed(actions)}
 
 

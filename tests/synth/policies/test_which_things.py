@@ -104,6 +104,63 @@ CARD_FIRST = 'Charge the guest\'s card must happen before "check in the guest" w
             "Every guest may be messaged at most three times.",
             "Message the guest must happen at most 3 times with the same guest.",
         ),
+        (
+            "Everyone who has been checked out must be messaged afterwards.",
+            '"Check out the guest" must be followed by message the guest with the same guest.',
+        ),
+        (
+            "Everyone who was blacklisted must not be checked in again.",
+            '"Check in the guest" must never happen after blacklist the guest with the same guest.',
+        ),
+        (
+            "Anybody who receives a voucher must be messaged.",
+            "Issue a voucher must be followed by message the guest with the same guest.",
+        ),
+        (
+            "After a room is cleaned, nobody may be checked in any more.",
+            '"Check in the guest" must never happen after clean the room.',
+        ),
+        ("No guest gets two vouchers.", "Issue a voucher must succeed at most 1 time with the same guest."),
+        (
+            "No guest may receive more than two vouchers.",
+            "Issue a voucher must succeed at most 2 times with the same guest.",
+        ),
+        (
+            "Never give one guest more than two vouchers.",
+            "Issue a voucher must happen at most 2 times with the same guest.",
+        ),
+        (
+            "One guest may book at most two rooms.",
+            "Book a room must happen at most 2 times with the same guest.",
+        ),
+        (
+            "A single guest can book two rooms per run and no more.",
+            "Book a room must happen at most 2 times with the same guest.",
+        ),
+        (
+            "Do not cancel a booking you confirmed.",
+            "Cancel the booking must never happen after confirm the booking with the same booking.",
+        ),
+        (
+            "Never upgrade a booking that you have not confirmed.",
+            UPGRADE_NEEDS,
+        ),
+        (
+            "You can cancel a given booking only once.",
+            "Cancel the booking must happen at most 1 time with the same booking.",
+        ),
+        (
+            "Wait at least 15 minutes between two vouchers to the same guest.",
+            "Issue a voucher must never happen within 15 minutes after issue a voucher with the same guest.",
+        ),
+        (
+            "Do not issue vouchers for a booking once it has been cancelled.",
+            "Issue a voucher must never happen after cancel the booking with the same booking.",
+        ),
+        (
+            "Do not issue vouchers to a guest once a room has been booked for that guest.",
+            "Issue a voucher must never happen after book a room with the same guest.",
+        ),
     ],
 )
 def test_it_is_read_as_it_is_meant(said: str, meant: str) -> None:
@@ -117,6 +174,9 @@ def test_it_is_read_as_it_is_meant(said: str, meant: str) -> None:
         "Do not try to charge the card of a guest more than three times.",
         "Never upgrade an upgraded booking.",
         "Only rooms may be cleaned.",
+        "Do not issue a voucher for a booking once it has been messaged.",
+        "Two guests may be checked in.",
+        "One guest may book two rooms.",
         "Do not message a guest who was not checked in and never check out a guest who was blacklisted.",
     ],
 )
