@@ -199,7 +199,7 @@ def _one(text: str, at: int, alone: bool) -> Read | None:
     if m := _words(r"(?:for|to|in|on|at|with|from|of) (?:any|every|each|all|an?|the) ").match(text, at):
         for path, end in fields_at(text, m.end()):
             if other := _words(r" (?:other than|except(?: for)?|but) ").match(text, end):
-                return _among(text, other.end(), path, "not in", _JOIN_NOT)
+                return _among(text, other.end(), path, "not in", _JOIN_NOT, bare=path[-1] in _KINDS)
     if m := _words(r"(?P<with>with|having|for|in|to|of|on|at|from|under|by|into) ").match(text, at):
         article = _THE.match(text, m.end())
         for path, end in fields_at(text, article.end() if article else m.end()):

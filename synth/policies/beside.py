@@ -63,6 +63,9 @@ def _measured_at(text: str, at: int, names: Names) -> tuple[str, Size] | None:
     before = re.search(r"[\w'-]+$", text[:at])
     if before is None or not is_action(before[0], names) or re.search(r"\bwith [\w-]+$", text[:at]):
         return None
+    counted = compiled(
+        r"(?:at most|no more than|not more than|more than|up to|exactly|only) \d+ (?:[a-z]+ )?$"
+    ).search(text[: before.start()])
     for pattern, field in _MEASURED:
         if m := compiled(rf" {pattern} ").match(text, at):
             if m[0].strip().endswith(("exceed", "exceeds")):
@@ -70,19 +73,18 @@ def _measured_at(text: str, at: int, names: Names) -> tuple[str, Size] | None:
                 size = number and size_at(f"over {text[m.end() :]}", 0)
                 return ("amount", Size("over", size.numbers, "", m.end() + size.end - 5)) if size else None
             size = size_at(text, m.end())
-            if size is None or is_together(text, size.end):
+            if size is None or (is_together(text, size.end) and not counted):
                 return None
             if field == "with":
                 return (size.unit, size) if size.unit and not compiled(TIMES).fullmatch(size.unit) else None
             if size.unit:
                 return size.unit, size
-            return (field or "amount", size) if field or m[0].strip() != "for" else None
+            return field or "amount", size
     size = size_at(text, at + 1)
-    counted = compiled(
-        r"(?:at most|no more than|not more than|more than|up to|exactly|only) \d+ (?:[a-z]+ )?$"
-    ).search(text[: before.start()])
     if size is not None and counted and compiled(r" per ").match(text, size.end):
         return size.unit or "amount", size
+    if size is not None and size.how == "between" and not size.unit and not is_together(text, size.end):
+        return "amount", size
     if size is None or not size.unit or not is_measure(size.unit) or is_together(text, size.end):
         return None
     if compiled(TIMES).fullmatch(size.unit) and not compiled(
@@ -122,6 +124,13 @@ _SMALL_VALUE = (
 
 def _named(text: str, names: Names) -> str:
     """`assign dock 9`, `hand over to the team billing`: a thing and what it is called."""
+    text = compiled(
+        rf"\b(?P<f>version|release|build|edition|revision|page|chapter) (?P<v>(?-i:{VALUE})) of (?P<d>the"
+        rf"|an?) (?P<o>[a-z]+)\b"
+    ).sub(
+        lambda m: f"{m['d']} {m['o']} with {m['f'].lower()} {m['v']}" if is_action(m["o"], names) else m[0],
+        text,
+    )
 
     def said(m: re.Match[str]) -> str:
         lead, noun = m["p"] or "", m["f"]
@@ -235,6 +244,10 @@ def _stated(text: str, names: Names) -> str:
     def said(m: re.Match[str]) -> str:
         return m[0] if is_action(m["f"].split("_")[-1], names) else f" without giving a {m['f']}"
 
+    text = compiled(
+        rf" (?:if|when|where|unless) (?:(?P<no>no )|the |an? )(?P<f>{STATED}) (?:is|was|has been) "
+        r"(?P<there>given|stated|specified|provided|missing|empty|not given|not stated)(?=$|,)"
+    ).sub(_if_stated, text)
     return compiled(
         rf" (?:without|with no|lacking|missing) (?:an?|any|the|some|its|their)? ?(?:(?:valid|good|written"
         rf"|stated|given"
@@ -242,6 +255,12 @@ def _stated(text: str, names: Names) -> str:
         rf"|attached))?(?=$|,| (?:is|are"
         rf"|must|may|can|should|has|have|needs?|requires?)\b)"
     ).sub(said, text)
+
+
+def _if_stated(m: re.Match[str]) -> str:
+    there = m["there"].lower() in ("given", "stated", "specified", "provided")
+    missing = (bool(m["no"]) == there) != m[0].lower().startswith(" unless")
+    return f" without a {m['f']}" if missing else m[0]
 
 
 # ---------------------------------------------------------------- verbs with their sizes

@@ -19,7 +19,8 @@ DET = (
     r"(?:(?:an?|each|every|any|all|a single|any single|one|no single|the|all the|single) )?(?:new |single )?"
 )
 _FIELD = r"[a-z]\w*(?: [a-z]\w*){0,2}"
-_DO = rf"(?P<must>{MODAL}|do|does|will)(?P<no> not| never)?(?: ever| always| only)?"
+_DUTY = "must|should|shall|has to|have to|needs? to|ought to"
+_DO = rf"(?P<must>{MODAL}|do|does|will)(?:(?P<no> not| never)(?: ever)?| always| only| ever)?"
 _LIMIT: tuple[tuple[str, str], ...] = (
     (r"(?:exceed|surpass|top|go (?:over|above|beyond)|be (?:over|above)|rise above)", "over"),
     (r"(?:fall below|go below|go under|be (?:below|under)|drop below)", "under"),
@@ -40,6 +41,10 @@ _VERBS: tuple[tuple[str, str], ...] = (
 
 def bounded(text: str, names: Names) -> Iterator[str]:
     """`A single credit must never exceed 200`, `The monthly fee of a new plan must be 120 or less`."""
+    text = compiled(
+        r"^(?:an?|the|every|each) (?P<o>[a-z]+(?: [a-z]+)?)['\u2019]s? (?P<f>[a-z]+) (?=must|should|may"
+        r"|has to|can)"
+    ).sub(r"The \g<f> of a \g<o> ", text)
     for lead, rest in _leads(text):
         for m in compiled(
             rf"(?P<no0>no )?{DET}(?:(?P<f>{_FIELD}) (?:of|for|on|in) {DET})?(?P<o>[a-z][^,]*?) "
@@ -49,6 +54,7 @@ def bounded(text: str, names: Names) -> Iterator[str]:
                 break
             yield from _of_bound(m, rest, lead, names)
     yield from _field_of(text, names)
+    yield from _must_be_with(text, names)
 
 
 def _leads(text: str) -> Iterator[tuple[str, str]]:
@@ -187,19 +193,20 @@ def _field_of(text: str, names: Names) -> Iterator[str]:
     """`The format of an export must be csv`, `A rejection must state a reason`."""
     if m := compiled(
         rf"(?:the )?(?P<f>{_FIELD}) (?:of|for|on|in) {DET}(?P<o>[a-z][^,]*?) (?P<must>{MODAL}|is to|are "
-        rf"to)(?P<no> not| never)? "
-        r"(?:always |only )?(?:be|read|say) (?P<only>only )?(?P<v>.+)"
+        rf"to)(?:(?P<no> not| never)| always| only)? "
+        r"(?:be|read|say) (?P<only>only )?(?P<v>.+)"
     ).fullmatch(text):
-        yield from _field_is(m["f"], m["o"], bool(m["no"]), m["v"], names)
+        yield from () if _allows(m) else _field_is(m["f"], m["o"], bool(m["no"]), m["v"], names)
     if m := compiled(
-        rf"(?:the )?(?P<o>[a-z]+) (?P<f>[a-z]+) (?P<must>{MODAL}|is to|are to)(?P<no> not| never)? "
-        rf"(?:always |only )?be (?P<v>.+)"
+        rf"(?:the )?(?P<o>[a-z]+) (?P<f>[a-z]+) (?P<must>{MODAL}|is to|are to)"
+        r"(?:(?P<no> not| never)| always| only)? be (?P<v>.+)"
     ).fullmatch(text):
         found = actions_named(m["o"], names)
-        if len(found) == 1 and not is_action(m["f"], names):
+        if len(found) == 1 and not _allows(m) and not is_action(m["f"], names):
             yield from _field_is(f"{m['o']} {m['f']}", m["o"], bool(m["no"]), m["v"], names)
     if m := compiled(
-        rf"{DET}(?P<o>[a-z][^,]*?) (?:(?:{MODAL}) (?:always )?(?:state|give|have|include|carry|contain"
+        rf"{DET}(?P<o>[a-z][^,]*?) (?:(?:must|should|shall|has to|have to|needs? to|ought to) (?:always "
+        rf")?(?:state|give|have|include|carry|contain"
         rf"|name|mention"
         rf"|specify|provide|record|come with)|needs?|requires?) (?:an?|the|its|their|some) (?P<f>{STATED})"
     ).fullmatch(text):
@@ -215,6 +222,30 @@ def _field_of(text: str, names: Names) -> Iterator[str]:
         for phrase, conditions in whose(m["o"], names):
             if not conditions and not is_action(m["f"], names):
                 yield f"{upper(phrase)} without giving a {m['f']} must never happen"
+
+
+def _allows(m: re.Match[str]) -> bool:
+    """`The currency may be EUR` forbids no other one."""
+    may = compiled(r"(?:may|can|could|might)").fullmatch(m["must"]) is not None
+    return may and not m["no"] and compiled(r"\bonly\b").search(m[0]) is None
+
+
+def _must_be_with(text: str, names: Names) -> Iterator[str]:
+    """`Refunds must be in EUR`, `Each refund must have the reason "damage" or "delay"`."""
+    text = compiled(r" (?:have|carry|state|use|bear) (?:the |an? )?(?P<f>[a-z]+) (?=\"|[A-Z\d])").sub(
+        r" be with \g<f> ", text
+    )
+    m = compiled(
+        rf"(?P<o>{DET}[a-z][^,]*?) (?P<must>{_DUTY})(?:(?P<no> "
+        rf"not| never)| always| only)? be"
+        rf"(?: (?P<d>[a-z]+))? with (?P<f>[a-z]\w*) (?P<v>{ONE_VALUE}(?:(?:, or |, | or ){ONE_VALUE})*)"
+    ).fullmatch(in_order(text, names))
+    if m is None or " with " in m["o"]:
+        return
+    done = "" if m["d"] in (None, "made", "done", "only", "always") else f" {m['d']}"
+    found = actions_named(f"{m['o']}{done}", names)
+    if len(found) == 1:
+        yield f"{upper(found[0])} with {m['f']} {'' if m['no'] else 'other than '}{m['v']} must never happen"
 
 
 def _field_is(field: str, owner: str, forbids: bool, value: str, names: Names) -> Iterator[str]:

@@ -68,15 +68,59 @@ def _only(text: str, names: Names) -> Iterator[str]:
         rf"(?P<head>.+?) with (?P<f>[a-z]\w*) (?:of )?(?P<v>{ONE_VALUE}(?:(?:, or |, | or ){ONE_VALUE})*)"
     ).fullmatch(plain)
     if m is None or " with " in m["head"]:
+        yield from _only_sized(plain, names)
         return
     head = compiled(
         rf"\b(?:(?:{MODAL})|is|are|go|goes)(?: be| go| happen)?(?: made| done| posted| sent)?(?= |$)"
     ).sub("", m["head"])
     if compiled(r"\b(?:not|never|no|without)\b").search(head):
         return
-    found = actions_named(compiled(r"^(?:you|we|agents|the agent) ").sub("", " ".join(head.split())), names)
+    found = actions_named(_without_agent(head), names)
     if len(found) == 1:
         yield f"{upper(found[0])} with {m['f']} other than {m['v']} must never happen"
+
+
+def _only_sized(plain: str, names: Names) -> Iterator[str]:
+    """`Only book flights under 1500`, `Refunds are allowed only up to 500`: forbids what is beyond."""
+    moved = compiled(
+        r"(?P<o>[a-z][a-z ]*?) (?P<s>(?:with|over|above|under|below|up to|at most|between|of) [^,]*?) "
+        r"(?P<may>may|can|are|is)"
+        r" (?P<be>be )?(?P<d>[a-z]+)(?P<rest> (?:on|at|before|after|between) .+)?"
+    ).fullmatch(plain)
+    rest = ""
+    if moved and size_in(moved["s"]):
+        plain, rest = f"{moved['o']} {moved['d']} {moved['s']}", moved["rest"] or ""
+    for space in re.finditer(" ", plain):
+        size = size_at(plain, space.end())
+        if size is None or size.end != len(plain):
+            continue
+        head = plain[: space.start()]
+        field = compiled(r" with (?P<f>[a-z_]+)(?: of)?$").search(head)
+        name = field["f"] if field else size.unit or "amount"
+        head = (
+            head[: field.start()] if field else compiled(r" (?:for|of|in|with)(?: amounts?)?$").sub("", head)
+        )
+        head = compiled(rf"\b(?:{MODAL}|is|are)(?: be| made| allowed| permitted| issued)*(?= |$)").sub(
+            lambda m: " issued" if "issued" in m[0] else "", head
+        )
+        found = actions_named(
+            compiled(r"^(?:you|we|agents|the agent) ").sub("", " ".join(head.split())), names
+        )
+        if len(found) == 1:
+            of = "of " if size.contrary.startswith("at ") else ""
+            yield f"{upper(found[0])} with {name} {of}{size.contrary} must never happen{rest}"
+        return
+
+
+def _without_agent(text: str) -> str:
+    return compiled(r"^(?:you|we|agents|the agent) ").sub("", " ".join(text.split()))
+
+
+def size_in(text: str) -> bool:
+    """Is it a size, and nothing else?"""
+    at = compiled(r"(?:with [a-z_]+ (?:of )?|of )?").match(text)
+    size = size_at(text, at.end() if at else 0)
+    return size is not None and size.end == len(text)
 
 
 # ---------------------------------------------------------------- conditions that come first
@@ -110,6 +154,9 @@ _CONDITION = (
 )
 
 
+_NOT = re.compile(r"\b(?:not|never|no|nor|neither|without|unless)\b", re.IGNORECASE)
+
+
 def _of_the_second(text: str, names: Names) -> Iterator[str]:
     """`Claims over 5000 have to be flagged before they are approved` asks it of approvals over 5000."""
     plain = in_order(text, names)
@@ -117,14 +164,14 @@ def _of_the_second(text: str, names: Names) -> Iterator[str]:
         rf"(?P<t>{DET}(?P<o>[a-z]+)){_CONDITION} (?P<must>{MODAL}) (?P<do>.+?) "
         r"before (?:it|they) (?P<be>is|are|can be|may be|gets?|get) (?P<d>[a-z]+(?: [a-z]+)?)"
     ).fullmatch(plain)
-    if m and is_action(m["o"], names):
+    if m and is_action(m["o"], names) and not _NOT.search(m["do"]):
         be = "are" if m["o"].endswith("s") else "is"
         yield f"{m['t']} {m['must']} {m['do']} before {_a(m['o'])}{m['c']} {be} {m['d']}"
     m = compiled(
         rf"(?P<head>.*?)\b(?P<det>(?:an?|the|every|each|any|all) )?(?P<o>[a-z]+){_CONDITION} before "
         rf"(?P<b>[^,]*?)\b(?:it|them)\b(?P<rest>.*)"
     ).fullmatch(plain)
-    if m and is_action(m["o"], names):
+    if m and is_action(m["o"], names) and not _NOT.search(m["head"]):
         det = "a " if (m["det"] or "").strip().lower() in ("every", "each", "any", "an") else m["det"] or ""
         yield f"{m['head']}{det}{m['o']} before {m['b']}{_a(m['o'])}{m['c']}{m['rest']}"
     m = compiled(

@@ -193,7 +193,8 @@ DEMANDS: dict[str, Rule] = {
         ("only {n:number} times", lambda p: ("at most", p["n"])),
     ],
     "beyond": [
-        ("more_than|more_often_than|over {n:number} [times]", lambda p: ("at most", p["n"])),
+        ("more_than|more_often_than {n:number} [times]", lambda p: ("at most", p["n"])),
+        ("over {n:number} times", lambda p: ("at most", p["n"])),
         ("{n:number} times|or_more_times", lambda p: ("at most", p["n"] - 1) if p["n"] > 1 else None),
         ("again", lambda p: ("at most", 1)),
     ],
