@@ -333,8 +333,6 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "<a> is "
      "needed first"),
     (rf"{_A} and {_B} (?P<said>{MUST} {DO} in (?:this|that) order)", "={<a> must happen before <b>}"),
-    (rf"{_A} and {_B} (?P<said>{NOT} both {HAPPEN})",
-     "two policies: {<a> must never happen after <b>} and {<b> must never happen after <a>}"),
     # --- arguments
     (rf"{_A} (?P<said>{MUST} (?:use|have|get|carry|be for|name) the same (?P<f>\S+) as) {_B}",
      "{<b> must happen before <a> with the same <f>}"),

@@ -70,6 +70,8 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
         rule = asked
     _no_amount_counted(sentence, rule)
     _no_ban_after_each(sentence, rule)
+    _no_ban_of_both(sentence, rule)
+    _no_freedom(sentence)
     return of_one_thing(sentence, rule)
 
 
@@ -107,6 +109,40 @@ def _no_ban_after_each(sentence: str, rule: PolicyKind) -> None:
         raise TwoReadings(
             f"cannot read '{found['said']}' of what must not happen; write "
             f"{quoted(f'{what} must never happen after {after}')} where the first of them forbids it"
+        )
+
+
+_NOT_BOTH = re.compile(r"\b(?:not|never|cannot|\w+n['\u2019]t) (?P<said>[^,]* and) ", re.IGNORECASE)
+_NOR = re.compile(r"\b(?:n?or|neither|both)\b", re.IGNORECASE)
+
+
+def _no_ban_of_both(sentence: str, rule: PolicyKind) -> None:
+    """TwoReadings for `do not ship and refund`, which may forbid each of them, or both together."""
+    if rule.kind != "count" or getattr(rule, "most", None) != 0 or len(rule.tools) < 2:
+        return
+    if (found := _NOT_BOTH.search(sentence)) and not _NOR.search(sentence):
+        one, other = (tools.phrase for tools in rule.tools[:2])
+        raise TwoReadings(
+            f"cannot read '{found['said']}' of what must not happen; write "
+            f"{quoted(f'{one} and {other} must never both happen')} where one of them is allowed, or "
+            f"{quoted(f'{one} or {other} must never happen')} where none is"
+        )
+
+
+_FREE = re.compile(
+    r"\b(?P<said>(?:no|nobody|nothing|none)(?: (?!(?:must|may|can|should|shall|will|is|are|was|were|before"
+    r"|after|if|until|unless|without|when|once|while)\b)[\w'-]+){0,5} (?:has to|have to|needs? to|need"
+    r"|(?:is|are) (?:required|obliged|needed) to))\b(?! not\b)",
+    re.IGNORECASE,
+)
+
+
+def _no_freedom(sentence: str) -> None:
+    """BadInput for `no receipt has to be sent`, which forbids nothing."""
+    if found := _FREE.search(sentence):
+        raise BadInput(
+            f"cannot read '{found['said']}', which forbids nothing and asks for nothing; what is forbidden "
+            "is said as 'ACTION must never happen'"
         )
 
 

@@ -30,6 +30,7 @@ _CHECKS = (
 )  # fmt: skip
 _CHECKED = (
     "approval", "verification", "check", "inspection", "review", "confirmation", "authorisation", "consent",
+    "authorization", "test", "audit", "permission", "clearance", "sign-off",
 )  # fmt: skip
 """What nobody needs afterwards: `without approval` is without an earlier one."""
 _WHICH = (
@@ -88,7 +89,7 @@ class Action:
     @property
     def is_check(self) -> bool:
         """Is it what nobody needs afterwards: an approval, a check?"""
-        return self.verb in _CHECKS or bool(self.nouns and self.nouns[-1] in _CHECKED)
+        return self.verb in _CHECKS or bool(self.nouns and singular(self.nouns[-1]) in _CHECKED)
 
     @property
     def objects(self) -> str:
@@ -319,6 +320,12 @@ class Way(NamedTuple):
 def _state(one: Action) -> Iterator[Way]:
     """`a closed ticket`, `an order that was cancelled`."""
     lead = r"(?:(?:the|an?|any|every|each|all) )?"
+    if one.nouns and one.particle:
+        yield Way(
+            rf"{lead}(?:{one.objects}) (?:that|which|who) "
+            rf"(?:{third_of(one.verb)}|has {past_of(one.verb)}){one.up}",
+            one.number,
+        )
     if one.nouns:
         done = f"{past_of(one.verb)}{'[ -]' + one.particle if one.particle else ''}"
         yield Way(rf"{lead}{done} (?:{one.objects})", one.number)
@@ -475,7 +482,10 @@ def _several(
     def find(grammar: Grammar, at: int) -> Iterator[Found]:
         for pattern, number, bare, role in ways:
             if m := compiled(rf" *{pattern}{_END}").match(grammar.text, at):
-                yield replace(_event(m, number, bare), noun=nouns[number], role=role), m.end()
+                noun = (
+                    (singular(m["of"]),) if role == "whatever" and "of" in m.re.groupindex else nouns[number]
+                )
+                yield replace(_event(m, number, bare), noun=noun, role=role), m.end()
 
     return find
 

@@ -167,7 +167,8 @@ FACTS: dict[str, Rule] = {
             lambda p: Fact(p["es"][0], "not", p["es"][1]),
         ),
         (
-            "{es:events} is|are [still] running|in_progress|under_way|going_on",
+            "{es:events} is|are [still] running|in_progress|under_way|underway|going_on|ongoing|in_flight"
+            "|being_processed",
             lambda p: Fact(p["es"][0], "running", p["es"][1]),
         ),
     ],

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Parts, Rule
-from synth.policies.clausal.parts import ANY, Adjunct, Demand, Event, Fact
+from synth.policies.clausal.parts import ANY, Adjunct, Demand, Event, Fact, with_same
 from synth.policies.clausal.words import (
     AGAIN,
     AGENT,
@@ -76,6 +76,10 @@ def _adjacent(fact: str) -> Callable[[Parts], Adjunct | None]:
     return made
 
 
+def _running(p: Parts) -> Adjunct | None:
+    return Adjunct("while", p["f"]) if p["f"].aspect == "running" else None
+
+
 def _all_before(p: Parts) -> Adjunct:
     return Adjunct("before all")
 
@@ -84,6 +88,35 @@ def _nouned(kind: str) -> Callable[[Parts], Adjunct]:
     return lambda p: Adjunct(kind, Fact(p["e"] if isinstance(p["e"], tuple) else (p["e"],), "noun"))
 
 
+def _both_done(p: Parts) -> Demand | None:
+    """`A claim must not be both approved and rejected`, of two actions that are done to it."""
+    thing: Event = p["t"]
+    one, other = p["a"], p["b"]
+    if (
+        one.noun != other.noun
+        or thing.noun != one.noun
+        or one.role
+        or other.role
+        or one.action == other.action
+    ):
+        return None
+    same = frozenset(one.noun[-1:]) | thing.same
+    return Demand("both", (with_same(one, same),), (other,)) if thing.action == one.action else None
+
+
+def _done_again(p: Parts) -> Demand | None:
+    """`Every door that is opened must be closed again`."""
+    first, then = p["s"], p["d"]
+    if first.noun != then.noun or first.action == then.action:
+        return None
+    return Demand("answer", (with_same(first, frozenset(first.noun[-1:])),), (then,))
+
+
+_NOT_BOTH = (
+    "but_not_both|not_both|never_both|but_never_both|but_never_both_of_them|but_not_both_of_them|and_not_both"
+    "|and_never_both|but_never_do_both|but_do_not_do_both|never_do_both"
+)
+_EXCLUDE = "exclude_each_other|are_mutually_exclusive|rule_each_other_out|exclude_one_another"
 _OTHERS = (
     "anything_else|anything_else_is_done|anything_else_happens|doing_anything_else"
     "|you_do_anything_else|it_does_anything_else|the_agent_does_anything_else"
@@ -132,6 +165,13 @@ _SEE_THAT = (
     "|it_must_be_ensured_that"
 )
 _IN_NO_CASE = "under_no_circumstances|in_no_case|on_no_account|at_no_point|at_no_time"
+_FIRST = "first|opening|initial"
+_LAST = "last|final|closing|concluding"
+_BEGIN = "start|begin|open|kick_off|commence|lead_off"
+_BEGINS = f"starts|begins|opens|kicks_off|commences|{_BEGIN}"
+_END = "end|finish|close|conclude|wind_up|wrap_up|round_off|complete"
+_ENDS = f"ends|finishes|closes|concludes|winds_up|wraps_up|{_END}"
+_TOGETHER = "at_the_same_time|simultaneously|in_parallel|concurrently|at_once|side_by_side"
 _STOP = "stop|cease|quit|discontinue|refrain_from|abstain_from|avoid"
 FRAMES: dict[str, Rule] = {
     "events": [
@@ -143,6 +183,8 @@ FRAMES: dict[str, Rule] = {
         ("{e:event} , {es:several}", lambda p: (p["e"], *p["es"])),
         ("{e:event} , and|or {g:event}", lambda p: (p["e"], p["g"])),
     ],
+    "act": [("perform|do|make|conduct|carry_out|execute {e:noun}", lambda p: p["e"])],
+    "event": [("performing|doing|making|conducting|carrying_out|executing {e:noun}", lambda p: p["e"])],
     "acts": [("both {e:act} and {g:act}", lambda p: ((p["e"], p["g"]), "and"))],
     "then": [
         (f"{_ONLY_THEN} {MAY}|{SHOULD} {{t:object}} be {{d:past}}", passive),
@@ -196,6 +238,7 @@ FRAMES: dict[str, Rule] = {
         ),
         (f"{{a:events}} without {_PRIOR} {{b:events}} is|are [strictly] {BANNED}", _pair("needs")),
         (f"{{a:events}} without first {{b:noun}} is|are [strictly] {BANNED}", _pair("needs")),
+        (f"{{e:events}} {SHOULD} [always] come|go", _all("comes")),
         # right before
         (f"{{a:events}} {SHOULD} [always] be {_RIGHT} preceded by {{b:events}}", _pair("adjacent")),
         (f"{{a:events}} {SHOULD} [always] be preceded {_RIGHT} by {{b:events}}", _pair("adjacent")),
@@ -271,29 +314,28 @@ FRAMES: dict[str, Rule] = {
         # beginning and end
         (f"{_RUNS} [always] starts|begins|opens|start|begin|open with|by {{e:events}}", _all("first")),
         (
-            f"{_RUNS} [always] ends|finishes|closes|concludes|end|finish|close|conclude"
-            f" with|by|in {{e:events}}",
+            f"{_RUNS} [always] {_ENDS} with|by|in {{e:events}}",
             _all("last"),
         ),
-        (f"[always] start|begin|open [off] [{_ONE_RUN}] [off] with|by {{e:events}}", _all("first")),
-        (f"[always] end|finish|close|conclude [{_ONE_RUN}] [off] with|by {{e:events}}", _all("last")),
-        (f"{AGENT} {SHOULD} [always] start|begin|open [{_ONE_RUN}] with|by {{e:events}}", _all("first")),
+        (f"[always] {_BEGIN} [off] [{_ONE_RUN}] [off] with|by {{e:events}}", _all("first")),
+        (f"[always] {_END} [{_ONE_RUN}] [off] with|by {{e:events}}", _all("last")),
+        (f"{AGENT} {SHOULD} [always] {_BEGIN} [{_ONE_RUN}] with|by {{e:events}}", _all("first")),
         (
-            f"{AGENT} {SHOULD} [always] end|finish|close|conclude [{_ONE_RUN}] with|by {{e:events}}",
+            f"{AGENT} {SHOULD} [always] {_END} [{_ONE_RUN}] with|by {{e:events}}",
             _all("last"),
         ),
-        (f"the [very] first {_STEPS} {SHOULD}|is [always] [to] [be] {{e:acts}}", _all("first")),
-        (f"the [very] last|final {_STEPS} {SHOULD}|is [always] [to] [be] {{e:acts}}", _all("last")),
-        (f"the [very] first {_STEPS} {SHOULD}|is [always] [to] [be] {{e:events}}", _all("first")),
-        (f"the [very] last|final {_STEPS} {SHOULD}|is [always] [to] [be] {{e:events}}", _all("last")),
-        (f"{{e:events}} is|are|{SHOULD} [always] [be] the [very] first {_STEPS}", _all("first")),
-        (f"{{e:events}} is|are|{SHOULD} [always] [be] the [very] last|final {_STEPS}", _all("last")),
+        (f"the [very] {_FIRST} {_STEPS} {SHOULD}|is [always] [to] [be] {{e:acts}}", _all("first")),
+        (f"the [very] {_LAST} {_STEPS} {SHOULD}|is [always] [to] [be] {{e:acts}}", _all("last")),
+        (f"the [very] {_FIRST} {_STEPS} {SHOULD}|is [always] [to] [be] {{e:events}}", _all("first")),
+        (f"the [very] {_LAST} {_STEPS} {SHOULD}|is [always] [to] [be] {{e:events}}", _all("last")),
+        (f"{{e:events}} is|are|{SHOULD} [always] [be] the [very] {_FIRST} {_STEPS}", _all("first")),
+        (f"{{e:events}} is|are|{SHOULD} [always] [be] the [very] {_LAST} {_STEPS}", _all("last")),
         (f"{{e:events}} [always] comes|come|goes|go first in {_RUNS}", _all("first")),
         (f"{{e:events}} [always] comes|come|goes|go last in {_RUNS}", _all("last")),
         (f"{{e:events}} {SHOULD} [always] come|go|happen first in {_RUNS}", _all("first")),
         (f"{{e:events}} {SHOULD} [always] come|go|happen last in {_RUNS}", _all("last")),
         (
-            f"{_RUNS} {NO} start|begin|open with anything|something but|except|other_than {{e:events}}",
+            f"{_RUNS} {NO} {_BEGIN} with anything|something but|except|other_than {{e:events}}",
             _all("first"),
         ),
         (
@@ -301,7 +343,7 @@ FRAMES: dict[str, Rule] = {
             _all("last"),
         ),
         (
-            f"no run {ALLOWED} start|begin|open with anything but|except|other_than {{e:events}}",
+            f"no run {ALLOWED} {_BEGIN} with anything but|except|other_than {{e:events}}",
             _all("first"),
         ),
         (f"no run {ALLOWED} end|finish|close with anything but|except|other_than {{e:events}}", _all("last")),
@@ -322,6 +364,35 @@ FRAMES: dict[str, Rule] = {
             f"there {SHOULD} be [at_least] one|a|an {{e:noun}} in every_run|each_run",
             _all("count", how="at least", number=1),
         ),
+        (
+            f"there {SHOULD} be [at_least] one|a|an|1 {{e:noun}} somewhere|at_some_point in"
+            " every_run|each_run",
+            _all("count", how="at least", number=1),
+        ),
+        # never together
+        ("never|do_not both {a:act} and {b:act}", _pair("both")),
+        (f"{AGENT} {NO} both {{a:act}} and {{b:act}}", _pair("both")),
+        (f"{AGENT} {MAY}|{SHOULD} never|not both {{a:act}} and {{b:act}}", _pair("both")),
+        (f"[{AGENT}] [{MAY}|{SHOULD}] either {{a:act}} or {{b:act}} , {_NOT_BOTH}", _pair("both")),
+        (f"[{AGENT}] [{MAY}|{SHOULD}] {{a:act}} or {{b:act}} , {_NOT_BOTH}", _pair("both")),
+        (f"{{a:event}} and {{b:event}} {NO} both {HAPPEN}", _pair("both")),
+        (f"{{a:event}} and {{b:event}} {_EXCLUDE}", _pair("both")),
+        (f"there {MAY} be either {{a:event}} or {{b:event}} , {_NOT_BOTH}", _pair("both")),
+        ("either {a:event} or {b:event} is|are allowed|permitted , " + _NOT_BOTH, _pair("both")),
+        (f"{{t:object}} {NO} be both {{a:done}} and {{b:done}}", _both_done),
+        (f"never|do_not {{a:deed}} and {{b:deed}} {_TOGETHER}", _pair("overlap")),
+        (f"{AGENT} {NO} {{a:deed}} and {{b:deed}} {_TOGETHER}", _pair("overlap")),
+        ("never|do_not start|begin {e:events}", _all("never", how="again")),
+        (f"{AGENT} {NO} start|begin {{e:events}}", _all("never", how="again")),
+        (
+            f"nobody|no_one {ALLOWED} [ever] be {{e:done}} any_more|anymore|any_longer|again",
+            _all("never", how="again"),
+        ),
+        (
+            "{a:events} calls_for|call_for|obliges_you_to_make|must_trigger|must_lead_to {b:events}",
+            _pair("calls for"),
+        ),
+        (f"{{s:state}} {SHOULD} [always] be {{d:done}} again", _done_again),
         # one for one
         (
             "each|every {b:event} covers|allows|is_good_for|is_enough_for|is_valid_for"
@@ -373,5 +444,28 @@ FRAMES: dict[str, Rule] = {
             lambda p: Adjunct("before", p["f"]) if p["f"].aspect == "present" else None,
         ),
         (f"without {{e:noun}} {BEFORE}", _nouned("unless")),
+        ("with|and nothing [else] after_it|afterwards|after_that|behind_it", lambda p: Adjunct("none after")),
+        (
+            f"nothing|no_call|no_other_call [else] {ALLOWED} {HAPPEN}|come|follow"
+            " after_it|afterwards|after_that",
+            lambda p: Adjunct("none after"),
+        ),
+        (
+            "nothing|no_call|no_other_call [else] comes|happens|follows after_it",
+            lambda p: Adjunct("none after"),
+        ),
+        (
+            f"nothing|no_call|no_other_call [else] {ALLOWED} {HAPPEN}|come|be_made before_it|ahead_of_it",
+            lambda p: Adjunct("none before"),
+        ),
+        (
+            "nothing|no_call|no_other_call [else] comes|happens before_it|ahead_of_it",
+            lambda p: Adjunct("none before"),
+        ),
+        ("while|whilst|as_long_as|so_long_as {f:fact}", _running),
+        (
+            "while|whilst|as_long_as|so_long_as {t:object} is|are still being {d:past}",
+            lambda p: (e := passive(p)) and Adjunct("while", Fact((e,), "running")),
+        ),
     ],
 }

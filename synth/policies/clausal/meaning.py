@@ -340,6 +340,7 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("after", "time"): _never_within("after", "time"),
     ("after", "lasting"): _never_within("after", "lasting"),
     ("between",): _between,
+    ("while",): lambda m: f"{m.a} must not overlap {m.b('while')}",
     ("so many",): lambda m: (
         f"{m.b('so many')} must happen at least {m.of('so many').number} times before {m.a}"
     ),
@@ -397,6 +398,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "do": {kinds: way for kinds, way in _MUST.items() if kinds not in (("days",), ("hours",))},
     "do first": {("before",): _MUST["before",]},
     "have": {kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
+    "comes": {kinds: _MUST[kinds] for kinds in (("before",), ("adjacent",))},
     "adjacent": {(): lambda m: f"{m.e} must happen immediately before {m.a}"},
     "count": {
         (): _counted(),
@@ -409,8 +411,14 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "never fail": {(): lambda m: f"{m.a} must never fail"},
     "so many before": {(): lambda m: f"{m.a} must happen at least {m.demand.number} times before {m.e}"},
     "own": {(): lambda m: f"{m.a} must not happen more often than {m.e}"},
-    "first": {(): lambda m: f"The first call must be {m.a}"},
-    "last": {(): lambda m: f"The last call must be {m.a}"},
+    "first": {
+        (): lambda m: f"The first call must be {m.a}",
+        ("none before",): lambda m: f"The first call must be {m.a}",
+    },
+    "last": {
+        (): lambda m: f"The last call must be {m.a}",
+        ("none after",): lambda m: f"The last call must be {m.a}",
+    },
     "takes": {(): lambda m: f"{m.a} must take at most {m.demand.how}"},
     "sum": {(): _summed(), ("time",): _summed("time")},
     "apart": {(): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e}"},
@@ -418,6 +426,8 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         (): lambda m: f"{m.a} must be followed by {m.e}",
         ("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}",
     },
+    "both": {(): lambda m: f"{m.a} and {m.e} must never both happen"},
+    "calls for": {("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}"},
     "no answer": {(): lambda m: f"{m.e} must never happen after {m.a}"},
     "needs": {
         (): lambda m: f"{m.e} must happen before {m.a}",

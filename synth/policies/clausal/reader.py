@@ -21,8 +21,10 @@ from synth.policies.clausal.sums import SUMS
 from synth.policies.fewer_words import SAID_BEFORE, said_scope
 from synth.policies.patterns import compiled
 
-_MAY = re.compile(r"\b(?:may|can|could|might|allowed|permitted)\b", re.IGNORECASE)
+_MAY = re.compile(r"(?<!no run )\b(?:may|can|could|might|allowed|permitted)\b", re.IGNORECASE)
 """What is allowed is never asked for."""
+_STARTS = re.compile(r"\b(?:start|begin)", re.IGNORECASE)
+"""What must not start while something runs may still run when that starts."""
 MAX_LENGTH = 300
 """Code points of a sentence that is taken apart."""
 
@@ -39,6 +41,7 @@ def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
             for demand, adjuncts in grammar.whole("sentence")
             if demand.kind in ("count", "sum", "apart") or not _begins_with_the_same(sentence)
             if demand.how != "at least" or not _MAY.search(sentence)
+            if not any(adjunct.kind == "while" for adjunct in adjuncts) or not _STARTS.search(sentence)
         ]
     except (TooLong, RecursionError):
         return ()
@@ -50,9 +53,9 @@ def _begins_with_the_same(sentence: str) -> bool:
     """Is something the same before anything is said? `The balance of the same account must be checked`."""
     up = rf"[a-z]+ (?:{'|'.join(PARTICLES)})\b"
     that = rf"that (?!has|have|had|is|are|was|were|you|we|they|it|the\b|{up})"
-    found = compiled(rf"\b(?:the same (?!run\b|conversation\b|session\b)|{that})[a-z]+\b(?!_)").search(
-        sentence
-    )
+    found = compiled(
+        rf"\b(?:the same (?!run\b|conversation\b|session\b|time\b|moment\b|instant\b)|{that})[a-z]+\b(?!_)"
+    ).search(sentence)
     return found is not None and not compiled(SAID_BEFORE).search(sentence[: found.start()])
 
 

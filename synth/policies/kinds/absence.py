@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
+from synth.errors import BadInput
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
@@ -43,6 +44,14 @@ def _read(m: re.Match[str], names: Names, same: Paths, failed: bool = False) -> 
 _read_failed = partial(_read, failed=True)
 
 
+def _read_both(m: re.Match[str], names: Names, same: Paths) -> AbsenceAfter:
+    """Whichever comes first forbids the other."""
+    one, other = names.list(m["a"]), names.list(m["b"])
+    if len(one) + len(other) > 2:
+        raise BadInput("'never both' is of two actions; write a policy for each two of them")
+    return AbsenceAfter(((one[0], other[0]), (other[0], one[0])), same=same)
+
+
 @dataclass(frozen=True, slots=True)
 class AbsenceAfter:
     """Once `trigger` has succeeded, `what` must not be called any more; with a time, for less than that.
@@ -54,6 +63,7 @@ class AbsenceAfter:
     forms: ClassVar[tuple[Form, ...]] = (
         Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>.+?) {FAILS}", _read_failed, same=True),
         Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>(?!.+ until )(?!{_SO_OFTEN}).+)", _read, same=True),
+        Sentence(rf"(?P<a>.+?) and (?P<b>.+?) {MUST} (?:never|not) both {HAPPEN}", _read_both, same=True),
         Sentence(
             rf"{IF} (?P<b>.+?) {FAILS}, {_NEVER}(?: afterwards?)?{_WITHIN}(?: afterwards?)?",
             _read_failed,
