@@ -104,14 +104,6 @@ def _both_done(p: Parts) -> Demand | None:
     return Demand("both", (with_same(one, same),), (other,)) if thing.action == one.action else None
 
 
-def _done_again(p: Parts) -> Demand | None:
-    """`Every door that is opened must be closed again`."""
-    first, then = p["s"], p["d"]
-    if first.noun != then.noun or first.action == then.action:
-        return None
-    return Demand("answer", (with_same(first, frozenset(first.noun[-1:])),), (then,))
-
-
 _NOT_BOTH = (
     "but_not_both|not_both|never_both|but_never_both|but_never_both_of_them|but_not_both_of_them|and_not_both"
     "|and_never_both|but_never_do_both|but_do_not_do_both|never_do_both"
@@ -392,7 +384,6 @@ FRAMES: dict[str, Rule] = {
             "{a:events} calls_for|call_for|obliges_you_to_make|must_trigger|must_lead_to {b:events}",
             _pair("calls for"),
         ),
-        (f"{{s:state}} {SHOULD} [always] be {{d:done}} again", _done_again),
         # one for one
         (
             "each|every {b:event} covers|allows|is_good_for|is_enough_for|is_valid_for"
