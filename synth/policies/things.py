@@ -26,7 +26,7 @@ _ENDS = frozenset([
     "takes", "ought", "cannot", "immediately", "directly", "successfully",
 ])  # fmt: skip
 _NO_THING = frozenset([
-    "more", "longer", "else", "given", "further",
+    "more", "longer", "else", "given", "further", "own",
     "agent", "assistant", "bot", "model", "system", "run", "conversation", "session", "turn", "message",
     "call", "action", "step", "tool", "time", "day", "week", "month", "year", "hour", "minute", "second",
     "moment", "date", "weekend", "night", "morning", "evening", "end", "beginning", "start", "last",

@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Demand, Event, Fact, with_same
-from synth.policies.clausal.words import AGAIN, AGENT, ALREADY, BEFORE, HAS_BEEN, HAVE, MAY, NO, SHOULD
+from synth.policies.clausal.words import (
+    AGAIN,
+    AGENT,
+    ALREADY,
+    BEFORE,
+    HAS_BEEN,
+    HAVE,
+    HAVE_NOT,
+    MAY,
+    NO,
+    SHOULD,
+)
 
 _EVERYBODY = "everyone|everybody|anyone|anybody|all_those|those"
 _ONE = "one|any_one|a_single|any_single|each|every|the_same|a_given|any_given"
@@ -56,12 +68,27 @@ def _none_gets(p: Parts) -> Demand | None:
     return _no_more_got({**p, "c": ("at most", p["n"] - 1)}) if p["n"] > 1 else None
 
 
+def _by_itself(aspect: str) -> Callable[[Parts], Fact | None]:
+    """`Once a guest has checked in`."""
+
+    def made(p: Parts) -> Fact | None:
+        event = passive(p)
+        return None if event is None else Fact((event,), aspect)
+
+    return made
+
+
 PEOPLE: dict[str, Rule] = {
     "that": [
         (
             f"[that|which|who|whom] {AGENT} [{HAVE}] [{ALREADY}] {{e:gapped}} [{BEFORE}]",
             lambda p: Fact((p["e"],), "perfect"),
         ),
+    ],
+    "fact": [
+        (f"{{t:object}} {HAVE} [{ALREADY}] {{d:self}} [{BEFORE}]", _by_itself("perfect")),
+        (f"{{t:object}} {HAVE_NOT} {{d:self}} [{BEFORE}|yet]", _by_itself("not")),
+        ("{t:object} {d:self}", _by_itself("present")),
     ],
     "demand": [
         (

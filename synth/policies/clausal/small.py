@@ -18,6 +18,7 @@ def same(grammar: Grammar, at: int) -> Iterator[Found]:
     which = (
         r"(?:(?:with|for|of|on|to|from|in|by|about|using|at|against) (?:the (?:very )?same|one and the same"
         r"|that very|that same|that|this same|this|an identical|any one|any single|one single)"
+        r"|(?:to|for|from|by) one(?! (?:and|of|or)\b)"
         r"|(?:onto|into|off|through|towards) (?:that|the) same|(?:onto|into|off|through|towards) that|per"
         r"|for each|for every"
         r"|for any one|for any given)"

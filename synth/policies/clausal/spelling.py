@@ -35,6 +35,9 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"\ba third time\b", "more than 2 times"),
     (r"\b(at most|no more than|not more than|exactly|up to|a maximum of) once\b", r"\1 1 times"),
     (r"\bat least once\b", "at least 1 times"),
+    (r"^(?P<lead>(?:after|if|once|when) (?:an?|the) (?P<n>[^,]+?) (?:has failed|fails|failed)), "
+     r"(?:do not|never|don't) (?:attempt|try|make|start|do) another (?:one|try|attempt)\b",
+     r"\g<lead>, no \g<n> may be made"),
     (r"\s*[;\u2013\u2014]\s*|: (?=[A-Za-z])", ", "),
     (r"\s+", " "),
 )  # fmt: skip

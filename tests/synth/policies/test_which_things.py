@@ -120,6 +120,22 @@ CARD_FIRST = 'Charge the guest\'s card must happen before "check in the guest" w
             "After a room is cleaned, nobody may be checked in any more.",
             '"Check in the guest" must never happen after clean the room.',
         ),
+        (
+            "Once a guest has checked out, their card must not be charged.",
+            'Charge the guest\'s card must never happen after "check out the guest" with the same guest.',
+        ),
+        (
+            "If a guest has not checked in, do not message the guest.",
+            '"Check in the guest" must happen before message the guest.',
+        ),
+        (
+            "Not more than two vouchers may be issued to one guest.",
+            "Issue a voucher must happen at most 2 times with the same guest.",
+        ),
+        (
+            "After a room booking has failed, do not attempt another one.",
+            "If book a room fails, book a room must never happen afterwards.",
+        ),
         ("No guest gets two vouchers.", "Issue a voucher must succeed at most 1 time with the same guest."),
         (
             "No guest may receive more than two vouchers.",
