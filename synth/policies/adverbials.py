@@ -45,13 +45,31 @@ class Times:
 
     def on(self) -> str:
         """`on Mondays and Fridays`, `on Tuesday to Saturday`."""
-        return f"on {re.sub(rf'^.*?(?={_DAY})', '', self.days, count=1, flags=re.IGNORECASE)}"
+        days = re.sub(rf"^.*?(?={_DAY})", "", self.days, count=1, flags=re.IGNORECASE)
+        return f"on {compiled(rf'(?<=[, ])(?:on )?(?:an? )?(?={_DAY})').sub('', days)}"
+
+    def both(self, phrase: str, *, allowed: bool) -> str | None:
+        """The sentence of hours of certain days; None where they go over midnight, or may be either."""
+        times = [time.zfill(5) for time in re.findall(_T, self.hours)]
+        first = self.hours.split()[0].lower()
+        side = {"until": "before", "till": "before", "before": "before", "after": "after"}.get(first)
+        if compiled(r"\b(?:and|or|nor|but) (?:on |at |after |before |from |outside )").search(self.said):
+            return None
+        if len(times) == 1:
+            side = "after" if first == "from" else side
+            hours = side and f"{side} {times[0]}"
+        elif first in ("between", "from") or first[:1].isdigit():
+            hours = f"between {times[0]} and {times[1]}" if times[0] < times[1] else None
+        else:
+            hours = None
+        return hours and f"{phrase} must {'' if allowed else 'never '}happen {self.on()} {hours}"
 
     def at(self, phrase: str, allowed: bool) -> str | None:
         """The sentence of the hours at which an action may happen; None where these are none, or all."""
         times = [time.zfill(5) for time in re.findall(_T, self.hours)]
         first = self.hours.split()[0].lower()
         if len(times) == 1:
+            first = {"until": "before", "till": "before", "from": "after"}.get(first, first)
             side = first if allowed else {"before": "after", "after": "before"}[first]
             return f"{phrase} must happen {side} {times[0]}"
         since, until = reversed(times) if first == "before" else times
@@ -116,8 +134,8 @@ def _ruled(phrase: str, times: Times, *, allowed: bool) -> str | None:
     hour = times.at(phrase, allowed=allowed)
     if hour is None or not times.days:
         return hour
-    if allowed:
-        raise TwoReadings(f"cannot read '{times.said}'; write two policies: {quoted(day)} and {quoted(hour)}")
+    if (both := times.both(phrase, allowed=allowed)) is not None:
+        return both
     raise TwoReadings(
         f"cannot read '{times.said}'; that a call is forbidden at some hours of some days only is not in the "
         f"language; write {quoted(day)} where the whole day is meant, or {quoted(hour)} where every day is"

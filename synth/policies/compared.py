@@ -22,7 +22,17 @@ _IT = re.compile(
     r"|important|required|mandatory|necessary|obligatory|essential)\b)(?! (?:own )?(?:turn|message)\b)",
     re.IGNORECASE,
 )
-_OF_TWO = ("precedence", "response", "absence_after", "between", "adjacency", "gap", "times_before", "paired")
+_OF_TWO = (
+    "precedence",
+    "response",
+    "absence_after",
+    "between",
+    "adjacency",
+    "gap",
+    "times_before",
+    "paired",
+    "after_failures",
+)
 """Kinds of rules between two actions or more, of which something could be the same."""
 
 

@@ -271,13 +271,7 @@ def _answered_within(kind: str) -> Way:
 
 
 def _within_after(s: _Sentence) -> str:
-    a, b, d = s.a, s.b("within"), s.d("within")
-    raise TwoReadings(
-        f"cannot read 'within {d} after'; write"
-        f" {quoted(f'{b} must be followed by {a} within {d}{s.same}')} "
-        f"where {a} may not be left out, or {quoted(f'{a} must start within {d} after {b}')} where {b} is "
-        "needed first"
-    )
+    return f"{s.b('within')} must be followed by {s.a} within {s.d('within')}{s.same}"
 
 
 def _earliest(s: _Sentence) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from synth.policies.kinds.count import NUMBERS
+from synth.policies.numerals import in_digits
 from synth.policies.patterns import compiled
 from synth.policies.vocabulary import COUNT
 
@@ -16,6 +17,12 @@ MODAL = (
     r"|cannot|can['\u2019]t|must(?:n['\u2019]t)|should(?:n['\u2019]t))"
 )
 
+AFTER_BEING = (
+    r"^(?!.*\b(?:not|never|no|cannot)\b|.*n['\u2019]t\b)(?P<pre>.*?)\b(?P<w>within \S+ [a-z]+) of "
+    r"(?P<x>(?:(?:the|an?|its|their|it) [^,]{0,40}?)?(?:being|having been) )",
+    r"\g<pre>\g<w> after \g<x>",
+)
+"""`Within an hour of being paid` is after that; a ban of it may be before, too."""
 _FIELD_OF_TWO_WORDS = re.compile(
     r"\b(?P<same>with the same|for the same|for each|for every|per) (?P<a>[a-z]+) (?P<b>id|number|code"
     r"|reference|name|key)\b",
@@ -37,7 +44,6 @@ _NOBODY = (
 )
 _NEVER = r"(?:under no circumstances|in no case|on no account|at no (?:time|point)|by no means|in no event)"
 _SPELLED_OUT = (
-    (r"\b(?:an|one) hour and a half\b|\bone and a half hours\b", "90 minutes"),
     (
         r"\b(?P<run>run|conversation|session) (?:that|which) (?P<does>(?!(?:is|has|was"
         r"|does)\b)[a-z]+s) (?=an? |the |any |its )",
@@ -47,9 +53,6 @@ _SPELLED_OUT = (
         r"\b(?P<no>no [a-z]+(?: [a-z]+)?) (?:at all|whatsoever) (?=(?:may|must|can|should|shall|is|are)\b)",
         r"\g<no> ",
     ),
-    (r"\bhalf an hour\b|\bhalf-hour\b", "30 minutes"),
-    (r"\bthree quarters of an hour\b", "45 minutes"),
-    (r"\ba quarter of an hour\b", "15 minutes"),
     (r"\ba fortnight\b", "14 days"),
     (
         r"\b(?P<do>\w+) two (?P<it>(?:[a-z]+ )?[a-z]+s) (?:back to back|in a row|in succession|one "
@@ -57,6 +60,7 @@ _SPELLED_OUT = (
         r"\g<do> \g<it> twice in a row",
     ),
     (r"\bby the time(?: that)? ", "before "),
+    AFTER_BEING,
     (r"\b(?:at the latest|no later than|not later than) (?=\S+ \w+ after )", "within "),
     (r"\b(?:at the earliest|not (?:sooner|earlier) than) (?=\S+ \w+ after )", "no sooner than "),
     (r"\b(?:prior to|ahead of|in advance of|previous to) (?=\D)", "before "),
@@ -133,6 +137,7 @@ _SAME_INSIDE = (
 def everyday(body: str) -> str:
     """The sentence in everyday words."""
     text = compiled(rf"\b(?P<must>{MODAL}) no longer be\b").sub(r"\g<must> not be", " ".join(body.split()))
+    text = in_digits(text)
     for pattern, said in _SPELLED_OUT:
         text = compiled(pattern).sub(said, text)
     text = _MORE_FIELDS.sub(r"\g<f>\g<a>_\g<b>", _FIELD_OF_TWO_WORDS.sub(r"\g<same> \g<a>_\g<b>", text))

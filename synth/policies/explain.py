@@ -50,6 +50,10 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
         "the later action was tried; where so many forbid it, they have happened",
         "it begins before there were enough calls of the other one, or after too many",
     ),
+    "after_failures": (
+        "the first action has failed so many times",
+        "no success of the other one begins after that, in time; or it is tried, where it is forbidden",
+    ),
     "paired": (
         "the limited action was tried",
         "more calls of it have begun than the other one had successes before",
@@ -68,6 +72,10 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
         "its value is not as that of the latest success of the other before it; without one nothing is asked",
     ),
     "weekdays": ("the action was tried", "it begins on another day"),
+    "timetable": (
+        "the action was tried",
+        "it begins at another time, or in hours in which it is forbidden",
+    ),
     "window": ("the action was tried", "it begins before, or ends after, that time of the day"),
     "guard": ("the call was tried and `when` holds", "the condition is false"),
     "provenance": ("the call was tried", "no earlier result has the value"),
@@ -227,6 +235,9 @@ def _starts(policy: Policy) -> tuple[int, ...]:
     base = _MONDAY + 9 * _HOUR + _HOUR // 2
     if policy.rule.kind == "weekdays":
         return tuple(base + day * 24 * _HOUR for day in range(7))
+    if policy.rule.kind == "timetable":
+        hours = (0, *range(-9, 15))
+        return tuple(base + day * 24 * _HOUR + hour * _HOUR for day in range(7) for hour in hours)
     if policy.rule.kind == "window":
         return tuple(base + hour * _HOUR for hour in (0, *range(-9, 15)))
     return (base,)

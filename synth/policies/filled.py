@@ -220,17 +220,18 @@ def _after_failures(m: re.Match[str], text: str, names: Names) -> str:
     a = m["a"]
     later = [other for other in actions_in(text[m.end("said") :], names) if other != a.casefold()]
     then = later[0] if len(later) == 1 else a
-    rule = f"If {a} fails, {then} must never happen afterwards"
-    return f"{{{rule}}}, from its first failure on, or '... fails 2 times, ...' from the second on"
+    often = m["n"].split()[0]
+    rule = f"If {a} fails {number_of(often)} times"
+    return (
+        f"{{{rule}, {then} must never happen}} or, where that is meant, {{{rule}, {then} must follow}}, with "
+        "'in a row' after 'times' where no call of it that succeeds may lie between"
+    )
 
 
 def _retries(m: re.Match[str]) -> str:
     number = number_of(m["n"].split()[0]) + 1
     same = f" with the same {m['f']}" if m["f"] else m["same"].replace(" for ", " with ")
-    return (
-        f"{{{m['a']} must happen at most {number} times{same}}}, which counts all its calls; no rule counts "
-        "only those after a failure"
-    )
+    return f"{{If {m['a']} fails {number} times in a row, {m['a']} must never happen{same}}}"
 
 
 def _next_step(m: re.Match[str]) -> str:

@@ -40,7 +40,7 @@ _SCOPE = (
 )
 _A_FAILURE = (
     "!a failure is said as 'If ACTION fails, ACTION must never happen afterwards' or 'If ACTION fails, "
-    "ACTION must follow'"
+    "ACTION must follow', and so many tries as 'If ACTION fails 3 times in a row, ACTION must never happen'"
 )
 _NEEDED_OR_FAILED = (
     "{<b> must happen before <a>} where a success of <b> is needed first, or "
@@ -350,6 +350,14 @@ _HINTS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 _REASONS: tuple[tuple[str, str], ...] = (
+    (r"(?:.*\W)?(?P<said>(?:at night|overnight|after hours|out of hours|in the (?:morning|afternoon|evening)"
+     r"|(?:during |outside(?: of)? |within |in |after )?(?:office|working|business|opening|service|school) "
+     r"hours|(?:during|by) (?:the )?(?:day|night)(?:time)?|around the clock))\b(?!,? (?:from|between)).*",
+     "!which hours these are is not said; write between which, as in 'ACTION must happen between 09:00 and "
+     "17:00'"),
+    (r"(?:.* )?(?P<said>(?:before|after|until|by|from|between|at|past) \d{1,2}(?: o'clock)?"
+     r"(?: (?:and|to|or|until) \d{1,2}(?: o'clock)?)?)(?: (?:on|only|in|any|all|at|sharp)\b.*|,.*)?",
+     "!a clock time is written HH:MM, as in 09:00, or 9 am"),
     (rf".+ (?P<said>{MUST} (?:not (?:never|not)|never (?:not|never))) .+",
      "!two negations leave open which is meant; write the sentence with one or none"),
     (rf".+ (?P<said>{NOT} {DO} (?:not|never)) .+",

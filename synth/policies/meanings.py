@@ -20,6 +20,7 @@ from synth.policies.kinds.count import Count
 from synth.policies.kinds.duration import Duration
 from synth.policies.kinds.each import each_in_words, is_in_passing
 from synth.policies.kinds.ends import FirstCall, LastCall
+from synth.policies.kinds.failures import AfterFailures
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.in_a_row import InARow
 from synth.policies.kinds.kind import Paths, PolicyKind
@@ -30,6 +31,7 @@ from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
 from synth.policies.kinds.times import duration_in_words
 from synth.policies.kinds.times_before import TimesBefore
+from synth.policies.kinds.timetable import Timetable
 from synth.policies.kinds.total import Total, written
 from synth.policies.kinds.turn import Alone
 from synth.policies.kinds.variety import Variety
@@ -65,7 +67,8 @@ def _(rule: Response) -> Iterator[str]:
     time = "" if rule.within is None else f" within {duration_in_words(rule.within)}"
     for trigger, answer in rule.pairs:
         yield (
-            f"after each {_outcome(rule.failed)} of {_of(trigger, answer)}, {_of(answer)} must succeed"
+            f"after each {_outcome(rule.failed)} of {_of(trigger, answer)}, {_of(answer)} must "
+            f"{'be tried again' if rule.tried else 'succeed'}"
             f"{time}{_alike(rule.same)}; without one it need not"
         )
 
@@ -230,16 +233,36 @@ def _(rule: Gap) -> Iterator[str]:
 
 
 @_demands.register
+def _(rule: AfterFailures) -> Iterator[str]:
+    row = " in a row" if rule.in_a_row else ""
+    time = "" if rule.within is None else f" within {duration_in_words(rule.within)}"
+    for first, then in rule.pairs:
+        once = f"once {_of(first)} has failed {counted(rule.number, 'time')}{row}"
+        must = f"must not be called any more{_alike(rule.same)}"
+        if not rule.banned:
+            must = f"must succeed after that{time}{_alike(rule.same)}"
+        yield f"{once}, {_of(then)} {must}"
+
+
+@_demands.register
 def _(rule: NoOverlap) -> Iterator[str]:
     for one, other in rule.pairs:
         more = "another" if one.key == other.key else "one"
-        yield f"no call of {_of(one)} runs while {more} of {_of(other)} does"
+        yield f"no call of {_of(one)} runs while {more} of {_of(other)} does{_alike(rule.same)}"
 
 
 @_demands.register
 def _(rule: Alone) -> Iterator[str]:
     for tools in rule.what:
         yield f"each call of {_of(tools)} is all that its model message has: no other call, and no text"
+
+
+@_demands.register
+def _(rule: Timetable) -> Iterator[str]:
+    for tools in rule.what:
+        never = "none of the calls" if rule.banned else "calls"
+        only = "" if rule.banned else " only"
+        yield f"{never} of {_of(tools)} start {rule.hours}{only}"
 
 
 @_demands.register

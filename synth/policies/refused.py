@@ -29,6 +29,7 @@ from synth.policies.kinds.kind import HAPPEN, MUST, Form, PolicyKind
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
 from synth.policies.names import Names, OneThing, Tools, TwoReadings
+from synth.policies.open_words import no_two_meanings
 from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
 from synth.policies.sentences import read_sentence
@@ -72,6 +73,7 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     _no_ban_after_each(sentence, rule)
     _no_ban_of_both(sentence, rule)
     _no_freedom(sentence)
+    no_two_meanings(sentence, rule)
     return of_one_thing(sentence, rule)
 
 

@@ -148,6 +148,7 @@ def deeds_of(verb: str) -> Iterator[str]:
     yield from _NOUNS.get(verb, ())
     stem = verb.removesuffix("e")
     yield f"{verb}s?"
+    yield f"{gerund_of(verb)}s?"
     yield f"{verb}ments?"
     yield f"{stem}als?"
     if verb.endswith("ate"):

@@ -17,6 +17,7 @@ from synth.policies.kinds.against import Against
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.duration import Duration
 from synth.policies.kinds.ends import FirstCall, LastCall
+from synth.policies.kinds.failures import AfterFailures
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.guard import Guard
 from synth.policies.kinds.in_a_row import InARow
@@ -29,6 +30,7 @@ from synth.policies.kinds.response import Response
 from synth.policies.kinds.sources import Sources, values_at
 from synth.policies.kinds.spent import Lasting, Spent
 from synth.policies.kinds.times_before import TimesBefore
+from synth.policies.kinds.timetable import Timetable
 from synth.policies.kinds.variety import Variety
 from synth.policies.kinds.weekdays import Weekdays
 from synth.policies.kinds.window import Window
@@ -125,7 +127,7 @@ class Compiled:
         self.by_call = isinstance(rule, Guard | Provenance)
         """Is each call judged by itself, so that of those before nothing is asked again?"""
         self.alone = not self._applying and (
-            isinstance(rule, Window | Weekdays | Spent)
+            isinstance(rule, Window | Weekdays | Timetable | Spent)
             or (isinstance(rule, Guard) and not rule.history and not self._every)
         )
         """Are the calls before the proposed one nothing to the rule?"""
@@ -507,6 +509,7 @@ QUICK: dict[type[Any], Callable[[Any, str], Make | None]] = {
     Adjacency: _then,
     Gap: _then,
     TimesBefore: _then,
+    AfterFailures: _then,
     Paired: _then,
     Against: _against,
     AsOften: _response,
@@ -520,6 +523,7 @@ QUICK: dict[type[Any], Callable[[Any, str], Make | None]] = {
     Provenance: _provenance,
     Window: _by_the_clock,
     Weekdays: _by_the_clock,
+    Timetable: _by_the_clock,
     Lasting: _lasting,
     Spent: _spent,
 }

@@ -82,7 +82,7 @@ def _refuse_count_of_one(m: re.Match[str], done: str, text: str) -> None:
             f"all of them are counted together, or '{most} with the same {field['f']} and FIELD' where FIELD "
             f"says which {it} it is"
         )
-    raise (OneThing if which.lower() in ("each", "every") else TwoReadings)(
+    raise (OneThing if which.lower() in ("each", "every", "no") else TwoReadings)(
         f"cannot read '{which} {it} ... {m['often']}'; write '{total}' where all of them are counted "
         f"together, or '{most} with the same FIELD' where there may be as many of each"
     )

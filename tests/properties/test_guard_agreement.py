@@ -21,7 +21,7 @@ from tests.support.soak import seeded, tell, tries
 OFF = Rules(z3="off", repair=False)
 COMPLETE = {
     "precedence", "absence_after", "count", "rate", "window", "weekdays", "adjacency", "gap", "overlap",
-    "guard", "behaviour", "turn", "times_before", "paired", "in_a_row", "variety",
+    "guard", "behaviour", "turn", "times_before", "paired", "in_a_row", "variety", "timetable",
     "first_call", "against",
 }  # fmt: skip
 """Kinds of which every call is refused after which no continuation is right.
@@ -62,6 +62,7 @@ MORE: dict[str, tuple[str, ...]] = {
     "gap": ("Refund must start at least 1 second after pay.",),
     "overlap": ("Pay and verify must not overlap refund.",),
     "turn": ("Any tool must be alone in its turn.",),
+    "timetable": ("Pay or refund must never happen on Thursdays after 08:00.",),
     "weekdays": ("Pay or refund must never happen on weekends.", "Pay must happen on Thursday to Friday."),
     "guard": (
         "{calls: pay, check: \"last('verify', 'id', args.id) != null\"}",

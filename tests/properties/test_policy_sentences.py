@@ -22,6 +22,7 @@ from synth.policies.kinds.between import Between
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.duration import Duration
 from synth.policies.kinds.ends import FirstCall, LastCall
+from synth.policies.kinds.failures import AfterFailures
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.in_a_row import InARow
 from synth.policies.kinds.kind import Form, Paths, PolicyKind, answer
@@ -31,6 +32,7 @@ from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
 from synth.policies.kinds.times_before import TimesBefore
+from synth.policies.kinds.timetable import Timetable
 from synth.policies.kinds.total import Total
 from synth.policies.kinds.turn import Alone
 from synth.policies.kinds.variety import Variety
@@ -92,6 +94,17 @@ def response(r: random.Random) -> Made:
     (a, b, both), (ending, paths), (limit, ns) = pairs(r), same(r), duration(r)
     said, within = r.choice((("", None), (f" within {limit}", ns)))
     return f"{a} {must(r)} be followed by {b}{said}{ending}", Response(both, within, paths)
+
+
+def after_failures(r: random.Random) -> Made:
+    (a, b, both), n, (ending, paths), (limit, ns) = pairs(r), r.randint(1, 4), same(r), duration(r)
+    if r.random() < 0.4:
+        said = f"{b} {must(r)} never {happen(r)} after {a} fails {n} times in a row"
+        return f"{said}{ending}", AfterFailures(both, n, in_a_row=True, banned=True, same=paths)
+    row, within = r.random() < 0.5, r.random() < 0.5
+    said = f"if {a} fails {n} times{' in a row' if row else ''}, {b} {must(r)} follow"
+    rule = AfterFailures(both, n, in_a_row=row, within=ns if within else None, same=paths)
+    return f"{said}{f' within {limit}' if within else ''}{ending}", rule
 
 
 def absence(r: random.Random) -> Made:
@@ -242,8 +255,8 @@ def gap(r: random.Random) -> Made:
 
 def overlap(r: random.Random) -> Made:
     if r.random() < 0.5:
-        a, b, both = pairs(r)
-        return f"{a} {must(r)} not overlap {r.choice(('', 'with '))}{b}", NoOverlap(both)
+        (a, b, both), (ending, paths) = pairs(r), same(r)
+        return f"{a} {must(r)} not overlap {r.choice(('', 'with '))}{b}{ending}", NoOverlap(both, paths)
     a, what = listed(r, 3)
     every = tuple((x, y) for i, x in enumerate(what) for y in what[i + 1 :]) or ((what[0], what[0]),)
     return f"{a} {must(r)} not overlap{r.choice(('', ' each other'))}", NoOverlap(every)
@@ -267,6 +280,16 @@ def weekdays(r: random.Random) -> Made:
     return f"{a} {must(r)} never {happen(r)} on {said}", Weekdays(what, frozenset(range(7)) - days)
 
 
+def timetable(r: random.Random) -> Made:
+    (a, what), some, never = listed(r), sorted(r.sample(range(7), r.randint(1, 3))), r.random() < 0.5
+    said = " and ".join(f"{DAYS[day]}s" for day in some)
+    hours, since, until = r.choice((
+        ("between 09:00 and 17:30", 540, 1050), ("after 15:00", 900, 1440), ("before 8:00", 0, 480),
+    ))  # fmt: skip
+    do = f"{'never ' if never else ''}{happen(r)}"
+    return f"{a} {must(r)} {do} on {said} {hours}", Timetable(what, frozenset(some), since, until, never)
+
+
 def between(r: random.Random) -> Made:
     names = [r.choice(list(ACTIONS)) for _ in range(3)]
     (b, a, c), (ending, paths) = names, same(r)
@@ -284,6 +307,7 @@ SENTENCES: dict[str, Callable[[random.Random], Made]] = {
     "precedence": precedence,
     "response": response,
     "absence_after": absence,
+    "after_failures": after_failures,
     "count": count,
     "rate": rate,
     "total": total,
@@ -302,6 +326,7 @@ SENTENCES: dict[str, Callable[[random.Random], Made]] = {
     "overlap": overlap,
     "turn": turn,
     "weekdays": weekdays,
+    "timetable": timetable,
     "between": between,
 }
 FIELDS = {

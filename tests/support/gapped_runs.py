@@ -26,6 +26,8 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must be followed by verify with the same id.",
         "If pay fails, verify must follow.",
         "A failed pay must be followed by refund within 4 seconds.",
+        "If pay fails, it must be tried again within 4 seconds.",
+        "If pay fails, verify must be tried again with the same id.",
     ),
     "absence_after": (
         "Pay must never happen after verify.",
@@ -118,9 +120,26 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must start within 2 seconds of verify.",
         "Pay must start within 2 seconds before verify.",
     ),
-    "overlap": ("Pay must not overlap verify.", "Pay must not overlap each other."),
+    "after_failures": (
+        "If pay fails 2 times, refund must follow.",
+        "If pay fails once, refund must follow.",
+        "If verify fails once in a row, pay must never happen.",
+        "If pay fails 2 times, refund must follow with the same id.",
+        "If pay fails 2 times in a row, refund must follow within 4 seconds.",
+        "If pay fails 2 times in a row, pay must never happen.",
+        "Refund must never happen after pay fails twice in a row with the same id.",
+    ),
+    "overlap": (
+        "Pay must not overlap verify.",
+        "Pay must not overlap each other.",
+        "Pay must not overlap each other with the same id.",
+    ),
     "turn": ("Pay must be alone in its turn.", "Pay and refund must be alone in their turn."),
     "weekdays": ("Pay must never happen on Thursdays.", "Pay and verify must happen on weekdays."),
+    "timetable": (
+        "Pay must never happen on Thursdays before 09:00.",
+        "Pay and verify must happen on weekdays between 08:00 and 09:00.",
+    ),
     "guard": (
         "{calls: pay, check: args.amount < 3}",
         "{calls: pay, check: \"last('verify') != null\"}",

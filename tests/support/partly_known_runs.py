@@ -48,6 +48,14 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must happen at most once in a row with the same id.",
         "Pay must fail at most once in a row with the same to.",
     ),
+    "after_failures": (
+        "If pay fails 2 times, refund must follow with the same id.",
+        "If pay fails 2 times in a row, refund must never happen with the same id.",
+    ),
+    "overlap": (
+        "Pay must not overlap each other with the same id.",
+        "Pay must not overlap verify with the same to.",
+    ),
     "variety": (
         "Pay must happen with at most 1 different id.",
         "Pay must happen with at least 2 different note.",

@@ -9,8 +9,9 @@ is read, where two say different things it has two meanings.
 - `events`: how a sentence names an action: by its verb in every form, by a noun, by what is done to it.
 - `words`, `small`: the words of clauses, and what is said in a few of them.
 - `facts`, `adjuncts`, `demands`: what has happened, what a demand depends on, what is demanded, as patterns.
+- `attempts`: what is demanded of how often, again, first and last, side by side.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.
-- `meaning`: what these say in the language.
+- `meaning`, `ways`: what these are about, and how the language says it.
 """
 
 from synth.policies.clausal.reader import read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from synth.policies.clausal.facts import passive
+from synth.policies.clausal.facts import by_it, passive
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import Adjunct, Fact
 from synth.policies.clausal.words import LATER
@@ -37,6 +37,11 @@ def _failed(kind: str) -> Callable[[Parts], Adjunct]:
     return lambda p: Adjunct(kind, p["f"], None, p.get("d", ""))
 
 
+def _so_often_failed(p: Parts) -> Adjunct:
+    fact, number, how = p["o"]
+    return Adjunct("failed often", fact, number=number, said=how)
+
+
 def _if(p: Parts) -> Adjunct | None:
     fact: Fact = p["f"]
     if fact.aspect == "noun":
@@ -44,6 +49,9 @@ def _if(p: Parts) -> Adjunct | None:
     return Adjunct("unless" if fact.aspect == "not" else "if", fact)
 
 
+_TOGETHER = (
+    "simultaneously|in_parallel|concurrently|side_by_side|at_the_very_same_time|at_one_and_the_same_time"
+)
 ADJUNCTS: dict[str, Rule] = {
     "window": [
         ("within|in|per|during|over [any|every|each|any_given|any_one] {d:time}", _when("time")),
@@ -84,6 +92,10 @@ ADJUNCTS: dict[str, Rule] = {
             lambda p: (e := passive(p)) and Adjunct("unless", Fact((e,), "noun")),
         ),
         ("until|till [after] {f:what}", _when("until")),
+        ("until|till [after] {f:success}", lambda p: Adjunct("until", p["f"])),
+        ("while|whilst|as_long_as {f:going}", lambda p: Adjunct("while", p["f"])),
+        (f"at_the_same_time|{_TOGETHER}", lambda p: Adjunct("together")),
+        ("at_a_time|at_any_one_time|at_any_time|at_once", lambda p: Adjunct("at a time")),
         (
             "if|when|whenever|once|after|in_case|where|every_time|each_time|following|as_soon_as {f:failure}",
             _failed("failed"),
@@ -97,6 +109,31 @@ ADJUNCTS: dict[str, Rule] = {
             _when("within"),
         ),
         ("within|in|inside|no_later_than {d:time} of {f:what}", _when("around")),
+        (
+            "within|in|inside|in_under|in_less_than|no_later_than {d:time} after [its|their|it|them] "
+            "being|having_been {e:past}",
+            lambda p: Adjunct("within", Fact((by_it({"d": p["e"]}) or p["e"],), "noun"), None, p["d"]),
+        ),
+        (
+            "within|in|inside|in_under|in_less_than|no_later_than {d:time} after {t:object} "
+            "being|having_been {g:past}",
+            lambda p: (
+                (e := passive({**p, "d": p["g"]})) and Adjunct("within", Fact((e,), "noun"), None, p["d"])
+            ),
+        ),
+        (
+            "not_older_than|no_older_than|not_more_than|no_more_than|at_most|less_than {d:time} old",
+            _when("ago"),
+        ),
+        ("not_older_than|no_older_than|younger_than {d:time}", _when("ago")),
+        (
+            "until|before|till [at_least] {d:time} after {f:what}",
+            _when("until later"),
+        ),
+        (
+            "until|before|till [at_least] {d:time} have|has passed|gone_by|elapsed after|since {f:what}",
+            _when("until later"),
+        ),
         ("within|in|inside|no_later_than {d:time} of|after {f:failure}", _failed("failed within")),
         ("for|in|during [the_next|the_first] {d:time} after|following {f:what}", _when("during")),
         ("for|in|during [the_next|the_first] {d:time} after|following {f:failure}", _failed("failed within")),
@@ -129,14 +166,7 @@ ADJUNCTS: dict[str, Rule] = {
         ("in_a_row|in_succession|consecutively|running|back_to_back|one_after_the_other", _when("in a row")),
         ("before|until|unless|except_after|without {c:count} {f:what}", _so_many),
         ("unless|until|before {f:what} {c:count}", _so_many),
-        (
-            "if|when|once|after {f:failure} {n:number} times",
-            lambda p: Adjunct("failed often", p["f"], number=p["n"]),
-        ),
-        (
-            "if|when|once|after {n:number} {f:failure}",
-            lambda p: Adjunct("failed often", p["f"], number=p["n"]),
-        ),
+        ("if|when|whenever|once|after|as_soon_as|in_case|following {o:so often}", _so_often_failed),
         ("first|beforehand|before_that|already", _when("first")),
         (LATER, _when("later")),
     ],

@@ -25,7 +25,7 @@ from synth.policies.clausal.words import (
 )
 
 
-def _demand(
+def demanding(
     kind: str, slot: str = "e", make: Callable[[Parts], Event | None] | None = None
 ) -> Callable[[Parts], Demand | None]:
     def made(p: Parts) -> Demand | None:
@@ -44,7 +44,7 @@ def _demand(
     return made
 
 
-def _none_of(p: Parts) -> Demand | None:
+def none_of(p: Parts) -> Demand | None:
     """A ban of each of several deeds; `never pay and refund` may ban both together alone."""
     events, joint = p["e"]
     return None if joint == "and" else Demand("never", events, joint=joint)
@@ -56,13 +56,13 @@ def _of_such(p: Parts) -> Demand | None:
     return None if event is None else Demand("never", (which(event, p["r"]),))
 
 
-def _none_again(p: Parts) -> Demand | None:
+def none_again(p: Parts) -> Demand | None:
     """`After ... do not pay again`, which is no ban where nothing comes before."""
-    banned = _none_of(p)
+    banned = none_of(p)
     return None if banned is None else replace(banned, how="again")
 
 
-def _counted_object(p: Parts) -> Demand | None:
+def counted_object(p: Parts) -> Demand | None:
     """`send at most 2 receipts`."""
     verb, thing = p["v"], p["t"]
     how, n = p.get("c") or ("at most", p["n"])
@@ -73,14 +73,18 @@ def _counted_object(p: Parts) -> Demand | None:
     )
 
 
-def _apart(p: Parts) -> Demand:
+def apart_by(p: Parts) -> Demand:
     first, then = p.get("g") or (p["e"], p["e"])
     return Demand("apart", (then,), (first,), how=p["d"])
 
 
-def _at_most(p: Parts) -> Demand:
+def at_most_of(p: Parts) -> Demand:
     events, joint = p["e"]
     return Demand("count", events, joint=joint, number=p["n"], how="at most")
+
+
+_RUN = "|".join(word for word in HAPPEN.split("|") if word not in ("start", "begin", "be_started"))
+"""That something happens, and not that it begins: `must not start while`."""
 
 
 def _sum(p: Parts) -> Demand | None:
@@ -134,20 +138,6 @@ def _needs_a_fact(p: Parts) -> Demand | None:
     return Demand("needs", events, fact.events, joint or fact.joint) if fact.aspect == "perfect" else None
 
 
-_CALL = (
-    "call|tool_call|step|action|thing|tool|call_of_a_run|call_of_every_run|call_of_each_run"
-    "|call_of_the_run|call_in_a_run"
-    "|call_in_every_run|call_in_the_run|thing_to_happen|thing_that_happens|thing_the_agent_does"
-    "|thing_in_a_run"
-    "|thing_in_every_run|step_of_a_run|step_of_every_run|step_of_the_run"
-    "|thing_that_happens_in_a_run|call_of_any_run"
-    "|thing_the_agent_does_in_a_run|thing_the_agent_does_in_every_run|thing_that_is_done"
-    "|action_of_every_run"
-    "|tool_to_be_called|tool_that_is_called|tool_called"
-)
-_RUNS = "every_run|each_run|a_run|the_run|any_run|runs|all_runs"
-
-
 def _so_many_before(p: Parts) -> Demand | None:
     """`Two approvals are needed before a payment`."""
     how, n = p.get("c") or ("at least", p["n"])
@@ -160,11 +150,6 @@ def _so_many_before(p: Parts) -> Demand | None:
 
 def _one_covers_one(p: Parts) -> Demand:
     return Demand("own", (p["a"],), (p["b"],))
-
-
-def _takes(p: Parts) -> Demand:
-    events, joint = p["e"]
-    return Demand("takes", events, joint=joint, how=p["d"])
 
 
 WISH = (
@@ -186,7 +171,13 @@ DEMANDS: dict[str, Rule] = {
             "fewer_than|less_than {n:number} [times]",
             lambda p: ("at most", p["n"] - 1) if p["n"] > 1 else None,
         ),
-        ("{n:number} times at_most|at_the_most|maximum", lambda p: ("at most", p["n"])),
+        (
+            "{n:number} times at_most|at_the_most|maximum|or_fewer|or_less|and_no_more|tops",
+            lambda p: ("at most", p["n"]),
+        ),
+        ("no_more_often_than|not_more_often_than {n:number} times", lambda p: ("at most", p["n"])),
+        ("{n:number} or_fewer|or_less", lambda p: ("at most", p["n"])),
+        ("no_more_than|not_more_than once", lambda p: ("at most", 1)),
     ],
     "only_so_often": [
         ("only_once|once_only", lambda p: ("at most", 1)),
@@ -200,35 +191,35 @@ DEMANDS: dict[str, Rule] = {
     ],
     "demand": [
         # bans
-        ("never|do_not [ever] {e:acts}", _none_of),
-        (f"never|do_not [ever] {{e:acts}} {AGAIN}", _none_again),
-        (f"{AGENT} {NO} [ever] {{e:acts}}", _none_of),
-        (f"{NOBODY} {ALLOWED} {{e:acts}}", _none_of),
-        (f"{{e:events}} {NO} [ever] {HAPPEN} [{AGAIN}]", _demand("never")),
-        (f"{{t:object}} {NO} [ever] be {{d:past}} [{AGAIN}]", _demand("never", make=passive)),
+        ("never|do_not [ever] {e:acts}", none_of),
+        (f"never|do_not [ever] {{e:acts}} {AGAIN}", none_again),
+        (f"{AGENT} {NO} [ever] {{e:acts}}", none_of),
+        (f"{NOBODY} {ALLOWED} {{e:acts}}", none_of),
+        (f"{{e:events}} {NO} [ever] {_RUN} [{AGAIN}]", demanding("never")),
+        (f"{{t:object}} {NO} [ever] be {{d:past}} [{AGAIN}]", demanding("never", make=passive)),
         (
             f"{{t:object}} is|are|gets|get never|not [ever] {{d:past}} [{AGAIN}]",
-            _demand("never", make=passive),
+            demanding("never", make=passive),
         ),
         (
             f"no [more|further|other] {{t:object}} {ALLOWED} [ever] be {{d:past}} [{AGAIN}]",
-            _demand("never", make=passive),
+            demanding("never", make=passive),
         ),
         (
             f"no [more|further|other] {{t:object}} is|are|gets|get [ever] {{d:past}} [{AGAIN}]",
-            _demand("never", make=passive),
+            demanding("never", make=passive),
         ),
-        (f"no [more|further|other] {{e:events}} [{AGAIN}]", _demand("never")),
+        (f"no [more|further|other] {{e:events}} [{AGAIN}]", demanding("never")),
         (
             f"no [more|further|other] {{e:events}} {ALLOWED} [ever] {HAPPEN}|follow [{AGAIN}]",
-            _demand("never"),
+            demanding("never"),
         ),
-        (f"there {MAY}|{SHOULD}|will be no [more|further] {{e:events}} [{AGAIN}]", _demand("never")),
-        (f"there {NO} be any [more|further] {{e:events}} [{AGAIN}]", _demand("never")),
-        (f"there is|are no [more|further|to_be] {{e:events}} [{AGAIN}]", _demand("never")),
-        (f"{{e:events}} is|are [strictly|always|simply] {BANNED} [{AGAIN}]", _demand("never")),
-        (f"it is [strictly] {BANNED} to {{e:acts}}", _none_of),
-        ("neither {e:acts}", _none_of),
+        (f"there {MAY}|{SHOULD}|will be no [more|further] {{e:events}} [{AGAIN}]", demanding("never")),
+        (f"there {NO} be any [more|further] {{e:events}} [{AGAIN}]", demanding("never")),
+        (f"there is|are no [more|further|to_be] {{e:events}} [{AGAIN}]", demanding("never")),
+        (f"{{e:events}} is|are [strictly|always|simply] {BANNED} [{AGAIN}]", demanding("never")),
+        (f"it is [strictly] {BANNED} to {{e:acts}}", none_of),
+        ("neither {e:acts}", none_of),
         (
             f"nothing|no_tool|no_other_tool|no_call|no_further_call|no_more_calls {ALLOWED}"
             f" [ever] {HAPPEN}|follow [{AGAIN}]",
@@ -239,104 +230,100 @@ DEMANDS: dict[str, Rule] = {
             lambda p: Demand("never", (p["d"],)) if p["d"] else None,
         ),
         (f"nobody|no_one {ALLOWED} [ever] be {{d:past}}", lambda p: Demand("never", (p["d"],))),
-        (f"it|they {NO} [ever] be {{d:past}} [{AGAIN}]", _demand("never", make=by_it)),
+        (f"it|they {NO} [ever] be {{d:past}} [{AGAIN}]", demanding("never", make=by_it)),
         (f"no {{t:object}} {MAY}|{SHOULD} [ever] be {{d:past}} {{r:that}}", _of_such),
         # permissions
-        (f"{{t:object}} {MAY}|{SHOULD}|is|are only be {{d:past}}", _demand("only", make=passive)),
-        (f"{{t:object}} {MAY}|{SHOULD} be only {{d:past}}", _demand("only", make=passive)),
-        (f"only {{t:object}} {MAY}|{SHOULD} be {{d:past}}", _demand("only", make=passive)),
-        ("{t:object} is|are only {d:past}", _demand("only", make=passive)),
-        (f"{{t:object}} {MAY}|{SHOULD} be {{d:past}} only", _demand("only", make=passive)),
-        ("only {e:acts}", _demand("only")),
-        (f"{AGENT} {MAY}|{SHOULD} only {{e:acts}}", _demand("only")),
-        (f"{AGENT} {MAY}|{SHOULD} {{e:acts}} only", _demand("only")),
-        (f"{{e:events}} {MAY}|{SHOULD} only {HAPPEN}", _demand("only")),
-        ("{e:events} is|are only allowed|permitted|possible|ok|okay|acceptable|to_happen", _demand("only")),
-        ("{e:events} is|are allowed|permitted only", _demand("only")),
-        ("{e:events} only", _demand("only")),
-        (f"{{t:object}} {MAY} be {{d:past}}", _demand("may", make=passive)),
-        ("{t:object} is|are {d:past}", _demand("may", make=passive)),
-        (f"{AGENT} {MAY} {{e:acts}}", _demand("may")),
-        (f"{{e:events}} {MAY} {HAPPEN}", _demand("may")),
-        ("{e:events} is|are allowed|permitted|ok|okay", _demand("may")),
+        (f"{{t:object}} {MAY}|{SHOULD}|is|are only be {{d:past}}", demanding("only", make=passive)),
+        (f"{{t:object}} {MAY}|{SHOULD} be only {{d:past}}", demanding("only", make=passive)),
+        (f"only {{t:object}} {MAY}|{SHOULD} be {{d:past}}", demanding("only", make=passive)),
+        ("{t:object} is|are only {d:past}", demanding("only", make=passive)),
+        (f"{{t:object}} {MAY}|{SHOULD} be {{d:past}} only", demanding("only", make=passive)),
+        ("only {e:acts}", demanding("only")),
+        (f"{AGENT} {MAY}|{SHOULD} only {{e:acts}}", demanding("only")),
+        (f"{AGENT} {MAY}|{SHOULD} {{e:acts}} only", demanding("only")),
+        (f"{{e:events}} {MAY}|{SHOULD} only {HAPPEN}", demanding("only")),
+        ("{e:events} is|are only allowed|permitted|possible|ok|okay|acceptable|to_happen", demanding("only")),
+        ("{e:events} is|are allowed|permitted only", demanding("only")),
+        ("{e:events} only", demanding("only")),
+        (f"{{t:object}} {MAY} be {{d:past}}", demanding("may", make=passive)),
+        ("{t:object} is|are {d:past}", demanding("may", make=passive)),
+        (f"{AGENT} {MAY} {{e:acts}}", demanding("may")),
+        (f"{{e:events}} {MAY} {HAPPEN}", demanding("may")),
+        ("{e:events} is|are allowed|permitted|ok|okay", demanding("may")),
         # duties
-        (f"{AGENT} {SHOULD} [also|first|always] {{e:acts}}", _demand("must")),
-        ("{e:acts}", _demand("do")),
-        ("{e:acts} first", _demand("do first")),
-        (f"{{e:events}} {SHOULD} [also|always] {HAPPEN}", _demand("must")),
-        (f"{{e:events}} {SHOULD} [also|always] follow", _demand("follow")),
-        (f"{{t:object}} {SHOULD} [also|always|first] be|get {{d:past}}", _demand("must", make=passive)),
-        (f"it|they {SHOULD} [also|always|first] be|get {{d:past}}", _demand("must", make=by_it)),
-        (f"{{t:object}} {SHOULD} [also|always] be {{d:past}} again", _demand("follow", make=passive)),
-        (f"it|they {SHOULD} [also|always] be {{d:past}} again", _demand("follow", make=by_it)),
+        (f"{AGENT} {SHOULD} [also|first|always] {{e:acts}}", demanding("must")),
+        ("{e:acts}", demanding("do")),
+        ("{e:acts} first", demanding("do first")),
+        (f"{{e:events}} {SHOULD} [also|always] {HAPPEN}", demanding("must")),
+        (f"{{e:events}} {SHOULD} [also|always] follow", demanding("follow")),
+        (f"{{t:object}} {SHOULD} [also|always|first] be|get {{d:past}}", demanding("must", make=passive)),
+        (f"it|they {SHOULD} [also|always|first] be|get {{d:past}}", demanding("must", make=by_it)),
+        (f"{{t:object}} {SHOULD} [also|always] be {{d:past}} again", demanding("follow", make=passive)),
+        (f"it|they {SHOULD} [also|always] be {{d:past}} again", demanding("follow", make=by_it)),
         (
             f"{{t:object}} {SHOULD} [also|always] have [{ALREADY}] been {{d:past}} [{BEFORE}]",
-            _demand("have", make=passive),
+            demanding("have", make=passive),
         ),
-        (f"{AGENT} {SHOULD} have [{ALREADY}] {{e:having}}", _demand("have")),
-        (f"{AGENT} {SHOULD} have [{ALREADY}] {{e:having}} {{m:mods}}", _demand("have", make=with_mods)),
+        (f"{AGENT} {SHOULD} have [{ALREADY}] {{e:having}}", demanding("have")),
+        (f"{AGENT} {SHOULD} have [{ALREADY}] {{e:having}} {{m:mods}}", demanding("have", make=with_mods)),
         (
             f"{{e:events}} {SHOULD} have happened|succeeded|passed|been_made|been_done|gone_through "
             f"[{BEFORE}]",
-            _demand("have"),
+            demanding("have"),
         ),
         (
             "{e:events} is|are [always] required|mandatory|needed|necessary|due|obligatory|compulsory",
-            _demand("must"),
+            demanding("must"),
         ),
-        (f"there {SHOULD} [always] be {{e:events}}", _demand("must")),
-        (f"there {SHOULD} [always] have_been {{e:events}} [{BEFORE}]", _demand("have")),
+        (f"there {SHOULD} [always] be {{e:events}}", demanding("must")),
+        (f"there {SHOULD} [always] have_been {{e:events}} [{BEFORE}]", demanding("have")),
         # counts
-        ("{c:count} {e:events}", _demand("count")),
-        (f"{{c:count}} {{e:events}} {MAY}|{SHOULD} {HAPPEN}", _demand("count")),
-        ("{c:count} {e:events} is|are allowed|permitted", _demand("count")),
-        (f"{{c:count}} {{t:object}} {MAY}|{SHOULD} be {{d:past}}", _demand("count", make=passive)),
-        ("{c:count} {t:object} {d:past}", _demand("count", make=passive)),
-        (f"there {MAY} be {{c:count}} {{e:events}}", _demand("count")),
-        (f"there {NO} be more_than {{n:number}} {{e:events}}", _at_most),
-        ("never|not more_than {n:number} {e:events}", _at_most),
-        (f"{{t:object}} {MAY}|{SHOULD} be {{d:past}} {{c:count}}", _demand("count", make=passive)),
-        (f"{{e:events}} {MAY}|{SHOULD} {HAPPEN} {{c:count}}", _demand("count")),
-        (f"{{t:object}} {MAY} be {{d:past}} {{c:only_so_often}}", _demand("count", make=passive)),
-        ("{t:object} is|are|gets {d:past} {c:only_so_often}", _demand("count", make=passive)),
-        (f"{{e:events}} {MAY} {HAPPEN} {{c:only_so_often}}", _demand("count")),
-        (f"{AGENT} {MAY} {{e:acts}} {{c:only_so_often}}", _demand("count")),
-        ("{e:events} is|are limited|restricted|capped to|at {n:number} times", _at_most),
-        ("{e:events} {c:count}", _demand("count")),
-        (f"{AGENT} {MAY}|{SHOULD} {{e:acts}} {{c:count}}", _demand("count")),
-        ("never|do_not try|attempt to {e:acts} {c:beyond}", _demand("count")),
-        ("never|do_not try|attempt to {e:acts}", _none_of),
-        (f"{AGENT} {MAY}|{SHOULD} {{c:count}} {{e:acts}}", _demand("count")),
-        ("{e:acts} {c:count}", _demand("count")),
-        ("never|do_not {e:acts} {c:beyond}", _demand("count")),
-        ("{v:verb} {c:count} {t:object}", _counted_object),
-        (f"{AGENT} {MAY}|{SHOULD} {{v:verb}} {{c:count}} {{t:object}}", _counted_object),
-        ("never|do_not {v:verb} more_than {n:number} {t:object}", _counted_object),
-        (f"{AGENT} {NO} {{v:verb}} more_than {{n:number}} {{t:object}}", _counted_object),
-        (f"{AGENT} {NO} {{e:acts}} {{c:beyond}}", _demand("count")),
-        (f"{{t:object}} {NO} [ever] be {{d:past}} {{c:beyond}}", _demand("count", make=passive)),
-        (f"{{e:events}} {NO} [ever] {HAPPEN} {{c:beyond}}", _demand("count")),
-        ("{n:number} {e:events} is|are the limit|maximum", _at_most),
-        (f"more_than {{n:number}} {{e:events}} is|are {BANNED}", _at_most),
+        ("{c:count} {e:events}", demanding("count")),
+        (f"{{c:count}} {{e:events}} {MAY}|{SHOULD} {HAPPEN}", demanding("count")),
+        ("{c:count} {e:events} is|are allowed|permitted", demanding("count")),
+        (f"{{c:count}} {{t:object}} {MAY}|{SHOULD} be {{d:past}}", demanding("count", make=passive)),
+        ("{c:count} {t:object} {d:past}", demanding("count", make=passive)),
+        (f"there {MAY} be {{c:count}} {{e:events}}", demanding("count")),
+        (f"there {NO} be more_than {{n:number}} {{e:events}}", at_most_of),
+        ("never|not more_than {n:number} {e:events}", at_most_of),
+        (f"{{t:object}} {MAY}|{SHOULD} be {{d:past}} {{c:count}}", demanding("count", make=passive)),
+        (f"{{e:events}} {MAY}|{SHOULD} {HAPPEN} {{c:count}}", demanding("count")),
+        (f"{{t:object}} {MAY} be {{d:past}} {{c:only_so_often}}", demanding("count", make=passive)),
+        ("{t:object} is|are|gets {d:past} {c:only_so_often}", demanding("count", make=passive)),
+        (f"{{e:events}} {MAY} {HAPPEN} {{c:only_so_often}}", demanding("count")),
+        (f"{AGENT} {MAY} {{e:acts}} {{c:only_so_often}}", demanding("count")),
+        ("{e:events} is|are limited|restricted|capped to|at {n:number} times", at_most_of),
+        ("{e:events} {c:count}", demanding("count")),
+        (f"{AGENT} {MAY}|{SHOULD} {{e:acts}} {{c:count}}", demanding("count")),
+        ("never|do_not try|attempt to {e:acts} {c:beyond}", demanding("count")),
+        ("never|do_not try|attempt to {e:acts}", none_of),
+        (f"{AGENT} {MAY}|{SHOULD} {{c:count}} {{e:acts}}", demanding("count")),
+        ("{e:acts} {c:count}", demanding("count")),
+        ("never|do_not {e:acts} {c:beyond}", demanding("count")),
+        ("{v:verb} {c:count} {t:object}", counted_object),
+        (f"{AGENT} {MAY}|{SHOULD} {{v:verb}} {{c:count}} {{t:object}}", counted_object),
+        ("never|do_not {v:verb} more_than {n:number} {t:object}", counted_object),
+        (f"{AGENT} {NO} {{v:verb}} more_than {{n:number}} {{t:object}}", counted_object),
+        (f"{AGENT} {NO} {{e:acts}} {{c:beyond}}", demanding("count")),
+        (f"{{t:object}} {NO} [ever] be {{d:past}} {{c:beyond}}", demanding("count", make=passive)),
+        (f"{{e:events}} {NO} [ever] {HAPPEN} {{c:beyond}}", demanding("count")),
+        ("{n:number} {e:events} is|are the limit|maximum", at_most_of),
+        (f"more_than {{n:number}} {{e:events}} is|are {BANNED}", at_most_of),
         (
             f"the_number_of {{e:events}} {NO} exceed|be_more_than|be_over|be_above|be_higher_than "
             f"{{n:number}}",
-            _at_most,
+            at_most_of,
         ),
         (
             f"the_number_of {{e:events}} {SHOULD} be|stay|remain at_most|no_more_than|not_more_than "
             f"{{n:number}}",
-            _at_most,
+            at_most_of,
         ),
-        ("only {n:number} {e:events} is|are allowed|permitted", _at_most),
-        (f"only {{n:number}} {{e:events}} {MAY} {HAPPEN}", _at_most),
+        ("only {n:number} {e:events} is|are allowed|permitted", at_most_of),
+        (f"only {{n:number}} {{e:events}} {MAY} {HAPPEN}", at_most_of),
         (
             f"only {{n:number}} {{t:object}} {MAY} be {{d:past}}",
             lambda p: (e := passive(p)) and Demand("count", (e,), number=p["n"], how="at most"),
-        ),
-        (
-            f"a|any|each|every|the run {SHOULD} include|contain|have {{c:count}} {{e:events}}",
-            _demand("count"),
         ),
         # sums
         (
@@ -373,11 +360,20 @@ DEMANDS: dict[str, Rule] = {
         (f"no {{s:state}} {ALLOWED} [ever] be {{d:done}} [{AGAIN}]", _one_and_the_same("no answer")),
         (f"only {{s:state}} {MAY}|{SHOULD} be {{d:done}}", _one_and_the_same("needs")),
         # how they end, how often one after the other
-        (f"{{e:events}} {NO} [ever] fail {{c:beyond}}", _demand("fail")),
-        (f"{{e:events}} {MAY}|{SHOULD} fail {{c:count}}", _demand("fail")),
-        (f"{{e:events}} {NO} [ever] fail", _demand("never fail")),
-        (f"{{e:events}} {MAY}|{SHOULD} succeed {{c:count}}", _demand("succeed")),
-        (f"{{e:events}} {NO} [ever] succeed {{c:beyond}}", _demand("succeed")),
+        (f"{{e:events}} {NO} [ever] fail {{c:beyond}}", demanding("fail")),
+        (f"{{e:events}} {MAY}|{SHOULD} fail {{c:count}}", demanding("fail")),
+        (f"{{c:count}} {{e:events}} {MAY} fail", demanding("fail")),
+        (f"{{c:count}} {{e:events}} {MAY} succeed", demanding("succeed")),
+        ("{c:count} consecutive|successive {e:events}", demanding("in a row")),
+        (f"{{c:count}} consecutive|successive {{e:events}} {MAY} {HAPPEN}", demanding("in a row")),
+        ("{c:count} consecutive|successive {e:events} is|are allowed|permitted", demanding("in a row")),
+        (
+            f"{{c:count}} consecutive|successive {{t:object}} {MAY} be {{d:past}}",
+            demanding("in a row", make=passive),
+        ),
+        (f"{{e:events}} {NO} [ever] fail", demanding("never fail")),
+        (f"{{e:events}} {MAY}|{SHOULD} succeed {{c:count}}", demanding("succeed")),
+        (f"{{e:events}} {NO} [ever] succeed {{c:beyond}}", demanding("succeed")),
         # so many before
         (
             "{a:events} requires|needs|require|need {c:count} {b:events} first|before|beforehand"
@@ -400,44 +396,25 @@ DEMANDS: dict[str, Rule] = {
             _one_covers_one,
         ),
         (f"{{a:events}} {NO} happen|be_made|occur more_often_than {{b:events}}", _pair("own")),
-        # first, last, how long
-        (f"the [very] first {_CALL} {SHOULD}|is [always] [to] [be] {{e:events}}", _demand("first")),
-        (f"the [very] last|final {_CALL} {SHOULD}|is [always] [to] [be] {{e:events}}", _demand("last")),
-        (f"{_RUNS} {SHOULD} [always] start|begin|open with|by {{e:events}}", _demand("first")),
-        (f"{_RUNS} {SHOULD} [always] end|finish|close|conclude with|by|in {{e:events}}", _demand("last")),
-        (f"[always] start|begin {_RUNS} with|by {{e:events}}", _demand("first")),
-        (f"[always] end|finish {_RUNS} with|by {{e:events}}", _demand("last")),
-        (f"{{e:events}} {SHOULD} [always] be|come the [very] first {_CALL}", _demand("first")),
-        (f"{{e:events}} {SHOULD} [always] be|come the [very] last {_CALL}", _demand("last")),
-        (f"{{e:events}} {NO} [ever] take|last|run [for] longer_than|more_than {{d:time}}", _takes),
-        (
-            f"no {{e:events}} {ALLOWED} [ever] take|last|run [for] longer_than|more_than {{d:time}}",
-            _takes,
-        ),
-        (
-            f"{{e:events}} {MAY}|{SHOULD} take|last|run [for] at_most|no_longer_than|no_more_than"
-            f"|up_to|not_more_than {{d:time}}",
-            _takes,
-        ),
         # how far apart
         (
             f"at_least|a_minimum_of|no_less_than {{d:time}} {SHOULD} pass|elapse|lie|be|go_by {{g:apart}}",
-            _apart,
+            apart_by,
         ),
-        (f"{{g:apart}} [,] [there] {SHOULD} be|pass|lie|elapse at_least|a_minimum_of {{d:time}}", _apart),
+        (f"{{g:apart}} [,] [there] {SHOULD} be|pass|lie|elapse [at_least|a_minimum_of] {{d:time}}", apart_by),
         (
-            f"there {SHOULD} be|lie|pass [a_pause_of|a_gap_of|a_break_of|an_interval_of] at_least"
-            f"|a_minimum_of {{d:time}} {{g:apart}}",
-            _apart,
+            f"there {SHOULD} be|lie|pass [a_pause_of|a_gap_of|a_break_of|an_interval_of] [at_least"
+            f"|a_minimum_of] {{d:time}} {{g:apart}}",
+            apart_by,
         ),
         (
             f"[{AGENT}] [{SHOULD}] wait|leave|allow|keep [for] [at_least|a_minimum_of] {{d:time}} "
             f"{{g:apart}}",
-            _apart,
+            apart_by,
         ),
-        (f"[any] 2 {{e:event}} {SHOULD} [always] be|lie|happen [at_least] {{d:time}} apart", _apart),
-        (f"[any] 2 {{e:event}} {SHOULD} [always] be|lie|happen {{d:time}} or_more apart", _apart),
-        ("wait|leave [for] [at_least] {d:time} before {e:act} [again]", _apart),
+        (f"[any] 2 {{e:event}} {SHOULD} [always] be|lie|happen [at_least] {{d:time}} apart", apart_by),
+        (f"[any] 2 {{e:event}} {SHOULD} [always] be|lie|happen {{d:time}} or_more apart", apart_by),
+        ("wait|leave [for] [at_least] {d:time} before {e:act} [again]", apart_by),
         # two actions
         (
             f"{{a:events}} {SHOULD} [always|eventually|later|also] be [always|eventually] followed "
@@ -475,12 +452,12 @@ DEMANDS: dict[str, Rule] = {
         (
             f"no 2 {{e:events}} {ALLOWED} [ever] overlap|run_at_the_same_time"
             f"|be_running_at_the_same_time|run_in_parallel|run_concurrently|run_side_by_side",
-            _demand("overlap itself"),
+            demanding("overlap itself"),
         ),
         (
             f"{{e:events}} {NO} [ever] overlap|run_in_parallel|run_concurrently [with] "
             f"[each_other|one_another|itself]",
-            _demand("overlap itself"),
+            demanding("overlap itself"),
         ),
     ],
     "sum": [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from synth.policies.clausal.matching import Parts, Rule
-from synth.policies.clausal.parts import ANYTHING, IT, Event, Fact, with_same
+from synth.policies.clausal.parts import AGAIN, ANYTHING, IT, Event, Fact, with_same
 from synth.policies.clausal.relative import RELATIVES, of_another, which, whose
 from synth.policies.clausal.words import (
     AGENT,
@@ -88,6 +88,19 @@ def _more(joint: str) -> Callable[[Parts], tuple[tuple[Event, ...], str] | None]
     return made
 
 
+def _often(p: Parts) -> tuple[Fact, int] | None:
+    """What failed, and how often; once is no such number."""
+    return (p["f"], p["n"]) if p["n"] > 1 else None
+
+
+_ROW = (
+    "in_a_row|in_succession|consecutively|running|back_to_back|one_after_the_other|one_after_another"
+    "|in_a_row_,"
+)
+_IN_ALL = (
+    "in_all|in_total|altogether|overall|in_a_row_or_not|whether_in_a_row_or_not|not_necessarily_in_a_row"
+)
+_GOING = "running|in_progress|under_way|going_on|ongoing|at_work|active"
 _IS = "is|are|gets|get|is_being|are_being"
 
 FACTS: dict[str, Rule] = {
@@ -172,12 +185,62 @@ FACTS: dict[str, Rule] = {
             lambda p: Fact(p["es"][0], "running", p["es"][1]),
         ),
     ],
+    "success": [
+        (
+            f"it|that|this {SUCCEEDS}|{SUCCEEDED} [successfully|{BEFORE}]",
+            lambda p: Fact((Event(AGAIN),), "perfect"),
+        ),
+    ],
     "failure": [
         (f"{{es:events}} {FAILS}", lambda p: Fact(p["es"][0], "fails", p["es"][1])),
         (
             "{e:event}",
-            lambda p: Fact((replace(p["e"], outcome=""),), "fails") if p["e"].outcome == "failed" else None,
+            lambda p: (
+                Fact((replace(p["e"], outcome="", noun=()),), "fails") if p["e"].outcome == "failed" else None
+            ),
         ),
+    ],
+    "going": [
+        (f"{{es:events}} is|are [still] {_GOING}", lambda p: Fact(p["es"][0], "running", p["es"][1])),
+        ("{t:object} is|are [still] being {d:past}", _fact("running", passive)),
+        (f"another|another_one|one is [still] {_GOING}", lambda p: Fact((Event(AGAIN),), "running")),
+        ("it|they is|are [still] being {d:past}", _fact("running", by_it)),
+    ],
+    "often": [
+        ("{f:failure} {n:number} times", _often),
+        ("{n:number} {f:failure}", _often),
+        ("{f:failure} for the {n:nth} time", _often),
+        ("the {n:nth} {f:failure}", _often),
+        (
+            "{n:number} failures of {es:events}",
+            lambda p: _often({**p, "f": Fact(p["es"][0], "fails", p["es"][1])}),
+        ),
+        (
+            "{n:number} failed|unsuccessful attempts|tries to {es:acts}",
+            lambda p: _often({**p, "f": Fact(p["es"][0], "fails", p["es"][1])}),
+        ),
+        (
+            "{n:number} failures|failed_attempts|unsuccessful_attempts|failed_tries",
+            lambda p: _often({**p, "f": Fact((Event(AGAIN),), "fails")}),
+        ),
+    ],
+    "so often": [
+        (f"{{o:often}} {_ROW}", lambda p: (*p["o"], "in a row")),
+        (
+            "{n:number} consecutive|successive {f:failure}",
+            lambda p: (o := _often(p)) and (*o, "in a row"),
+        ),
+        (
+            f"{{n:number}} {{es:events}} {_ROW} {FAILS}",
+            lambda p: (o := _often({**p, "f": Fact(p["es"][0], "fails", p["es"][1])})) and (*o, "in a row"),
+        ),
+        (f"{{o:often}} [,] {_IN_ALL}", lambda p: (*p["o"], "in all")),
+        (
+            "{o:often} in|within|of|during a|one|the|that|the_same|any run|conversation",
+            lambda p: (*p["o"], "in all"),
+        ),
+        ("{o:often}", lambda p: (*p["o"], "in a row")),
+        ("{o:often}", lambda p: (*p["o"], "in all")),
     ],
     "what": [("{f:fact}", lambda p: p["f"]), ("{es:events}", _noun_fact)],
 }

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from synth.policies.action_forms import singular
-from synth.policies.adverbials import Times
 from synth.policies.clausal.events import Action
-from synth.policies.clausal.parts import ANY, IT, Adjunct, Demand, Event
+from synth.policies.clausal.parts import AGAIN, ANY, IT, Adjunct, Demand, Event
 from synth.policies.composed import in_quotes
 
-_COUNTED = ("count", "fail", "succeed", "sum")
+COUNTED = ("count", "fail", "succeed", "sum", "in a row")
 """Demands on so many calls: of `a refund` all of them, or each by itself."""
-_BESIDE = ("same", "run", "first", "later")
-"""Adjuncts that change no kind of rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +32,9 @@ class Meaning:
         phrases: Sequence[str],
     ) -> Meaning:
         """With what stands right behind the actions of the main clause."""
+        demand, adjuncts = _repeated(demand, adjuncts)
         beside = dict.fromkeys(a for e in (*demand.events, *demand.others) for a in e.beside)
         return cls(demand, (*adjuncts, *beside), actions, phrases)
-
-    def words(self, scoped: bool = False) -> str | None:
-        """The sentence of the language that says it; `scoped`: whoever reads the file asks for its scope."""
-        same = self._same()
-        if same is None or not self._is_plain():
-            return None
-        kinds = tuple(sorted(a.kind for a in self.adjuncts if a.kind not in _BESIDE))
-        if len(set(kinds)) < len(kinds):
-            return None
-        only = self.demand.kind == "only" or any(a.only for a in self.adjuncts)
-        if only and self.demand.kind not in ("only", "may", "must", "do"):
-            return None
-        if self.demand.kind == "may" and not only:
-            return None
-        if self._beside("run") and self.demand.kind not in _COUNTED and not scoped:
-            return None
-        if self.demand.how == "again" and not kinds:
-            return None
-        way = _WAYS.get("only" if only else self.demand.kind, {}).get(kinds)
-        said = way(self) if way is not None else None
-        return None if said is None else f"{said}{_with_the_same(same)}"
 
     # ------------------------------------------------------------------ parts
 
@@ -85,19 +62,21 @@ class Meaning:
 
     def named(self, events: Sequence[Event], joint: str) -> str:
         """Actions as the file names them."""
+        if any(e.action == AGAIN for e in events):
+            return "it"
         names = ["any tool" if e.action == ANY else in_quotes(self.phrases[e.action]) for e in events]
         return f" {joint or 'and'} ".join(dict.fromkeys(names))
 
-    def _beside(self, kind: str) -> bool:
+    def has(self, kind: str) -> bool:
         return any(a.kind == kind for a in self.adjuncts)
 
     @property
     def later(self) -> bool:
-        return self._beside("later")
+        return self.has("later")
 
     @property
     def per(self) -> str:
-        return f" per {self.of('run').said}" if self._beside("run") else ""
+        return f" per {self.of('run').said}" if self.has("run") else ""
 
     # ------------------------------------------------------------------ what must be the same
 
@@ -109,7 +88,7 @@ class Meaning:
     def _all_events(self) -> list[Event]:
         return [*self.demand.events, *self.demand.others, *self._facts()]
 
-    def _same(self) -> tuple[str, ...] | None:
+    def same_fields(self) -> tuple[str, ...] | None:
         """The fields that must be the same, in their order; None where it is not clear which are meant."""
         if self._follows_a_fact():
             return None
@@ -127,9 +106,15 @@ class Meaning:
             fields = meant
         fields = frozenset(field for field in fields if f"{field}_id" not in fields)
         about = frozenset(field for field in about if f"{field}_id" not in fields)
-        if not about <= fields and (self.demand.kind in _COUNTED or not about <= self._things):
+        counted = self.demand.kind in COUNTED
+        if counted and not fields and about and not any(e.single for e in self.demand.events):
+            return tuple(sorted(about))
+        if not about <= fields and (counted or not about <= self._things):
             return None
-        if self.demand.kind in _COUNTED and not fields:
+        if self.demand.kind in ("try", "retry") and not fields and any(e.single for e in events):
+            nouns = {e.noun[-1] for e in events if e.single and e.noun}
+            return tuple(nouns) if len(nouns) == 1 else (() if self.demand.kind == "try" else None)
+        if counted and not fields:
             single = [e for e in self.demand.events if e.single]
             if not all(e.each and e.noun for e in single):
                 return None
@@ -164,7 +149,7 @@ class Meaning:
         action = self.actions.get(event.action)
         return (action.nouns[-1],) if action is not None and action.nouns else ()
 
-    def _is_plain(self) -> bool:
+    def is_plain(self) -> bool:
         """Do failures and successes stand only where the language has them?"""
         limited = self.demand.events if self.demand.kind not in ("must", "have", "do", "follow") else ()
         if any(e.beside for e in self._facts()):
@@ -180,259 +165,35 @@ class Meaning:
     @property
     def does(self) -> str:
         """What is counted of the calls: that they happen, fail or succeed."""
-        if self.demand.kind != "count":
+        if self.demand.kind not in ("count", "in a row", "two"):
             return self.demand.kind
         return {"failed": "fail", "successful": "succeed"}.get(self.demand.events[0].outcome, "happen")
 
 
-def _with_the_same(fields: Sequence[str]) -> str:
-    return f" with the same {' and '.join(fields)}" if fields else ""
+def _repeated(demand: Demand, adjuncts: Sequence[Adjunct]) -> tuple[Demand, Sequence[Adjunct]]:
+    """With what `it` is that is tried again: what the only other part of the sentence is about."""
+    facts = [a.fact for a in adjuncts if a.fact is not None]
+    told = [e for fact in facts for e in fact.events]
+    if any(e.action == AGAIN for e in demand.events) and len(told) == 1:
+        made = tuple(
+            replace(told[0], same=told[0].same | e.same, beside=e.beside) if e.action == AGAIN else e
+            for e in demand.events
+        )
+        others = made if demand.others else ()
+        return replace(demand, events=made, others=others), adjuncts
+    known = {e.action for e in told} - {AGAIN}
+    if any(e.action == AGAIN for e in told) and len(known) == 1:
+        told = [e for e in told if e.action != AGAIN][:1]
+    elif any(e.action == AGAIN for e in told) and len(demand.events) == 1:
+        told = list(demand.events)
+    else:
+        return demand, adjuncts
+    meant = (replace(told[0], outcome="", beside=()),)
+    return demand, [_with_what(a, meant) for a in adjuncts]
 
 
-# ---------------------------------------------------------------------- ways to say it
-
-Way = Callable[[Meaning], str | None]
-
-
-def _needs(kind: str) -> Way:
-    return lambda m: f"{m.b(kind)} must happen before {m.a}"
-
-
-def _never_after(kind: str) -> Way:
-    return lambda m: f"{m.a} must never happen after {m.b(kind)}"
-
-
-def _never_within(kind: str, time: str = "") -> Way:
-    return lambda m: f"{m.a} must never happen within {m.d(time or kind)} after {m.b(kind)}"
-
-
-def _fails_within(kind: str, time: str = "") -> Way:
-    return lambda m: f"{m.a} must never happen within {m.d(time or kind)} after {m.b(kind)} fails"
-
-
-def _perfect(m: Meaning, kind: str) -> bool:
-    fact = m.of(kind).fact
-    return fact is not None and fact.aspect == "perfect"
-
-
-def _if_perfect(way: Way) -> Way:
-    return lambda m: way(m) if _perfect(m, "if") else None
-
-
-def _answered(kind: str, time: str = "") -> Way:
-    """What must follow; without `later` or a time, `whenever B, A` leaves open which comes first."""
-
-    def way(m: Meaning) -> str | None:
-        adjunct = m.of(kind)
-        clear = m.later or time or m.demand.kind == "follow" or not adjunct.leads
-        if kind in ("after", "if"):
-            clear = (
-                m.later
-                or time
-                or m.demand.kind == "follow"
-                or (adjunct.leads and kind == "after")
-                or (adjunct.leads and _perfect(m, kind) and m.demand.kind == "must")
-            )
-        within = f" within {m.d(time)}" if time else ""
-        return f"{m.b(kind)} must be followed by {m.a}{within}" if clear else None
-
-    return way
-
-
-def _failure_answered(kind: str, time: str = "") -> Way:
-    def way(m: Meaning) -> str:
-        within = f" within {m.d(time)}" if time else ""
-        return f"If {m.b(kind)} fails, {m.a} must follow{within}"
-
-    return way
-
-
-def _within_leading(kind: str) -> Way:
-    """`Within 5 minutes after B, A must happen`; with the time behind, an earlier A may be meant."""
-    return lambda m: f"{m.b(kind)} must be followed by {m.a} within {m.d(kind)}" if m.of(kind).leads else None
-
-
-def _not_before(m: Meaning) -> str | None:
-    """`Not before B has happened` needs B; a mere `not before B` may forbid B afterwards."""
-    fact = m.of("before").fact
-    return _needs("before")(m) if fact is not None and fact.aspect in ("perfect", "present") else None
-
-
-def _recently(kind: str) -> Way:
-    return lambda m: f"{m.a} must start within {m.d('ago')} after {m.b(kind)}"
-
-
-def _times(kind: str, allowed: bool) -> Way:
-    def way(m: Meaning) -> str | None:
-        if " or " in m.a:
-            return None
-        said = m.of(kind).said
-        times = Times(said, days=said) if kind == "days" else Times(said, hours=said)
-        if kind == "days":
-            return f"{m.a} must {'' if allowed else 'never '}happen {times.on()}"
-        return times.at(m.a, allowed=allowed)
-
-    return way
-
-
-def _counted(time: str = "", in_a_row: bool = False) -> Way:
-    def way(m: Meaning) -> str | None:
-        if m.demand.joint == "and" or m.later:
-            return None
-        within = f" within {m.d(time)}" if time else ""
-        row = " in a row" if in_a_row else ""
-        return f"{m.a} must {m.does} {m.demand.how} {m.demand.number} times{row}{m.per}{within}"
-
-    return way
-
-
-def _summed(time: str = "") -> Way:
-    def way(m: Meaning) -> str | None:
-        if m.later:
-            return None
-        within = f" within {m.d(time)}" if time else ""
-        return f"The sum of {m.demand.how} of {m.a} must be {m.demand.number}{m.per}{within}"
-
-    return way
-
-
-def _counted_before(m: Meaning) -> str | None:
-    if m.demand.joint or m.per:
-        return None
-    return f"{m.a} must happen {m.demand.how} {m.demand.number} times before {m.b('before')}"
-
-
-def _between(m: Meaning) -> str:
-    adjunct = m.of("between")
-    assert adjunct.fact is not None
-    assert adjunct.until is not None
-    both = [m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until)]
-    return f"{m.a} must never happen between {both[0]} and {both[1]}"
-
-
-def _needed_between(m: Meaning) -> str | None:
-    """`Between A and B, C must happen`: after an A, B needs a C that came later."""
-    adjunct = m.of("between")
-    if adjunct.fact is None or adjunct.until is None or m.demand.joint:
-        return None
-    begin, end = (m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until))
-    return f"{end} must never happen after {begin} until {m.a}"
-
-
-_NEVER: Mapping[tuple[str, ...], Way] = {
-    (): lambda m: f"{m.a} must never happen",
-    ("unless",): _needs("unless"),
-    ("ago", "unless"): _recently("unless"),
-    ("state",): _never_after("state"),
-    ("until",): _needs("until"),
-    ("before",): _not_before,
-    ("after",): _never_after("after"),
-    ("if",): _if_perfect(_never_after("if")),
-    ("after", "until"): lambda m: f"{m.a} must never happen after {m.b('after')} until {m.b('until')}",
-    ("if", "until"): _if_perfect(lambda m: f"{m.a} must never happen after {m.b('if')} until {m.b('until')}"),
-    ("failed",): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen afterwards",
-    ("failed", "until"): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen until {m.b('until')}",
-    ("failed", "time"): _fails_within("failed", "time"),
-    ("failed", "lasting"): _fails_within("failed", "lasting"),
-    ("failed within",): _fails_within("failed within"),
-    ("within",): _never_within("within"),
-    ("during",): _never_within("during"),
-    ("after", "time"): _never_within("after", "time"),
-    ("after", "lasting"): _never_within("after", "lasting"),
-    ("between",): _between,
-    ("while",): lambda m: f"{m.a} must not overlap {m.b('while')}",
-    ("so many",): lambda m: (
-        f"{m.b('so many')} must happen at least {m.of('so many').number} times before {m.a}"
-    ),
-    ("failed often",): lambda m: (
-        f"If {m.b('failed often')} fails {m.of('failed often').number} times, {m.a} must never happen"
-    ),
-    ("days",): _times("days", allowed=False),
-    ("hours",): _times("hours", allowed=False),
-}
-_ONLY: Mapping[tuple[str, ...], Way] = {
-    ("after",): _needs("after"),
-    ("if",): _needs("if"),
-    ("state",): _needs("state"),
-    ("ago", "if"): _recently("if"),
-    ("ago", "after"): _recently("after"),
-    ("after", "time"): lambda m: f"{m.a} must start within {m.d('time')} after {m.b('after')}",
-    ("within",): lambda m: f"{m.a} must start within {m.d('within')} after {m.b('within')}",
-    ("days",): _times("days", allowed=True),
-    ("hours",): _times("hours", allowed=True),
-}
-_MUST: Mapping[tuple[str, ...], Way] = {
-    ("before",): lambda m: f"{m.a} must happen before {m.b('before')}",
-    ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
-    ("after", "before"): lambda m: (
-        f"{m.b('after')} must happen before {m.a}, and {m.a} must happen before {m.b('before')}"
-    ),
-    ("between",): _needed_between,
-    ("before all",): lambda m: f"The first call must be {m.a}",
-    ("at first",): lambda m: f"The first call must be {m.a}",
-    ("at last",): lambda m: f"The last call must be {m.a}",
-    ("state",): lambda m: f"{m.b('state')} must be followed by {m.a}",
-    ("state", "time"): lambda m: f"{m.b('state')} must be followed by {m.a} within {m.d('time')}",
-    ("every",): _answered("every"),
-    ("every", "time"): _answered("every", "time"),
-    ("after",): _answered("after"),
-    ("after", "time"): _answered("after", "time"),
-    ("if",): _answered("if"),
-    ("if", "time"): _answered("if", "time"),
-    ("failed often",): lambda m: (
-        f"If {m.b('failed often')} fails {m.of('failed often').number} times, {m.a} must follow"
-    ),
-    ("failed",): _failure_answered("failed"),
-    ("failed", "time"): _failure_answered("failed", "time"),
-    ("failed within",): _failure_answered("failed within", "failed within"),
-    ("within",): _within_leading("within"),
-    ("around",): _within_leading("around"),
-    ("days",): _times("days", allowed=True),
-    ("hours",): _times("hours", allowed=True),
-}
-_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
-    "never": _NEVER,
-    "only": _ONLY,
-    "must": _MUST,
-    "follow": _MUST,
-    "do": {kinds: way for kinds, way in _MUST.items() if kinds not in (("days",), ("hours",))},
-    "do first": {("before",): _MUST["before",]},
-    "have": {kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
-    "comes": {kinds: _MUST[kinds] for kinds in (("before",), ("adjacent",))},
-    "adjacent": {(): lambda m: f"{m.e} must happen immediately before {m.a}"},
-    "count": {
-        (): _counted(),
-        ("time",): _counted("time"),
-        ("in a row",): _counted(in_a_row=True),
-        ("before",): _counted_before,
-    },
-    "fail": {(): _counted(), ("in a row",): _counted(in_a_row=True)},
-    "succeed": {(): _counted(), ("in a row",): _counted(in_a_row=True)},
-    "never fail": {(): lambda m: f"{m.a} must never fail"},
-    "so many before": {(): lambda m: f"{m.a} must happen at least {m.demand.number} times before {m.e}"},
-    "own": {(): lambda m: f"{m.a} must not happen more often than {m.e}"},
-    "first": {
-        (): lambda m: f"The first call must be {m.a}",
-        ("none before",): lambda m: f"The first call must be {m.a}",
-    },
-    "last": {
-        (): lambda m: f"The last call must be {m.a}",
-        ("none after",): lambda m: f"The last call must be {m.a}",
-    },
-    "takes": {(): lambda m: f"{m.a} must take at most {m.demand.how}"},
-    "sum": {(): _summed(), ("time",): _summed("time")},
-    "apart": {(): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e}"},
-    "answer": {
-        (): lambda m: f"{m.a} must be followed by {m.e}",
-        ("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}",
-    },
-    "both": {(): lambda m: f"{m.a} and {m.e} must never both happen"},
-    "calls for": {("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}"},
-    "no answer": {(): lambda m: f"{m.e} must never happen after {m.a}"},
-    "needs": {
-        (): lambda m: f"{m.e} must happen before {m.a}",
-        ("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}",
-    },
-    "overlap": {(): lambda m: f"{m.a} must not overlap {m.e}"},
-    "overlap itself": {(): lambda m: f"{m.a} must not overlap each other"},
-}
+def _with_what(adjunct: Adjunct, meant: tuple[Event, ...]) -> Adjunct:
+    fact = adjunct.fact
+    if fact is None or all(e.action != AGAIN for e in fact.events):
+        return adjunct
+    return replace(adjunct, fact=replace(fact, events=meant))

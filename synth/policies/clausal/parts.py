@@ -7,6 +7,8 @@ from typing import Any
 
 ANY = -1
 """The number of `any tool`."""
+AGAIN = -3
+"""The number of what another part of the sentence is about: `try it again`."""
 ANYTHING = -2
 """That of whatever a field says which it is."""
 IT = "it"

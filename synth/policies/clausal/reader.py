@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from synth.policies.action_forms import PARTICLES
 from synth.policies.clausal.adjuncts import ADJUNCTS
+from synth.policies.clausal.attempts import ATTEMPTS
 from synth.policies.clausal.demands import DEMANDS
 from synth.policies.clausal.events import Action, actions_of, by_name
 from synth.policies.clausal.facts import FACTS
@@ -18,6 +19,7 @@ from synth.policies.clausal.people import PEOPLE
 from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
 from synth.policies.clausal.sums import SUMS
+from synth.policies.clausal.ways import in_words
 from synth.policies.fewer_words import SAID_BEFORE, said_scope
 from synth.policies.patterns import compiled
 
@@ -25,6 +27,10 @@ _MAY = re.compile(r"(?<!no run )\b(?:may|can|could|might|allowed|permitted)\b", 
 """What is allowed is never asked for."""
 _STARTS = re.compile(r"\b(?:start|begin)", re.IGNORECASE)
 """What must not start while something runs may still run when that starts."""
+_OF_ITSELF = ("count", "sum", "apart", "overlap itself")
+"""Demands that compare calls of an action with one another."""
+_RELATIVE = r"\b(?:every|each|any|an?|the|no|all) (?:[a-z-]+ ){1,2}$"
+"""What stands before a `that` which begins a clause: `every truck that checks in`."""
 MAX_LENGTH = 300
 """Code points of a sentence that is taken apart."""
 
@@ -39,30 +45,35 @@ def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
         ways = [
             Meaning.of_parts(demand, adjuncts, actions, phrases)
             for demand, adjuncts in grammar.whole("sentence")
-            if demand.kind in ("count", "sum", "apart") or not _begins_with_the_same(sentence)
+            if demand.kind in _OF_ITSELF or not _begins_with_the_same(sentence)
             if demand.how != "at least" or not _MAY.search(sentence)
-            if not any(adjunct.kind == "while" for adjunct in adjuncts) or not _STARTS.search(sentence)
+            if demand.kind == "never start"
+            or not any(adjunct.kind == "while" for adjunct in adjuncts)
+            or not _STARTS.search(sentence)
         ]
     except (TooLong, RecursionError):
         return ()
     scoped = said_scope(sentence) is not None
-    return tuple(dict.fromkeys(filter(None, (way.words(scoped) for way in ways))))
+    return tuple(dict.fromkeys(filter(None, (in_words(way, scoped) for way in ways))))
 
 
 def _begins_with_the_same(sentence: str) -> bool:
     """Is something the same before anything is said? `The balance of the same account must be checked`."""
     up = rf"[a-z]+ (?:{'|'.join(PARTICLES)})\b"
     that = rf"that (?!has|have|had|is|are|was|were|you|we|they|it|the\b|{up})"
-    found = compiled(
-        rf"\b(?:the same (?!run\b|conversation\b|session\b|time\b|moment\b|instant\b)|{that})[a-z]+\b(?!_)"
-    ).search(sentence)
-    return found is not None and not compiled(SAID_BEFORE).search(sentence[: found.start()])
+    no_thing = r"(?!(?:run|conversation|session|time|moment|instant)\b)"
+    found = compiled(rf"\b(?:the same {no_thing}|{that})[a-z]+\b(?!_)").finditer(sentence)
+    return any(
+        not compiled(SAID_BEFORE).search(sentence[: m.start()])
+        and not (m[0].startswith("that ") and compiled(_RELATIVE).search(sentence[: m.start()]))
+        for m in found
+    )
 
 
 @lru_cache(maxsize=16)
 def _rules(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
     actions = actions_of(phrases)
-    tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, FRAMES, PEOPLE)
+    tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE)
     rules = _together(*tables, by_name(actions, phrases))
     return rules, {one.number: one for one in reversed(actions)}
 

@@ -82,6 +82,22 @@ def about(grammar: Grammar, at: int) -> Iterator[Found]:
         yield frozenset({m["f"]}), m.end()
 
 
+def doer(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`one approver`, `each employee`: whoever does it, by the argument of that name."""
+    yield from _doer(grammar, at, r"(?:one|any one|a single|any single|the same|each|every|any given)")
+
+
+def no_doer(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`no approver`, `no single employee`."""
+    yield from _doer(grammar, at, r"no(?: single| one)?")
+
+
+def _doer(grammar: Grammar, at: int, which: str) -> Iterator[Found]:
+    m = compiled(rf" *{which} (?P<f>[a-z][a-z_]*)(?![\w'-])").match(grammar.text, at)
+    if m and m["f"].lower() not in NOT_A_THING:
+        yield frozenset({m["f"].lower()}), m.end()
+
+
 def time(grammar: Grammar, at: int) -> Iterator[Found]:
     m = compiled(
         r" *(?P<n>\d+(?:\.\d+)?) ?(?P<u>milliseconds?|ms|seconds?|minutes?|min|hours?|days?"
@@ -98,6 +114,19 @@ def number(grammar: Grammar, at: int) -> Iterator[Found]:
         yield int(m["n"]) if m["n"].isdigit() else 1, m.end()
 
 
+_NTH = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
+)  # fmt: skip
+
+
+def nth(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`second`, `3rd`."""
+    m = compiled(rf" *(?P<n>{'|'.join(_NTH)}|\d{{1,3}}(?:st|nd|rd|th))(?![\w-])").match(grammar.text, at)
+    if m:
+        said = m["n"].lower()
+        yield _NTH.index(said) + 1 if said in _NTH else int(said[:-2]), m.end()
+
+
 _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|weekdays?|working days?|business days?)"
 _DAYS = (
     rf"(?:on |from )?{_DAY} (?:to|through|until|till) {_DAY}"
@@ -107,7 +136,8 @@ _DAYS = (
 _T = r"\d\d?:\d\d"
 _HOURS = (
     rf"(?:between|from) {_T} (?:and|to|until|till) {_T}|outside(?: of)? {_T} (?:to|and|until|-) {_T}"
-    rf"|before {_T} (?:and|or|nor) after {_T}|after {_T} (?:and|or|nor) before {_T}|(?:before|after) {_T}"
+    rf"|before {_T} (?:and|or|nor|but) after {_T}|after {_T} (?:and|or|nor|but) before {_T}"
+    rf"|{_T} (?:to|until|till) {_T}|from {_T} on(?:wards?)?|(?:before|after|until|till) {_T}"
 )
 
 
@@ -142,9 +172,12 @@ def plain_word(grammar: Grammar, at: int) -> Iterator[Found]:
 
 SMALL: dict[str, Rule] = {
     "same": same,
+    "doer": doer,
+    "no_doer": no_doer,
     "about": about,
     "time": time,
     "number": number,
+    "nth": nth,
     "days": days,
     "hours": hours,
     "money": money,

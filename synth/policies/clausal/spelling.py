@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+from synth.policies.everyday import AFTER_BEING
 from synth.policies.kinds.count import NUMBERS
+from synth.policies.kinds.weekdays import NAMES
+from synth.policies.numerals import in_digits
 from synth.policies.patterns import compiled
 from synth.policies.rewording import clock_times
 
-_TABLE: tuple[tuple[str, str], ...] = (
+_T = r"\d\d?:\d\d"
+_D = "|".join(f"{day}|{short}" for day, short in zip(
+    (day.lower() for day in NAMES),
+    ("mon", "tues|tue", "wed", "thurs|thur|thu", "fri", "sat", "sun"),
+    strict=True,
+))  # fmt: skip
+_EVERY_DAY = "(?:on |at )?(?:every day|any day|all days)(?: of the week)?"
+_TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"[\u2018\u2019]", "'"),
     (r"[\u201c\u201d]", '"'),
     (r"\bcan't\b|\bcannot\b", "can not"),
@@ -17,9 +28,23 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"\b(has|have|had|is|are|was|were|did|does|do|must|should|could|need|may)n't\b", r"\1 not"),
     (r"\b(you|we|they)'ve\b", r"\1 have"),
     (r"\b(it|that|there|what)'s\b", r"\1 is"),
-    (r"\bhalf an hour\b", "30 minutes"),
-    (r"\ba quarter of an hour\b", "15 minutes"),
-    (r"\b(?:an|one) hour and a half\b", "90 minutes"),
+    (r"(\d)\s*[\u2013\u2014]\s*(?=\d)", r"\1-"),
+    (rf"({_T}) ?- ?(?={_T})", r"\1 to "),
+    (rf"\b(?:at )?({_T}) at the (?:very )?(?:earliest|soonest)\b", r"only after \1"),
+    (rf"\bat the (?:very )?(?:earliest|soonest),? (?:at )?({_T})", r"only after \1"),
+    (rf"\b(?:until |by |at )?({_T}) at the (?:very )?latest\b", r"only before \1"),
+    (rf"\bat the (?:very )?latest,? (?:at |by )?({_T})", r"only before \1"),
+    (rf"\b(?:no|not|never) (?:earlier|sooner) than ({_T})", r"only after \1"),
+    (rf"\b(?:no|not|never) later than ({_T})", r"only before \1"),
+    (rf"\b(?:earlier|sooner) than ({_T})", r"before \1"),
+    (rf"\b(?:later than|past) ({_T})", r"after \1"),
+    (rf"\bonly (after|before) ({_T}),? (and|but) only (?=(?:after|before) {_T})", r"only \1 \2 \3 "),
+    (rf"\b({_D})s? ?- ?(?=(?:{_D})s?\b)", r"\1 to "),
+    (rf"\b({_D})s? (to|through|thru) ({_D})s?\b", lambda m: f"{_day(m[1])} to {_day(m[3])}"),
+    (rf"\b(?:{_EVERY_DAY}) (?:except|but|other than|apart from|save) (?:for )?(?:on )?(?:an? )?"
+     rf"(?P<d>{_D})s?(?: (?:and|or) (?:on )?(?:an? )?(?P<e>{_D})s?)?\b", lambda m: _all_days_but(m)),
+    AFTER_BEING,
+    (r"\b(?:at the latest|no later than|not later than) (?=\d+ [a-z]+ after )", "within "),
     (r"\bper (?=(?:second|minute|hour)\b)", "per 1 "),
     (r"\b(?:an?|any|one|each|every|the next|the following) "
      r"(?=(?:second|minute|hour|week)s?\b(?! (?:time|thing|one|call)))", "1 "),
@@ -29,8 +54,11 @@ _TABLE: tuple[tuple[str, str], ...] = (
     (r"\btwice\b", "2 times"),
     (r"(\d),(?=\d{3}\b)", r"\1"),
     (r"(\d)-(?=(?:second|minute|hour|day)s?\b)", r"\1 "),
-    (r"\bjust once\b", "only once"),
-    (r"\bonly one time\b", "only once"),
+    (r"\b(?:just once|once only|(?:only|just) (?:one|a single) time|once and no more)\b",
+     "only once"),
+    (r"\ba single time\b", "1 times"),
+    (r"\bjust (?=one\b|a single\b|\d)", "only "),
+    (r"\b(once|one time) at (?:the )?most\b", "at most 1 times"),
     (r"\ba second time\b|\bmore than once\b|\bmore than one time\b", "more than 1 times"),
     (r"\ba third time\b", "more than 2 times"),
     (r"\b(at most|no more than|not more than|exactly|up to|a maximum of) once\b", r"\1 1 times"),
@@ -43,6 +71,17 @@ _TABLE: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
+def _day(name: str) -> str:
+    """`Friday` of `fri`."""
+    return next(day for day in NAMES if day.lower().startswith(name.lower()[:3]))
+
+
+def _all_days_but(m: re.Match[str]) -> str:
+    others = {_day(name) for name in (m["d"], m["e"]) if name}
+    *days, last = [day for day in NAMES if day not in others]
+    return f"only on {', '.join(days)} and {last}"
+
+
 def spelled(sentence: str) -> str:
     """Numbers as digits, clock times as `09:00`; quoted values as they are."""
     text = " ".join(sentence.split()).removesuffix(".").strip()
@@ -52,7 +91,7 @@ def spelled(sentence: str) -> str:
         quoted.append(m[0])
         return f"\x00{len(quoted) - 1}\x00"
 
-    text = clock_times(re.sub(r'["\u201c][^"\u201d]*["\u201d]', keep, text))
+    text = in_digits(clock_times(re.sub(r'["\u201c][^"\u201d]*["\u201d]', keep, text)))
     for pattern, said in _TABLE:
         text = compiled(pattern).sub(said, text)
     numbers = "|".join(sorted(set(NUMBERS) - {"once", "one"}, key=len, reverse=True))

@@ -126,5 +126,6 @@ NOT_A_THING = frozenset(
         "first",
         "last",
         "next",
+        "row",
     ]
 )

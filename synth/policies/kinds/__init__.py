@@ -17,6 +17,7 @@ from synth.policies.kinds.count import Count
 from synth.policies.kinds.duration import Duration
 from synth.policies.kinds.duty import NOT_APPLICABLE, Duty, Judged, judge_duties
 from synth.policies.kinds.ends import FirstCall, LastCall
+from synth.policies.kinds.failures import AfterFailures
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.guard import Guard
 from synth.policies.kinds.in_a_row import InARow
@@ -28,6 +29,7 @@ from synth.policies.kinds.provenance import Provenance
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
 from synth.policies.kinds.times_before import TimesBefore
+from synth.policies.kinds.timetable import Timetable
 from synth.policies.kinds.total import Total
 from synth.policies.kinds.turn import Alone
 from synth.policies.kinds.variety import Variety
@@ -42,8 +44,8 @@ __all__ = [
 ]  # fmt: skip
 
 KINDS: tuple[type[PolicyKind], ...] = (
-    TimesBefore, Paired, AsOften, Response, Between, AbsenceAfter, Count, Rate, Total, Variety, InARow,
-    Against, Duration, FirstCall, LastCall, Adjacency, Gap, NoOverlap, Alone, Weekdays, Precedence, Window,
-    Guard, Provenance, ContractRule, Behaviour,
+    AfterFailures, TimesBefore, Paired, AsOften, Response, Between, AbsenceAfter, Count, Rate, Total, Variety,
+    InARow, Against, Duration, FirstCall, LastCall, Adjacency, Gap, NoOverlap, Alone, Weekdays, Timetable,
+    Precedence, Window, Guard, Provenance, ContractRule, Behaviour,
 )  # fmt: skip
 """Sentences are tried in this order."""

@@ -33,7 +33,7 @@ from synth.policies.names import Names, Tools
 
 _NEVER = rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN}"
 _WITHIN = rf"(?: within (?=.*[1-9]){TIME})?"
-_SO_OFTEN = rf".+ (?:{FAILS}|(?:has |have )?succeed(?:s|ed)?) \S+(?: times?)?$"
+_SO_OFTEN = rf".+ (?:{FAILS}|(?:has |have )?succeed(?:s|ed)?) \S+(?: times?)?(?: in a row)?$"
 
 
 def _read(m: re.Match[str], names: Names, same: Paths, failed: bool = False) -> AbsenceAfter:

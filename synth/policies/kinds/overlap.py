@@ -11,6 +11,16 @@ from typing import ClassVar
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
+from synth.policies.kinds.arguments import (
+    Alike,
+    Compared,
+    Pool,
+    Pools,
+    judge_compared,
+    values_of,
+    with_the_same,
+)
+from synth.policies.kinds.candidates import owned, without_arguments
 from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Duty, Judged, despite_gaps, judge_duties
 from synth.policies.kinds.formulas import Apart, Late
 from synth.policies.kinds.kind import MUST, Form, Paths, Reads, Sentence, Traits
@@ -20,7 +30,7 @@ from synth.policies.names import Names, Tools, TwoReadings
 
 
 def _read(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
-    return NoOverlap(names.pairs(m["a"], m["b"]))
+    return NoOverlap(names.pairs(m["a"], m["b"]), same)
 
 
 def _each_other(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
@@ -28,20 +38,24 @@ def _each_other(m: re.Match[str], names: Names, same: Paths) -> NoOverlap:
     if any(tools.either for tools in actions):
         raise TwoReadings("join with `and` what must not overlap each other; `or` leaves open what is meant")
     if len(actions) == 1:
-        return NoOverlap(((actions[0], actions[0]),))
-    return NoOverlap(tuple((a, b) for i, a in enumerate(actions) for b in actions[i + 1 :]))
+        return NoOverlap(((actions[0], actions[0]),), same)
+    return NoOverlap(tuple((a, b) for i, a in enumerate(actions) for b in actions[i + 1 :]), same)
 
 
 @dataclass(frozen=True, slots=True)
 class NoOverlap:
-    """No call of one action runs while a call of the other does; the one that starts later is named."""
+    """No call of one action runs while a call of the other does; the one that starts later is named.
+
+    With `same`, of calls with equal arguments alone.
+    """
 
     kind: ClassVar[str] = "overlap"
     forms: ClassVar[tuple[Form, ...]] = (
-        Sentence(rf"(?P<a>.+?) {MUST} (?:not|never) overlap(?: each other)?", _each_other),
-        Sentence(rf"(?P<a>.+?) {MUST} (?:not|never) overlap (?:with )?(?P<b>.+)", _read),
+        Sentence(rf"(?P<a>.+?) {MUST} (?:not|never) overlap(?: each other)?", _each_other, same=True),
+        Sentence(rf"(?P<a>.+?) {MUST} (?:not|never) overlap (?:with )?(?P<b>.+)", _read, same=True),
     )
     pairs: tuple[tuple[Tools, Tools], ...]
+    same: Paths = ()
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -49,7 +63,7 @@ class NoOverlap:
 
     @property
     def traits(self) -> Traits:
-        return Traits(subjects=(), reads=Reads())
+        return Traits(subjects=(), reads=Reads(self.tools if self.same else ()))
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         both = [(a, b) for a, b in self.pairs if self._relevant(a, b, seen)]
@@ -57,8 +71,12 @@ class NoOverlap:
             return NOT_APPLICABLE
         if not seen.has_times:
             return NO_TIMES
-        duties = [duty for a, b in both for duty in self._duties(a, b, seen)]
-        return judge_duties(duties, seen, rules)
+        if not self.same:
+            return judge_duties([d for a, b in both for d in self._duties(a, b, seen)], seen, rules)
+        if without_arguments(seen, [tools for pair in both for tools in pair]):
+            return Judged("unsupported", (), "The arguments of the calls were not recorded.")
+        alike = [d for a, b in both for d in self._alike(a, b, seen)]
+        return judge_compared(alike, self.same, seen, rules)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=lambda call: False)
@@ -79,6 +97,8 @@ class NoOverlap:
         return alone or any(map(possible.can_overlap, made))
 
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
+        if self.same:
+            return  # nothing is known of arguments
         for a, b in self.pairs:
             for i in slots_of(a, slots):
                 for j in slots_of(b, slots):
@@ -95,9 +115,24 @@ class NoOverlap:
         return len({*seen.attempts(a), *seen.attempts(b)}) > 1 and bool(seen.attempts(a) and seen.attempts(b))
 
     def _duties(self, a: Tools, b: Tools, seen: Evidence) -> Iterator[Duty]:
-        yield from self._one_side(a, b, seen)
-        if a.key != b.key:
-            yield from self._one_side(b, a, seen)
+        for later, earlier in self._sides(a, b):
+            yield from self._one_side(later, earlier, seen)
+
+    @staticmethod
+    def _sides(a: Tools, b: Tools) -> tuple[tuple[Tools, Tools], ...]:
+        return ((a, b),) if a.key == b.key else ((a, b), (b, a))
+
+    def _alike(self, a: Tools, b: Tools, seen: Evidence) -> Iterator[Compared]:
+        """Each call against those with equal arguments."""
+
+        def pool(calls: Sequence[int]) -> Pool:
+            return Pool(Running(calls, seen).candidates, None, bool(calls))
+
+        for later, earlier in self._sides(a, b):
+            pools = Pools(Alike(seen.attempts(earlier), 0, self.same, seen), pool)
+            for j in owned(seen.attempts(later), seen):
+                said = f"{later.phrase} (call {j}) overlaps {earlier.phrase}{with_the_same(self.same)}."
+                yield pools.barred(j, 1, values_of(j, 1, self.same, seen), Apart, (), said)
 
     @staticmethod
     def _one_side(later: Tools, earlier: Tools, seen: Evidence) -> Iterator[Duty]:

@@ -36,6 +36,14 @@ def _read(m: re.Match[str], names: Names, same: Paths, failed: bool = False) -> 
 
 
 _read_failed = partial(_read, failed=True)
+
+
+def _again(m: re.Match[str], names: Names, same: Paths) -> Response:
+    """Another attempt is enough, however it ends."""
+    within = nanoseconds(m) if m["amount"] else None
+    return Response(names.pairs(m["a"], m["b"] or m["a"]), within, same, failed=True, tried=True)
+
+
 _WITHIN = rf"(?:,? within {TIME})?"
 
 
@@ -59,6 +67,11 @@ class Response:
             _read_failed,
             same=True,
         ),
+        Sentence(
+            rf"{IF} (?P<a>.+?) {FAILS}, (?:it|(?P<b>.+?)) {MUST} be (?:tried|attempted) again{_WITHIN}",
+            _again,
+            same=True,
+        ),
         Sentence(rf"(?P<a>.+?) {MUST} be followed by (?P<b>.+?){_WITHIN}", _read, same=True),
     )
     pairs: tuple[tuple[Tools, Tools], ...]
@@ -68,6 +81,8 @@ class Response:
     same: Paths = ()
     failed: bool = False
     """Is it a failure of `trigger` that asks for an answer?"""
+    tried: bool = False
+    """Is an answer enough that was tried, however it ended?"""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
@@ -108,7 +123,7 @@ class Response:
         """The last answer comes after it, or it before that; or there is one more."""
         for call, answer in blamed(judged, seen, self.pairs, 0):
             key = values_of(call, 0, self.same, seen).key
-            good = [j for j in seen.successes(answer) if values_of(j, 1, self.same, seen).key == key]
+            good = [j for j in self._answers(answer, seen) if values_of(j, 1, self.same, seen).key == key]
             places = dict.fromkeys((call + 1, len(seen.calls)))
             for j in [j for j in good if j != call][-1:]:
                 yield from (Move(j, place) for place in places)
@@ -128,6 +143,9 @@ class Response:
     def flaws(self) -> tuple[str, ...]:
         return ()
 
+    def _answers(self, answer: Tools, seen: Evidence) -> list[int]:
+        return seen.attempts(answer) if self.tried else seen.successes(answer)
+
     def _limit(self, seen: Evidence, trigger: int) -> int | None:
         """The last instant at which an answer may have come in time; None = any is."""
         times: Times = seen.times
@@ -139,10 +157,11 @@ class Response:
                 Following(calls, seen).after, some_starts_after(calls, self.within, seen), bool(calls)
             )
 
-        pools = Pools(Alike(seen.successes(answer), 1, self.same, seen), pool)
+        pools = Pools(Alike(self._answers(answer, seen), 1, self.same, seen), pool)
         limit = "" if self.within is None else f" within {duration_in_words(self.within)}"
         for i in owned(besides(seen.ended_so(trigger, self.failed), trigger, answer, seen), seen):
             values = values_of(i, 0, self.same, seen)
             failed = " failed and" if self.failed else ""
-            said = f"{trigger.phrase} (call {i}){failed} was not followed by {answer.phrase}{limit}."
+            another = "another attempt at " if self.tried else ""
+            said = f"{trigger.phrase} (call {i}){failed} was not followed by {another}{answer.phrase}{limit}."
             yield pools.compared(i, 0, values, SomeStartsAfter, (self.within,), said)

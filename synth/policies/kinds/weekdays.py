@@ -23,10 +23,10 @@ NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 WEEK = frozenset(range(7))
 WORKING = frozenset(range(5))
 _DAY = rf"(?:{'|'.join(f'{name}s?' for name in NAMES)}|weekdays?|weekends?|working days?)"
-_DAYS = rf"(?P<days>{_DAY}(?:(?:, |,? and |,? or ){_DAY})*|{_DAY} (?:to|through|until) {_DAY})"
+DAYS = rf"(?P<days>{_DAY}(?:(?:, |,? and |,? or ){_DAY})*|{_DAY} (?:to|through|until) {_DAY})"
 
 
-def _days(text: str) -> frozenset[int]:
+def days_in(text: str) -> frozenset[int]:
     """`Fridays`, `Saturday and Sunday`, `Monday to Thursday`, `weekdays`."""
     said = [_one(word) for word in re.findall(_DAY, text, re.IGNORECASE)]
     if re.search(r" (?:to|through|until) ", text, re.IGNORECASE):
@@ -43,11 +43,11 @@ def _one(word: str) -> frozenset[int]:
 
 
 def _only(m: re.Match[str], names: Names, same: Paths) -> Weekdays:
-    return Weekdays(names.list(m["a"]), _days(m["days"]))
+    return Weekdays(names.list(m["a"]), days_in(m["days"]))
 
 
 def _never(m: re.Match[str], names: Names, same: Paths) -> Weekdays:
-    return Weekdays(names.list(m["a"]), WEEK - _days(m["days"]))
+    return Weekdays(names.list(m["a"]), WEEK - days_in(m["days"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class Weekdays:
 
     kind: ClassVar[str] = "weekdays"
     forms: ClassVar[tuple[Form, ...]] = (
-        Sentence(rf"(?P<a>.+?) {MUST} {HAPPEN} (?:only )?(?:on|during) {_DAYS}(?: only)?", _only),
-        Sentence(rf"(?P<a>.+?) {MUST} only {HAPPEN} (?:on|during) {_DAYS}", _only),
-        Sentence(rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN} (?:on|during) {_DAYS}", _never),
+        Sentence(rf"(?P<a>.+?) {MUST} {HAPPEN} (?:only )?(?:on|during) {DAYS}(?: only)?", _only),
+        Sentence(rf"(?P<a>.+?) {MUST} only {HAPPEN} (?:on|during) {DAYS}", _only),
+        Sentence(rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN} (?:on|during) {DAYS}", _never),
     )
     what: tuple[Tools, ...]
     days: frozenset[int]
@@ -113,11 +113,11 @@ class Weekdays:
     def _said(self, call: int, on: frozenset[int], seen: Evidence) -> str:
         phrase = next(tools.phrase for tools in self.what if seen.is_of(call, tools))
         when = " or ".join(NAMES[day] for day in sorted(on))
-        may = f"on {_listed(self.days)}" if self.days else "on no day"
+        may = f"on {listed(self.days)}" if self.days else "on no day"
         return f"{phrase} (call {call}) may happen {may} ({seen.timezone}); it started on {when}."
 
 
-def _listed(days: frozenset[int]) -> str:
+def listed(days: frozenset[int]) -> str:
     names = [NAMES[day] for day in sorted(days)]
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 

@@ -112,10 +112,10 @@ def _window_around(
     day = local_time(start, zone)
     if since is not None and until is not None and until < since:
         opened = day if day.hour * 60 + day.minute >= since else day - timedelta(days=1)
-        return _instant(opened, since, zone), _instant(opened + timedelta(days=1), until, zone)
+        return instant_of(opened, since, zone), instant_of(opened + timedelta(days=1), until, zone)
     return (
-        None if since is None else _instant(day, since, zone),
-        None if until is None else _instant(day, until, zone),
+        None if since is None else instant_of(day, since, zone),
+        None if until is None else instant_of(day, until, zone),
     )
 
 
@@ -129,18 +129,18 @@ def _windows_between(
             continue
         day = first + timedelta(days=k)
         if since is not None and until is not None and until < since:
-            closed = _instant(day + timedelta(days=1), until, zone)
-            yield _instant(day, since, zone), closed, closed
+            closed = instant_of(day + timedelta(days=1), until, zone)
+            yield instant_of(day, since, zone), closed, closed
         elif k >= 0:
-            midnight = _instant(day, 24 * 60, zone)
+            midnight = instant_of(day, 24 * 60, zone)
             yield (
-                _instant(day, since or 0, zone),
+                instant_of(day, since or 0, zone),
                 midnight - 1,
-                None if until is None else _instant(day, until, zone),
+                None if until is None else instant_of(day, until, zone),
             )
 
 
-def _instant(day: datetime, minutes: int, zone: tzinfo) -> int:
+def instant_of(day: datetime, minutes: int, zone: tzinfo) -> int:
     extra, minutes = divmod(minutes, 24 * 60)
     date = day.date() + timedelta(days=extra)
     return round(datetime.combine(date, time(minutes // 60, minutes % 60), zone).timestamp()) * NANOSECONDS

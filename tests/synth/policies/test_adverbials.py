@@ -32,6 +32,12 @@ def refusal(sentence: str, names: Names = NAMES) -> str:
     ("said", "meant"),
     [
         ("On Sundays no bill may be paid.", "Pay a bill must never happen on Sundays."),
+        ("Bills may be paid only from Tuesday to Saturday, 10:00 to 18:00.",
+         "Pay a bill must happen on Tuesday to Saturday between 10:00 and 18:00."),
+        ("Bills can't be paid on Mondays before 10:00.",
+         "Pay a bill must never happen on Mondays before 10:00."),
+        ("On Fridays after 3 pm the vault must not be opened.",
+         "Open the vault must never happen on Fridays after 15:00."),
         ("The vault is never opened at weekends.", "Open the vault must never happen on weekends."),
         ("Bills may on Mondays and Fridays not be paid.", "Pay a bill must never happen on Mondays "
          "and Fridays."),
@@ -64,17 +70,12 @@ def test_a_sentence_is_read_as_it_is_meant(said: str, meant: str) -> None:
 @pytest.mark.parametrize(
     ("said", "rules"),
     [
-        ("Bills may be paid only from Tuesday to Saturday, 10:00 to 18:00.",
-         ["Pay a bill must happen on Tuesday to Saturday",
-          "Pay a bill must happen after 10:00, and pay a bill must happen before 18:00"]),
         ("The vault may be opened at most twice per run, and never at weekends.",
          ["Open the vault must happen at most 2 times per run", "Open the vault must never happen on "
          "weekends"]),
         ("No bill may be paid in a conversation in which the vault is opened.",
          ["Pay a bill must never happen after open the vault",
           "Open the vault must never happen after pay a bill"]),
-        ("Bills can't be paid on Mondays before 10:00.",
-         ["Pay a bill must never happen on Mondays", "Pay a bill must happen after 10:00"]),
         ("A run that pays a bill must also count cash.",
          ["Count cash must happen before pay a bill", "Pay a bill must be followed by count cash"]),
     ],

@@ -64,6 +64,22 @@ READINGS = {
     "If A fails 2 times, B must never happen.": (
         "Once do_a has failed 2 times, do_b must not be called any more."
     ),
+    "If A fails 2 times in a row, B must never happen.": (
+        "Once do_a has failed 2 times in a row, do_b must not be called any more."
+    ),
+    "If A fails 2 times, B must follow within 5 minutes with the same id.": (
+        "Once do_a has failed 2 times, do_b must succeed after that within 5 minutes with the same id."
+    ),
+    "If A fails, it must be tried again.": (
+        "After each failure of do_a, do_a must be tried again; without one it need not."
+    ),
+    "A must not overlap each other with the same id.": (
+        "No call of do_a runs while another of do_a does with the same id."
+    ),
+    "A must never happen on Fridays after 15:00.": ("None of the calls of do_a start after 15:00 on Friday."),
+    "A must happen on Mondays between 09:00 and 17:00.": (
+        "Calls of do_a start between 09:00 and 17:00 on Monday only."
+    ),
     "B must not happen more often than A.": (
         "Each call of do_b needs an earlier success of do_a of its own, that serves no other one."
     ),

@@ -77,5 +77,5 @@ def test_a_phrase_that_stands_as_in_the_file_counts_all_calls() -> None:
     )
     hourly = read("Dispense a drug must happen at most 8 times within 1 hour.", names)
     assert hourly is not None
-    assert read("Do not dispense a drug more than 8 times per hour.", names) == hourly
+    assert read("Do not dispense a drug more than 8 times within an hour.", names) == hourly
     assert read("A drug may be dispensed at most 8 times.", names) is None

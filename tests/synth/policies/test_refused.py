@@ -194,7 +194,7 @@ def test_a_field_of_runs_may_be_called_scope() -> None:
     [
         ("A crew may be sent at most twice per run.", "A crew ... at most twice"),
         ("Each crew may be sent no more than once per job id.", "Each crew ... no more than once"),
-        ("No crew may be sent more than 2 times per hour.", "No crew ... more than 2"),
+        ("A crew may be sent at most 2 times.", "A crew ... at most 2"),
         ("Never send any crew twice.", "any crew ... twice"),
         ("Every crew must be sent exactly once.", "Every crew ... exactly once"),
         ("Each crew must be sent.", "Each crew"),

@@ -18,8 +18,8 @@ SAID = {
     "Before a refund is issued, the order must be looked up at least twice.": (
         "Look up the order must happen at least 2 times before issue a refund."
     ),
-    "After 3 failed logins, payment must never happen.": (
-        "Payment must never happen after login fails 3 times."
+    "After 3 failed logins in a row, payment must never happen.": (
+        "Payment must never happen after login fails 3 times in a row."
     ),
     "Every refund needs its own approval.": "Refund must not happen more often than approval.",
     "One approval covers one refund.": "Refund must not happen more often than approval.",

@@ -1,0 +1,373 @@
+"""The ways to say in the language what a clause and its adjuncts mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from synth.policies.adverbials import Times
+from synth.policies.clausal.meaning import COUNTED, Meaning
+
+_BESIDE = ("same", "run", "first", "later")
+"""Adjuncts that change no kind of rule."""
+
+
+def _with_the_same(fields: Sequence[str]) -> str:
+    return f" with the same {' and '.join(fields)}" if fields else ""
+
+
+# ---------------------------------------------------------------------- ways to say it
+
+Way = Callable[[Meaning], str | None]
+
+
+def _needs(kind: str) -> Way:
+    return lambda m: f"{m.b(kind)} must happen before {m.a}"
+
+
+def _never_after(kind: str) -> Way:
+    return lambda m: f"{m.a} must never happen after {m.b(kind)}"
+
+
+def _never_within(kind: str, time: str = "") -> Way:
+    return lambda m: f"{m.a} must never happen within {m.d(time or kind)} after {m.b(kind)}"
+
+
+def _fails_within(kind: str, time: str = "") -> Way:
+    return lambda m: f"{m.a} must never happen within {m.d(time or kind)} after {m.b(kind)} fails"
+
+
+def _perfect(m: Meaning, kind: str) -> bool:
+    fact = m.of(kind).fact
+    return fact is not None and fact.aspect == "perfect"
+
+
+def _if_perfect(way: Way) -> Way:
+    return lambda m: way(m) if _perfect(m, "if") else None
+
+
+def _answered(kind: str, time: str = "") -> Way:
+    """What must follow; without `later` or a time, `whenever B, A` leaves open which comes first."""
+
+    def way(m: Meaning) -> str | None:
+        adjunct = m.of(kind)
+        clear = m.later or time or m.demand.kind == "follow" or not adjunct.leads
+        if kind in ("after", "if"):
+            clear = (
+                m.later
+                or time
+                or m.demand.kind == "follow"
+                or (adjunct.leads and kind == "after")
+                or (adjunct.leads and _perfect(m, kind) and m.demand.kind == "must")
+            )
+        within = f" within {m.d(time)}" if time else ""
+        return f"{m.b(kind)} must be followed by {m.a}{within}" if clear else None
+
+    return way
+
+
+def _failure_answered(kind: str, time: str = "") -> Way:
+    def way(m: Meaning) -> str:
+        within = f" within {m.d(time)}" if time else ""
+        return f"If {m.b(kind)} fails, {m.a} must follow{within}"
+
+    return way
+
+
+def _often(m: Meaning) -> str:
+    adjunct = m.of("failed often")
+    row = " in a row" if adjunct.said == "in a row" else ""
+    return f"{m.b('failed often')} fails {adjunct.number} times{row}"
+
+
+def _tried_again(kind: str = "", time: str = "") -> Way:
+    """`Try it again`: another attempt at what failed."""
+
+    def way(m: Meaning) -> str | None:
+        if kind and m.a != m.b(kind):
+            return None
+        within = f" within {m.d(time)}" if time else ""
+        return f"If {m.a} fails, {m.a} must be tried again{within}"
+
+    return way
+
+
+def _retried(kind: str = "") -> Way:
+    """So many retries are one attempt more, which all failed."""
+
+    def way(m: Meaning) -> str | None:
+        if (kind and m.a != m.b(kind)) or not isinstance(m.demand.number, int) or m.demand.how != "at most":
+            return None
+        return f"If {m.a} fails {m.demand.number + 1} times in a row, {m.a} must never happen"
+
+    return way
+
+
+def _fresh(kind: str) -> Way:
+    """`When it is released, its weighing must not be older than an hour`."""
+    return lambda m: f"{m.b(kind)} must start within {m.demand.how} after {m.a}"
+
+
+def _within_leading(kind: str) -> Way:
+    """`Within 5 minutes after B, A must happen`; `within 5 minutes of B` only where it stands in front."""
+    return lambda m: (
+        f"{m.b(kind)} must be followed by {m.a} within {m.d(kind)}"
+        if m.of(kind).leads or kind == "within"
+        else None
+    )
+
+
+def _not_before(m: Meaning) -> str | None:
+    """`Not before B has happened` needs B; a mere `not before B` may forbid B afterwards."""
+    fact = m.of("before").fact
+    return _needs("before")(m) if fact is not None and fact.aspect in ("perfect", "present") else None
+
+
+def _recently(kind: str) -> Way:
+    return lambda m: f"{m.a} must start within {m.d('ago')} after {m.b(kind)}"
+
+
+def _times(kind: str, allowed: bool) -> Way:
+    def way(m: Meaning) -> str | None:
+        if " or " in m.a:
+            return None
+        said = m.of(kind).said
+        times = Times(said, days=said) if kind == "days" else Times(said, hours=said)
+        if kind == "days":
+            return f"{m.a} must {'' if allowed else 'never '}happen {times.on()}"
+        return times.at(m.a, allowed=allowed)
+
+    return way
+
+
+_LASTING = frozenset([
+    "hold", "keep", "open", "lock", "block", "reserve", "freeze", "suspend", "pause", "assign", "enable",
+    "activate", "mute", "ban", "rent", "lend", "book", "check",
+])  # fmt: skip
+"""Verbs of what lasts longer than the call that begins it: `held at a time`."""
+
+
+def _one_at_a_time(m: Meaning) -> str | None:
+    verbs = {action.verb for e in m.demand.events if (action := m.actions.get(e.action))}
+    if m.demand.how == "at a time" and verbs & _LASTING:
+        return None
+    return f"{m.a} must not overlap each other"
+
+
+def _hours_of_days(allowed: bool) -> Way:
+    def way(m: Meaning) -> str | None:
+        if " or " in m.a:
+            return None
+        days, hours = m.of("days").said, m.of("hours").said
+        return Times(f"{days} {hours}", days=days, hours=hours).both(m.a, allowed=allowed)
+
+    return way
+
+
+def _counted(time: str = "", in_a_row: bool = False) -> Way:
+    def way(m: Meaning) -> str | None:
+        if m.demand.joint == "and" or m.later:
+            return None
+        within = f" within {m.d(time)}" if time else ""
+        row = " in a row" if in_a_row else ""
+        return f"{m.a} must {m.does} {m.demand.how} {m.demand.number} times{row}{m.per}{within}"
+
+    return way
+
+
+def _summed(time: str = "") -> Way:
+    def way(m: Meaning) -> str | None:
+        if m.later:
+            return None
+        within = f" within {m.d(time)}" if time else ""
+        return f"The sum of {m.demand.how} of {m.a} must be {m.demand.number}{m.per}{within}"
+
+    return way
+
+
+def _counted_before(m: Meaning) -> str | None:
+    if m.demand.joint or m.per:
+        return None
+    return f"{m.a} must happen {m.demand.how} {m.demand.number} times before {m.b('before')}"
+
+
+def _between(m: Meaning) -> str:
+    adjunct = m.of("between")
+    assert adjunct.fact is not None
+    assert adjunct.until is not None
+    both = [m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until)]
+    return f"{m.a} must never happen between {both[0]} and {both[1]}"
+
+
+def _needed_between(m: Meaning) -> str | None:
+    """`Between A and B, C must happen`: after an A, B needs a C that came later."""
+    adjunct = m.of("between")
+    if adjunct.fact is None or adjunct.until is None or m.demand.joint:
+        return None
+    begin, end = (m.named(fact.events, fact.joint) for fact in (adjunct.fact, adjunct.until))
+    return f"{end} must never happen after {begin} until {m.a}"
+
+
+_NEVER: Mapping[tuple[str, ...], Way] = {
+    (): lambda m: f"{m.a} must never happen",
+    ("unless",): _needs("unless"),
+    ("ago", "unless"): _recently("unless"),
+    ("state",): _never_after("state"),
+    ("until",): _needs("until"),
+    ("before",): _not_before,
+    ("after",): _never_after("after"),
+    ("if",): _if_perfect(_never_after("if")),
+    ("after", "until"): lambda m: f"{m.a} must never happen after {m.b('after')} until {m.b('until')}",
+    ("if", "until"): _if_perfect(lambda m: f"{m.a} must never happen after {m.b('if')} until {m.b('until')}"),
+    ("until later",): lambda m: f"{m.a} must start at least {m.d('until later')} after {m.b('until later')}",
+    ("while",): lambda m: f"{m.a} must not overlap {m.b('while')}",
+    ("failed",): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen afterwards",
+    ("failed", "until"): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen until {m.b('until')}",
+    ("failed", "time"): _fails_within("failed", "time"),
+    ("failed", "lasting"): _fails_within("failed", "lasting"),
+    ("failed within",): _fails_within("failed within"),
+    ("within",): _never_within("within"),
+    ("during",): _never_within("during"),
+    ("after", "time"): _never_within("after", "time"),
+    ("after", "lasting"): _never_within("after", "lasting"),
+    ("between",): _between,
+    ("so many",): lambda m: (
+        f"{m.b('so many')} must happen at least {m.of('so many').number} times before {m.a}"
+    ),
+    ("failed often",): lambda m: f"If {_often(m)}, {m.a} must never happen",
+    ("days",): _times("days", allowed=False),
+    ("hours",): _times("hours", allowed=False),
+    ("days", "hours"): _hours_of_days(allowed=False),
+}
+_ONLY: Mapping[tuple[str, ...], Way] = {
+    ("after",): _needs("after"),
+    ("if",): _needs("if"),
+    ("state",): _needs("state"),
+    ("ago", "if"): _recently("if"),
+    ("ago", "after"): _recently("after"),
+    ("after", "time"): lambda m: f"{m.a} must start within {m.d('time')} after {m.b('after')}",
+    ("within",): lambda m: f"{m.a} must start within {m.d('within')} after {m.b('within')}",
+    ("days",): _times("days", allowed=True),
+    ("hours",): _times("hours", allowed=True),
+    ("days", "hours"): _hours_of_days(allowed=True),
+}
+_MUST: Mapping[tuple[str, ...], Way] = {
+    ("before",): lambda m: f"{m.a} must happen before {m.b('before')}",
+    ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
+    ("after", "before"): lambda m: (
+        f"{m.b('after')} must happen before {m.a}, and {m.a} must happen before {m.b('before')}"
+    ),
+    ("between",): _needed_between,
+    ("before all",): lambda m: f"The first call must be {m.a}",
+    ("at first",): lambda m: f"The first call must be {m.a}",
+    ("at last",): lambda m: f"The last call must be {m.a}",
+    ("state",): lambda m: f"{m.b('state')} must be followed by {m.a}",
+    ("state", "time"): lambda m: f"{m.b('state')} must be followed by {m.a} within {m.d('time')}",
+    ("every",): _answered("every"),
+    ("every", "time"): _answered("every", "time"),
+    ("after",): _answered("after"),
+    ("after", "time"): _answered("after", "time"),
+    ("if",): _answered("if"),
+    ("if", "time"): _answered("if", "time"),
+    ("failed often",): lambda m: f"If {_often(m)}, {m.a} must follow",
+    ("failed often", "time"): lambda m: f"If {_often(m)}, {m.a} must follow within {m.d('time')}",
+    ("failed",): _failure_answered("failed"),
+    ("failed", "time"): _failure_answered("failed", "time"),
+    ("failed within",): _failure_answered("failed within", "failed within"),
+    ("within",): _within_leading("within"),
+    ("around",): _within_leading("around"),
+    ("days",): _times("days", allowed=True),
+    ("hours",): _times("hours", allowed=True),
+}
+_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
+    "never": _NEVER,
+    "only": _ONLY,
+    "must": _MUST,
+    "follow": _MUST,
+    "do": {kinds: way for kinds, way in _MUST.items() if kinds not in (("days",), ("hours",))},
+    "do first": {("before",): _MUST["before",]},
+    "have": {kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
+    "comes": {kinds: _MUST[kinds] for kinds in (("before",), ("adjacent",))},
+    "adjacent": {(): lambda m: f"{m.e} must happen immediately before {m.a}"},
+    "count": {
+        (): _counted(),
+        ("time",): _counted("time"),
+        ("in a row",): _counted(in_a_row=True),
+        ("before",): _counted_before,
+    },
+    "in a row": {(): lambda m: _counted(in_a_row=True)(m) if m.demand.how == "at most" else None},
+    "fail": {(): _counted(), ("in a row",): _counted(in_a_row=True)},
+    "succeed": {(): _counted(), ("in a row",): _counted(in_a_row=True)},
+    "never fail": {(): lambda m: f"{m.a} must never fail"},
+    "so many before": {(): lambda m: f"{m.a} must happen at least {m.demand.number} times before {m.e}"},
+    "own": {(): lambda m: f"{m.a} must not happen more often than {m.e}"},
+    "first": {
+        (): lambda m: f"The first call must be {m.a}",
+        ("none before",): lambda m: f"The first call must be {m.a}",
+    },
+    "last": {
+        (): lambda m: f"The last call must be {m.a}",
+        ("none after",): lambda m: f"The last call must be {m.a}",
+    },
+    "takes": {(): lambda m: f"{m.a} must take at most {m.demand.how}"},
+    "sum": {(): _summed(), ("time",): _summed("time")},
+    "apart": {
+        (): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e}",
+        ("failed",): lambda m: (
+            f"{m.a} must never happen within {m.demand.how} after {m.b('failed')} fails"
+            if m.a == m.e
+            else None
+        ),
+        ("after",): lambda m: (
+            f"{m.a} must never happen within {m.demand.how} after {m.b('after')}" if m.a == m.e else None
+        ),
+    },
+    "never start": {
+        ("while",): lambda m: f"{m.a} must not overlap each other" if m.a == m.b("while") else None,
+        **{kinds: way for kinds, way in _NEVER.items() if kinds != ("while",)},
+    },
+    "two": {("time",): _counted("time")},
+    "fresh": {(kind,): _fresh(kind) for kind in ("if", "every", "before")},
+    "try": {
+        (): lambda m: _tried_again()(m) if m.demand.others else None,
+        ("time",): lambda m: _tried_again(time="time")(m) if m.demand.others else None,
+        ("failed",): _tried_again("failed"),
+        ("failed", "time"): _tried_again("failed", "time"),
+        ("failed within",): _tried_again("failed within", "failed within"),
+    },
+    "retry": {(): _retried(), ("failed",): _retried("failed")},
+    "answer": {
+        (): lambda m: f"{m.a} must be followed by {m.e}",
+        ("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}",
+    },
+    "both": {(): lambda m: f"{m.a} and {m.e} must never both happen"},
+    "calls for": {("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}"},
+    "no answer": {(): lambda m: f"{m.e} must never happen after {m.a}"},
+    "needs": {
+        (): lambda m: f"{m.e} must happen before {m.a}",
+        ("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}",
+    },
+    "overlap": {(): lambda m: f"{m.a} must not overlap {m.e}"},
+    "overlap itself": {(): _one_at_a_time},
+}
+
+
+def in_words(m: Meaning, scoped: bool = False) -> str | None:
+    """The sentence of the language that says it; `scoped`: whoever reads the file asks for its scope."""
+    same = m.same_fields()
+    if same is None or not m.is_plain():
+        return None
+    kinds = tuple(sorted(a.kind for a in m.adjuncts if a.kind not in _BESIDE))
+    if len(set(kinds)) < len(kinds):
+        return None
+    only = m.demand.kind == "only" or any(a.only for a in m.adjuncts)
+    if only and m.demand.kind not in ("only", "may", "must", "do"):
+        return None
+    if m.demand.kind == "may" and not only:
+        return None
+    if m.has("run") and m.demand.kind not in COUNTED and not scoped:
+        return None
+    if m.demand.how == "again" and not kinds:
+        return None
+    way = _WAYS.get("only" if only else m.demand.kind, {}).get(kinds)
+    said = way(m) if way is not None else None
+    return None if said is None else f"{said}{_with_the_same(same)}"

@@ -1,0 +1,130 @@
+"""Words that leave open what a rule says: hours of the clock, and how long a failure forbids.
+
+The rule was read, and its sentence has a second meaning that it does not say: TwoReadings says both.
+"""
+
+from __future__ import annotations
+
+import re
+
+from synth.errors import BadInput
+from synth.policies.composed import quoted
+from synth.policies.kinds.absence import AbsenceAfter
+from synth.policies.kinds.arguments import with_the_same
+from synth.policies.kinds.count import Count
+from synth.policies.kinds.failures import AfterFailures
+from synth.policies.kinds.kind import PolicyKind
+from synth.policies.kinds.times_before import TimesBefore
+from synth.policies.kinds.window import Window
+from synth.policies.names import TwoReadings
+
+_CLOCK_HOUR = re.compile(
+    r"\b(?P<said>(?:per|each|every) (?P<u>hour|minute)|(?<=s )an? (?P<v>hour|minute)"
+    r"|(?<=once |wice )an? (?P<w>hour|minute)|hourly)\b"
+    r"(?! (?:of|after|before|later|apart|between|ago|window)\b)",
+    re.IGNORECASE,
+)
+_FOR_GOOD = re.compile(
+    r"\b(?:never|must not happen|afterwards?|again|any ?more|any longer|no longer|later|thereafter"
+    r"|from (?:then|that point) on"
+    r"|for the (?:rest|remainder)|after that|ever|for good|once|no (?:further|more)|nothing|any further"
+    r"|(?:in|of|during) (?:the|that|this|the same) (?:run|conversation|session)|only)\b",
+    re.IGNORECASE,
+)
+_MIDNIGHT = re.compile(r"\b(?:midnight|24:00)", re.IGNORECASE)
+
+
+def no_two_meanings(sentence: str, rule: PolicyKind) -> None:
+    """TwoReadings where the words of a sentence leave open what its rule takes for granted."""
+    _no_clock_hour(sentence, rule)
+    _no_open_ban(sentence, rule)
+    _not_past_the_day(sentence, rule)
+    _no_second_first(sentence, rule)
+    _no_open_number(sentence, rule)
+
+
+def _no_clock_hour(sentence: str, rule: PolicyKind) -> None:
+    """`5 per hour`: in any 60 minutes, or from 10:00 to 11:00."""
+    found = _CLOCK_HOUR.search(sentence)
+    if found is None or rule.kind not in ("rate", "total") or getattr(rule, "time", None) is None:
+        return
+    unit = (found["u"] or found["v"] or found["w"] or "hour").lower()
+    any_of_them = "60 minutes" if unit == "hour" else "60 seconds"
+    raise TwoReadings(
+        f"cannot read {found['said']!r}; write 'within 1 {unit}' where any {any_of_them} are meant; "
+        f"{'an' if unit == 'hour' else 'a'} {unit} of the clock (10:00 to "
+        f"{'11:00' if unit == 'hour' else '10:01'}) is not in the language"
+    )
+
+
+def _no_open_ban(sentence: str, rule: PolicyKind) -> None:
+    """`If B fails, do not A`: for good, or until B succeeds."""
+    if not isinstance(rule, AbsenceAfter) or not rule.failed or rule.within is not None:
+        return
+    if _FOR_GOOD.search(sentence) or any(
+        set(what.names) & {*trigger.names, "*"} for trigger, what in rule.pairs
+    ):
+        return
+    trigger, what = rule.pairs[0]
+    same = with_the_same(rule.same)
+    never = f"If {trigger.phrase} fails, {what.phrase} must never happen"
+    raise TwoReadings(
+        "cannot read how long this is forbidden; write "
+        f"{quoted(f'{never} afterwards{same}')} where it is for good, or "
+        f"{quoted(f'{never} until {trigger.phrase} succeeds{same}')}"
+    )
+
+
+def _not_past_the_day(sentence: str, rule: PolicyKind) -> None:
+    """`Never after midnight` is said of the hours that follow, which are of the next day."""
+    if not isinstance(rule, Window) or not _MIDNIGHT.search(sentence):
+        return
+    if any(since in (None, 0) and until in (None, 24 * 60) for _, since, until in rule.limits):
+        raise BadInput(
+            "cannot read 'midnight', with which a day ends; write between which hours it is, as in "
+            "'must happen between 06:00 and 24:00'"
+        )
+
+
+def _no_second_first(sentence: str, rule: PolicyKind) -> None:
+    """`Never pay again` allows the first, and says not after what."""
+    again = re.search(r"\b(?:again|another|a second)\b", sentence, re.IGNORECASE)
+    if again is None or not isinstance(rule, Count) or rule.most != 0 or rule.ended is not None:
+        return
+    a = rule.what[0].phrase
+    raise TwoReadings(
+        f"cannot read {again[0]!r}; write {quoted(f'{a} must happen at most 1 time')}, or "
+        f"{quoted(f'{a} must never happen after ACTION')}"
+    )
+
+
+_IN_ALL = re.compile(
+    r"\b(?:in (?:all|total)|altogether|overall|in a row"
+    r"|(?:in|of|within|during) (?:an?|one|the|that|the same|any) (?:run|conversation|session))\b",
+    re.IGNORECASE,
+)
+_AS_THE_LANGUAGE = re.compile(
+    r"^(?=.*\bfails? (?:twice|\w+ times?)\b)(?=.*\bmust (?:(?:never|not) happen|follow)\b)", re.IGNORECASE
+)
+
+
+def _no_open_number(sentence: str, rule: PolicyKind) -> None:
+    """`After three failures`, in all or one after the other."""
+    if isinstance(rule, TimesBefore):
+        number, then = rule.number + 1, "must never happen"
+        told = rule.most != "failed"
+    elif isinstance(rule, AfterFailures):
+        number, then = rule.number, "must never happen" if rule.banned else "must follow"
+        told = rule.in_a_row
+    else:
+        return
+    if told or number == 1 or _IN_ALL.search(sentence) or _AS_THE_LANGUAGE.match(sentence):
+        return
+    first, what = rule.pairs[0]
+    same = with_the_same(rule.same)
+    ways = (
+        f"If {first.phrase} fails {number} times{row}, {what.phrase} {then}{same}"
+        for row in ("", " in a row")
+    )
+    in_all, in_a_row = map(quoted, ways)
+    raise TwoReadings(f"cannot read 'so often'; write {in_all} where all failures count, or {in_a_row}")
