@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -75,7 +76,11 @@ def limit(mib: int) -> None:
 
 
 def give_back() -> None:
-    """Return freed memory to the system: the C library keeps what many small objects have used."""
+    """Return freed memory to the system: the C library keeps what many small objects have used.
+
+    What only a search for cycles finds is freed before; processes that calmed theirs would wait long for it.
+    """
+    gc.collect()
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -175,25 +175,38 @@ class SolverProcess:
                 answer = self._child.ask((work, arguments), self.limit_seconds)
             except (JudgeFailed, OSError, EOFError, pickle.UnpicklingError) as problem:
                 self.kills += 1
-                failed = (
-                    problem
-                    if isinstance(problem, JudgeFailed)
-                    else JudgeFailed(f"the {self._what} process died ({type(problem).__name__})")
-                )
-                if self._child is not None:
-                    failed.at, failed.fresh = self._child.at, self._child.jobs <= 1
-                self._drop()
-                raise failed from None
+                raise self._failed(problem) from None
         for case in answer.disagreements:
             DISAGREEMENTS.add(case)
         if answer.error is not None:
-            raise answer.error
+            try:
+                raise answer.error
+            finally:
+                del answer  # it would hold this frame, and all that called it, until a search for cycles
         return answer.value
+
+    def _failed(self, problem: Exception) -> JudgeFailed:
+        """What is raised where the child fails; no local of a frame that raises it may name it."""
+        failed = (
+            problem
+            if isinstance(problem, JudgeFailed)
+            else JudgeFailed(f"the {self._what} process died ({type(problem).__name__})")
+        )
+        if self._child is not None:
+            failed.at, failed.fresh = self._child.at, self._child.jobs <= 1
+        self._drop()
+        return failed
 
     def _drop(self) -> None:
         if self._child is not None:
             self._child.kill()
             self._child = None
+
+
+def _overran(what: str, end: _End) -> JudgeFailed:
+    failed = JudgeFailed(f"{what} took longer than {end.said} and was stopped")
+    failed.overran = True
+    return failed
 
 
 class _Child:
@@ -239,9 +252,7 @@ class _Child:
             selector.register(stream, selectors.EVENT_READ)
             while len(parts) < size:
                 if (left := end.left()) <= 0:
-                    failed = JudgeFailed(f"{self._what} took longer than {end.said} and was stopped")
-                    failed.overran = True
-                    raise failed
+                    raise _overran(self._what, end)
                 if not selector.select(left):
                     continue
                 part = os.read(stream.fileno(), min(size - len(parts), 1 << 20))

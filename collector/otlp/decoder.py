@@ -101,6 +101,7 @@ class Decoder:
                     self._line.drop(who, waits)
             self._waiting -= 1
             self._end_later()
+            del answer, told, waits  # as in `_next`
 
     def _next(self) -> None:
         """In the thread: decode what is next."""
@@ -118,6 +119,8 @@ class Decoder:
             answer.set_exception(again if failed.overran else too_much())
         except BaseException as failure:
             answer.set_exception(failure)
+        finally:
+            del answer, body  # a failure holds this frame: nothing here may hold the failure
 
     def _decoded(self, body: Body, until: float) -> Batch:
         if len(body.content) <= BIG_BYTES:

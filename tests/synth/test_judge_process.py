@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -143,6 +146,42 @@ def test_what_was_refused_holds_no_memory_any_more() -> None:
             with pytest.raises(ValueError, match=r"^$"):
                 process.ask(exec, REFUSED, {})
         assert process.ask(eval, "[one() for one in __import__('sys').seen]") == [None] * 3
+
+
+class Weight:
+    """What a caller has in hand when its question fails."""
+
+
+@pytest.mark.parametrize(
+    ("asked", "failure"),
+    [
+        (("time.sleep(60)",), JudgeFailed),
+        (("os._exit(3)",), JudgeFailed),
+        (("1 / 0",), ZeroDivisionError),
+    ],
+    ids=["overruns", "dies", "raises"],
+)
+def test_a_failure_that_was_dealt_with_holds_nothing_of_who_asked(
+    asked: tuple[str], failure: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even until the collector of garbage comes: what callers have in hand may be a body of 20 MB."""
+    monkeypatch.setattr(judge_process, "STALL", 1.0)
+
+    def ask(process: SolverProcess) -> weakref.ref[Weight]:
+        weight = Weight()
+        with contextlib.suppress(failure):
+            process.ask(exec, f"import os, time; {asked[0]}", {})
+            pytest.fail("no failure")
+        return weakref.ref(weight)
+
+    with SolverProcess(limit_seconds=0.5) as process:
+        process.ask(eval, "1")
+        gc.collect()
+        gc.disable()
+        try:
+            assert ask(process)() is None
+        finally:
+            gc.enable()
 
 
 def test_what_no_child_can_judge_is_undecided() -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import orjson
@@ -156,6 +158,29 @@ def test_refused_bodies_leave_nothing_in_memory(decoder: Decoder) -> None:
         with pytest.raises(ExportError, match="resourceSpans"):
             asyncio.run(decoder.batch("a", empty))
     assert decoder._process.kills == 0
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["read at the second attempt", "refused"])
+def test_what_was_read_is_not_held_on_to(decoder: Decoder, fails: bool) -> None:
+    """Not even until a search for cycles: it may be twenty megabytes, and such searches are rare here."""
+    body = Body(
+        b"\x0a\x00" * 500_000 if fails else as_json(12_000), "", "protobuf" if fails else "json", LIMITS
+    )
+
+    async def read() -> None:
+        with suppress(ExportError):
+            await decoder.batch("a", body)
+
+    gc.collect()
+    gc.disable()
+    try:
+        decoder._process.ask(exec, FILL, {"room": 1 << 20})  # the first attempt fails
+        asyncio.run(read())
+        decoder._thread.submit(lambda: None).result(10)
+        assert not [held for held in gc.get_objects() if isinstance(held, Batch | Body) and held is not body]
+        assert not [held for held in gc.get_referrers(body) if isinstance(held, FrameType)]
+    finally:
+        gc.enable()
 
 
 def test_a_body_of_which_the_process_dies_is_refused_for_good(decoder: Decoder) -> None:
