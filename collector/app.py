@@ -60,6 +60,9 @@ PAGE_THREADS = 4
 """For pages and the API: with more, receiving spans would wait longer for the interpreter."""
 GRPC_SECONDS = 1.0
 """For calls over gRPC that are not done when the collector ends."""
+ANSWER_SECONDS = 0.002
+"""Of the event loop, for a page or an answer of the API: so many are begun until others have their turn."""
+PROBES = ("/healthz", "/readyz")
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 API = (
@@ -103,6 +106,8 @@ def create_app(service: Service) -> App:
             elif scope["path"] in PATHS:
                 await measured(otlp, scope, receive, send, service.telemetry)
             else:
+                if scope["path"] not in PROBES:
+                    await service.intake.slices.begin(seen.address, ANSWER_SECONDS)
                 await measured(answer, scope, receive, send, service.telemetry)
         elif scope["type"] == "lifespan":
             await web(scope, receive, send)

@@ -82,6 +82,12 @@ class Slices:
         if not self.is_free:
             await self._line_up(who)
 
+    async def begin(self, who: str, seconds: float) -> None:
+        """Returns when it is the turn of this sender to begin what costs the event loop so much."""
+        await self.turn(who)
+        with self.work():
+            self.owe(seconds)
+
     def when_free(self, who: str, then: Callable[[], object]) -> None:
         """Calls `then` when it is the turn of this sender, but not at once."""
         self._line_up(who).add_done_callback(lambda _: then())
