@@ -513,6 +513,7 @@ class Connection(asyncio.Protocol):
         """Nobody waits for it."""
         if stream.task is not None:
             stream.task.cancel()
+            stream.task = None  # one that never began would hold the stream, and the stream it
         self._forget(stream)
 
     def _forget(self, stream: Stream) -> None:
