@@ -37,7 +37,7 @@ from collector.api import (
 )
 from collector.fronts import Sender
 from collector.logs import REQUEST_ID, new_request_id, request_id
-from collector.origins import foreign, guarded, refuse
+from collector.origins import PROBES, guarded, refusal, refuse
 from collector.otlp.http import PATHS, receiver
 from collector.service import Service
 from collector.store.leaving import Asker, asker
@@ -62,7 +62,6 @@ GRPC_SECONDS = 1.0
 """For calls over gRPC that are not done when the collector ends."""
 ANSWER_SECONDS = 0.002
 """Of the event loop, for a page or an answer of the API: so many are begun until others have their turn."""
-PROBES = ("/healthz", "/readyz")
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 API = (
@@ -100,14 +99,13 @@ def create_app(service: Service) -> App:
             scope["scheme"] = seen.scheme
             if seen.address != sender_of(scope).address:
                 scope["client"] = (seen.address, 0)
-            refusal = foreign(scope, settings)
-            if refusal:
-                await refuse(send, refusal)
+            if why := refusal(scope, settings):
+                await refuse(send, why)
             elif scope["path"] in PATHS:
                 await measured(otlp, scope, receive, send, service.telemetry)
             else:
                 if scope["path"] not in PROBES:
-                    await service.intake.slices.begin(seen.address, ANSWER_SECONDS)
+                    await service.intake.slices.begin(f"{seen.address} asks", ANSWER_SECONDS)
                 await measured(answer, scope, receive, send, service.telemetry)
         elif scope["type"] == "lifespan":
             await web(scope, receive, send)

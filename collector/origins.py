@@ -48,11 +48,25 @@ OWN_PAGES = "use the pages of this collector; a proxy before it must pass on the
 LOOPBACK_HINT = "use http://127.0.0.1:PORT; the name of a front before it is given with --host-name"
 
 
+QUERY_BYTES = 8 * 1024
+"""Of an address: a filter with a hundred values has less, and each byte more is work of the event loop."""
+
+
 class Refusal(NamedTuple):
     """Why a request is not taken, and what to do."""
 
     problem: str
     hint: str
+    status: int = 403
+    code: str = "forbidden_host"
+
+
+def refusal(scope: Any, settings: Settings) -> Refusal | None:
+    """Why a request is not even looked at, None where it is."""
+    if (size := len(scope["query_string"])) > QUERY_BYTES:
+        problem = f"the query of the address has {size} bytes, the limit is {QUERY_BYTES}"
+        return Refusal(problem, "ask for less at once", 414, "too_long")
+    return foreign(scope, settings)
 
 
 def foreign(scope: Any, settings: Settings) -> Refusal | None:
@@ -113,8 +127,8 @@ PROBES = ("/healthz", "/readyz")
 
 
 async def refuse(send: Any, why: Refusal) -> None:
-    """Answer with 403, in the shape of every error."""
-    body = orjson.dumps(error_body("forbidden_host", why.problem, why.hint))
+    """Answer in the shape of every error."""
+    body = orjson.dumps(error_body(why.code, why.problem, why.hint))
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.start", "status": why.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

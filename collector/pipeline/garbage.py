@@ -7,7 +7,7 @@ import gc
 THRESHOLD = 100_000
 """Objects more than before until new ones are searched for cycles; a batch of runs has fewer."""
 ANSWERING = 8_000
-"""The same of a process with an event loop, which stands still meanwhile: a microsecond and more an object."""
+"""The same of a process with an event loop, which stands still meanwhile: a microsecond an object."""
 
 
 def calm_garbage_collection(threshold: int = THRESHOLD) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import struct
 import time
@@ -14,6 +15,7 @@ import pytest
 
 from collector import doors as doors_
 from collector.doors import Doors, network_of
+from collector.fair import Slices
 from collector.server import running
 from tests.support.traces import Client, agent_request, eventually, metrics_of, new_id, settings
 
@@ -241,3 +243,22 @@ def test_who_asks_for_much_in_one_go_and_leaves_is_no_error(
                 hasty.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         assert client.http.get("/healthz").status_code == 200
     assert not [one for one in caplog.records if one.levelname == "ERROR"]
+
+
+def test_probes_are_answered_while_others_wait_for_their_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who floods pages waits in line; whether the collector is alive is told at once."""
+    waiting: list[str] = []
+
+    async def begin(_self: Slices, who: str, _seconds: float) -> None:
+        waiting.append(who)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Slices, "begin", begin)
+    with running(settings(tmp_path, checkers=0)) as url, Client(url) as client:
+        assert client.http.get("/healthz").status_code == 200
+        assert client.send(agent_request(new_id(), ["a"])).status_code == 200
+        with pytest.raises(httpx.TimeoutException):
+            client.http.get("/api/v1/runs", timeout=0.3)
+    assert waiting == ["127.0.0.1 asks"]

@@ -57,6 +57,22 @@ def test_others_get_their_turn_between_slices(monkeypatch: pytest.MonkeyPatch) -
     assert [name for name in done if name != "|"] == ["a0", "b", "a1", "a2", "a3"]
 
 
+def test_what_is_begun_is_begun_in_turns() -> None:
+    """As pages are: however many one sender asks for, another begins after one of them."""
+    done: list[str] = []
+
+    async def begin(slices: Slices, who: str) -> None:
+        await slices.begin(who, SLICE_SECONDS)
+        done.append(who)
+
+    async def main() -> None:
+        slices = Slices()
+        await asyncio.gather(*(begin(slices, "a") for _ in range(5)), begin(slices, "b"))
+
+    asyncio.run(main())
+    assert done == ["a", "a", "b", "a", "a", "a"]
+
+
 def test_short_work_is_done_at_once() -> None:
     async def main() -> None:
         slices = Slices()

@@ -486,6 +486,14 @@ def test_no_path_leads_to_a_file(shared: Client, path: str) -> None:
     assert b"import" not in answer
 
 
+@pytest.mark.parametrize("path", ["/runs", "/api/v1/runs"])
+def test_an_address_without_end_is_not_taken_apart(shared: Client, path: str) -> None:
+    assert shared.http.get(f"{path}?other={'x' * 8_000}").status_code == 200
+    answer = shared.http.get(f"{path}?other={'x' * 9_000}")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (414, "too_long")
+    assert "9006 bytes, the limit is 8192" in answer.json()["error"]["message"]
+
+
 @pytest.mark.parametrize(
     "host",
     ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "evil.example:4318", "",
