@@ -30,6 +30,12 @@ GROUP_SEGMENTS = 2_000
 """The same of runs that it touches."""
 TURN_SEGMENTS = 500
 """Of one request, until it is another sender's turn."""
+GROUP_SECONDS = 0.02
+"""What a transaction takes, about, while several senders send: each waits for one, and then for its own."""
+FEWEST_SEGMENTS = 50
+"""Of a transaction all the same: a commit has its price."""
+SEVERAL_SECONDS = 2.0
+"""So long after two senders in turn there are several."""
 
 
 @dataclass(slots=True, eq=False)
@@ -71,6 +77,34 @@ class Part:
         return sum(len(segment.payload) for segment in self.segments)
 
 
+class Pace:
+    """How many segments a transaction has room for."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+        """Of a segment, about."""
+        self._last, self._several_until = "", 0.0
+
+    def came(self, who: str) -> None:
+        """Something of this sender is to be stored."""
+        if who != self._last:
+            if self._last:
+                self._several_until = time.monotonic() + SEVERAL_SECONDS
+            self._last = who
+
+    def took(self, segments: int, seconds: float) -> None:
+        """A transaction took so long."""
+        if segments >= FEWEST_SEGMENTS:
+            one = seconds / segments
+            self._seconds = self._seconds * 0.7 + one * 0.3 if self._seconds else one
+
+    def segments(self) -> int:
+        """As many as are quickly stored where several senders wait for each other, else all that fit."""
+        if not self._seconds or time.monotonic() > self._several_until:
+            return GROUP_SEGMENTS
+        return min(GROUP_SEGMENTS, max(FEWEST_SEGMENTS, int(GROUP_SECONDS / self._seconds)))
+
+
 @dataclass(slots=True)
 class Counters:
     spans: int = 0
@@ -103,6 +137,7 @@ class Writer:
         self._wake = threading.Condition()
         self._closing = False
         self._known = KnownKeys()
+        self._pace = Pace()
         self.counters = Counters()
         self._thread = threading.Thread(target=self._run, name="pdoctor-writer", daemon=True)
         self._thread.start()
@@ -119,6 +154,7 @@ class Writer:
                 raise Overloaded("too many spans are waiting to be stored", "send again in a moment")
             waiting = Waiting(project, batch, done)
             self._queue.put(who, waiting)
+            self._pace.came(who)
             self._bytes += batch.size
             self._wake.notify()
             return waiting
@@ -197,7 +233,7 @@ class Writer:
             while not self._queue and not self._closing:
                 self._wake.wait()
             group: list[Part] = []
-            segments, size = GROUP_SEGMENTS, GROUP_BYTES
+            segments, size = self._pace.segments(), GROUP_BYTES
             while self._queue and segments > 0 and size > 0:
                 waiting = self._queue.first()[1]
                 group.append(waiting.next(min(segments, TURN_SEGMENTS), size))
@@ -234,7 +270,9 @@ class Writer:
                 f"the spans could not be stored: {type(failure).__name__}",
                 "the collector's log has the reason",
             )
-        self._took(time.monotonic() - began)
+        seconds = time.monotonic() - began
+        self._pace.took(len(arrivals), seconds)
+        self._took(seconds)
         self.counters.spans += spans
         self.counters.commits += 1
         self.counters.failed_at = None

@@ -378,6 +378,21 @@ def test_senders_are_written_in_turn_and_big_requests_in_parts(
     assert (writer.queued_bytes, writer.counters.batches) == (0, 5)
 
 
+def test_where_several_send_a_transaction_is_short(
+    held_writer: tuple[Writer, threading.Event, list[list[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "FEWEST_SEGMENTS", 1)
+    monkeypatch.setattr(writer_module, "GROUP_SECONDS", 0.0)
+    writer, go_on, written = held_writer
+    a, b = [new_id() for _ in range(3)], [new_id()]
+    writer._pace.took(1, 0.1)
+    writer.submit(1, of_runs(*a), lambda _: None, who="a")
+    writer.submit(1, of_runs(*b), lambda _: None, who="b")
+    go_on.set()
+    writer.close()
+    assert written == [[a[0]], b, [a[1]], [a[2]]]
+
+
 def test_a_request_is_answered_once_where_a_part_of_it_cannot_be_stored(
     held_writer: tuple[Writer, threading.Event, list[list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
