@@ -513,12 +513,11 @@ class Connection(asyncio.Protocol):
         """Nobody waits for it."""
         if stream.task is not None:
             stream.task.cancel()
-            stream.task = None  # one that never began would hold the stream, and the stream it
         self._forget(stream)
 
     def _forget(self, stream: Stream) -> None:
         del self.streams[stream.number]
-        stream.pending = stream.grew = None
+        stream.pending = stream.grew = stream.task = None  # one that never began would hold the stream
         if not stream.ended:
             stream.ended = True
             self._body_is_over()
