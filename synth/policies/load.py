@@ -140,7 +140,7 @@ def _policy_set(top: Node, file: str | None, text: str) -> PolicySet:
     policies = tuple(_policy(entry, names, default) for entry in entries)
     _distinct(policies, entries)
     scope_node, known = top.get("scope"), top.get("known_tools")
-    scope = "run" if scope_node is None else scope_node.one_of(SCOPES)
+    scope = _scope_of(policies) if scope_node is None else scope_node.one_of(SCOPES)
     _of_scope(scope, policies, entries)
     priced = top.get("prices")
     prices = None if priced is None else Prices.read(priced)
@@ -171,12 +171,22 @@ def _distinct(policies: tuple[Policy, ...], entries: list[Node]) -> None:
         seen[policy.id] = policy
 
 
+def _scope_of(policies: tuple[Policy, ...]) -> Scope:
+    """That of a file which names none: of conversations where each of its rules says that it is of them."""
+    return "session" if policies and all(_said_scope(one) == "session" for one in policies) else "run"
+
+
+def _said_scope(policy: Policy) -> Scope | None:
+    said = policy.rule.traits.scope
+    if said is None and policy.clause and policy.sentence:
+        return said_scope(policy.sentence)
+    return said
+
+
 def _of_scope(scope: Scope, policies: tuple[Policy, ...], entries: list[Node]) -> None:
     """BadInput where a rule says that it is judged over another scope than its file."""
     for policy, entry in zip(policies, entries, strict=True):
-        said = policy.rule.traits.scope
-        if said is None and policy.clause and policy.sentence:
-            said = said_scope(policy.sentence)
+        said = _said_scope(policy)
         if said not in (None, scope):
             words = {"run": "per run", "session": "per conversation"}
             raise entry.bad(
