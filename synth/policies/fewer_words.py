@@ -42,6 +42,11 @@ _OF_A_RUN = (
     r"|,? not even in (?:a|any) (?:later|other|further) run of the (?P<d>conversation|session)"
 )
 """Where an order holds. `said_scope` says of which runs; a file of another scope refuses the rule."""
+_OF_A_CONVERSATION = (
+    r"\b(?:of|in|per|within|during|for|begin|start|end|finish|open|close) (?:an?|any|each|every|one|a single"
+    r"|the|the same|the whole) (?:conversation|session)\b"
+    r"|^(?:an?|any|each|every|no) (?:conversation|session) (?:must|may|can|should|has|needs|is)\b"
+)
 
 _TABLE: tuple[tuple[str, Reword], ...] = (
     (r"[;,:]? (?:\u2014 |- )?(?:any )?(?:one|either)(?: one)? (?:of (?:the two|them|these|those) )?"
@@ -86,7 +91,7 @@ def said_scope(sentence: str) -> Scope | None:
     """Over what a sentence says that its order holds; None where it says nothing of that."""
     found = compiled(_OF_A_RUN).search(_without_stop(sentence))
     if found is None:
-        return None
+        return "session" if compiled(_OF_A_CONVERSATION).search(_without_stop(sentence)) else None
     return "run" if "run" in found.groups() else "session"
 
 

@@ -147,7 +147,7 @@ def deeds_of(verb: str) -> Iterator[str]:
     """Nouns of the verb: `approval`, `cancellation`, `deployment`."""
     yield from _NOUNS.get(verb, ())
     stem = verb.removesuffix("e")
-    yield f"{verb}s?"
+    yield f"{verb}(?:es|s)?" if verb.endswith(("ch", "sh", "s", "x", "z")) else f"{verb}s?"
     yield f"{gerund_of(verb)}s?"
     yield f"{verb}ments?"
     yield f"{stem}als?"

@@ -321,6 +321,7 @@ DEMANDS: dict[str, Rule] = {
         ),
         ("only {n:number} {e:events} is|are allowed|permitted", at_most_of),
         (f"only {{n:number}} {{e:events}} {MAY} {HAPPEN}", at_most_of),
+        ("only {n:number} {e:events}", lambda p: None if p["e"][1] else at_most_of(p)),
         (
             f"only {{n:number}} {{t:object}} {MAY} be {{d:past}}",
             lambda p: (e := passive(p)) and Demand("count", (e,), number=p["n"], how="at most"),

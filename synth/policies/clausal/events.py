@@ -283,7 +283,7 @@ def by_name(
         if phrase.casefold() != "any tool"
     ]
     return {
-        "noun": _finder([*exact, *all_of(_nouns)], nouns),
+        "noun": _finder([*exact, *map(_as_noun, exact), *all_of(_nouns)], nouns),
         "check": _finder([way for one in actions if one.is_check for way in _nouns(one)], nouns),
         "deed": _finder([*exact, *all_of(lambda one: _verbs(one, str))], nouns),
         "does": _finder(all_of(lambda one: _verbs(one, third_of)), nouns),
@@ -304,6 +304,12 @@ def by_name(
 
 def _exact(phrase: str) -> str:
     return re.escape(phrase.casefold())
+
+
+def _as_noun(way: Way) -> Way:
+    """`a failed verify identity`, `two cancel bookings`: what the file calls it, as a word of its own."""
+    lead = r"(?P<det>(?:an?|the|any|each|every|another) )?(?P<how>(?:failed|failing|successful) )?"
+    return way._replace(pattern=rf"{lead}{way.pattern}(?:e?s)?")
 
 
 class Way(NamedTuple):

@@ -165,6 +165,18 @@ _END = "end|finish|close|conclude|wind_up|wrap_up|round_off|complete"
 _ENDS = f"ends|finishes|closes|concludes|winds_up|wraps_up|{_END}"
 _TOGETHER = "at_the_same_time|simultaneously|in_parallel|concurrently|at_once|side_by_side"
 _STOP = "stop|cease|quit|discontinue|refrain_from|abstain_from|avoid"
+def _failed_first(kind: str) -> Callable[[Parts], Demand | None]:
+    """`A failed payment must be followed by a notice`."""
+
+    def made(p: Parts) -> Demand | None:
+        (first, joint), (then, other) = _events(p["a"]), _events(p["b"])
+        if joint or any(one.outcome != "failed" for one in first) or any(one.outcome for one in then):
+            return None
+        return Demand(kind, tuple(replace(one, outcome="") for one in first), then, joint=other)
+
+    return made
+
+
 FRAMES: dict[str, Rule] = {
     "events": [
         ("both {e:event} and {g:event}", lambda p: ((p["e"], p["g"]), "and")),
@@ -259,6 +271,10 @@ FRAMES: dict[str, Rule] = {
         (f"no {{a:events}} without {{b:events}} {_LATER}", _pair("answer")),
         (f"never|do_not {{a:acts}} without {{b:events}} {_LATER}", _pair("answer")),
         (f"{AGENT} {NO} {{a:acts}} without {{b:events}} {_LATER}", _pair("answer")),
+        (f"{{a:events}} {SHOULD} [always] be followed by {{b:events}}", _failed_first("failure answered")),
+        (f"{{a:events}} {NO} be followed by {{b:events}}", _failed_first("failure bans")),
+        (f"{{e:events}} {SHOULD} [always] pass|succeed|have_passed|have_succeeded", _all("pass")),
+        (f"{{b:events}} {NO} follow {{a:events}}", _pair("no answer")),
         # bans
         (f"{_STOP} {{e:events}}", _all("never", how="again")),
         (f"{AGENT} {SHOULD} {_STOP} {{e:events}}", _all("never", how="again")),
@@ -363,6 +379,8 @@ FRAMES: dict[str, Rule] = {
         ),
         # never together
         ("never|do_not both {a:act} and {b:act}", _pair("both")),
+        ("never|do_not do both {a:act} and {b:act}", _pair("both")),
+        (f"{AGENT} {NO} do both {{a:act}} and {{b:act}}", _pair("both")),
         (f"{AGENT} {NO} both {{a:act}} and {{b:act}}", _pair("both")),
         (f"{AGENT} {MAY}|{SHOULD} never|not both {{a:act}} and {{b:act}}", _pair("both")),
         (f"[{AGENT}] [{MAY}|{SHOULD}] either {{a:act}} or {{b:act}} , {_NOT_BOTH}", _pair("both")),

@@ -37,6 +37,14 @@ MAX_LENGTH = 300
 
 def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
     """The sentences of the language that a sentence may mean, each once; () where it is no such one."""
+    found = _read(sentence, phrases)
+    if found or said_scope(sentence) != "session":
+        return found
+    runs = compiled(r"\b(?:conversation|session)(?=s?\b)").sub("run", sentence)
+    return tuple(way for way in _read(runs, phrases) if " per run" not in way)
+
+
+def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
     if len(sentence) > MAX_LENGTH:
         return ()
     rules, actions = _rules(phrases)

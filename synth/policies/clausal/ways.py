@@ -339,6 +339,12 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         (): lambda m: f"{m.a} must be followed by {m.e}",
         ("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}",
     },
+    "failure answered": {
+        (): lambda m: f"If {m.a} fails, {m.e} must follow",
+        ("time",): lambda m: f"If {m.a} fails, {m.e} must follow within {m.d('time')}",
+    },
+    "failure bans": {(): lambda m: f"If {m.a} fails, {m.e} must never happen afterwards"},
+    "pass": {("before",): _MUST["before",], ("adjacent",): _MUST["adjacent",]},
     "both": {(): lambda m: f"{m.a} and {m.e} must never both happen"},
     "calls for": {("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}"},
     "no answer": {(): lambda m: f"{m.e} must never happen after {m.a}"},
