@@ -44,8 +44,10 @@ _OF_A_RUN = (
 """Where an order holds. `said_scope` says of which runs; a file of another scope refuses the rule."""
 _OF_A_CONVERSATION = (
     r"\b(?:of|in|per|within|during|for|begin|start|end|finish|open|close) (?:an?|any|each|every|one|a single"
-    r"|the|the same|the whole) (?:conversation|session)\b"
-    r"|^(?:an?|any|each|every|no) (?:conversation|session) (?:must|may|can|should|has|needs|is)\b"
+    r"|the|the same|the whole) (?:conversation|session)"
+    r"(?=$|[,.]|(?: always| only| also)? (?:must|may|can|should|shall|has|have|needs?|is|are|with|by|no|not"
+    r"|at|if|unless|after|before|once|until|without)\b)"
+    r"|^(?:an?|any|each|every|no) (?:conversation|session) (?:must|may|can|should|shall|has|needs|is)\b"
 )
 
 _TABLE: tuple[tuple[str, Reword], ...] = (
@@ -63,7 +65,7 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
      r"(?=[^,]+? (?:has |have )?succeed)", r"\g<lead> a "),
     (r"^(?:if|when|whenever|once|after) (?P<b>[^,]+?) (?:fails|failed|has failed), (?:then )?(?:(?:do not|don"
      r"['"
-     r"\u2019]t|never) (?:try|attempt|retry|repeat|do) (?:it|them|that)(?: again| once more| a second time)?"
+     r"\u2019]t|never) (?:try|attempt|retry|repeat|do|call|run|use|make|perform) (?:it|them|that|another one)(?: again| once more| a second time)?"
      rf"|(?:it|they|that) (?:{MODAL}) (?:not|never)(?: ever)? be (?:tried again|attempted again|retried"
      r"|repeated|done again))",
      r"\g<b> must never happen after \g<b> fails"),

@@ -51,8 +51,9 @@ def test_a_count_per_conversation_is_one_of_files_of_that_scope() -> None:
     assert reading(said, "scope: session\n") == (
         "At most 2 calls of pay in one conversation, failed ones included."
     )
+    assert reading(said) == reading(said, "scope: session\n"), "where the file says nothing else"
     with pytest.raises(BadInput, match=r"the rule is per conversation.*write 'scope: session' at the head"):
-        reading(said)
+        reading(said, "scope: run\n")
     with pytest.raises(BadInput, match=r"the rule is per run.*write 'scope: run'"):
         reading("Pay claim must happen at most 2 times per run with the same id.", "scope: session\n")
 

@@ -96,5 +96,6 @@ def test_what_holds_for_the_rest_of_a_conversation_is_no_rule_of_a_file_per_run(
     said = "Once an account is blocked, no fine may be waived for the rest of the {}."
     assert policies(said.format("run")).policies
     assert policies(said.format("conversation"), "scope: session\n").policies
-    assert "the rule is per conversation" in refused(said.format("conversation"))
+    assert policies(said.format("conversation")).scope == "session"
+    assert "the rule is per conversation" in refused(said.format("conversation"), "scope: run\n")
     assert "the rule is per run" in refused(said.format("run"), "scope: session\n")

@@ -61,7 +61,6 @@ def test_it_says_the_same_as_the_language_does(sentence: str) -> None:
         "A payment needs two approvals.",  # before it, or beside it
         "Each approval may be used only once.",  # for what
         "Rejections must not outnumber refunds.",  # in the end, or at every moment
-        "Every conversation must begin with charge.",  # of a file of that scope
     ],
 )
 def test_what_may_mean_two_things_is_refused(sentence: str) -> None:
