@@ -65,7 +65,8 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
      r"(?=[^,]+? (?:has |have )?succeed)", r"\g<lead> a "),
     (r"^(?:if|when|whenever|once|after) (?P<b>[^,]+?) (?:fails|failed|has failed), (?:then )?(?:(?:do not|don"
      r"['"
-     r"\u2019]t|never) (?:try|attempt|retry|repeat|do|call|run|use|make|perform) (?:it|them|that|another one)(?: again| once more| a second time)?"
+     r"\u2019]t|never) (?:try|attempt|retry|repeat|do|call|run|use|make|perform)"
+     r" (?:it|them|that|another one)(?: again| once more| a second time)?"
      rf"|(?:it|they|that) (?:{MODAL}) (?:not|never)(?: ever)? be (?:tried again|attempted again|retried"
      r"|repeated|done again))",
      r"\g<b> must never happen after \g<b> fails"),

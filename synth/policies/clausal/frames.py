@@ -165,6 +165,8 @@ _END = "end|finish|close|conclude|wind_up|wrap_up|round_off|complete"
 _ENDS = f"ends|finishes|closes|concludes|winds_up|wraps_up|{_END}"
 _TOGETHER = "at_the_same_time|simultaneously|in_parallel|concurrently|at_once|side_by_side"
 _STOP = "stop|cease|quit|discontinue|refrain_from|abstain_from|avoid"
+
+
 def _failed_first(kind: str) -> Callable[[Parts], Demand | None]:
     """`A failed payment must be followed by a notice`."""
 

@@ -1,4 +1,4 @@
-"""Rules as busy people type them: actions by the words of the file, `same x` behind a comma, conversations."""
+"""Rules as busy people type them: the words of the file as nouns, `same x` behind a comma, conversations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ HEAD = "actions:\n" + "".join(f"  {phrase}: {phrase.replace(' ', '_')}\n" for ph
         ("Run tests must pass before check health", "run tests must happen before check health"),
         ("Run tests must pass", None),
         ("Check health must not follow run tests", "check health must never happen after run tests"),
-        ("A failed check health must be followed by run tests", "If check health fails, run tests must follow"),
+        ("A failed check health must be followed by run tests",
+         "If check health fails, run tests must follow"),
         ("A failed check health must be followed by run tests within 5 minutes",
          "If check health fails, run tests must follow within 5 minutes"),
         ("A failed check health must not be followed by run tests",
