@@ -68,7 +68,7 @@ def _only(text: str, names: Names) -> Iterator[str]:
         rf"(?P<head>.+?) with (?P<f>[a-z]\w*) (?:of )?(?P<v>{ONE_VALUE}(?:(?:, or |, | or ){ONE_VALUE})*)"
     ).fullmatch(plain)
     if m is None or " with " in m["head"]:
-        yield from _only_sized(plain, names)
+        yield from _only_sized(plain, bool(re.match("only ", bare, re.IGNORECASE)), names)
         return
     head = compiled(
         rf"\b(?:(?:{MODAL})|is|are|go|goes)(?: be| go| happen)?(?: made| done| posted| sent)?(?= |$)"
@@ -80,14 +80,19 @@ def _only(text: str, names: Names) -> Iterator[str]:
         yield f"{upper(found[0])} with {m['f']} other than {m['v']} must never happen"
 
 
-def _only_sized(plain: str, names: Names) -> Iterator[str]:
-    """`Only book flights under 1500`, `Refunds are allowed only up to 500`: forbids what is beyond."""
+def _only_sized(plain: str, leads: bool, names: Names) -> Iterator[str]:
+    """`Only book flights under 1500`, `Refunds are allowed only up to 500`: forbids what is beyond.
+
+    `leads`: does `only` come first, and so belong to the thing of that size, not to hours?
+    """
     moved = compiled(
         r"(?P<o>[a-z][a-z ]*?) (?P<s>(?:with|over|above|under|below|up to|at most|between|of) [^,]*?) "
         r"(?P<may>may|can|are|is)"
         r" (?P<be>be )?(?P<d>[a-z]+)(?P<rest> (?:on|at|before|after|between) .+)?"
     ).fullmatch(plain)
     rest = ""
+    if moved and not leads:
+        return
     if moved and size_in(moved["s"]):
         plain, rest = f"{moved['o']} {moved['d']} {moved['s']}", moved["rest"] or ""
     for space in re.finditer(" ", plain):

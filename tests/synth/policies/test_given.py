@@ -82,6 +82,11 @@ def verdict(rule: str, *calls: tuple[str, Any]) -> str:
         ("A refund of 500 or more must be approved first.",
          "Each call of refund with amount of at least 500 needs an earlier success of approve."),
         ("Only flights under 1500 may be booked.", "No call of book with amount of at least 1500."),
+        ("Only refunds up to 100 may be issued on Sundays.",
+         "Calls of refund with amount over 100 start on Monday, Tuesday, Wednesday, Thursday, Friday, Saturday"
+         " only."),
+        ("Refunds above 100 are issued between 09:00 and 17:00 only.",
+         "Each call of refund with amount over 100 starts no earlier than 09:00 and has ended by 17:00."),
         ("Refunds are allowed only up to 500.", "No call of refund with amount over 500."),
         ("Refunds must be in EUR or USD.", 'No call of refund with currency other than "EUR" or "USD".'),
         ("Flights must be booked with the airline Swiss.",
