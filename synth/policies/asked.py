@@ -132,7 +132,7 @@ _STOP = (
     r"|total|sum"
     r"|timezone|agents?|assistants?|tools?|models?|excess|exceeding|whose|which|who|ever|never|as|has|have"
     r"|had|does|do|there|set|equal|giving|stating|having"
-    r"|naming|providing|specifying|setting|passing|except|besides|worth|higher|greater|larger|lower"
+    r"|none|nothing|nobody|neither|naming|providing|specifying|setting|passing|except|besides|worth|higher|greater|larger|lower"
     r"|smaller|fewer)\b)"
 )
 _ONE = rf"{_STOP}[a-z]\w*"

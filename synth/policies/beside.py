@@ -292,7 +292,9 @@ def _sized_nouns(text: str, names: Names) -> str:
                 continue
             rest = text[once.end() if once else end :]
             of_size = "of " if size.how.startswith("at ") else ""
-            said = f"{m['verb']} {_the(action.phrase)} with {size.unit} {of_size}{size.words}"
+            done = compiled(past_of(action.verb)).fullmatch(m["verb"]) is not None
+            thing = "" if done else f" {_the(action.phrase)}"
+            said = f"{m['verb']}{thing} with {size.unit} {of_size}{size.words}"
             return f"{text[: m.start()]}{said}{rest}"
     return text
 

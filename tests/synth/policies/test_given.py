@@ -83,8 +83,8 @@ def verdict(rule: str, *calls: tuple[str, Any]) -> str:
          "Each call of refund with amount of at least 500 needs an earlier success of approve."),
         ("Only flights under 1500 may be booked.", "No call of book with amount of at least 1500."),
         ("Only refunds up to 100 may be issued on Sundays.",
-         "Calls of refund with amount over 100 start on Monday, Tuesday, Wednesday, Thursday, Friday, Saturday"
-         " only."),
+         "Calls of refund with amount over 100 start on Monday, Tuesday, Wednesday, Thursday, Friday, "
+         "Saturday only."),
         ("Refunds above 100 are issued between 09:00 and 17:00 only.",
          "Each call of refund with amount over 100 starts no earlier than 09:00 and has ended by 17:00."),
         ("Refunds are allowed only up to 500.", "No call of refund with amount over 500."),
@@ -163,6 +163,7 @@ def test_what_several_calls_come_to_is_read(sentence: str, means: str) -> None:
         "Refunds over 500 and flights over 900 must be approved first.",
         "Only refunds over 500 must be approved.",
         "A refund should not be made for more than 500 or so.",
+        "No refund under 5 and none over 500.",
         "Refunds may have a reason.",
         "Refunds may be in EUR.",
         "The currency of a refund may be EUR.",
