@@ -278,7 +278,7 @@ def by_name(
         return [way for one in actions for way in ways(one)]
 
     exact = [
-        Way(_exact(phrase), number)
+        Way(re.escape(phrase.casefold()), number)
         for number, phrase in enumerate(phrases)
         if phrase.casefold() != "any tool"
     ]
@@ -300,10 +300,6 @@ def by_name(
         "self": _several(all_of(_self), nouns),
         "gapped": _several(all_of(_gapped), nouns),
     }
-
-
-def _exact(phrase: str) -> str:
-    return re.escape(phrase.casefold())
 
 
 def _as_noun(way: Way) -> Way:

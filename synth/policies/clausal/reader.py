@@ -62,7 +62,9 @@ def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
     except (TooLong, RecursionError):
         return ()
     scoped = said_scope(sentence) is not None
-    return tuple(dict.fromkeys(filter(None, (in_words(way, scoped) for way in ways))))
+    said = dict.fromkeys(filter(None, (in_words(way, scoped) for way in ways)))
+    fuller = {one.replace(" per run", "", 1) for one in said if " per run" in one}
+    return tuple(one for one in said if one not in fuller)
 
 
 def _begins_with_the_same(sentence: str) -> bool:

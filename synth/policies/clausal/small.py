@@ -164,8 +164,7 @@ def money(grammar: Grammar, at: int) -> Iterator[Found]:
 
 def plain_word(grammar: Grammar, at: int) -> Iterator[Found]:
     if m := compiled(
-        r" *(?P<w>(?!(?:all|the|each|every|any|a"
-        r"|an)\b)(?:args\.)?[a-z][\w.]*)(?![\w'-])"
+        r" *(?P<w>(?!(?:all|the|each|every|any|an?|of|in|for|to|by|from)\b)(?:args\.)?[a-z][\w.]*)(?![\w'-])"
     ).match(grammar.text, at):
         yield m["w"].removeprefix("args."), m.end()
 
