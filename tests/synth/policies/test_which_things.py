@@ -147,7 +147,7 @@ CARD_FIRST = 'Charge the guest\'s card must happen before "check in the guest" w
         ),
         (
             "One guest may book at most two rooms.",
-            "Book a room must happen at most 2 times per run with the same guest.",
+            "Book a room must happen at most 2 times with the same guest.",
         ),
         (
             "A single guest can book two rooms per run and no more.",
