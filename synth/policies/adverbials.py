@@ -101,6 +101,7 @@ def at_times(body: str, names: Names) -> str | None:
     plain = inflected(plain, names)
     if times.only or re.search(r"\bonly\b", plain):
         may = compiled(_MAY).fullmatch(re.sub(r",? only\b", "", plain))
+        _no_other_days(found, text, times)
         phrase = may["a"] if may else re.sub(r"^only ", "", plain)
         banned = composed(f"{phrase} must never happen", names)
         return banned and _ruled(banned.removesuffix(" must never happen"), times, allowed=True)
@@ -118,6 +119,20 @@ def _times(found: Sequence[re.Match[str]]) -> Times | None:
     said = " ".join(m[m.lastgroup or 0] if m.lastgroup != "last" else m["days"] or m["hours"] for m in found)
     only = any(m["only"] or m["last"] for m in found)
     return Times(said, days[0] if days else "", hours[0] if hours else "", only)
+
+
+def _no_other_days(found: Sequence[re.Match[str]], text: str, times: Times) -> None:
+    """TwoReadings for `on Fridays, deploy only before noon`, which may leave the other days free."""
+    if (
+        len(found) < 2
+        or not found[0]["days"]
+        or not re.search("[a-z]", text[found[0].end() : found[-1].start()])
+    ):
+        return
+    raise TwoReadings(
+        f"cannot read 'only' of hours behind '{times.on()}', which leaves open whether other days are free; "
+        f"write which hours are forbidden, as in 'ACTION must never happen {times.on()} after 12:00'"
+    )
 
 
 def _core(rest: str) -> str:

@@ -155,8 +155,16 @@ def _named(text: str, names: Names) -> str:
     return text
 
 
+def _is_only_done(word: str, names: Names) -> bool:
+    """`Transfer 500` says what is done, and names no thing that is called 500."""
+    words = [phrase.casefold().split() for phrase in names.actions]
+    return any(w[0] == word.lower() for w in words) and not any(word.lower() in w[1:] for w in words)
+
+
 def _thing(article: str, noun: str, values: str, names: Names, by_preposition: bool = False) -> str | None:
     """` dock with dock 9`; without the thing where a preposition says how it goes with the action."""
+    if not article and not by_preposition and _is_only_done(noun.split()[-1], names):
+        return None
     if noun.split()[-1] in _NOT_NAMED or (not by_preposition and not is_action(noun.split()[-1], names)):
         return None
     values = compiled(rf"(?P<or>,? or |, )(?:the )?{noun} ").sub(r"\g<or>", values)

@@ -168,6 +168,10 @@ _ANY = frozenset(
 )
 
 
+_OF_CALLS = frozenset(["run", "runs", "conversation", "conversations", "session", "sessions", "turn"])
+"""What has calls is done by none of them: `the refunds of one run`."""
+
+
 def actions_named(thing: str, names: Names) -> list[str]:
     """The actions that a few words name: by their deed or their noun, or by all of the words."""
     thing = compiled(rf"^{DET}").sub("", thing).strip()
@@ -175,6 +179,8 @@ def actions_named(thing: str, names: Names) -> list[str]:
         return []
     if thing.casefold() in {phrase.casefold() for phrase in names.actions}:
         return [phrase for phrase in names.actions if phrase.casefold() == thing.casefold()]
+    if thing.casefold() in _OF_CALLS:
+        return []
     phrases = tuple(names.actions)
     rules = by_name(actions_of(phrases), phrases)
     for rule in ("noun", "deed", "thing"):

@@ -40,7 +40,8 @@ def limited(body: str, names: Names) -> str | None:
         if m is None:
             continue
         owners = _actions_of(m["o"], names)
-        found = None if kind == "given" and places_of(m["f"], names) else _forbidden(m, kind, body)
+        named = kind in ("given", "named") and places_of(m["f"], names)
+        found = None if named else _forbidden(m, kind, body)
         if found is None or not owners:
             continue
         ways = [f"{owner[:1].upper()}{owner[1:]} {found.words} must never happen" for owner in owners]

@@ -33,6 +33,7 @@ from synth.policies.open_words import no_two_meanings
 from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
 from synth.policies.sentences import read_sentence
+from synth.policies.sounds_alike import not_another_meaning
 from synth.policies.wholes import in_short, of_a_run, sum_of
 
 Hint = tuple[str, str]
@@ -74,6 +75,7 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     _no_ban_of_both(sentence, rule)
     _no_freedom(sentence)
     no_two_meanings(sentence, rule)
+    not_another_meaning(sentence, rule)
     return of_one_thing(sentence, rule)
 
 
@@ -86,8 +88,9 @@ def _no_amount_counted(sentence: str, rule: PolicyKind) -> None:
     most = getattr(rule, "most", None)
     if rule.kind not in ("count", "rate") or not isinstance(most, int) or most <= _MANY:
         return
-    if not re.search(rf"\b{most:,}|\b{most}\b", sentence) or re.search(
-        rf"\b(?:{most}|{most:,}) (?:times|calls|(?!calls)[a-z]+s\b)", sentence, re.IGNORECASE
+    said = "|".join(f"{number:,}|{number}" for number in (most, most + 1))
+    if not re.search(rf"\b(?:{said})\b", sentence) or re.search(
+        rf"\b(?:{said}) (?:times|calls|(?!calls)[a-z]+s\b)", sentence, re.IGNORECASE
     ):
         return
     phrase = rule.tools[0].phrase

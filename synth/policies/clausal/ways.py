@@ -251,7 +251,7 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
     ("days", "hours"): _hours_of_days(allowed=True),
 }
 _MUST: Mapping[tuple[str, ...], Way] = {
-    ("before",): lambda m: f"{m.a} must happen before {m.b('before')}",
+    ("before",): lambda m: None if m.later else f"{m.a} must happen before {m.b('before')}",
     ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
     ("after", "before"): lambda m: (
         f"{m.b('after')} must happen before {m.a}, and {m.a} must happen before {m.b('before')}"
@@ -357,6 +357,12 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
 }
 
 
+def _only_this(m: Meaning) -> bool:
+    """`After B only A` forbids what is not A; `on Fridays, A only before noon` says nothing of other days."""
+    before = any(a.leads and not a.only and a.kind not in _BESIDE for a in m.adjuncts)
+    return before and (m.demand.kind == "only" or any(a.only for a in m.adjuncts))
+
+
 def in_words(m: Meaning, scoped: bool = False) -> str | None:
     """The sentence of the language that says it; `scoped`: whoever reads the file asks for its scope."""
     same = m.same_fields()
@@ -367,6 +373,8 @@ def in_words(m: Meaning, scoped: bool = False) -> str | None:
         return None
     only = m.demand.kind == "only" or any(a.only for a in m.adjuncts)
     if only and m.demand.kind not in ("only", "may", "must", "do"):
+        return None
+    if only and (m.later or _only_this(m)):
         return None
     if m.demand.kind == "may" and not only:
         return None

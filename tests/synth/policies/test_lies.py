@@ -1,0 +1,72 @@
+"""Sentences that sound like a rule of the language and mean another: they are refused, with what to write."""
+
+from __future__ import annotations
+
+import pytest
+
+from synth.errors import BadInput
+from synth.policies.meanings import demands_of
+from synth.policies.names import Names, Tools
+from synth.policies.refused import read_rule
+from synth.policies.sentences import OURS
+
+ACTIONS = {
+    "verify the customer": "verify_customer",
+    "look up the order": "get_order",
+    "issue a refund": "issue_refund",
+    "approve the refund": "approve_refund",
+    "cancel the order": "cancel_order",
+    "send an email": "send_email",
+    "close the ticket": "close_ticket",
+    "transfer money": "transfer_money",
+    "run the tests": "run_tests",
+    "deploy": "deploy",
+    "escalate to a human": "escalate",
+    "get approval": "get_approval",
+}
+NAMES = Names({phrase: Tools(phrase, (tool,)) for phrase, tool in ACTIONS.items()})
+
+LIES = """
+The agent may issue a refund before verifying the customer.
+Before verifying the customer the agent can issue a refund.
+The agent may transfer money at least twice.
+You might not verify the customer.
+Deploy only if the tests are run afterwards.
+Deploy only if tests are run afterwards.
+After a refund only send an email.
+After a refund, only an email may be sent.
+Verify the customer before issuing a refund, and look up the order after it.
+Verify the customer before issuing a refund and send an email afterwards.
+Every refund precedes a cancellation.
+Each refund precedes a cancellation.
+After both a refund and a cancellation send an email.
+Transfer less than 500.
+Never transfer 500.
+The refunds of one run must not exceed 500.
+After cancelling an order over 500, get approval before the refund.
+By the time a refund is issued the ticket must not be closed.
+Look up the order before cancelling another order.
+On Fridays, deploy only before 12:00.
+On Fridays, deployments are allowed only after 12:00.
+""".strip().splitlines()
+
+TRUE = {
+    "The agent may issue a refund only after verifying the customer.":
+        "Each call of issue_refund needs an earlier success of verify_customer.",
+    "A refund precedes every cancellation.":
+        "Each call of cancel_order needs an earlier success of issue_refund.",
+    "Only deploy after running the tests.": "Each call of deploy needs an earlier success of run_tests.",
+    "The customer must be verified before the agent may issue a refund.":
+        "Each call of issue_refund needs an earlier success of verify_customer.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence", LIES)
+def test_what_means_another_thing_is_refused(sentence: str) -> None:
+    with pytest.raises(BadInput):
+        read_rule(sentence, NAMES, OURS)
+
+
+@pytest.mark.parametrize(("sentence", "demanded"), TRUE.items())
+def test_what_is_meant_is_read(sentence: str, demanded: str) -> None:
+    assert demands_of(read_rule(sentence, NAMES, OURS)) == demanded
