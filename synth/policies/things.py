@@ -51,15 +51,18 @@ def things_of(sentence: str, rule: PolicyKind) -> tuple[str, ...]:
     text = re.sub(r'["\u201c][^"\u201d]*["\u201d]', " , ", sentence.replace("\u2019", "'")).casefold()
     if _is_canonical(text, rule):
         return ()
-    asked = set(_asked(rule))
+    asked = {*_asked(rule), *(tools.phrase.casefold().partition(" with ")[0] for tools in rule.tools)}
     found = dict.fromkeys(_nouns(text))
     return tuple(noun for noun in found if noun not in asked and noun not in _NO_THING)
 
 
 def _is_canonical(text: str, rule: PolicyKind) -> bool:
-    """Does an action stand in it as a name, `approve the claim must happen`?"""
-    names = "|".join(re.escape(tools.phrase.casefold()) for tools in rule.tools)
-    return compiled(rf"(?<![\w-]){_NO_ARTICLE}(?:{names}) {_FINITE}\b").search(text) is not None
+    """Does an action stand in it as a name: `approve the claim must happen`, `the fire drill must happen`?"""
+    phrases = [tools.phrase.casefold() for tools in rule.tools]
+    names = "|".join(map(re.escape, phrases))
+    of_words = "|".join(re.escape(phrase) for phrase in phrases if " " in phrase) or "(?!)"
+    pattern = rf"(?<![\w-])(?:{_NO_ARTICLE}(?:{names})|(?:{of_words})) {_FINITE}\b"
+    return compiled(pattern).search(text) is not None
 
 
 def _asked(rule: PolicyKind) -> Iterator[str]:

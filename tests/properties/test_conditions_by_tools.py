@@ -55,8 +55,8 @@ CONDITIONS = (
     ("of at most 2", lambda v: number(v, lambda n: n <= 2)),
     ("of 2 or more", lambda v: number(v, lambda n: n >= 2)),
     ("whose amount is under 3", lambda v: number(v, lambda n: n < 3)),
-    ("with an amount other than 2", lambda v: number(v, lambda n: n != 2)),
-    ("with an amount of 3", lambda v: number(v, lambda n: n == 3)),
+    ("with an amount other than 2", lambda v: named(v, lambda t: t != "2")),
+    ("with an amount of 3", lambda v: named(v, lambda t: t == "3")),
     ("with an amount between 2 and 3", lambda v: number(v, lambda n: 2 <= n <= 3)),
     ('with amount "3"', lambda v: text(v, lambda t: t == "3")),
     ('whose amount is not "3"', lambda v: text(v, lambda t: t != "3")),
@@ -67,6 +67,11 @@ MISSING, UNKNOWN = object(), object()
 
 def number(value: Any, holds: Any) -> bool | None:
     return holds(value) if isinstance(value, int) else None
+
+
+def named(value: Any, holds: Any) -> bool | None:
+    """A value without quotes: a number and its text are one name."""
+    return None if value in (MISSING, UNKNOWN) else holds(str(value))
 
 
 def text(value: Any, holds: Any) -> bool | None:

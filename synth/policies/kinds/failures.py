@@ -208,9 +208,9 @@ class AfterFailures:
         return False
 
     def _mends(self, seen: Evidence, call: int) -> bool:
-        """May an unseen answer have come, or an unseen call have ended the row?"""
+        """May an unseen answer have come, or an unseen call have ended the row or filled it before?"""
         return any(
-            (self.in_a_row and seen.gaps.can_be(first))
+            ((self.in_a_row or not self.banned) and seen.gaps.can_be(first))
             or (not self.banned and seen.gaps.of(then).can_follow(call))
             for first, then in self.pairs
         )
