@@ -6,6 +6,7 @@ import re
 
 from synth.policies.action_forms import singular
 from synth.policies.clausal.events import actions_of
+from synth.policies.kinds.times import DAY
 from synth.policies.marks import places_of
 from synth.policies.names import CHANNELS, MEANS, Names
 from synth.policies.patterns import compiled
@@ -102,7 +103,8 @@ def is_together(text: str, at: int) -> bool:
         compiled(
             r" (?:per (?!call|request|go)|in (?:total|all|sum|the whole)|altogether|together|combined"
             r"|taken together"
-            r"|an? (?:hour|day|week|month)|each (?:hour|day|week|month)|within|over the)"
+            r"|an? (?:hour|day|week|month)|each (?:hour|day|week|month)|within|over the"
+            rf"|{DAY})"
         ).match(text, at)
         is not None
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from itertools import chain, islice, permutations, product
 from typing import Any
 
@@ -17,7 +18,7 @@ from synth.observed.run import Run, ToolCall
 from synth.policies.compared import compares_nothing
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.each import each_in_words
-from synth.policies.kinds.times import NANOSECONDS, duration_in_words
+from synth.policies.kinds.times import CALENDAR_DAY, NANOSECONDS, duration_in_words, local_time, zone_of
 from synth.policies.model import Policy, PolicySet
 from synth.policies.names import PolicyVerdict, Tools
 from synth.policies.plugins import judged
@@ -27,6 +28,8 @@ MOST_TRIED = 6_000
 COLUMNS = 80
 _MONDAY = 1_704_067_200 * NANOSECONDS
 _HOUR = 3600 * NANOSECONDS
+_TO_MIDNIGHT = 13 * _HOUR
+"""From noon to the next day."""
 
 _MEANINGS: Mapping[str, tuple[str, str]] = {
     "precedence": ("a call of what comes later was tried", "it began before the other one had succeeded"),
@@ -136,13 +139,14 @@ def explained(policies: PolicySet) -> Iterator[Explained]:
         applies += _asked_of(policy.rule.tools)
         kept = example(policy, policies, "ok")
         broken = example(policy, policies, "violated")
+        zone = zone_of(policies.timezone) if _is_by_day(policy.rule) else None
         yield Explained(
             policy.id,
             policy.text,
             applies,
             breaks,
-            None if kept is None else in_words(kept[0]),
-            None if broken is None else in_words(broken[0]),
+            None if kept is None else in_words(kept[0], zone),
+            None if broken is None else in_words(broken[0], zone),
             "" if broken is None else broken[1],
         )
 
@@ -169,8 +173,11 @@ def example(policy: Policy, policies: PolicySet, verdict: PolicyVerdict) -> tupl
     return None
 
 
-def in_words(run: Run) -> str:
-    """`pay(id=1), 2 minutes later refund(id=1) (fails)`; the time from one begin to the next."""
+def in_words(run: Run, zone: tzinfo | None = None) -> str:
+    """`pay(id=1), 2 minutes later refund(id=1) (fails)`; the time from one begin to the next.
+
+    With a zone, what is on the next day there says so.
+    """
     if not run.calls:
         return "a run without a call"
     shown: list[str] = []
@@ -179,16 +186,23 @@ def in_words(run: Run) -> str:
         said = f"{call.tool}({given})" if given else call.tool
         said += "" if call.error is None else " (fails)"
         if before is not None and before.start and before.end and call.start:
-            said = f"{_between(before, call)}{said}"
+            said = f"{_between(before, call, zone)}{said}"
         shown.append(said)
     return ", ".join(shown)
 
 
-def _between(before: ToolCall, call: ToolCall) -> str:
+def _is_by_day(rule: Any) -> bool:
+    return getattr(rule, "time", None) == CALENDAR_DAY
+
+
+def _between(before: ToolCall, call: ToolCall, zone: tzinfo | None) -> str:
     if before.start is None or before.end is None or call.start is None:
         return ""
     if call.start[0] < before.end[0]:
         return "while it runs "
+    if zone is not None:
+        days = {local_time(one[0], zone).date() for one in (before.start, call.start)}
+        return "on the next day " if len(days) > 1 else ""
     apart = call.start[0] - before.start[0]
     return "" if apart <= NANOSECONDS else f"{duration_in_words(apart)} later "
 
@@ -224,15 +238,18 @@ _MOST_CALLS = 100
 
 def _runs(policy: Policy, timezone: str) -> Iterator[Run]:
     """The shortest first; of one length those with fewer oddities first."""
-    starts = _starts(policy)
+    starts = _starts(policy, timezone)
     for calls in chain(_few(policy), _many(policy)):
         for start in starts:
             yield _made(calls, start)
 
 
-def _starts(policy: Policy) -> tuple[int, ...]:
+def _starts(policy: Policy, timezone: str) -> tuple[int, ...]:
     """Monday at 09:30; for rules about the day or the clock also other days and hours."""
     base = _MONDAY + 9 * _HOUR + _HOUR // 2
+    if _is_by_day(policy.rule):
+        noon = local_time(_MONDAY, zone_of(timezone)).replace(hour=12)
+        return (round(noon.timestamp()) * NANOSECONDS,)
     if policy.rule.kind == "weekdays":
         return tuple(base + day * 24 * _HOUR for day in range(7))
     if policy.rule.kind == "timetable":
@@ -276,8 +293,13 @@ def _oddity(calls: tuple[_Choice, ...]) -> tuple[int, int]:
 def _choices(policy: Policy) -> Iterator[_Choice]:
     rule = policy.rule
     given = list(_given(rule))
-    times = [at for name in ("within", "least", "time") if (at := getattr(rule, name, None))]
-    later = dict.fromkeys((NANOSECONDS, *(edge for at in times for edge in (at // 2, at + NANOSECONDS))))
+    times = [
+        at for name in ("within", "least", "time") if isinstance(at := getattr(rule, name, None), int) and at
+    ]
+    apart = [edge for at in times for edge in (at // 2, at + NANOSECONDS)]
+    if _is_by_day(rule):
+        apart = [_TO_MIDNIGHT]
+    later = dict.fromkeys((NANOSECONDS, *apart))
     for after, (tool, arguments) in product(later, given):
         yield _Choice(tool, arguments, False, after)
     if getattr(rule, "failed", False):

@@ -17,8 +17,8 @@ from synth.policies.verbs import deeds_of
 from synth.policies.wordings import DURATION
 
 _NOT_A_THING = (
-    r"(?!(?:reason|purpose|matter|day|week|month|year|date|hour|minute|night|morning|evening|time|moment"
-    r"|case|run|conversation|session|turn|message|kind|sort|type|way|point|window|period|call|action|step"
+    r"(?!(?:reason|purpose|matter|(?:calendar )?(?:day|week|month)|year|date|hour|minute|night|morning"
+    r"|evening|time|moment|case|run|conversation|session|turn|message|kind|sort|type|way|point|window|period|call|action|step"
     r"|tool|agent|is|are|was|were|has|have|had|must|may|can|should|it|they|the|a|an|one|no|same)s?\b)"
 )
 _NOUN = rf"{_NOT_A_THING}(?P<f>[a-z]+)(?![\w\u2019'-])(?! (?:id|number|code|reference|name|key)\b)"

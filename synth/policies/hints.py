@@ -26,8 +26,8 @@ _SAME = r"(?P<same>,? with the same .+)?"
 _ASIDE = r"(?:run |happen |be (?:called|done|executed) )?"
 _TOGETHER = r"(?:in parallel|at the same time|concurrently|simultaneously)"
 _SOME_COUNT = (
-    "!a count is said as 'ACTION must happen at most 3 times', with 'within 1 hour', 'with the same FIELD' "
-    "or 'per conversation' after it; over another part of a run there is none"
+    "!a count is said as 'ACTION must happen at most 3 times', with 'within 1 hour', 'with the same FIELD', "
+    "'per calendar day' or 'per conversation' after it; over another part of a run there is none"
 )
 _A_SUM = "!a sum is said as 'The sum of args.FIELD of ACTION must be at most NUMBER'"
 _A_VALUE = (

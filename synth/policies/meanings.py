@@ -29,7 +29,7 @@ from synth.policies.kinds.paired import AsOften, Paired
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
-from synth.policies.kinds.times import duration_in_words
+from synth.policies.kinds.times import CALENDAR_DAY, Stretch, duration_in_words
 from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.kinds.timetable import Timetable
 from synth.policies.kinds.total import Total, written
@@ -93,6 +93,12 @@ def _per(rule: Count | Rate | Total | Variety) -> str:
     return {None: "", "run": " in one run", "session": " in one conversation"}[rule.per]
 
 
+def _in_time(time: Stretch) -> str:
+    if time == CALENDAR_DAY:
+        return " on any one day of the calendar, in the file's time zone"
+    return "" if time is None else f" within any {duration_in_words(time)}"
+
+
 @_demands.register
 def _(rule: Count) -> Iterator[str]:
     for tools in rule.what:
@@ -112,7 +118,7 @@ def _(rule: Count) -> Iterator[str]:
 
 @_demands.register
 def _(rule: Rate) -> Iterator[str]:
-    time = "" if rule.time is None else f" within any {duration_in_words(rule.time)}"
+    time = _in_time(rule.time)
     for tools in rule.what:
         calls = counted(rule.most, "call")
         what = f"{_of(tools)}, each tool by itself," if rule.each else _of(tools)
@@ -198,7 +204,7 @@ def _(rule: Against) -> Iterator[str]:
 
 @_demands.register
 def _(rule: Total) -> Iterator[str]:
-    time = "" if rule.time is None else f" that start within any {duration_in_words(rule.time)}"
+    time = "" if rule.time is None else f" that start{_in_time(rule.time)}"
     calls, argument = (
         f"the calls of {_of(rule.what)}{_alike(rule.same)}{time}{_per(rule)}",
         ".".join(rule.path),

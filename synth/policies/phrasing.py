@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from synth.policies.kinds.count import NUMBERS, number_of
 from synth.policies.kinds.kind import HAPPEN
+from synth.policies.kinds.times import DAY
 from synth.policies.names import Names, TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.wordings import (
@@ -46,7 +47,8 @@ _EVER = (
 _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekends?|weekdays?)"
 _F = r"[a-z_][\w.]*"
 _NOT_A_FIELD = (
-    rf"(?!(?:{_ONE}|day|week|month|year|conversation|session|run|time|call|turn|message|rolling|any)s?\b)"
+    rf"(?!(?:{_ONE}|(?:calendar )?(?:day|week|month)|year|conversation|session|run|time|call|turn|message"
+    r"|rolling|any)s?\b)"
 )
 
 _TABLE: tuple[tuple[str, Reword], ...] = (
@@ -279,6 +281,7 @@ _TABLE: tuple[tuple[str, Reword], ...] = (
 )  # fmt: skip
 
 _WINDOWS: tuple[tuple[str, Reword], ...] = (
+    (rf"\b{DAY}\b", "per calendar day"),
     (rf"\b(?:per|an?|every|each|in (?:any|an?|one|each|every|a single|any one)|within (?:any|an?|one|eac"
      rf"h)|in any given) "
      rf"(?P<u>{_ONE})\b",
@@ -349,10 +352,10 @@ def _needed(m: re.Match[str]) -> str:
 
 
 def _no_calendar(text: str) -> None:
-    """A day or a week is 24 hours or one of the calendar."""
+    """A day is 24 hours or one of the calendar; weeks and months of the calendar are not in the language."""
     found = re.search(
-        r"\b(?P<said>(?:(?:per|an?|each|every|in an?|in any|in one) (?:calendar )?(?P<u>day|week|month))|"
-        r"(?P<v>daily|weekly|monthly))\b(?! of\b)",
+        r"\b(?P<said>(?:(?:per|an?|each|every|in (?:an?|any|one)|(?:on|in) the same|on (?:any|one|any one)) "
+        r"(?P<u>day|(?:calendar )?(?:week|month)))|(?P<v>daily|weekly|monthly))\b(?! of\b)",
         text,
         re.IGNORECASE,
     )
@@ -360,11 +363,16 @@ def _no_calendar(text: str) -> None:
         r"\b(?:at most|more than|exceed|once|twice|times?|maximum|sum|total|limit)\b", text, re.I
     )
     if found and counts and not re.search(r"\bon (?:an?|each|every) ", text):
-        unit = found["u"] or {"daily": "day", "weekly": "week", "monthly": "month"}[found["v"].lower()]
-        hours = {"day": "24 hours", "week": "7 days", "month": "30 days"}[unit.lower()]
+        said = found["u"] or {"daily": "day", "weekly": "week", "monthly": "month"}[found["v"].lower()]
+        unit = said.lower().removeprefix("calendar ")
+        hours = {"day": "24 hours", "week": "7 days", "month": "30 days"}[unit]
+        calendar = (
+            "write 'per calendar day' where one local date is meant"
+            if unit == "day"
+            else f"a {unit} of the calendar is not in the language"
+        )
         raise TwoReadings(
-            f"cannot read '{found['said']}'; write 'within {hours}' where any {hours} are meant; "
-            f"a {unit.lower()} of the calendar is not in the language"
+            f"cannot read '{found['said']}'; write 'within {hours}' where any {hours} are meant; {calendar}"
         )
 
 

@@ -76,7 +76,7 @@ _REWORDINGS: tuple[tuple[str, Reword], ...] = (
      ""),
     (r"\b(?:directly|right|straight|just) (?P<side>before|after)\b", r"immediately \g<side>"),
     (r"(?:,? (?:that|which) (?:carries|has|uses|names|contains|is for)|"
-     r",? for|,? using|,? of|,? on) the same\b",
+     r",? for|,? using|,? of|,? on(?! the same (?:calendar )?(?:day|week|month)\b)) the same\b",
      " with the same"),
     *_CLOCK,
     (r"\beither (?=.+ or )", ""),

@@ -22,7 +22,7 @@ _SO_OFTEN = (
 )
 _OF_A_FIELD = (
     r"\b(?:per|same|for (?:each|every|any|one)) "
-    r"(?!(?:run|conversation|session|turn|message|second|minute|hour|day|week|month)\b)"
+    r"(?!(?:run|conversation|session|turn|message|second|minute|hour|(?:calendar )?(?:day|week|month))\b)"
 )
 
 

@@ -49,10 +49,12 @@ MORE: dict[str, tuple[str, ...]] = {
     "rate": (
         "Pay or refund must happen at most 2 times with the same id.",
         "Any tool must happen at most 4 times within 6 seconds.",
+        "Any tool must happen at most 5 times per calendar day.",
     ),
     "total": (
         "The sum of args.amount of pay must not exceed 4 per run.",
         "The total args.amount of pay or refund must be at most 5 within 6 seconds with the same id.",
+        "The total args.amount of pay or refund must be at most 6 per calendar day.",
     ),
     "adjacency": ("Verify must happen immediately after pay.", "Refund must happen right before pay."),
     "window": (

@@ -31,6 +31,7 @@ from synth.policies.kinds.paired import AsOften, Paired
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
+from synth.policies.kinds.times import CALENDAR_DAY
 from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.kinds.timetable import Timetable
 from synth.policies.kinds.total import Total
@@ -126,11 +127,19 @@ def count(r: random.Random) -> Made:
     return f"{a} {must(r)} {happen(r)} {how} {n} times", Count(what, least, None if how == "at least" else n)
 
 
+DAILY = (
+    " per calendar day", " in one calendar day", " on the same calendar day", " on any calendar day",
+    " on any one calendar day", " each calendar day", " a calendar day",
+)  # fmt: skip
+
+
 def rate(r: random.Random) -> Made:
     (a, what), n, (limit, ns), (ending, paths) = listed(r), r.randint(1, 4), duration(r), same(r)
     within, time = r.choice((("", None), (f" within {limit}", ns), (f" within any {limit}", ns)))
     if time is None and not paths:
         within, time = f" within {limit}", ns
+    if r.random() < 0.2:
+        within, time = r.choice(DAILY), CALENDAR_DAY
     how = r.choice(("at most", "no more than"))
     if r.random() < 0.3:
         said = f"{a} {must(r)} succeed {how} {n} times{within}{ending}"
@@ -146,7 +155,7 @@ def total(r: random.Random) -> Made:
         same(r),
     )
     per, scope = r.choice((("", None), (" per run", "run"), (" per conversation", "session")))
-    within, time = r.choice((("", None), (f" within {limit}", ns)))
+    within, time = r.choice((("", None), (f" within {limit}", ns), (r.choice(DAILY), CALENDAR_DAY)))
     said = f"The {r.choice(('sum', 'total'))} of {r.choice(('args.', ''))}cost.net of {what.phrase}"
     limited = f"{r.choice((f'{must(r)} be at most', 'must not exceed'))} {most}.5"
     return f"{said} {limited}{per}{within}{ending}", Total(

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import product
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -151,3 +154,100 @@ def test_a_day_of_the_week_is_that_of_the_zone_in_every_world(sentence: str) -> 
         seen[found.verdict] += 1
     tell(f"days of the week: {sentence}", seen)
     assert set(seen) == {"ok", "violated", "undecided", "not_applicable"}, seen
+
+
+# ---------------------------------------------------------------- days of the calendar
+
+DAILY = (
+    "A must happen at most 1 time per calendar day.",
+    "A must succeed at most 1 time per calendar day.",
+    "A must fail at most 1 time per calendar day.",
+    "A must happen at most 1 time on the same calendar day with the same x.",
+    "The sum of args.x of A must be at most 3 in one calendar day.",
+)
+
+
+def too_much(sentence: str, calls: list[ToolCall], days: tuple[int, ...]) -> list[int]:
+    """By the words of the sentence, where each call is on one day."""
+    sums: Counter[tuple[int, int]] = Counter()
+    broken = []
+    for at, (call, day) in enumerate(zip(calls, days, strict=True)):
+        if (
+            call.tool != "a"
+            or ("succeed" in sentence and call.error)
+            or ("fail" in sentence and not call.error)
+        ):
+            continue
+        x = (call.arguments or {})["x"]
+        group = (day, x if "same x" in sentence else 0)
+        sums[group] += x if "sum" in sentence else 1
+        if sums[group] > (3 if "sum" in sentence else 1):
+            broken.append(at)
+    return broken
+
+
+@pytest.mark.parametrize("sentence", DAILY)
+def test_calls_of_one_calendar_day_count_together_in_every_world(sentence: str) -> None:
+    r, seen = random.Random(new_seed()), Counter[str]()
+    text = "timezone: Europe/Berlin\nactions: {A: a}\npolicies: [{id: P, rule: "
+    policies = load_policies(f"{text}{sentence!r}}}]\n")
+    for _ in range(tries(20_000) // len(DAILY)):
+        calls: list[Any] = []
+        blur = r.random() < 0.6
+        for _ in range(r.randint(0, 5)):
+            lo, hi = near_midnight(r, blur=blur)
+            calls.append((lo, hi, r.choice("aaab"), r.choice((1, 1, 2)), r.choice((None, None, "no"))))
+        made = [
+            ToolCall(None, tool, {"x": x}, error=error, start=(lo, hi), end=(lo + HOUR, hi + HOUR))
+            for lo, hi, tool, x, error in sorted(calls, key=lambda one: one[:2])
+        ]
+        days = [ordinals_within(*call.start) for call in made if call.start]
+        worlds = [too_much(sentence, made, world) for world in product(*days)]
+        (found,) = judge_policies(policies, Run("run", tuple(made)), rules=Rules(repair=False))
+        seen[found.verdict] += 1
+        if not any(call.tool == "a" for call in made):
+            assert found.verdict == "not_applicable"
+        elif len(worlds) == 1:
+            assert (found.verdict, list(found.violations)) == (
+                "violated" if worlds[0] else "ok", worlds[0]
+            ), made  # fmt: skip
+        else:
+            verdicts = {"violated" if one else "ok" for one in worlds}
+            assert found.verdict == "undecided" or verdicts == {found.verdict}, made
+            if len(verdicts) == 1 and "ok" in verdicts:
+                assert found.verdict == "ok", made
+    tell(f"calendar days: {sentence}", seen)
+    assert set(seen) == {"ok", "violated", "undecided", "not_applicable"}, seen
+
+
+@pytest.mark.parametrize("sentence", DAILY)
+def test_a_guard_and_the_judge_agree_about_calendar_days(sentence: str) -> None:
+    """A call is refused exactly where it is one too many by the words of the sentence."""
+    r, refused = random.Random(new_seed()), 0
+    text = "timezone: Europe/Berlin\nactions: {A: a}\npolicies: [{id: P, rule: "
+    policies = load_policies(f"{text}{sentence!r}}}]\n")
+    for _ in range(max(tries(1_000) // len(DAILY), 40)):
+        prefix, made = Prefix(policies), []
+        starts = sorted({near_midnight(r, blur=False)[0] for _ in range(r.randint(0, 7))})
+        for at in starts:
+            call = ToolCall(None, r.choice("aaab"), {"x": r.choice((1, 1, 2))})
+            error = r.choice((None, None, "no"))
+            days = tuple(ordinals_within(one, one).pop() for one in starts[: len(made) + 1])
+            worst = replace(call, error="no" if "fail" in sentence else None)
+            judged_so = len(made) in too_much(sentence, [*made, worst], days)
+            decision, place = prefix.propose(call, at)
+            asks_for_the_end = "fail" in sentence or "succeed" in sentence
+            assert decision.refused is (judged_so and not asks_for_the_end), (made, call)
+            refused += decision.refused
+            place = prefix.began(call, at) if place is None else place
+            prefix.ended(place, None, error, at + 1)
+            made.append(replace(call, error=error))
+            broken = too_much(sentence, made, days)
+            assert (prefix.standings(at + 2)["P"] == "broken for good") is bool(broken), made
+    assert refused or asks_for_the_end
+
+
+def ordinals_within(lo: int, hi: int) -> set[int]:
+    """Every local date on which an instant between the two can be, from hour to hour."""
+    instants = (*range(lo, hi, HOUR), hi)
+    return {datetime.fromtimestamp(at // 10**9, BERLIN).toordinal() for at in instants}

@@ -64,11 +64,13 @@ RULES: dict[str, tuple[str, ...]] = {
         "Refund must happen at most 1 time within 4 seconds with the same id.",
         "Pay must succeed at most 1 time within 4 seconds.",
         "Refund must fail at most 1 time with the same id.",
+        "Pay must happen at most 2 times per calendar day.",
     ),
     "total": (
         "The sum of args.amount of pay must be at most 2.",
         "The sum of args.amount of pay must be at most 3 within 5 seconds.",
         "The sum of args.amount of refund must be at most 2 with the same id.",
+        "The sum of args.amount of refund must be at most 2 per calendar day.",
     ),
     "times_before": (
         "Verify must happen at least 2 times before pay.",

@@ -29,6 +29,7 @@ RULES: dict[str, tuple[str, ...]] = {
     "rate": (
         "Pay must happen at most 1 time with the same id.",
         "Pay and refund must happen at most 2 times within 1 hour with the same to.",
+        "Pay must happen at most 1 time per calendar day with the same id.",
     ),
     "times_before": (
         "Verify must happen at least 2 times before pay with the same id.",

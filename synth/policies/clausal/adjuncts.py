@@ -55,6 +55,7 @@ _TOGETHER = (
 ADJUNCTS: dict[str, Rule] = {
     "window": [
         ("within|in|per|during|over [any|every|each|any_given|any_one] {d:time}", _when("time")),
+        ("per_calendar_day", _when("day")),
         ("{w:scope}", _over),
     ],
     "adjunct": [
@@ -148,6 +149,7 @@ ADJUNCTS: dict[str, Rule] = {
             _when("time"),
         ),
         ("per {d:time}", _when("time")),
+        ("per_calendar_day", _when("day")),
         ("for [the_next|the_following] {d:time}", _when("lasting")),
         (
             "at_most|no_more_than|not_more_than|no_longer_than|not_longer_than|less_than {d:time} before"

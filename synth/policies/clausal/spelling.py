@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from synth.policies.everyday import AFTER_BEING
 from synth.policies.kinds.count import NUMBERS
+from synth.policies.kinds.times import DAY
 from synth.policies.kinds.weekdays import NAMES
 from synth.policies.numerals import in_digits
 from synth.policies.patterns import compiled
@@ -45,6 +46,7 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
      rf"(?P<d>{_D})s?(?: (?:and|or) (?:on )?(?:an? )?(?P<e>{_D})s?)?\b", lambda m: _all_days_but(m)),
     AFTER_BEING,
     (r"\b(?:at the latest|no later than|not later than) (?=\d+ [a-z]+ after )", "within "),
+    (rf"\b{DAY}\b", "per calendar day"),
     (r"\bper (?=(?:second|minute|hour)\b)", "per 1 "),
     (r"\b(?:an?|any|one|each|every|the next|the following) "
      r"(?=(?:second|minute|hour|week)s?\b(?! (?:time|thing|one|call)))", "1 "),

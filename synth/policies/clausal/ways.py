@@ -163,11 +163,18 @@ def _hours_of_days(allowed: bool) -> Way:
     return way
 
 
+def _stretch(m: Meaning, time: str) -> str:
+    """What calls that count together lie in."""
+    if time == "day":
+        return " per calendar day"
+    return f" within {m.d(time)}" if time else ""
+
+
 def _counted(time: str = "", in_a_row: bool = False) -> Way:
     def way(m: Meaning) -> str | None:
         if m.demand.joint == "and" or m.later:
             return None
-        within = f" within {m.d(time)}" if time else ""
+        within = _stretch(m, time)
         row = " in a row" if in_a_row else ""
         return f"{m.a} must {m.does} {m.demand.how} {m.demand.number} times{row}{m.per}{within}"
 
@@ -178,8 +185,7 @@ def _summed(time: str = "") -> Way:
     def way(m: Meaning) -> str | None:
         if m.later:
             return None
-        within = f" within {m.d(time)}" if time else ""
-        return f"The sum of {m.demand.how} of {m.a} must be {m.demand.number}{m.per}{within}"
+        return f"The sum of {m.demand.how} of {m.a} must be {m.demand.number}{m.per}{_stretch(m, time)}"
 
     return way
 
@@ -278,6 +284,12 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     ("days",): _times("days", allowed=True),
     ("hours",): _times("hours", allowed=True),
 }
+_ENDING: Mapping[tuple[str, ...], Way] = {
+    (): _counted(),
+    ("in a row",): _counted(in_a_row=True),
+    ("time",): _counted("time"),
+    ("day",): _counted("day"),
+}
 _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "never": _NEVER,
     "only": _ONLY,
@@ -291,12 +303,13 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "count": {
         (): _counted(),
         ("time",): _counted("time"),
+        ("day",): _counted("day"),
         ("in a row",): _counted(in_a_row=True),
         ("before",): _counted_before,
     },
     "in a row": {(): lambda m: _counted(in_a_row=True)(m) if m.demand.how == "at most" else None},
-    "fail": {(): _counted(), ("in a row",): _counted(in_a_row=True)},
-    "succeed": {(): _counted(), ("in a row",): _counted(in_a_row=True)},
+    "fail": _ENDING,
+    "succeed": _ENDING,
     "never fail": {(): lambda m: f"{m.a} must never fail"},
     "so many before": {(): lambda m: f"{m.a} must happen at least {m.demand.number} times before {m.e}"},
     "own": {(): lambda m: f"{m.a} must not happen more often than {m.e}"},
@@ -309,7 +322,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("none after",): lambda m: f"The last call must be {m.a}",
     },
     "takes": {(): lambda m: f"{m.a} must take at most {m.demand.how}"},
-    "sum": {(): _summed(), ("time",): _summed("time")},
+    "sum": {(): _summed(), ("time",): _summed("time"), ("day",): _summed("day")},
     "apart": {
         (): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e}",
         ("failed",): lambda m: (
@@ -325,7 +338,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("while",): lambda m: f"{m.a} must not overlap each other" if m.a == m.b("while") else None,
         **{kinds: way for kinds, way in _NEVER.items() if kinds != ("while",)},
     },
-    "two": {("time",): _counted("time")},
+    "two": {("time",): _counted("time"), ("day",): _counted("day")},
     "fresh": {(kind,): _fresh(kind) for kind in ("if", "every", "before")},
     "try": {
         (): lambda m: _tried_again()(m) if m.demand.others else None,

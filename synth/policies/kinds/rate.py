@@ -21,16 +21,18 @@ from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, NOT_ITS_OWN, Jud
 from synth.policies.kinds.edits import Edit, without_the_last
 from synth.policies.kinds.kind import HAPPEN, MUST, PER, Form, Paths, Reads, Sentence, Traits, scope_of
 from synth.policies.kinds.plans import Slot
-from synth.policies.kinds.times import TIME, duration_in_words, nanoseconds
+from synth.policies.kinds.times import CALENDAR_DAY, DAY, TIME, Stretch, nanoseconds, stretch_in_words
 from synth.policies.names import Names, Scope, Tools
 
 _NUMBER = rf"(?P<n>[1-9]\d{{0,5}}|{'|'.join(NUMBERS)})(?: times?)?"
 _OFTEN = rf"(?P<a>.+?) {MUST} {HAPPEN} (?:at most|no more than) {_NUMBER}{PER}"
 _ENDING = rf"(?P<a>.+?) {MUST} {ENDS} (?:at most|no more than) {_NUMBER}{PER}"
+_IN_TIME = rf"(?: within (?:any )?(?=.*[1-9]){TIME}| {DAY})"
 
 
 def _within(m: re.Match[str], names: Names, same: Paths) -> Rate:
-    return Rate(names.list(m["a"]), number_of(m["n"]), max(nanoseconds(m), 1), same, scope_of(m))
+    time = max(nanoseconds(m), 1) if m["amount"] else CALENDAR_DAY
+    return Rate(names.list(m["a"]), number_of(m["n"]), time, same, scope_of(m))
 
 
 def _with_same(m: re.Match[str], names: Names, same: Paths) -> Rate:
@@ -49,21 +51,22 @@ def _ends_same(m: re.Match[str], names: Names, same: Paths) -> Rate:
 class Rate:
     """Of the attempts at an action, at most so many start within less than a time of one another.
 
-    With `ended`, of those that ended so. Two that start exactly that time apart are not within it. With
-    `same`, only those whose arguments are equal count together; without a time, all of those.
+    Two that start exactly that time apart are not within it. Or on one day of the calendar: the local date in
+    the file's time zone. With `ended`, of those that ended so. With `same`, only those whose arguments are
+    equal count together; without a time, all of those.
     """
 
     kind: ClassVar[str] = "rate"
     forms: ClassVar[tuple[Form, ...]] = (
-        Sentence(rf"{_OFTEN} within (?:any )?(?=.*[1-9]){TIME}", _within, same=True),
+        Sentence(rf"{_OFTEN}{_IN_TIME}", _within, same=True),
         Sentence(_OFTEN, _with_same, same=True, only_same=True),
-        Sentence(rf"{_ENDING} within (?:any )?(?=.*[1-9]){TIME}", _ends, same=True),
+        Sentence(rf"{_ENDING}{_IN_TIME}", _ends, same=True),
         Sentence(_ENDING, _ends_same, same=True, only_same=True),
     )
     what: tuple[Tools, ...]
     most: int
-    time: int | None = None
-    """Nanoseconds; None = however far apart."""
+    time: Stretch = None
+    """Nanoseconds, or a calendar day; None = however far apart."""
     same: Paths = ()
     per: Scope | None = None
     """The scope that the sentence names; None = that of the file."""
@@ -121,7 +124,8 @@ class Rate:
         if not own:
             return None
         phrase = next(phrase for phrase, calls in found.items() if own[0] in calls)
-        return Judged("violated", own, f"{phrase} {self._limit()}; {calls_in_words(own)} went beyond that.")
+        said = f"{phrase} {self._limit(seen)}; {calls_in_words(own)} went beyond that."
+        return Judged("violated", own, said)
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
         return despite_gaps(judged, opens=partial(self._opens, seen), mends=lambda call: False)
@@ -136,8 +140,8 @@ class Rate:
     def flaws(self) -> tuple[str, ...]:
         return ()
 
-    def _limit(self) -> str:
-        within = "" if self.time is None else f" within {duration_in_words(self.time)}"
+    def _limit(self, seen: Evidence) -> str:
+        within = stretch_in_words(self.time, seen.timezone)
         do = {None: "happen", "failed": "fail", "succeeded": "succeed"}[self.ended]
         return f"may {do} at most {counted(self.most, 'time')}{within}{with_the_same(self.same)}"
 
@@ -152,7 +156,8 @@ class Rate:
             return lacking_in_words([(call, 0) for call in perhaps], self.same, seen)
         if not seen.has_times:
             return NO_TIMES
-        said = f"The recorded times leave open whether more than {counted(self.most, 'call')} came together."
+        came = f"on one day ({seen.timezone})" if self.time == CALENDAR_DAY else "together"
+        said = f"The recorded times leave open whether more than {counted(self.most, 'call')} came {came}."
         return Judged("undecided", (), said)
 
     def _most_together(self, calls: Sequence[int], seen: Evidence) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 NANOSECONDS = 10**9
@@ -20,6 +21,14 @@ UNITS = {
 
 TIME = r"(?P<amount>\d+(?:\.\d+)?) ?(?P<unit>milliseconds?|ms|seconds?|s|minutes?|min|hours?|h|days?|weeks?)"
 """A duration in a sentence, as a regular expression; `nanoseconds` reads the match."""
+DAY = (
+    r"(?:(?:(?:on|in|within|during) )?"
+    r"(?:an?|any|each|every|(?:any )?one|any given|a single|(?:one and )?the same)|per) calendar day"
+)
+"""A day of the calendar in a sentence, as a regular expression."""
+CALENDAR_DAY: Literal["calendar day"] = "calendar day"
+Stretch = int | Literal["calendar day"] | None
+"""What calls that count together lie in: so many nanoseconds, one local date, or any time."""
 
 
 def zone_of(name: str) -> tzinfo:
@@ -30,6 +39,24 @@ def zone_of(name: str) -> tzinfo:
 def local_time(ns: int, zone: tzinfo) -> datetime:
     """A wall-clock instant in nanoseconds, to the second."""
     return datetime.fromtimestamp(ns // NANOSECONDS, zone)
+
+
+def local_days(lo: int, hi: int, zone: tzinfo) -> tuple[int, int]:
+    """The first and the last local date, as ordinals, on which an instant between these two can lie.
+
+    Where clocks are put back between the two, the hour that comes twice may reach over midnight.
+    """
+    first, last = local_time(lo, zone), local_time(hi, zone)
+    back = (first.utcoffset() or timedelta()) - (last.utcoffset() or timedelta())
+    twice = max(back, timedelta())
+    return (first - twice).toordinal(), (last + twice).toordinal()
+
+
+def stretch_in_words(stretch: Stretch, timezone: str) -> str:
+    """` within 1 hour`, ` per calendar day (UTC)`; empty for any time."""
+    if stretch == CALENDAR_DAY:
+        return f" per calendar day ({timezone})"
+    return "" if stretch is None else f" within {duration_in_words(stretch)}"
 
 
 def duration_in_words(ns: int) -> str:

@@ -23,7 +23,7 @@ from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, NOT_ITS_OWN, Jud
 from synth.policies.kinds.edits import Edit, without_the_last
 from synth.policies.kinds.kind import MUST, PER, Form, Paths, Reads, Sentence, Traits, scope_of
 from synth.policies.kinds.plans import Slot
-from synth.policies.kinds.times import TIME, duration_in_words, nanoseconds
+from synth.policies.kinds.times import CALENDAR_DAY, DAY, TIME, Stretch, nanoseconds, stretch_in_words
 from synth.policies.names import Names, Scope, Tools
 from synth.policies.nouns import Meant
 
@@ -43,7 +43,7 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> Total:
             "one action that stands for all these tools"
         )
     like = () if m["like"] is None else ((tuple(m["like"].split(".")),) * 2,)
-    time = nanoseconds(m) if m["amount"] else None
+    time = nanoseconds(m) if m["amount"] else CALENDAR_DAY if m["day"] else None
     below = m["below"] is not None
     plain = not m["exact"] and "." not in m["path"]
     path = (Meant(m["path"]),) if plain else tuple(m["path"].split("."))
@@ -55,16 +55,17 @@ class Total:
     """Over the attempts at an action, an argument comes to at most so much.
 
     With a time, over those that start within less than it of one another: two that start exactly that time
-    apart are not. With `same`, over those whose arguments are equal. Numbers are added exactly, as they are
-    written. What is no number decides nothing, and a call that nobody saw is taken to add to the sum; whether
-    a negative number takes away from it is left open, where that matters.
+    apart are not. With a day, over those that start on one local date in the file's time zone. With `same`,
+    over those whose arguments are equal. Numbers are added exactly, as they are written. What is no number
+    decides nothing, and a call that nobody saw is taken to add to the sum; whether a negative number takes
+    away from it is left open, where that matters.
     """
 
     kind: ClassVar[str] = "total"
     forms: ClassVar[tuple[Form, ...]] = (
         Sentence(
             rf"{_SUM}{_ALIKE} {_MOST} (?P<most>\d{{1,30}}(?:\.\d{{1,30}})?){PER}"
-            rf"(?: within (?:any )?(?=.*[1-9]){TIME})?",
+            rf"(?: within (?:any )?(?=.*[1-9]){TIME}|(?P<day> {DAY}))?",
             _read,
             same=True,
         ),
@@ -72,8 +73,8 @@ class Total:
     what: Tools
     path: tuple[str, ...]
     most: Fraction
-    time: int | None = None
-    """Nanoseconds; None = however far apart."""
+    time: Stretch = None
+    """Nanoseconds, or a calendar day; None = however far apart."""
     same: Paths = ()
     per: Scope | None = None
     """The scope that the sentence names; None = that of the file."""
@@ -154,7 +155,8 @@ class Total:
             return lacking_in_words([(call, 0) for call in perhaps], self.same, seen)
         if is_exact(surely, self.time, seen):
             return None
-        return Judged("undecided", (), "The recorded times leave open how much came together.")
+        came = f"on one day ({seen.timezone})" if self.time == CALENDAR_DAY else "together"
+        return Judged("undecided", (), f"The recorded times leave open how much came {came}.")
 
     def _unread(self, call: int, seen: Evidence) -> Judged:
         value = seen.argument(call, self.path)
@@ -172,7 +174,7 @@ class Total:
         own = tuple(sorted(filter(seen.owns, late)))
         if not own:
             return None
-        within = "" if self.time is None else f" within {duration_in_words(self.time)}"
+        within = stretch_in_words(self.time, seen.timezone)
         sum_ = f"the sum of {'.'.join(self.path)} of {self.what.phrase}{with_the_same(self.same)}"
         most = f"{'below' if self.below else 'at most'} {written(self.most)}"
         said = f"{sum_} may be {most}{within}; {calls_in_words(own)} went beyond that."

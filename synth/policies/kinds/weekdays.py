@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import ClassVar
 
 from synth.formal.constraints import edges_of
@@ -16,7 +15,7 @@ from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, NOT_ITS_OWN, Jud
 from synth.policies.kinds.edits import Edit, without_the_last
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot
-from synth.policies.kinds.times import local_time, zone_of
+from synth.policies.kinds.times import local_days, zone_of
 from synth.policies.names import Names, Tools
 
 NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -124,8 +123,6 @@ def listed(days: frozenset[int]) -> str:
 
 def _on(call: int, seen: Evidence) -> frozenset[int]:
     """The days on which a call may have started."""
-    zone = zone_of(seen.timezone)
-    lo, hi = (local_time(edge // seen.times.scale, zone) for edge in edges_of(seen.times.start(call)))
-    return frozenset(
-        (lo + timedelta(days=k)).weekday() for k in range(min((hi.date() - lo.date()).days, 6) + 1)
-    )
+    lo, hi = (edge // seen.times.scale for edge in edges_of(seen.times.start(call)))
+    first, last = local_days(lo, hi, zone_of(seen.timezone))
+    return frozenset((day - 1) % 7 for day in range(first, min(last, first + 6) + 1))

@@ -90,6 +90,68 @@ def test_24_hours_are_24_hours_whatever_the_clocks_do(day: str) -> None:
     assert judged(rule, refund(start), refund(start + 24 * HOUR), zone=ZONE).verdict == "ok"
 
 
+DAILY = (
+    "Refund must happen at most 1 time per calendar day.",
+    "The sum of args.amount of refund must be at most 60 per calendar day.",
+)
+
+
+@pytest.mark.parametrize("rule", DAILY)
+@pytest.mark.parametrize(
+    ("day", "next_day", "hours"),
+    [
+        ("2026-03-29", "2026-03-30", 23), ("2026-10-25", "2026-10-26", 25), ("2026-06-01", "2026-06-02", 24),
+    ],
+)  # fmt: skip
+def test_a_calendar_day_is_the_local_one_to_the_nanosecond(
+    rule: str, day: str, next_day: str, hours: int
+) -> None:
+    begin, end = local(f"{day}T00:00"), local(f"{next_day}T00:00")
+    assert end - begin == hours * HOUR
+
+    def of(*starts: int) -> PolicyResult:
+        return judged(rule, *(refund(start, amount=50) for start in starts), zone=ZONE)
+
+    assert of(begin, end - 1).violations == (1,)
+    assert of(begin, end).verdict == "ok"
+    assert of(begin - 1, begin).verdict == "ok"
+    assert of(begin - 1, end - 1).verdict == "ok"
+    assert of(end, end + 23 * HOUR, begin).violations == (1,)
+
+
+@pytest.mark.parametrize("rule", DAILY)
+def test_a_call_of_which_the_day_is_open_decides_nothing_unless_each_day_does(rule: str) -> None:
+    midnight = local("2026-06-02T00:00")
+
+    def between(lo: int, hi: int) -> ToolCall:
+        return ToolCall(None, "refund", {"amount": 50}, start=(lo, hi), end=(hi + 1, hi + 1))
+
+    open_ = judged(rule, refund(midnight - HOUR, amount=50), between(midnight - 1, midnight), zone=ZONE)
+    assert (open_.verdict, "on one day (Europe/Zurich)" in open_.explanation) == ("undecided", True)
+    surely = judged(rule, refund(midnight - HOUR, amount=50), between(midnight - 2, midnight - 1), zone=ZONE)
+    assert surely.violations == (1,)
+    other = judged(rule, refund(midnight - HOUR, amount=50), between(midnight, midnight + HOUR), zone=ZONE)
+    assert other.verdict == "ok"
+    untimed = judged(rule, *(ToolCall(None, "refund", {"amount": 50}) for _ in range(2)))
+    assert (untimed.verdict, "time" in untimed.explanation) == ("undecided", True)
+
+
+def test_an_open_hour_that_comes_twice_over_midnight_may_be_of_both_days() -> None:
+    """In St. John's the clocks went from 00:01 back to 23:01 of the day before."""
+    zone = ZoneInfo("America/St_Johns")
+    change = round(datetime(2010, 11, 6, 22, 0, tzinfo=zone).timestamp()) * SECOND + 2 * HOUR + HOUR // 60
+    first = refund(change - HOUR // 120)
+    assert datetime.fromtimestamp(first.start[0] // SECOND, zone).day == 7  # type: ignore[index]
+    assert datetime.fromtimestamp(change // SECOND, zone).day == 6
+    rule = "Refund must happen at most 1 time per calendar day."
+    perhaps = ToolCall(
+        None, "refund", {}, start=(change - HOUR, change + HOUR // 2), end=(NOON * 2, NOON * 2)
+    )
+    later = refund(change + 2 * HOUR)
+    assert judged(rule, later, first, zone="America/St_Johns").violations == (0,)
+    assert judged(rule, later, perhaps, zone="America/St_Johns").verdict == "undecided"
+
+
 @pytest.mark.parametrize("amount", ["1,200.50", "$40", "40 EUR", "40", ""])
 def test_an_amount_that_is_text_decides_nothing(amount: str) -> None:
     found = judged(SUM, refund(amount=10), refund(amount=amount))
