@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -44,12 +45,21 @@ def local_time(ns: int, zone: tzinfo) -> datetime:
 def local_days(lo: int, hi: int, zone: tzinfo) -> tuple[int, int]:
     """The first and the last local date, as ordinals, on which an instant between these two can lie.
 
-    Where clocks are put back between the two, the hour that comes twice may reach over midnight.
+    Clocks that are put back between the two may have shown a later date before that, and an earlier after.
     """
     first, last = local_time(lo, zone), local_time(hi, zone)
-    back = (first.utcoffset() or timedelta()) - (last.utcoffset() or timedelta())
-    twice = max(back, timedelta())
-    return (first - twice).toordinal(), (last + twice).toordinal()
+    days = [first.toordinal(), last.toordinal()]
+    if _offset(first) > _offset(last):
+        seconds = range(lo // NANOSECONDS, hi // NANOSECONDS + 1)
+        change = bisect_left(
+            seconds, True, key=lambda s: _offset(datetime.fromtimestamp(s, zone)) != _offset(first)
+        )
+        days += (datetime.fromtimestamp(seconds[k], zone).toordinal() for k in (change - 1, change))
+    return min(days), max(days)
+
+
+def _offset(at: datetime) -> timedelta:
+    return at.utcoffset() or timedelta()
 
 
 def stretch_in_words(stretch: Stretch, timezone: str) -> str:
