@@ -191,7 +191,7 @@ def test_calls_of_one_calendar_day_count_together_in_every_world(sentence: str) 
     r, seen = random.Random(new_seed()), Counter[str]()
     text = "timezone: Europe/Berlin\nactions: {A: a}\npolicies: [{id: P, rule: "
     policies = load_policies(f"{text}{sentence!r}}}]\n")
-    for _ in range(tries(20_000) // len(DAILY)):
+    while seen.total() < tries(20_000) // len(DAILY) or len(seen) < 4:
         calls: list[Any] = []
         blur = r.random() < 0.6
         for _ in range(r.randint(0, 5)):
@@ -217,7 +217,6 @@ def test_calls_of_one_calendar_day_count_together_in_every_world(sentence: str) 
             if len(verdicts) == 1 and "ok" in verdicts:
                 assert found.verdict == "ok", made
     tell(f"calendar days: {sentence}", seen)
-    assert set(seen) == {"ok", "violated", "undecided", "not_applicable"}, seen
 
 
 @pytest.mark.parametrize("sentence", DAILY)
