@@ -338,7 +338,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("while",): lambda m: f"{m.a} must not overlap each other" if m.a == m.b("while") else None,
         **{kinds: way for kinds, way in _NEVER.items() if kinds != ("while",)},
     },
-    "two": {("time",): _counted("time"), ("day",): _counted("day")},
+    "two": {("time",): _counted("time")},
     "fresh": {(kind,): _fresh(kind) for kind in ("if", "every", "before")},
     "try": {
         (): lambda m: _tried_again()(m) if m.demand.others else None,
