@@ -7,6 +7,7 @@ objects, and while they are freed. What decoding takes in memory goes back when 
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -160,8 +161,9 @@ class Decoder:
 
 
 def ready() -> None:
-    """Everything is loaded once this can be called."""
+    """Everything is loaded once this can be called; what is there now no body has to search for cycles."""
     give_way()
+    gc.freeze()
 
 
 def decoded(body: Body, mib: int) -> Batch:

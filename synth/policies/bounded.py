@@ -216,18 +216,21 @@ def _field_of(text: str, names: Names) -> Iterator[str]:
         rf"|name|mention"
         rf"|specify|provide|record|come with)|needs?|requires?) (?:an?|the|its|their|some) (?P<f>{STATED})"
     ).fullmatch(text):
-        for phrase, conditions in whose(m["o"], names):
-            if not conditions and not is_action(m["f"], names):
-                yield f"{upper(phrase)} without giving a {m['f']} must never happen"
+        yield from _never_without(m["f"], m["o"], names)
     if m := compiled(
         rf"(?:an?|the) (?P<f>{STATED}) (?:is|must be|has to be|needs to be|should be) (?:always "
         rf")?(?:required|mandatory|given|stated"
         rf"|necessary|needed|obligatory|provided|specified) (?:for|in|with|on|when|whenever) "
         rf"{DET}(?P<o>[a-z][^,]*)"
     ).fullmatch(text):
-        for phrase, conditions in whose(m["o"], names):
-            if not conditions and not is_action(m["f"], names):
-                yield f"{upper(phrase)} without giving a {m['f']} must never happen"
+        yield from _never_without(m["f"], m["o"], names)
+
+
+def _never_without(field: str, owner: str, names: Names) -> Iterator[str]:
+    """What must be said of calls."""
+    for phrase, conditions in whose(owner, names):
+        if not conditions and not is_action(field, names):
+            yield f"{upper(phrase)} without giving a {field} must never happen"
 
 
 def _allows(m: re.Match[str]) -> bool:

@@ -92,9 +92,10 @@ def in_fewer_words(body: str, names: Names) -> str:
 
 def said_scope(sentence: str) -> Scope | None:
     """Over what a sentence says that its order holds; None where it says nothing of that."""
-    found = compiled(_OF_A_RUN).search(_without_stop(sentence))
+    said = _without_stop(sentence)
+    found = compiled(_OF_A_RUN).search(said)
     if found is None:
-        return "session" if compiled(_OF_A_CONVERSATION).search(_without_stop(sentence)) else None
+        return "session" if compiled(_OF_A_CONVERSATION).search(said) else None
     return "run" if "run" in found.groups() else "session"
 
 

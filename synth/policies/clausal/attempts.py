@@ -24,6 +24,7 @@ from synth.policies.clausal.words import (
     HAPPEN,
     MAY,
     NO,
+    RUNS,
     SHOULD,
 )
 
@@ -141,7 +142,6 @@ _CALL = (
     "|action_of_every_run"
     "|tool_to_be_called|tool_that_is_called|tool_called"
 )
-RUNS = "every_run|each_run|a_run|the_run|any_run|runs|all_runs"
 
 
 def taking(p: Parts) -> Demand:
@@ -303,15 +303,8 @@ ATTEMPTS: dict[str, Rule] = {
         (f"the [very] last|final {_CALL} {SHOULD}|is [always] [to] [be] {{e:events}}", demanding("last")),
         (f"{RUNS} {SHOULD} [always] start|begin|open with|by {{e:events}}", demanding("first")),
         (f"{RUNS} {SHOULD} [always] end|finish|close|conclude with|by|in {{e:events}}", demanding("last")),
-        (f"{RUNS} [always] starts|begins|opens|start|begin with|by {{e:events}}", demanding("first")),
-        (
-            f"{RUNS} [always] ends|finishes|closes|concludes|end|finish with|by|in {{e:events}}",
-            demanding("last"),
-        ),
         (f"the [very] first {_CALL} {SHOULD}|is [always] to {{e:acts}}", demanding("first")),
         (f"the [very] last|final {_CALL} {SHOULD}|is [always] to {{e:acts}}", demanding("last")),
-        ("[always] start|begin with|by {e:events}", demanding("first")),
-        ("[always] end|finish with|by {e:events}", demanding("last")),
         (f"{{e:events}} {MAY}|{SHOULD} take|last|run [for] less_than|under {{d:time}}", taking),
         (f"[always] start|begin {RUNS} with|by {{e:events}}", demanding("first")),
         (f"[always] end|finish {RUNS} with|by {{e:events}}", demanding("last")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from synth.policies.clausal.demands import demanding
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Parts, Rule
 from synth.policies.clausal.parts import ANY, Adjunct, Demand, Event, Fact, with_same
@@ -18,6 +19,7 @@ from synth.policies.clausal.words import (
     HAPPEN,
     MAY,
     NO,
+    RUNS,
     SHOULD,
 )
 
@@ -48,14 +50,6 @@ def _all(kind: str, **more: str | int) -> Callable[[Parts], Demand]:
         if kind == "count":
             events = tuple(replace(event, single=False) for event in events)
         return replace(Demand(kind, events, joint=joint), **more)  # type: ignore[arg-type]
-
-    return made
-
-
-def _passive(kind: str) -> Callable[[Parts], Demand | None]:
-    def made(p: Parts) -> Demand | None:
-        event = passive(p)
-        return None if event is None else Demand(kind, (event,))
 
     return made
 
@@ -113,7 +107,7 @@ _OTHERS = (
     "anything_else|anything_else_is_done|anything_else_happens|doing_anything_else"
     "|you_do_anything_else|it_does_anything_else|the_agent_does_anything_else"
 )
-_RUNS = "every_run|each_run|a_run|the_run|any_run|runs|all_runs|each_and_every_run"
+_RUNS = f"{RUNS}|each_and_every_run"
 _ONE_RUN = "every_run|each_run|a_run|the_run|any_run"
 _NOTHING_BETWEEN = (
     "with_nothing_in_between|with_nothing_else_in_between|and_nothing_in_between"
@@ -163,7 +157,6 @@ _BEGIN = "start|begin|open|kick_off|commence|lead_off"
 _BEGINS = f"starts|begins|opens|kicks_off|commences|{_BEGIN}"
 _END = "end|finish|close|conclude|wind_up|wrap_up|round_off|complete"
 _ENDS = f"ends|finishes|closes|concludes|winds_up|wraps_up|{_END}"
-_TOGETHER = "at_the_same_time|simultaneously|in_parallel|concurrently|at_once|side_by_side"
 _STOP = "stop|cease|quit|discontinue|refrain_from|abstain_from|avoid"
 
 
@@ -392,8 +385,6 @@ FRAMES: dict[str, Rule] = {
         (f"there {MAY} be either {{a:event}} or {{b:event}} , {_NOT_BOTH}", _pair("both")),
         ("either {a:event} or {b:event} is|are allowed|permitted , " + _NOT_BOTH, _pair("both")),
         (f"{{t:object}} {NO} be both {{a:done}} and {{b:done}}", _both_done),
-        (f"never|do_not {{a:deed}} and {{b:deed}} {_TOGETHER}", _pair("overlap")),
-        (f"{AGENT} {NO} {{a:deed}} and {{b:deed}} {_TOGETHER}", _pair("overlap")),
         ("never|do_not start|begin {e:events}", _all("never", how="again")),
         (f"{AGENT} {NO} start|begin {{e:events}}", _all("never", how="again")),
         (
@@ -418,8 +409,11 @@ FRAMES: dict[str, Rule] = {
         (f"{{a:events}} {NO} outnumber {{b:events}}", _pair("own")),
     ],
     "ensured": [
-        ("{t:object} is|are|gets|get {d:past}", _passive("must")),
-        (f"{{t:object}} has_been|have_been [{ALREADY}] {{d:past}} [{BEFORE}]", _passive("have")),
+        ("{t:object} is|are|gets|get {d:past}", demanding("must", make=passive)),
+        (
+            f"{{t:object}} has_been|have_been [{ALREADY}] {{d:past}} [{BEFORE}]",
+            demanding("have", make=passive),
+        ),
         (f"{AGENT} {{e:does}}", _all("must")),
         ("you|we|they {e:acts}", _all("must")),
         (f"{AGENT} has|have [{ALREADY}] {{e:having}} [{BEFORE}]", _all("have")),

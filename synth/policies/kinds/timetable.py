@@ -13,10 +13,11 @@ from synth.formal.constraints import clock, edges_of
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, NOT_ITS_OWN, Judged, despite_gaps
+from synth.policies.kinds.duty import Judged
 from synth.policies.kinds.edits import Edit, without_the_last
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot
+from synth.policies.kinds.starts import judge_starts, unseen_starts
 from synth.policies.kinds.times import local_time, zone_of
 from synth.policies.kinds.weekdays import DAYS, NAMES, days_in, listed
 from synth.policies.kinds.window import instant_of
@@ -77,31 +78,14 @@ class Timetable:
         return Traits(subjects=self.what, reads=Reads())
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
-        tried = sorted({i for tools in self.what for i in seen.attempts(tools)})
-        if not tried:
-            return NOT_APPLICABLE
-        own = [i for i in tried if seen.owns(i)]
-        if not own:
-            return NOT_ITS_OWN
-        if not seen.has_times:
-            return NO_TIMES
-        day = seen.by_the_time_of_day()
-        seen.budget.spend(len(own))
-        kept = {i: self._kept(i, day) for i in own}
-        broken = tuple(i for i in own if kept[i] == {False})
-        if broken:
-            reasons = tuple((i, self._said(i, day)) for i in broken)
-            return Judged("violated", broken, reasons[0][1], reasons=reasons)
-        if any(False in kept[i] for i in own):
-            said = f"The recorded times leave open on which side of these hours it was ({seen.timezone})."
-            return Judged("undecided", (), said)
-        return Judged("ok", (), "Every call was in hours in which it may be.")
+        return judge_starts(
+            self.what, seen, self._kept, self._said,
+            left_open="on which side of these hours it was",
+            fine="Every call was in hours in which it may be.",
+        )  # fmt: skip
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        def opens() -> bool:
-            return any(map(seen.gaps.can_be, self.what))
-
-        return despite_gaps(judged, opens=opens, mends=lambda call: False)
+        return unseen_starts(judged, self.what, seen)
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
         """Another hour is no plan of this run: what is at the wrong one is left out."""

@@ -11,10 +11,11 @@ from synth.formal.constraints import edges_of
 from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
-from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, NOT_ITS_OWN, Judged, despite_gaps
+from synth.policies.kinds.duty import Judged
 from synth.policies.kinds.edits import Edit, without_the_last
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot
+from synth.policies.kinds.starts import judge_starts, unseen_starts
 from synth.policies.kinds.times import local_days, zone_of
 from synth.policies.names import Names, Tools
 
@@ -72,31 +73,13 @@ class Weekdays:
         return Traits(subjects=self.what, forbids=() if self.days else self.what, reads=Reads())
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
-        tried = sorted({i for tools in self.what for i in seen.attempts(tools)})
-        if not tried:
-            return NOT_APPLICABLE
-        own = [i for i in tried if seen.owns(i)]
-        if not own:
-            return NOT_ITS_OWN
-        if not seen.has_times:
-            return NO_TIMES
-        day = seen.by_the_time_of_day()
-        seen.budget.spend(len(own))
-        on = {i: _on(i, day) for i in own}
-        broken = tuple(i for i in own if self.days.isdisjoint(on[i]))
-        if broken:
-            reasons = tuple((i, self._said(i, on[i], seen)) for i in broken)
-            return Judged("violated", broken, reasons[0][1], reasons=reasons)
-        if any(not on[i] <= self.days for i in own):
-            said = f"The recorded times leave open on which day it was ({seen.timezone})."
-            return Judged("undecided", (), said)
-        return Judged("ok", (), "Every call was on a day on which it may be.")
+        return judge_starts(
+            self.what, seen, self._kept, self._said,
+            left_open="on which day it was", fine="Every call was on a day on which it may be.",
+        )  # fmt: skip
 
     def unseen(self, judged: Judged, seen: Evidence) -> Judged:
-        def opens() -> bool:
-            return any(map(seen.gaps.can_be, self.what))
-
-        return despite_gaps(judged, opens=opens, mends=lambda call: False)
+        return unseen_starts(judged, self.what, seen)
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
         """Another day is no plan of this run: what is on the wrong one is left out."""
@@ -109,9 +92,12 @@ class Weekdays:
         if self.days == WEEK:
             yield "every day of the week is allowed"
 
-    def _said(self, call: int, on: frozenset[int], seen: Evidence) -> str:
+    def _kept(self, call: int, seen: Evidence) -> set[bool]:
+        return {day in self.days for day in _on(call, seen)}
+
+    def _said(self, call: int, seen: Evidence) -> str:
         phrase = next(tools.phrase for tools in self.what if seen.is_of(call, tools))
-        when = " or ".join(NAMES[day] for day in sorted(on))
+        when = " or ".join(NAMES[day] for day in sorted(_on(call, seen)))
         may = f"on {listed(self.days)}" if self.days else "on no day"
         return f"{phrase} (call {call}) may happen {may} ({seen.timezone}); it started on {when}."
 

@@ -164,6 +164,8 @@ def test_what_several_calls_come_to_is_read(sentence: str, means: str) -> None:
         "Only refunds over 500 must be approved.",
         "A refund should not be made for more than 500 or so.",
         "No refund under 5 and none over 500.",
+        "A refund over 500 must state a reason.",
+        "A reason must be given for refunds over 500.",
         "Refunds may have a reason.",
         "Refunds may be in EUR.",
         "The currency of a refund may be EUR.",
