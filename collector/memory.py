@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import gc
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from traceback import clear_frames
@@ -22,6 +23,14 @@ Item = TypeVar("Item")
 STATM = Path("/proc/self/statm")
 LOOK = 16
 """Items between two looks at the memory."""
+TRIM_SECONDS = 5.0
+"""Between two looks whether there may be something to return."""
+TRIM_BYTES = 16 * 1024 * 1024
+"""More than after the last time."""
+SEARCH_ROUNDS = 12
+"""So many looks from one search for cycles to the next."""
+ALLOCATOR = {-3: 1024 * 1024, -1: 4 * 1024 * 1024, -8: 4}
+"""`M_MMAP_THRESHOLD`, `M_TRIM_THRESHOLD` and `M_ARENA_MAX` of malloc.h."""
 READ_BYTES = 128 * 1024 * 1024
 """That the spans of one run may take in the process that receives."""
 
@@ -75,14 +84,55 @@ def limit(mib: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard < 0 else min(wanted, hard), hard))
 
 
+def keep_little() -> None:
+    """Have the C library keep little of what is freed: by itself it raises its bounds with what came.
+
+    After one body of 40 MB it would keep as much in the arena of each thread, for good.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        for option, value in ALLOCATOR.items():
+            mallopt(option, value)
+
+
 def give_back() -> None:
     """Return freed memory to the system: the C library keeps what many small objects have used.
 
     What only a search for cycles finds is freed before; processes that calmed theirs would wait long for it.
     """
     gc.collect()
+    _trim()
+
+
+def _trim() -> None:
+    """Return what is free already; other threads go on meanwhile."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+class Trimmer:
+    """A thread that returns freed memory: soon where the process has grown, now and then in any case."""
+
+    def __init__(self, pause: float = TRIM_SECONDS) -> None:
+        self._pause, self._rounds, self._least = pause, 0, resident()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="pdoctor-trimmer", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._pause):
+            self._rounds += 1
+            if self._rounds % SEARCH_ROUNDS == 0:
+                give_back()
+            elif resident() - self._least > TRIM_BYTES:
+                _trim()
+            else:
+                continue
+            self._least = resident()
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from collector import logs
+from collector import logs, memory
 from collector.app import create_app
 from collector.clock import Clock
 from collector.doors import Doors
@@ -55,6 +55,7 @@ def serve(settings: Settings) -> None:
 
     Raises BadStore, BadInput (a bad policy or case file) or OSError (the address is taken).
     """
+    memory.keep_little()
     logs.configure(settings.log_format, settings.log_level)
     with listening(settings) as sock:
         server = Server(settings, sock)
@@ -67,6 +68,7 @@ def serve_beside(
     order: Order, crew: Crew, sock: socket.socket, listen: Callable[[Callable[[], None]], None]
 ) -> None:
     """Run as one more worker until `listen`, which is given what stops it, says so."""
+    memory.keep_little()
     logs.configure(order.settings.log_format, order.settings.log_level)
     service = Service(order.settings, Clock(order.clock), crew, order)
     server = Server(order.settings, sock, service)

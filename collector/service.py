@@ -31,7 +31,7 @@ from collector.judging.names import names_of, warnings
 from collector.judging.policies import read_policies
 from collector.lead import Lead
 from collector.logs import new_request_id, request_id
-from collector.memory import give_back
+from collector.memory import Trimmer
 from collector.model import Batch, Span
 from collector.otlp.intake import Intake
 from collector.otlp.redact_spans import redacted
@@ -71,8 +71,6 @@ HEAVY_LINE = 2
 """Answers about big runs that are worked at or waited for: each has a thread of those for pages."""
 LEAST_MIB = 32
 """Of bodies that a worker may hold, however many there are."""
-GIVE_BACK_ROUNDS = 240
-"""After so many times that it told the others how it is, a worker gives memory back."""
 FAILED_SECONDS = 10.0
 """So long after spans could not be stored this collector says so, unless others were stored since."""
 
@@ -151,6 +149,7 @@ class Service:
                 self.lead = Lead(self.store, settings, self.clock, self.crew, self._tally)
             supervisors = self.lead.supervisors if self.lead else ()
             self.watch = Watch(self.store, self.clock, supervisors, self.telemetry.database.took)
+            self.trimmer = Trimmer()
             failed.pop_all()
         said = {"store": "sqlite" if self.store.sqlite else "postgresql"}
         log.info("started", extra=said if size == 1 else {**said, "worker": self.crew.number})
@@ -218,15 +217,11 @@ class Service:
 
     async def tell(self) -> None:
         """Let the other workers know for ever how this one is."""
-        rounds = 0
         while True:
             self.crew.pages[self.crew.number].write(self.figures())
             if self.quota.rate:
                 self.quota.elsewhere(self._spans_elsewhere())
             await asyncio.sleep(TELL_SECONDS)
-            rounds += 1
-            if not self.crew.leads and rounds % GIVE_BACK_ROUNDS == 0:
-                await asyncio.to_thread(give_back)
 
     def _spans_elsewhere(self) -> Counter[str]:
         """Project -> spans that the other workers have taken."""
@@ -355,6 +350,7 @@ class Service:
 
     def close(self) -> None:
         """Store what was accepted, then end the checkers."""
+        self.trimmer.close()
         self.intake.close()
         self.writer.close()
         self.quick.close()

@@ -34,6 +34,9 @@ INLINE_BYTES = 512
 COUNTED_BYTES = 1024 * 1024
 """A bigger body is counted before protobuf sees it, to whom two bytes can cost eighty."""
 
+FEW_BYTES = 64 * 1024
+"""Up to this size all parts of a body can be looked at."""
+
 
 def from_protobuf(body: bytes, limits: Limits) -> Batch:
     """Decode an `ExportTraceServiceRequest`; raises ExportError where nothing can be read.
@@ -163,8 +166,15 @@ def _too_long(what: str, part: Any, limits: Limits) -> str | None:
 def has_few_spans(body: bytes, most: int) -> bool:
     """Whether a request has at most so many resources, scopes and spans each; also where it is none.
 
-    No more of them than that are looked at: each is an object once it is.
+    No more of them than that are looked at: each is an object once it is. To protobuf so are all of them,
+    which takes 30 ms for a megabyte of empty ones.
     """
+    if len(body) > FEW_BYTES:
+        try:
+            count_parts(body, Limits(spans=most))
+        except ExportError:
+            return False
+        return True
     try:
         raw = Traces.FromString(body)
     except DecodeError:

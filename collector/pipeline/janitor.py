@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 
 from collector.clock import Clock
 from collector.errors import CollectorError
-from collector.memory import give_back
 from collector.store import Store, campaigns, counts, readiness, retention, shared, stretches
 
 log = logging.getLogger("collector")
@@ -54,7 +53,6 @@ class Janitor:
             if (tally := self._tally()) != said:
                 said = tally
                 log.info("so far", extra=dict(tally))
-            give_back()
             self.rounds += 1
 
     def _round(self) -> None:

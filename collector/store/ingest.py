@@ -18,6 +18,8 @@ from collector.store.prepared import Prepared, among, insertion, several
 
 LATE_SECONDS = 0.05
 """Spans that follow their root are collected this long before the run is looked at again."""
+RUN_KEYS = 8
+"""Keys that take as much memory as what is kept of a run without any."""
 
 NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
 
@@ -33,10 +35,10 @@ class KnownKeys:
     """
 
     limit: int = 50_000
-    """Keys, over all runs."""
+    """Keys, over all runs, of which each counts as many as it takes in memory by itself."""
     total: int = 0
     entries: OrderedDict[int, tuple[int, set[bytes], int]] = field(default_factory=OrderedDict)
-    """Row id -> (version, keys, their number when they were put here)."""
+    """Row id -> (version, keys, what they counted as when they were put here)."""
 
     def get(self, run: int, version: int) -> set[bytes] | None:
         found = self.entries.get(run)
@@ -44,8 +46,9 @@ class KnownKeys:
 
     def put(self, run: int, version: int, keys: set[bytes]) -> None:
         known = self.entries.pop(run, None)
-        self.total += len(keys) - (known[2] if known else 0)
-        self.entries[run] = (version, keys, len(keys))
+        size = RUN_KEYS + len(keys)
+        self.total += size - (known[2] if known else 0)
+        self.entries[run] = (version, keys, size)
         while self.total > self.limit and len(self.entries) > 1:
             self.total -= self.entries.popitem(last=False)[1][2]
 

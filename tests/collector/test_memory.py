@@ -5,10 +5,13 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
+import time
 import weakref
 from pathlib import Path
 
-from collector.memory import give_back
+import pytest
+
+from collector.memory import Trimmer, give_back, resident
 
 SERVE = """
 import gc, sys
@@ -17,6 +20,27 @@ from collector.settings import Settings
 
 server.Server.run_here = lambda *_: print(gc.get_threshold()[0], gc.get_freeze_count() > 10_000)
 server.serve(Settings(store_url=sys.argv[1], http_port=0, grpc_port=None))
+"""
+
+KEPT = """
+import sys, threading
+from collector.memory import give_back, keep_little, resident
+
+if sys.argv[1] == "little":
+    keep_little()
+
+def work():
+    for size in (3_000_000, 20_000_000, 31_000_000):
+        body = b"x" * size
+        del body
+    pieces = [b"x" * 60_000 for _ in range(800)]
+
+before = resident()
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+give_back()
+print((resident() - before) // 2**20)
 """
 
 
@@ -45,3 +69,46 @@ def test_a_process_with_an_event_loop_searches_for_cycles_in_small_portions(tmp_
         [sys.executable, "-c", SERVE, store], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.split() == ["8000", "True"]
+
+
+def test_what_is_free_goes_back_soon_where_the_process_has_grown() -> None:
+    """Many small pieces that are freed stay with the C library, until it is told to return them."""
+    trimmer = Trimmer(pause=0.02)
+    try:
+        before = resident()
+        pieces = [bytes(4_000) for _ in range(20_000)]
+        kept = pieces[::200]
+        grown = resident()
+        del pieces
+        deadline = time.monotonic() + 10
+        while resident() - before > (grown - before) / 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert resident() - before < (grown - before) / 2
+        assert len(kept) == 100
+    finally:
+        trimmer.close()
+
+
+def test_what_only_a_search_finds_goes_back_now_and_then() -> None:
+    gc.disable()
+    trimmer = Trimmer(pause=0.001)
+    try:
+        circle = Circle()
+        held = weakref.ref(circle)
+        del circle
+        deadline = time.monotonic() + 10
+        while held() is not None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert held() is None
+    finally:
+        trimmer.close()
+        gc.enable()
+
+
+@pytest.mark.parametrize(("how", "least", "most"), [("as it is", 20, 100), ("little", 0, 8)])
+def test_what_threads_have_freed_does_not_stay_with_their_arenas(how: str, least: int, most: int) -> None:
+    """The C library raises its bounds with each big block: 40 MB of freed ones stayed, trimmed or not."""
+    done = subprocess.run(
+        [sys.executable, "-c", KEPT, how], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert least <= int(done.stdout) <= most

@@ -23,8 +23,8 @@ from collector import room as room_
 from collector.budget import Budget
 from collector.errors import Overloaded
 from collector.model import Batch
+from collector.otlp import counting, intake, json_in, segments
 from collector.otlp import decoder as decoder_
-from collector.otlp import intake, json_in, segments
 from collector.otlp.decoder import Body, Decoder
 from collector.otlp.errors import ExportError
 from collector.otlp.json_in import from_json
@@ -325,6 +325,31 @@ QUICK: list[tuple[str, bytes, bool]] = [
 def test_what_takes_long_is_not_read_on_the_event_loop(at: int) -> None:
     encoding, body, quick = QUICK[at]
     assert intake.is_quick(body, encoding) is quick  # type: ignore[arg-type]
+
+
+EMPTY: list[tuple[str, bytes]] = [
+    ("resources", b"\x0a\x00" * 500_000),
+    ("scopes", b"\x0a\xc0\x84\x3d" + b"\x12\x00" * 500_000),
+    ("unknown fields", b"\x38\x00" * 500_000),
+]
+
+
+@pytest.mark.parametrize("name", [name for name, _ in EMPTY])
+def test_of_half_a_million_parts_only_the_first_are_looked_at(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To protobuf all of them are objects, which takes 30 ms of the event loop a body."""
+    looks: list[int] = []
+
+    def looked(body: bytes, at: int) -> tuple[int, int]:
+        looks.append(at)
+        return varint(body, at)
+
+    varint = counting._varint
+    monkeypatch.setattr(counting, "_varint", looked)
+    monkeypatch.setattr(segments, "Traces", None)
+    assert not intake.is_quick(dict(EMPTY)[name], "protobuf")
+    assert len(looks) < 10 * intake.INLINE_SPANS
 
 
 def with_events(count: int) -> bytes:
