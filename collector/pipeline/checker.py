@@ -327,7 +327,6 @@ def main() -> None:
     order = from_json(read_line())
     settings = order.settings
     logs.configure(settings.log_format, settings.log_level)
-    memory.keep_little()
     memory.limit(settings.checker_mib)
     give_way()
     board = Board(order.board)
