@@ -12,9 +12,7 @@ from synth.policies.composed import quoted
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.arguments import with_the_same
 from synth.policies.kinds.count import Count
-from synth.policies.kinds.failures import AfterFailures
 from synth.policies.kinds.kind import PolicyKind
-from synth.policies.kinds.times_before import TimesBefore
 from synth.policies.kinds.window import Window
 from synth.policies.names import TwoReadings
 
@@ -40,7 +38,6 @@ def no_two_meanings(sentence: str, rule: PolicyKind) -> None:
     _no_open_ban(sentence, rule)
     _not_past_the_day(sentence, rule)
     _no_second_first(sentence, rule)
-    _no_open_number(sentence, rule)
 
 
 def _no_clock_hour(sentence: str, rule: PolicyKind) -> None:
@@ -96,35 +93,3 @@ def _no_second_first(sentence: str, rule: PolicyKind) -> None:
         f"cannot read {again[0]!r}; write {quoted(f'{a} must happen at most 1 time')}, or "
         f"{quoted(f'{a} must never happen after ACTION')}"
     )
-
-
-_IN_ALL = re.compile(
-    r"\b(?:in (?:all|total)|altogether|overall|in a row"
-    r"|(?:in|of|within|during) (?:an?|one|the|that|the same|any) (?:run|conversation|session))\b",
-    re.IGNORECASE,
-)
-_AS_THE_LANGUAGE = re.compile(
-    r"^(?=.*\bfails? (?:twice|\w+ times?)\b)(?=.*\bmust (?:(?:never|not) happen|follow)\b)", re.IGNORECASE
-)
-
-
-def _no_open_number(sentence: str, rule: PolicyKind) -> None:
-    """`After three failures`, in all or one after the other."""
-    if isinstance(rule, TimesBefore):
-        number, then = rule.number + 1, "must never happen"
-        told = rule.most != "failed"
-    elif isinstance(rule, AfterFailures):
-        number, then = rule.number, "must never happen" if rule.banned else "must follow"
-        told = rule.in_a_row
-    else:
-        return
-    if told or number == 1 or _IN_ALL.search(sentence) or _AS_THE_LANGUAGE.match(sentence):
-        return
-    first, what = rule.pairs[0]
-    same = with_the_same(rule.same)
-    ways = (
-        f"If {first.phrase} fails {number} times{row}, {what.phrase} {then}{same}"
-        for row in ("", " in a row")
-    )
-    in_all, in_a_row = map(quoted, ways)
-    raise TwoReadings(f"cannot read 'so often'; write {in_all} where all failures count, or {in_a_row}")

@@ -17,6 +17,7 @@ from synth.policies.adverbials import at_times
 from synth.policies.compared import of_one_thing
 from synth.policies.composed import actions_in, composed, quoted
 from synth.policies.conditioned import conditioned
+from synth.policies.courtesies import without_courtesies
 from synth.policies.everyday import MODAL
 from synth.policies.fewer_words import in_fewer_words
 from synth.policies.filled import LEFT, RIGHT, filled_hints
@@ -57,12 +58,21 @@ _ONE_OF_THEM = re.compile(
 _SAME = re.compile(r" with the same ", re.IGNORECASE)
 _AFTER_EACH = re.compile(r"\b(?:after|following) (?:each|every) ", re.IGNORECASE)
 """What is to happen after each of them is left out after none."""
+_FIRST_FAILED = re.compile(r"\bthe (?:first|original)\b.*\bfail", re.IGNORECASE)
+"""What is tried a second time then may have happened as often as it failed."""
 MAX_HINTED = 400
 """Code points: what is longer is no slip of one sentence, and the search for one would last."""
 
 
 def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
+    bare = without_courtesies(sentence, names.actions)
+    if bare != sentence:
+        return _without_clauses(_of_sentence(bare, names, forms))
+    return _of_sentence(sentence, names, forms)
+
+
+def _of_sentence(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     try:
         rule = _read(sentence, names, forms)
     except BadInput:
@@ -169,7 +179,7 @@ def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
                 if (other := _otherwise(said, names, forms)) is not None:
                     return other
         except TwoReadings as two:
-            told = isinstance(two, OneThing) or _AFTER_EACH.search(body)
+            told = isinstance(two, OneThing) or _AFTER_EACH.search(body) or _FIRST_FAILED.search(body)
             if told and (other := _by_clauses(body, names, forms)) is not None:
                 return other
             raise next(_filled(body, names, forms), two) from None

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from synth.policies.action_forms import SMALL, singular
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.patterns import compiled
+from synth.policies.verbs import deeds_of
 
 _ONE = (
     "the", "a", "an", "that", "this", "each", "every", "any", "no", "one", "its", "his", "her", "their",
@@ -25,12 +26,15 @@ _ENDS = frozenset([
     "you", "we", "nor", "either", "neither", "both", "but", "so", "because", "there", "goes", "comes",
     "takes", "ought", "cannot", "immediately", "directly", "successfully",
 ])  # fmt: skip
+_ANOTHER = frozenset(["second", "third", "further", "more", "other", "new", "additional", "extra"])
+"""What stands before one that is not the same: `no second voucher`."""
 _NO_THING = frozenset([
     "more", "longer", "else", "given", "further", "own",
     "agent", "assistant", "bot", "model", "system", "run", "conversation", "session", "turn", "message",
     "call", "action", "step", "tool", "time", "day", "week", "month", "year", "hour", "minute", "second",
     "moment", "date", "weekend", "night", "morning", "evening", "end", "beginning", "start", "last",
-    "next", "other", "same", "previous", "earlier", "prior", "later", "first", "amount", "sum", "total",
+    "next", "row",
+    "other", "same", "previous", "earlier", "prior", "later", "first", "amount", "sum", "total",
     "price", "value", "limit", "cost", "fee", "number", "quantity", "reason", "status", "state",
     "currency", "priority", "severity", "type", "kind", "sort", "level", "name", "text", "note",
     "comment", "description", "language", "country", "count", "percentage", "rate", "score", "result",
@@ -52,7 +56,8 @@ def things_of(sentence: str, rule: PolicyKind) -> tuple[str, ...]:
     if _is_canonical(text, rule):
         return ()
     asked = {*_asked(rule), *(tools.phrase.casefold().partition(" with ")[0] for tools in rule.tools)}
-    found = dict.fromkeys(_nouns(text))
+    deeds = _deeds(rule)
+    found = dict.fromkeys(_nouns(text, deeds))
     return tuple(noun for noun in found if noun not in asked and noun not in _NO_THING)
 
 
@@ -65,6 +70,14 @@ def _is_canonical(text: str, rule: PolicyKind) -> bool:
     return compiled(pattern).search(text) is not None
 
 
+def _deeds(rule: PolicyKind) -> re.Pattern[str]:
+    """The actions of the rule as nouns: `rejection`, of `reject ad`; not what another one is done to."""
+    words = [tools.phrase.casefold().split() for tools in rule.tools]
+    objects = {singular(word) for _, *rest in filter(None, words) for word in rest}
+    nouns = [noun for verb, *_ in filter(None, words) if verb not in objects for noun in deeds_of(verb)]
+    return compiled("|".join(dict.fromkeys(nouns)) or "(?!)")
+
+
 def _asked(rule: PolicyKind) -> Iterator[str]:
     """The arguments that the rule asks for itself."""
     for tools in rule.tools:
@@ -74,17 +87,22 @@ def _asked(rule: PolicyKind) -> Iterator[str]:
         yield from (getattr(rule, name, None) or ())[-1:]
 
 
-def _nouns(text: str) -> Iterator[str]:
+def _nouns(text: str, deeds: re.Pattern[str]) -> Iterator[str]:
     words = re.findall(r"[a-z][\w-]*'s?|[a-z][\w-]*|[^\sa-z]", text)
     for at, word in enumerate(words):
+        if word == "another" or not _ANOTHER.isdisjoint(words[at + 1 : at + 2]):
+            continue
         if word in _ONE:
-            yield from _phrase(words[at + 1 :])
+            yield from _phrase(words[at + 1 :], deeds)
         elif word.endswith("'s"):
             yield word.removesuffix("'s")
 
 
-def _phrase(words: list[str]) -> Iterator[str]:
-    """The nouns right behind `the`: `travel advance`, `customer's identity`, `approved claim`."""
+def _phrase(words: list[str], deeds: re.Pattern[str]) -> Iterator[str]:
+    """The nouns right behind `the`: `travel advance`, `customer's identity`, `approved claim`.
+
+    In `an ad rejection` there is none: it is an action by its name.
+    """
     said: list[str] = []
     for word in words[:4]:
         if word in _ENDS or not word[0].isalpha():
@@ -93,5 +111,7 @@ def _phrase(words: list[str]) -> Iterator[str]:
         if word.endswith("s") and singular(word) != word:
             break
     if said and said[-1].endswith("s") and singular(said[-1]) != said[-1]:
+        return
+    if said and deeds.fullmatch(said[-1]) and "'" not in " ".join(said):
         return
     yield from (word for word in said if "'" not in word)

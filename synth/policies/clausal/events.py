@@ -285,12 +285,18 @@ def by_name(
     return {
         "noun": _finder([*exact, *map(_as_noun, exact), *all_of(_nouns)], nouns),
         "check": _finder([way for one in actions if one.is_check for way in _nouns(one)], nouns),
+        "exactly": _finder([*exact, *map(_as_noun, exact)], nouns),
+        "going_out": _finder(all_of(lambda one: _goes_out(one, "(?:goes|go) out")), nouns),
+        "never_going_out": _finder(all_of(lambda one: _goes_out(one, _NOT_OUT)), nouns),
         "deed": _finder([*exact, *all_of(lambda one: _verbs(one, str))], nouns),
         "does": _finder(all_of(lambda one: _verbs(one, third_of)), nouns),
         "did": _finder(all_of(lambda one: _verbs(one, preterite_of)), nouns),
         "having": _finder(all_of(lambda one: _verbs(one, past_of)), nouns),
         "verb": _several(
             [Way(one.verb, one.number) for one in actions if not one.particle and one.nouns], nouns
+        ),
+        "verbing": _several(
+            [Way(gerund_of(one.verb), one.number) for one in actions if not one.particle and one.nouns], nouns
         ),
         "done": _several(all_of(_done), nouns),
         "noun_done": _finder(all_of(_given_out), nouns),
@@ -300,6 +306,23 @@ def by_name(
         "self": _several(all_of(_self), nouns),
         "gapped": _several(all_of(_gapped), nouns),
     }
+
+
+_PROGRAMS = (
+    "terraform", "git", "kubectl", "helm", "docker", "npm", "ansible", "gradle", "maven", "cargo", "pulumi",
+)  # fmt: skip
+"""Programs, whose name says nothing of what an action does: `terraform plan` is a plan."""
+_SENDS = ("send", "mail", "post", "email", "issue", "publish", "dispatch", "text", "ship")
+_NOT_OUT = (
+    r"(?:(?:do|does|must|may|can|should|shall|will) not|(?:must|may|can|should|shall) never|never) "
+    r"(?:ever )?(?:goes|go) out"
+)
+
+
+def _goes_out(one: Action, goes: str) -> Iterator[Way]:
+    """`letters go out`, of what is sent."""
+    if one.nouns and one.verb in _SENDS:
+        yield Way(rf"{_object(one)}{one.behind} {goes}", one.number)
 
 
 def _as_noun(way: Way) -> Way:
@@ -423,6 +446,8 @@ def _nouns(one: Action) -> Iterator[Way]:
             yield Way(rf"{lead}(?:{one.objects})", one.number)
     if one.verb_alone:
         yield Way(rf"{lead}(?:{names})", one.number, True)
+    if one.verb in _PROGRAMS and one.noun_alone:
+        yield Way(rf"{lead}(?:new )?{noun_of(one.nouns[-1])}", one.number)
 
 
 def _done(one: Action) -> Iterator[Way]:

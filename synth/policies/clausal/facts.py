@@ -239,7 +239,6 @@ FACTS: dict[str, Rule] = {
             "{o:often} in|within|of|during a|one|the|that|the_same|any run|conversation",
             lambda p: (*p["o"], "in all"),
         ),
-        ("{o:often}", lambda p: (*p["o"], "in a row")),
         ("{o:often}", lambda p: (*p["o"], "in all")),
     ],
     "what": [("{f:fact}", lambda p: p["f"]), ("{es:events}", _noun_fact)],

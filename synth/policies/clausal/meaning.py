@@ -13,6 +13,8 @@ from synth.policies.composed import in_quotes
 COUNTED = ("count", "fail", "succeed", "sum", "in a row")
 """Demands on so many calls: of `a refund` all of them, or each by itself."""
 
+_FAILED = ("failed", "failed often", "failed within")
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
@@ -107,11 +109,13 @@ class Meaning:
         fields = frozenset(field for field in fields if f"{field}_id" not in fields)
         about = frozenset(field for field in about if f"{field}_id" not in fields)
         counted = self.demand.kind in COUNTED
+        if self.demand.kind == "second" and not fields:
+            fields = about or frozenset(e.noun[-1] for e in self.demand.events if e.single and e.noun)
         if counted and not fields and about and not any(e.single for e in self.demand.events):
             return tuple(sorted(about))
         if not about <= fields and (counted or not about <= self._things):
             return None
-        if self.demand.kind in ("try", "retry") and not fields and any(e.single for e in events):
+        if self.demand.kind in ("try", "retry", "no retry") and not fields and any(e.single for e in events):
             nouns = {e.noun[-1] for e in events if e.single and e.noun}
             return tuple(nouns) if len(nouns) == 1 else (() if self.demand.kind == "try" else None)
         if counted and not fields:
@@ -174,6 +178,9 @@ def _repeated(demand: Demand, adjuncts: Sequence[Adjunct]) -> tuple[Demand, Sequ
     """With what `it` is that is tried again: what the only other part of the sentence is about."""
     facts = [a.fact for a in adjuncts if a.fact is not None]
     told = [e for fact in facts for e in fact.events]
+    failed = [e for a in adjuncts if a.kind in _FAILED and a.fact is not None for e in a.fact.events]
+    if len(failed) == 1 and any(e.action == AGAIN for e in demand.events):
+        told = failed
     if any(e.action == AGAIN for e in demand.events) and len(told) == 1:
         made = tuple(
             replace(told[0], same=told[0].same | e.same, beside=e.beside) if e.action == AGAIN else e

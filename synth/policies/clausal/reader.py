@@ -12,6 +12,7 @@ from synth.policies.clausal.attempts import ATTEMPTS
 from synth.policies.clausal.demands import DEMANDS
 from synth.policies.clausal.events import Action, actions_of, by_name
 from synth.policies.clausal.facts import FACTS
+from synth.policies.clausal.failing import FAILING
 from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
@@ -19,6 +20,7 @@ from synth.policies.clausal.people import PEOPLE
 from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
 from synth.policies.clausal.sums import SUMS
+from synth.policies.clausal.waiting import WAITING
 from synth.policies.clausal.ways import in_words
 from synth.policies.fewer_words import SAID_BEFORE, said_scope
 from synth.policies.patterns import compiled
@@ -83,7 +85,7 @@ def _begins_with_the_same(sentence: str) -> bool:
 @lru_cache(maxsize=16)
 def _rules(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
     actions = actions_of(phrases)
-    tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE)
+    tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
     rules = _together(*tables, by_name(actions, phrases))
     return rules, {one.number: one for one in reversed(actions)}
 

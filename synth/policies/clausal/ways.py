@@ -73,10 +73,17 @@ def _failure_answered(kind: str, time: str = "") -> Way:
     return way
 
 
-def _often(m: Meaning) -> str:
-    adjunct = m.of("failed often")
-    row = " in a row" if adjunct.said == "in a row" else ""
-    return f"{m.b('failed often')} fails {adjunct.number} times{row}"
+def _once_so_often(then: Callable[[Meaning], str]) -> Way:
+    """None of several actions, which fail so often together, or each by itself."""
+
+    def way(m: Meaning) -> str | None:
+        adjunct = m.of("failed often")
+        if adjunct.fact is None or adjunct.fact.joint:
+            return None
+        row = " in a row" if adjunct.said == "in a row" else ""
+        return f"If {m.b('failed often')} fails {adjunct.number} times{row}, {then(m)}"
+
+    return way
 
 
 def _tried_again(kind: str = "", time: str = "") -> Way:
@@ -213,6 +220,16 @@ def _needed_between(m: Meaning) -> str | None:
     return f"{end} must never happen after {begin} until {m.a}"
 
 
+def _no_second(kind: str) -> Way:
+    """`No second refund unless the first failed`: none after one that succeeded."""
+    return lambda m: f"{m.a} must never happen after {m.a}" if m.b(kind) == m.a else None
+
+
+def _before_a_retry(m: Meaning) -> str:
+    """`After a failed booking, search flights before trying again`."""
+    return f"If {m.b('failed')} fails, {m.b('before retry')} must never happen until {m.a}"
+
+
 _NEVER: Mapping[tuple[str, ...], Way] = {
     (): lambda m: f"{m.a} must never happen",
     ("unless",): _needs("unless"),
@@ -228,6 +245,8 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("while",): lambda m: f"{m.a} must not overlap {m.b('while')}",
     ("failed",): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen afterwards",
     ("failed", "until"): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen until {m.b('until')}",
+    ("anew", "failed"): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen until {m.b('anew')}",
+    ("after", "anew"): lambda m: f"{m.a} must never happen after {m.b('after')} until {m.b('anew')}",
     ("failed", "time"): _fails_within("failed", "time"),
     ("failed", "lasting"): _fails_within("failed", "lasting"),
     ("failed within",): _fails_within("failed within"),
@@ -239,7 +258,7 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("so many",): lambda m: (
         f"{m.b('so many')} must happen at least {m.of('so many').number} times before {m.a}"
     ),
-    ("failed often",): lambda m: f"If {_often(m)}, {m.a} must never happen",
+    ("failed often",): _once_so_often(lambda m: f"{m.a} must never happen"),
     ("days",): _times("days", allowed=False),
     ("hours",): _times("hours", allowed=False),
     ("days", "hours"): _hours_of_days(allowed=False),
@@ -274,13 +293,14 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     ("after", "time"): _answered("after", "time"),
     ("if",): _answered("if"),
     ("if", "time"): _answered("if", "time"),
-    ("failed often",): lambda m: f"If {_often(m)}, {m.a} must follow",
-    ("failed often", "time"): lambda m: f"If {_often(m)}, {m.a} must follow within {m.d('time')}",
+    ("failed often",): _once_so_often(lambda m: f"{m.a} must follow"),
+    ("failed often", "time"): _once_so_often(lambda m: f"{m.a} must follow within {m.d('time')}"),
     ("failed",): _failure_answered("failed"),
     ("failed", "time"): _failure_answered("failed", "time"),
     ("failed within",): _failure_answered("failed within", "failed within"),
     ("within",): _within_leading("within"),
     ("around",): _within_leading("around"),
+    ("before retry", "failed"): _before_a_retry,
     ("days",): _times("days", allowed=True),
     ("hours",): _times("hours", allowed=True),
 }
@@ -334,6 +354,10 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
             f"{m.a} must never happen within {m.demand.how} after {m.b('after')}" if m.a == m.e else None
         ),
     },
+    "do again": {("before retry", "failed"): _before_a_retry},
+    "no retry": {(): lambda m: f"If {m.a} fails, {m.a} must never happen afterwards"},
+    "wait for a retry": {(): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e} fails"},
+    "second": {(kind,): _no_second(kind) for kind in ("first failed", "if first failed")},
     "never start": {
         ("while",): lambda m: f"{m.a} must not overlap each other" if m.a == m.b("while") else None,
         **{kinds: way for kinds, way in _NEVER.items() if kinds != ("while",)},
@@ -360,11 +384,16 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "pass": {("before",): _MUST["before",], ("adjacent",): _MUST["adjacent",]},
     "both": {(): lambda m: f"{m.a} and {m.e} must never both happen"},
     "calls for": {("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}"},
-    "no answer": {(): lambda m: f"{m.e} must never happen after {m.a}"},
+    "no answer": {
+        (): lambda m: f"{m.e} must never happen after {m.a}",
+        ("lasting",): lambda m: f"{m.e} must never happen within {m.d('lasting')} after {m.a}",
+        ("time",): lambda m: f"{m.e} must never happen within {m.d('time')} after {m.a}",
+    },
     "needs": {
         (): lambda m: f"{m.e} must happen before {m.a}",
         ("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}",
     },
+    "needs lately": {("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}"},
     "overlap": {(): lambda m: f"{m.a} must not overlap {m.e}"},
     "overlap itself": {(): _one_at_a_time},
 }

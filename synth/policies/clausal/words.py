@@ -46,7 +46,7 @@ SUCCEEDED = (
 )
 SUCCEEDS = (
     "happens|takes_place|succeeds|is_made|are_made|goes_through|passes|is_done|occurs|is_successful|goes_well"
-    "|succeeds_again|passes_again|has_succeeded_again"
+    "|succeeds_again|passes_again|has_succeeded_again|works|worked|has_worked|works_again|worked_again"
 )
 ALREADY = "already|successfully|ever|first|previously|at_least_once"
 BEFORE = (

@@ -1,0 +1,37 @@
+"""What is around a rule and says nothing of it: `please`, `Rule:`, bullets, exclamation marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from synth.policies.patterns import compiled
+
+_BULLET = r"(?:[-*\u2022\u2013]|\d{1,2}[.)]|#+) +"
+_HEAD = (
+    r"(?:(?:please )?note|(?:(?:house|hard|general|business|golden|strict|basic|our|the) )?rule|important"
+    r"|policy|reminder|attention|nb|n\.b\.|p\.s\.|warning|requirement)"
+    r"(?: (?:no\.? ?)?\d{1,3})?(?: ?:| [-\u2013]) *"
+)
+_KIND = r"(?:please|kindly|pls|thanks|thank you|many thanks|ok(?:ay)?|folks|all)"
+_LEADS = compiled(rf"^(?:{_BULLET}|{_HEAD}|(?:please|kindly|pls),? )+(?=\S)")
+_ENDS = compiled(
+    rf"(?:,? ?\b(?:please|kindly|pls)|,+ ?{_KIND}|[.!;,] ?(?:please|thanks|thank you|many thanks))?[ .!]*$"
+)
+_INSIDE = compiled(r"(?<=[\w,]) (?:please|kindly|pls)\b,?(?= )")
+_WORDS = frozenset(["please", "kindly", "pls", "thanks"])
+_HEADS = frozenset(["note", "rule", "important", "policy", "reminder", "attention", "warning", "requirement"])
+
+
+def without_courtesies(sentence: str, phrases: Iterable[str]) -> str:
+    """The sentence without what is said around it; as it is where an action is called so."""
+    for phrase in phrases:
+        if phrase.casefold() in _HEADS or _WORDS & set(phrase.casefold().split()):
+            return sentence
+    text = " ".join(sentence.split())
+    if '"' not in text and "\u201c" not in text:
+        text = _INSIDE.sub("", text)
+    bare = _ENDS.sub("", _LEADS.sub("", text)).strip()
+    full = text.rstrip()
+    if bare in (full, full.removesuffix(".")) or not bare:
+        return sentence
+    return bare
