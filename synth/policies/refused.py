@@ -29,6 +29,7 @@ from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, PolicyKind
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
+from synth.policies.misread import not_misread
 from synth.policies.names import Names, OneThing, Tools, TwoReadings
 from synth.policies.open_words import no_two_meanings
 from synth.policies.phrasing import in_our_words
@@ -86,6 +87,7 @@ def _of_sentence(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKi
     _no_freedom(sentence)
     no_two_meanings(sentence, rule)
     not_another_meaning(sentence, rule)
+    not_misread(sentence, rule)
     return of_one_thing(sentence, rule)
 
 

@@ -59,7 +59,7 @@ ADJUNCTS: dict[str, Rule] = {
         ("{w:scope}", _over),
     ],
     "adjunct": [
-        ("before|prior_to|ahead_of|until_before|any_time_before [any|each|every] {f:what}", _when("before")),
+        ("before|prior_to|ahead_of|any_time_before [any|each|every] {f:what}", _when("before")),
         ("before {e:act}", lambda p: Adjunct("before", Fact((p["e"],), "noun"))),
         ("before it|they|you|we may|can {e:act}", lambda p: Adjunct("before", Fact((p["e"],), "noun"))),
         (

@@ -18,13 +18,13 @@ from synth.policies.clausal.parts import IT, Event
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of, gerund_of, past_of, preterite_of, third_of
 
-_GIVING = (
+GIVING = (
     *LIGHT, "send", "write", "issue", "create", "print", "publish", "file", "log", "record", "add", "give",
     "post", "raise", "award", "grant", "place", "mail", "get", "obtain", "request", "submit", "open", "start",
     "pay", "take",
 )  # fmt: skip
 """Verbs whose object stands for what they do: `an announcement`, of `post an announcement`."""
-_CHECKS = (
+CHECKS = (
     "approve", "verify", "check", "inspect", "review", "confirm", "authorise", "authorize", "validate",
     "test",
 )  # fmt: skip
@@ -89,7 +89,7 @@ class Action:
     @property
     def is_check(self) -> bool:
         """Is it what nobody needs afterwards: an approval, a check?"""
-        return self.verb in _CHECKS or bool(self.nouns and singular(self.nouns[-1]) in _CHECKED)
+        return self.verb in CHECKS or bool(self.nouns and singular(self.nouns[-1]) in _CHECKED)
 
     @property
     def objects(self) -> str:
@@ -199,12 +199,12 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
                 number, phrases[number], one.verb, one.particle, one.nouns, one.tail, one.to_whom,
                 verb_alone=not alike and one.verb not in LIGHT and (
                     bool(one.particle) or not any(
-                        _stem(one.verb) in other.stems for other in others if other.verb in _GIVING
+                        _stem(one.verb) in other.stems for other in others if other.verb in GIVING
                     )
                 ),
                 noun_alone=bool(last) and not named,
-                gives=one.verb in _GIVING and bool(one.nouns) and not any(
-                    other.verb in _GIVING or own[-1] == other.verb for other in named
+                gives=one.verb in GIVING and bool(one.nouns) and not any(
+                    other.verb in GIVING or own[-1] == other.verb for other in named
                 ),
                 somebody=somebody,
                 short=one.verb not in _PLACING and not any(

@@ -146,7 +146,7 @@ def _times(kind: str, allowed: bool) -> Way:
     return way
 
 
-_LASTING = frozenset([
+LASTING = frozenset([
     "hold", "keep", "open", "lock", "block", "reserve", "freeze", "suspend", "pause", "assign", "enable",
     "activate", "mute", "ban", "rent", "lend", "book", "check",
 ])  # fmt: skip
@@ -155,7 +155,7 @@ _LASTING = frozenset([
 
 def _one_at_a_time(m: Meaning) -> str | None:
     verbs = {action.verb for e in m.demand.events if (action := m.actions.get(e.action))}
-    if m.demand.how == "at a time" and verbs & _LASTING:
+    if m.demand.how == "at a time" and verbs & LASTING:
         return None
     return f"{m.a} must not overlap each other"
 

@@ -23,6 +23,7 @@ ACTIONS = {
     "deploy": "deploy",
     "escalate to a human": "escalate",
     "get approval": "get_approval",
+    "freeze the card": "freeze_card",
 }
 NAMES = Names({phrase: Tools(phrase, (tool,)) for phrase, tool in ACTIONS.items()})
 
@@ -48,6 +49,28 @@ By the time a refund is issued the ticket must not be closed.
 Look up the order before cancelling another order.
 On Fridays, deploy only before 12:00.
 On Fridays, deployments are allowed only after 12:00.
+At most two customers may be verified.
+Never verify more than 3 customers.
+After a refund and a cancellation send an email.
+Once a refund has been issued and an order has been cancelled, send an email.
+Never cancel another order after a refund.
+No money may be transferred while the card is not frozen.
+Transfer money only as long as the card is frozen.
+Run all tests before deploying.
+All our tests have to be run before a deployment.
+Do not issue a refund until before the order is cancelled.
+Don't run the tests again before deploying.
+Never run the tests again until you deploy.
+Don't issue another refund until an email was sent.
+If the tests fail, do not deploy.
+No deployment after a failed test run.
+If the refund or the cancellation fails twice, escalate to a human.
+The refund failed, so send an email.
+Retry a failed refund only with the same amount.
+Issue a refund a second time only if the last refund failed.
+Wait 5 minutes before deploying.
+Deploy again before a failed deployment.
+Without a new approval no refund.
 """.strip().splitlines()
 
 TRUE = {
@@ -56,6 +79,13 @@ TRUE = {
     "A refund precedes every cancellation.":
         "Each call of cancel_order needs an earlier success of issue_refund.",
     "Only deploy after running the tests.": "Each call of deploy needs an earlier success of run_tests.",
+    "After each refund and each cancellation send an email.":
+        "After each success of issue_refund, send_email must succeed; without one it need not. "
+        "After each success of cancel_order, send_email must succeed; without one it need not.",
+    "After refunds no other refund may be issued.":
+        "Once issue_refund has succeeded, issue_refund must not be called any more.",
+    "All refunds must be approved before they are issued.":
+        "Each call of issue_refund needs an earlier success of approve_refund with the same refund.",
     "The customer must be verified before the agent may issue a refund.":
         "Each call of issue_refund needs an earlier success of verify_customer.",
 }  # fmt: skip

@@ -1,0 +1,150 @@
+"""What the words of a rule that was read mean besides it: each is refused, with what to write for which."""
+
+from __future__ import annotations
+
+import re
+
+from synth.errors import BadInput
+from synth.policies.action_forms import ARTICLES, noun_of, singular
+from synth.policies.clausal.events import CHECKS, GIVING
+from synth.policies.clausal.ways import LASTING
+from synth.policies.composed import quoted
+from synth.policies.kinds.absence import AbsenceAfter
+from synth.policies.kinds.count import NUMBERS
+from synth.policies.kinds.kind import PolicyKind
+from synth.policies.kinds.precedence import Precedence
+from synth.policies.kinds.response import Response
+from synth.policies.names import Tools, TwoReadings
+from synth.policies.patterns import compiled
+from synth.policies.verbs import past_of
+
+_LOOKING = (*CHECKS, "look", "read", "view", "search", "call", "contact")
+"""What is done again to one and the same thing, so that so many things are not so many calls."""
+_SO_MANY = rf"(?:\d{{1,6}}|{'|'.join(set(NUMBERS) - {'once', 'twice', 'thrice', 'one'})})"
+_ONE_AND_ONE = compiled(
+    r"\b(?P<said>(?:after|once|following|when|if) (?:an?|the) [^,]*? and (?:an?|the|its)) (?!same\b)[a-z]"
+)
+_OTHER = compiled(r"\b(?P<said>(?:another|a different|some other|any other) (?P<n>[a-z]+))\b")
+_STATE = compiled(
+    r"\b(?P<said>(?:while|whilst|as long as|so long as) [^,]*?\b(?:is|are) (?:not )?(?:yet |still )?"
+    r"(?P<done>[a-z]+))\b"
+)
+_AGAIN_BEFORE = compiled(
+    r"\b(?:not|never|no|cannot|\w+n['\u2019]t)\b.* "
+    r"(?P<said>again|another|a second|any more) (?:[a-z]+ ){0,3}?(?:before|until|till|unless|prior to)\b"
+)
+
+
+def not_misread(sentence: str, rule: PolicyKind) -> None:
+    """BadInput, or TwoReadings, where the words of a sentence say more than its rule, or another thing."""
+    _not_so_many_things(sentence, rule)
+    _not_after_one_of_them(sentence, rule)
+    _not_the_same_one(sentence, rule)
+    _not_a_state(sentence, rule)
+    _not_one_of_all(sentence, rule)
+    _not_again_before(sentence, rule)
+
+
+def _object(tools: Tools) -> tuple[str, str]:
+    """The verb of an action, and the last noun that it is done to."""
+    verb, *rest = tools.phrase.casefold().partition(" with ")[0].split() or [""]
+    nouns = [word for word in rest if word not in ARTICLES]
+    return verb, nouns[-1] if nouns else ""
+
+
+def _not_so_many_things(sentence: str, rule: PolicyKind) -> None:
+    """`At most two customers may be verified`: each may be verified again."""
+    if rule.kind not in ("count", "rate") or getattr(rule, "same", None) or not getattr(rule, "most", None):
+        return
+    for tools in rule.tools:
+        verb, noun = _object(tools)
+        said = (
+            compiled(rf"\b(?P<said>{_SO_MANY} (?P<n>{noun_of(noun)}))\b").search(sentence) if noun else None
+        )
+        if verb in _LOOKING and said and singular(said["n"].lower()) != said["n"].lower():
+            most, one = getattr(rule, "most", 0), singular(noun)
+            raise TwoReadings(
+                f"cannot read {said['said']!r}, one of which may be done more than once; write "
+                f"{quoted(f'{tools.phrase} must happen with at most {most} different {one}')} or "
+                f"{quoted(f'{tools.phrase} must happen at most {most} times')}"
+            )
+
+
+def _not_after_one_of_them(sentence: str, rule: PolicyKind) -> None:
+    """`After a refund and a cancellation` asks for nothing where there was one of them."""
+    if not isinstance(rule, Response) or len({trigger.key for trigger, _ in rule.pairs}) < 2:
+        return
+    if found := _ONE_AND_ONE.search(sentence):
+        trigger, answer = (tools.phrase for tools in rule.pairs[0])
+        raise TwoReadings(
+            f"cannot read {found['said']!r}; what must come after each of them is said as "
+            f"{quoted(f'{trigger} must be followed by {answer}')}, one rule for each; what only both "
+            "together ask for is not in the language"
+        )
+
+
+def _not_the_same_one(sentence: str, rule: PolicyKind) -> None:
+    """`Never cancel another order after a refund` allows that of the same order."""
+    if not isinstance(rule, AbsenceAfter):
+        return
+    for found in _OTHER.finditer(sentence):
+        for trigger, what in rule.pairs:
+            verb, noun = _object(what)
+            alike = noun and singular(found["n"].lower()) == singular(noun)
+            if alike and verb not in GIVING and set(trigger.names).isdisjoint(what.names):
+                raise BadInput(
+                    f"cannot read {found['said']!r}, as rules compare calls about the same thing only; where "
+                    f"any {singular(noun)} is meant, write "
+                    f"{quoted(f'{what.phrase} must never happen after {trigger.phrase}')}"
+                )
+
+
+def _not_a_state(sentence: str, rule: PolicyKind) -> None:
+    """`While the card is not frozen` asks how it is then, and not what was done at some time before."""
+    found = _STATE.search(sentence)
+    if found is None or not isinstance(rule, Precedence):
+        return
+    for first, then in rule.pairs:
+        verb, _ = _object(first)
+        if verb in LASTING and re.fullmatch(past_of(verb), found["done"].lower()):
+            raise BadInput(
+                f"cannot read {found['said']!r}, which may have been undone since; where it is enough that "
+                f"it was done before, write {quoted(f'{first.phrase} must happen before {then.phrase}')}"
+            )
+
+
+def _not_one_of_all(sentence: str, rule: PolicyKind) -> None:
+    """`Run all tests before deploying` asks for all of them, whichever they are."""
+    if not isinstance(rule, Precedence):
+        return
+    for first, then in rule.pairs:
+        _, noun = _object(first)
+        words = {singular(word) for word in then.phrase.casefold().split()}
+        if not noun or singular(noun) in words or " all " in f" {first.phrase} ":
+            continue
+        every = r"(?:all|both)(?: of)?(?: the| our| its| their)? (?:[a-z]+ )?"
+        pattern = rf"\b(?P<said>{every}(?P<n>{noun_of(noun)}))\b"
+        said = compiled(pattern).search(sentence)
+        if said and singular(said["n"].lower()) != said["n"].lower():
+            raise BadInput(
+                f"cannot read {said['said']!r}, as nobody knows how many there are; where one success is "
+                f"enough, write {quoted(f'{first.phrase} must happen before {then.phrase}')}"
+            )
+
+
+def _not_again_before(sentence: str, rule: PolicyKind) -> None:
+    """`Do not run the tests again before deploying` forbids it between a run of them and the deployment."""
+    found = _AGAIN_BEFORE.search(sentence)
+    if found is None or not (isinstance(rule, Precedence) or getattr(rule, "most", None) == "begun"):
+        return
+    one, other = rule.tools[0].phrase, rule.tools[1].phrase
+    what, then = (other, one) if isinstance(rule, Precedence) else (one, other)
+    raise TwoReadings(
+        f"cannot read {found['said']!r} before another action; write "
+        f"{quoted(f'{what} must never happen after {what} until {then}')} where the first is free, or "
+        + quoted(
+            f"{then} must happen before {what}"
+            if isinstance(rule, Precedence)
+            else f"{what} must happen at most 1 time before {then}"
+        )
+    )
