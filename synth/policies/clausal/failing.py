@@ -135,7 +135,7 @@ FAILING: dict[str, Rule] = {
         ("a|an|any|the|each|every failure to {es:acts}", lambda p: _fails(p["es"])),
         (f"{AGENT} fail|fails|failed|has_failed|have_failed to {{es:acts}}", lambda p: _fails(p["es"])),
         (
-            "{t:object} can_not|could_not be {d:past}",
+            "{t:object} could_not be {d:past}",
             lambda p: (e := passive(p)) and Fact((e,), "fails"),
         ),
     ],
