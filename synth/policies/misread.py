@@ -6,7 +6,7 @@ import re
 
 from synth.errors import BadInput
 from synth.policies.action_forms import ARTICLES, noun_of, singular
-from synth.policies.clausal.events import CHECKS, GIVING
+from synth.policies.clausal.kinds_of_verbs import CHECKS, GIVING
 from synth.policies.clausal.ways import LASTING
 from synth.policies.composed import quoted
 from synth.policies.kinds.absence import AbsenceAfter

@@ -10,6 +10,7 @@ is read, where two say different things it has two meanings.
 - `words`, `small`: the words of clauses, and what is said in a few of them.
 - `facts`, `adjuncts`, `demands`: what has happened, what a demand depends on, what is demanded, as patterns.
 - `attempts`: what is demanded of how often, again, first and last, side by side.
+- `failing`, `waiting`: what is said of failed calls; of pauses, hours and days.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.
 - `meaning`, `ways`: what these are about, and how the language says it.
 """

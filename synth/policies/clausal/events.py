@@ -13,26 +13,25 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from synth.policies.action_forms import ARTICLES, LIGHT, PARTICLES, SMALL, noun_of, singular
+from synth.policies.clausal.kinds_of_verbs import (
+    ALIKE,
+    APPROVALS,
+    CHECKED,
+    CHECKS,
+    GIVEN_TO,
+    GIVING,
+    NOTES,
+    NOTING,
+    PLACING,
+    PROGRAMS,
+    SENDS,
+    SOMEBODY,
+)
 from synth.policies.clausal.matching import Found, Grammar
 from synth.policies.clausal.parts import IT, Event
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of, gerund_of, past_of, preterite_of, third_of
 
-GIVING = (
-    *LIGHT, "send", "write", "issue", "create", "print", "publish", "file", "log", "record", "add", "give",
-    "post", "raise", "award", "grant", "place", "mail", "get", "obtain", "request", "submit", "open", "start",
-    "pay", "take",
-)  # fmt: skip
-"""Verbs whose object stands for what they do: `an announcement`, of `post an announcement`."""
-CHECKS = (
-    "approve", "verify", "check", "inspect", "review", "confirm", "authorise", "authorize", "validate",
-    "test",
-)  # fmt: skip
-_CHECKED = (
-    "approval", "verification", "check", "inspection", "review", "confirmation", "authorisation", "consent",
-    "authorization", "test", "audit", "permission", "clearance", "sign-off",
-)  # fmt: skip
-"""What nobody needs afterwards: `without approval` is without an earlier one."""
 _WHICH = (
     r"(?P<which>(?:(?:the (?:very )?same|one and the same|this very|that very|that same|this same|that|this"
     r"|those|these) ))"
@@ -48,17 +47,6 @@ _BEFORE_NOUNS = (
     "through", "onto", "via", "per", "within", "around",
 )  # fmt: skip
 """Words that begin the tail of an action's name: `check the claim against policy`."""
-_PLACING = ("put", "place", "take", "bring", "keep", "set", "mark", "move")
-"""Verbs that say nothing without such a tail: `put the order on hold`."""
-_GIVEN_TO = (
-    "send", "give", "offer", "grant", "issue", "pay", "lend", "show", "write", "mail", "hand", "award",
-    "assign", "text", "pass", "sell",
-)  # fmt: skip
-"""Verbs that may name somebody before their object: `send the customer a receipt`."""
-_SOMEBODY = (
-    "customer", "user", "client", "guest", "caller", "patient", "buyer", "seller", "applicant", "employee",
-    "tenant", "passenger", "member", "subscriber", "owner", "recipient", "requester",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +77,7 @@ class Action:
     @property
     def is_check(self) -> bool:
         """Is it what nobody needs afterwards: an approval, a check?"""
-        return self.verb in CHECKS or bool(self.nouns and singular(self.nouns[-1]) in _CHECKED)
+        return self.verb in CHECKS or bool(self.nouns and singular(self.nouns[-1]) in CHECKED)
 
     @property
     def objects(self) -> str:
@@ -179,7 +167,7 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
     words = [phrase.casefold().split() for phrase in phrases]
     said = [_phrase(one) if one else _Phrase("", "", (), (), ()) for one in words]
     somebody = tuple(
-        dict.fromkeys((*_SOMEBODY, *(one.nouns[0].removesuffix("'s") for one in said if one.nouns)))
+        dict.fromkeys((*SOMEBODY, *(one.nouns[0].removesuffix("'s") for one in said if one.nouns)))
     )
     found = []
     for number, one in enumerate(said):
@@ -207,34 +195,12 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
                     other.verb in GIVING or own[-1] == other.verb for other in named
                 ),
                 somebody=somebody,
-                short=one.verb not in _PLACING and not any(
+                short=one.verb not in PLACING and not any(
                     other.nouns[-1:] == one.nouns[-1:] for other in alike
                 ),
             )
         )  # fmt: skip
     return (*found, *_in_other_words(found))
-
-
-_ALIKE: tuple[tuple[str, ...], ...] = (
-    ("get", "obtain", "receive", "secure"),
-    ("issue", "grant", "give", "award"),
-    ("run", "execute", "perform", "conduct", "do"),
-    ("delete", "remove", "erase"),
-    ("book", "reserve"),
-    ("verify", "check"),
-    ("notify", "inform", "alert"),
-    ("change", "modify", "alter"),
-    ("create", "make", "generate"),
-    ("ship", "dispatch"),
-    ("buy", "purchase"),
-    ("start", "launch"),
-    ("reject", "decline", "refuse"),
-    ("inspect", "examine"),
-)
-"""Verbs that say the same of one object, where a file has but one of them."""
-_NOTING = ("log", "write", "add", "make", "leave", "record")
-_NOTES = ("note", "entry", "comment", "remark")
-_APPROVALS = ("approval", "consent", "permission", "authorisation", "authorization", "confirmation")
 
 
 def _in_other_words(actions: Sequence[Action]) -> Iterator[Action]:
@@ -250,10 +216,10 @@ def _in_other_words(actions: Sequence[Action]) -> Iterator[Action]:
 
 def _others_of(one: Action) -> list[str]:
     """Verbs that say the same of its object."""
-    found = [verb for alike in _ALIKE if one.verb in alike for verb in alike if verb != one.verb]
-    if one.nouns and one.nouns[-1] in _NOTES and one.verb in _NOTING:
-        found += [verb for verb in _NOTING if verb != one.verb]
-    if one.nouns and one.nouns[-1] in _APPROVALS and one.verb in ("get", "obtain", "receive"):
+    found = [verb for alike in ALIKE if one.verb in alike for verb in alike if verb != one.verb]
+    if one.nouns and one.nouns[-1] in NOTES and one.verb in NOTING:
+        found += [verb for verb in NOTING if verb != one.verb]
+    if one.nouns and one.nouns[-1] in APPROVALS and one.verb in ("get", "obtain", "receive"):
         found += ["give", "grant"]
     if (one.verb, one.tail[:1]) == ("ask", ("for",)) and len(one.tail) > 1 and not one.nouns:
         found += ["request"]
@@ -308,11 +274,6 @@ def by_name(
     }
 
 
-_PROGRAMS = (
-    "terraform", "git", "kubectl", "helm", "docker", "npm", "ansible", "gradle", "maven", "cargo", "pulumi",
-)  # fmt: skip
-"""Programs, whose name says nothing of what an action does: `terraform plan` is a plan."""
-_SENDS = ("send", "mail", "post", "email", "issue", "publish", "dispatch", "text", "ship")
 _NOT_OUT = (
     r"(?:(?:do|does|must|may|can|should|shall|will) not|(?:must|may|can|should|shall) never|never) "
     r"(?:ever )?(?:goes|go) out"
@@ -321,7 +282,7 @@ _NOT_OUT = (
 
 def _goes_out(one: Action, goes: str) -> Iterator[Way]:
     """`letters go out`, of what is sent."""
-    if one.nouns and one.verb in _SENDS:
+    if one.nouns and one.verb in SENDS:
         yield Way(rf"{_object(one)}{one.behind} {goes}", one.number)
 
 
@@ -405,7 +366,7 @@ def _verbs(one: Action, form: Callable[[str], str]) -> Iterator[Way]:
             yield Way(rf"{verb} {_object(one)}{up}{one.behind}", one.number)
         if one.short:
             yield Way(rf"{verb} (?P<itself>it|them){up}{one.behind}", one.number)
-        if one.to_whom or one.verb in _GIVEN_TO:
+        if one.to_whom or one.verb in GIVEN_TO:
             yield Way(rf"{verb}{up} {_whom(one)} {_object(one)}{one.behind}", one.number)
         if one.to_whom:
             yield Way(rf"{verb}{up} {_object(one)} to {_whom(one)}", one.number)
@@ -446,7 +407,7 @@ def _nouns(one: Action) -> Iterator[Way]:
             yield Way(rf"{lead}(?:{one.objects})", one.number)
     if one.verb_alone:
         yield Way(rf"{lead}(?:{names})", one.number, True)
-    if one.verb in _PROGRAMS and one.noun_alone:
+    if one.verb in PROGRAMS and one.noun_alone:
         yield Way(rf"{lead}(?:new )?{noun_of(one.nouns[-1])}", one.number)
 
 
@@ -458,7 +419,7 @@ def _done(one: Action) -> Iterator[Way]:
             yield Way(rf"{done}{one.up} {one.tail[0]}", one.number, role="behind")
     if one.nouns or one.verb_alone:
         yield Way(rf"{done}{one.up}{one.behind}", one.number, not one.nouns)
-    if one.nouns and (one.to_whom or one.verb in _GIVEN_TO):
+    if one.nouns and (one.to_whom or one.verb in GIVEN_TO):
         yield Way(rf"{done}{one.up} {_object(one)}{one.behind}", one.number, role="whom")
     if one.to_whom:
         yield Way(rf"{done}{one.up} to {_whom(one)}", one.number)
@@ -477,7 +438,7 @@ def _given_out(one: Action) -> Iterator[Way]:
 def _things(one: Action) -> Iterator[Way]:
     if one.nouns:
         yield Way(_object(one), one.number)
-        if one.to_whom or one.verb in _GIVEN_TO:
+        if one.to_whom or one.verb in GIVEN_TO:
             yield Way(_whom(one), one.number, role="whom")
     elif one.to:
         yield Way(rf"(?:{_WHICH}|(?P<det>{_DET}))(?P<of>[a-z][a-z_]*)", one.number, role="whatever")

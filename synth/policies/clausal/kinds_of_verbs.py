@@ -1,0 +1,57 @@
+"""Verbs and nouns of actions by what they say: what gives, what checks, what says the same as another."""
+
+from __future__ import annotations
+
+from synth.policies.action_forms import LIGHT
+
+GIVING = (
+    *LIGHT, "send", "write", "issue", "create", "print", "publish", "file", "log", "record", "add", "give",
+    "post", "raise", "award", "grant", "place", "mail", "get", "obtain", "request", "submit", "open", "start",
+    "pay", "take",
+)  # fmt: skip
+"""Verbs whose object stands for what they do: `an announcement`, of `post an announcement`."""
+CHECKS = (
+    "approve", "verify", "check", "inspect", "review", "confirm", "authorise", "authorize", "validate",
+    "test",
+)  # fmt: skip
+CHECKED = (
+    "approval", "verification", "check", "inspection", "review", "confirmation", "authorisation", "consent",
+    "authorization", "test", "audit", "permission", "clearance", "sign-off",
+)  # fmt: skip
+"""What nobody needs afterwards: `without approval` is without an earlier one."""
+PLACING = ("put", "place", "take", "bring", "keep", "set", "mark", "move")
+"""Verbs that say nothing without such a tail: `put the order on hold`."""
+GIVEN_TO = (
+    "send", "give", "offer", "grant", "issue", "pay", "lend", "show", "write", "mail", "hand", "award",
+    "assign", "text", "pass", "sell",
+)  # fmt: skip
+"""Verbs that may name somebody before their object: `send the customer a receipt`."""
+SOMEBODY = (
+    "customer", "user", "client", "guest", "caller", "patient", "buyer", "seller", "applicant", "employee",
+    "tenant", "passenger", "member", "subscriber", "owner", "recipient", "requester",
+)  # fmt: skip
+ALIKE: tuple[tuple[str, ...], ...] = (
+    ("get", "obtain", "receive", "secure"),
+    ("issue", "grant", "give", "award"),
+    ("run", "execute", "perform", "conduct", "do"),
+    ("delete", "remove", "erase"),
+    ("book", "reserve"),
+    ("verify", "check"),
+    ("notify", "inform", "alert"),
+    ("change", "modify", "alter"),
+    ("create", "make", "generate"),
+    ("ship", "dispatch"),
+    ("buy", "purchase"),
+    ("start", "launch"),
+    ("reject", "decline", "refuse"),
+    ("inspect", "examine"),
+)
+"""Verbs that say the same of one object, where a file has but one of them."""
+NOTING = ("log", "write", "add", "make", "leave", "record")
+NOTES = ("note", "entry", "comment", "remark")
+APPROVALS = ("approval", "consent", "permission", "authorisation", "authorization", "confirmation")
+PROGRAMS = (
+    "terraform", "git", "kubectl", "helm", "docker", "npm", "ansible", "gradle", "maven", "cargo", "pulumi",
+)  # fmt: skip
+"""Programs, whose name says nothing of what an action does: `terraform plan` is a plan."""
+SENDS = ("send", "mail", "post", "email", "issue", "publish", "dispatch", "text", "ship")
