@@ -90,6 +90,8 @@ def _not_the_same_one(sentence: str, rule: PolicyKind) -> None:
     for found in _OTHER.finditer(sentence):
         for trigger, what in rule.pairs:
             verb, noun = _object(what)
+            if what.names == ("*",):
+                continue
             alike = noun and singular(found["n"].lower()) == singular(noun)
             if alike and verb not in GIVING and set(trigger.names).isdisjoint(what.names):
                 raise BadInput(
@@ -125,6 +127,8 @@ def _not_one_of_all(sentence: str, rule: PolicyKind) -> None:
         every = r"(?:all|both)(?: of)?(?: the| our| its| their)? (?:[a-z]+ )?"
         pattern = rf"\b(?P<said>{every}(?P<n>{noun_of(noun)}))\b"
         said = compiled(pattern).search(sentence)
+        if said and said["said"].casefold().endswith(first.phrase.casefold()):
+            continue  # `both run tests and ...`
         if said and singular(said["n"].lower()) != said["n"].lower():
             raise BadInput(
                 f"cannot read {said['said']!r}, as nobody knows how many there are; where one success is "

@@ -88,6 +88,11 @@ TRUE = {
         "Each call of issue_refund needs an earlier success of approve_refund with the same refund.",
     "The customer must be verified before the agent may issue a refund.":
         "Each call of issue_refund needs an earlier success of verify_customer.",
+    "Both run the tests and get approval must happen before deploy.":
+        "Each call of deploy needs an earlier success of run_tests. "
+        "Each call of deploy needs an earlier success of get_approval.",
+    "After deploy, the agent must not call any other tool.":
+        "Once deploy has succeeded, any other tool must not be called any more.",
 }  # fmt: skip
 
 
