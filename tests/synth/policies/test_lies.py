@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from synth.errors import BadInput
+from synth.policies import load_policies
 from synth.policies.meanings import demands_of
 from synth.policies.names import Names, Tools
 from synth.policies.refused import read_rule
@@ -91,8 +92,6 @@ TRUE = {
     "Both run the tests and get approval must happen before deploy.":
         "Each call of deploy needs an earlier success of run_tests. "
         "Each call of deploy needs an earlier success of get_approval.",
-    "After deploy, the agent must not call any other tool.":
-        "Once deploy has succeeded, any other tool must not be called any more.",
 }  # fmt: skip
 
 
@@ -105,3 +104,9 @@ def test_what_means_another_thing_is_refused(sentence: str) -> None:
 @pytest.mark.parametrize(("sentence", "demanded"), TRUE.items())
 def test_what_is_meant_is_read(sentence: str, demanded: str) -> None:
     assert demands_of(read_rule(sentence, NAMES, OURS)) == demanded
+
+
+def test_any_other_tool_is_no_other_one_of_the_same() -> None:
+    text = "actions: {deploy: d, roll back: r}\npolicies:\n- {id: a, rule: %s}\n"
+    [policy] = load_policies(text % '"After deploy, the agent must not call any other tool."').policies
+    assert demands_of(policy.rule) == "Once d has succeeded, any tool must not be called any more."
