@@ -139,6 +139,12 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (r"(?!.*\bof args\.).*?(?P<said>\b(?:add up to|amount to|come to|total) (?:more|no more|at most|less|over"
      r"|under)\b.*)", _A_SUM),
     # --- counts
+    (r".*?(?P<said>\b(?:(?:clock|calendar) (?:hour|minute)s?|hours? of the clock)\b).*",
+     "!an hour of the clock (10:00 to 11:00) is not in the language; 'within 1 hour' is any 60 minutes"),
+    (rf"(?P<said>.*\b(?:more than|at most|over) {TIMES} .+ (?:at once|at (?:any(?: one)?|a|the same) time))",
+     "!how many things are in a state at a time is not in the language; calls that run side by side are "
+     "'ACTION must not overlap each other', one for each other call is 'ACTION must not happen more often "
+     "than ACTION'"),
     (rf"(?P<said>(?:there {MUST} be|(?:each|every) run {MUST} have) "
      rf"(?P<how>at most|at least|exactly) {_N}) {_A}", "={<a> must happen <how> <n>}"),
     (rf"(?P<said>(?:each|every) conversation {MUST} have (?P<how>at most|at least|exactly) {_N}) {_A}",

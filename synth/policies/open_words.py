@@ -17,11 +17,11 @@ from synth.policies.kinds.window import Window
 from synth.policies.names import TwoReadings
 
 _CLOCK_HOUR = re.compile(
-    r"\b(?P<said>(?:per|each|every) (?P<u>hour|minute)|(?<=s )an? (?P<v>hour|minute)"
-    r"|(?<=once |wice )an? (?P<w>hour|minute)|hourly)\b"
+    r"\b(?P<said>each (?P<u>hour|minute)|(?:clock|calendar) (?P<v>hour|minute)s?|hourly)\b"
     r"(?! (?:of|after|before|later|apart|between|ago|window)\b)",
     re.IGNORECASE,
 )
+"""What is not said as a rate is: `3 an hour` is 3 in any 60 minutes."""
 _FOR_GOOD = re.compile(
     r"\b(?:never|must not happen|afterwards?|again|any ?more|any longer|no longer|later|thereafter"
     r"|from (?:then|that point) on"
@@ -41,11 +41,11 @@ def no_two_meanings(sentence: str, rule: PolicyKind) -> None:
 
 
 def _no_clock_hour(sentence: str, rule: PolicyKind) -> None:
-    """`5 per hour`: in any 60 minutes, or from 10:00 to 11:00."""
+    """`5 each hour`: in any 60 minutes, or from 10:00 to 11:00."""
     found = _CLOCK_HOUR.search(sentence)
     if found is None or rule.kind not in ("rate", "total") or getattr(rule, "time", None) is None:
         return
-    unit = (found["u"] or found["v"] or found["w"] or "hour").lower()
+    unit = (found["u"] or found["v"] or "hour").lower()
     any_of_them = "60 minutes" if unit == "hour" else "60 seconds"
     raise TwoReadings(
         f"cannot read {found['said']!r}; write 'within 1 {unit}' where any {any_of_them} are meant; "

@@ -31,11 +31,13 @@ from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
 from synth.policies.misread import not_misread
 from synth.policies.names import Names, OneThing, Tools, TwoReadings
+from synth.policies.open_counts import no_open_count
 from synth.policies.open_words import no_two_meanings
 from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
 from synth.policies.sentences import read_sentence
 from synth.policies.sounds_alike import not_another_meaning
+from synth.policies.two_in_one import two_limits
 from synth.policies.wholes import in_short, of_a_run, sum_of
 
 Hint = tuple[str, str]
@@ -86,6 +88,7 @@ def _of_sentence(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKi
     _no_ban_of_both(sentence, rule)
     _no_freedom(sentence)
     no_two_meanings(sentence, rule)
+    no_open_count(sentence, rule)
     not_another_meaning(sentence, rule)
     not_misread(sentence, rule)
     return of_one_thing(sentence, rule)
@@ -187,7 +190,12 @@ def _read(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
             raise next(_filled(body, names, forms), two) from None
         if (other := _by_clauses(body, names, forms)) is not None:
             return other
-        ways = (_whole(body, names, forms), _filled(body, names, forms), _said_better(body, names, forms))
+        ways = (
+            _two_limits(body, names, forms),
+            _whole(body, names, forms),
+            _filled(body, names, forms),
+            _said_better(body, names, forms),
+        )
         better = chain.from_iterable(ways)
         raise next(better, _known_actions(body, names, bad)) from None
     if (led := _LED.search(body)) and isinstance(rule, Precedence):
@@ -207,17 +215,27 @@ def _otherwise(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | N
     return _phrased(body, names, forms) if rule is None else rule
 
 
+def _clauses(body: str, names: Names, forms: Sequence[Form]) -> Iterator[tuple[str, PolicyKind]]:
+    """The ways to read a sentence by the grammar of clauses: what the language says, and its rule."""
+    for said in clausal.read(body, tuple(names.actions)):
+        rule = _rule_of(said, names.with_alternatives(said) or names, forms)
+        if rule is not None:
+            yield said, rule
+
+
 def _by_clauses(body: str, names: Names, forms: Sequence[Form]) -> PolicyKind | None:
-    """The rule of a sentence by the grammar of clauses; TwoReadings where it is two rules in one."""
-    read = (
-        (said, _rule_of(said, names.with_alternatives(said) or names, forms))
-        for said in clausal.read(body, tuple(names.actions))
-    )
-    rules = {rule: said for said, rule in read if rule is not None}
+    """The rule of a sentence by the grammar of clauses; TwoReadings where it has two meanings."""
+    rules = {rule: said for said, rule in _clauses(body, names, forms)}
     if len(rules) > 1:
         ways = " or ".join(map(quoted, list(rules.values())[:2]))
         raise TwoReadings(f"cannot read this sentence in one way; write {ways}")
     return next(map(_without_clauses, rules), None)
+
+
+def _two_limits(body: str, names: Names, forms: Sequence[Form]) -> Iterator[BadInput]:
+    """The error of two limits in one sentence, which are two policies."""
+    if len(body) <= MAX_HINTED and (two := two_limits(body, lambda said: _clauses(said, names, forms))):
+        yield BadInput(f"cannot read two limits in one sentence; write two policies: {two}")
 
 
 def _whole(body: str, names: Names, forms: Sequence[Form]) -> Iterator[BadInput]:

@@ -38,7 +38,7 @@ def _at_most_done(p: Parts) -> Demand | None:
 def _none_beyond(p: Parts) -> Demand | None:
     """`No order may be shipped twice`: each of them by itself."""
     event = passive(p)
-    if event is None:
+    if event is None or event.role == "whom":
         return None
     how, n = p["c"]
     return Demand("count", (replace(event, single=True, each=True),), how=how, number=n)

@@ -22,6 +22,7 @@ from synth.policies.clausal.kinds_of_verbs import (
     GIVING,
     NOTES,
     NOTING,
+    OF_TWO_WORDS,
     PLACING,
     PROGRAMS,
     SENDS,
@@ -212,6 +213,9 @@ def _in_other_words(actions: Sequence[Action]) -> Iterator[Action]:
                 nouns = one.nouns or one.tail[1:]
                 tail = one.tail if one.nouns else ()
                 yield replace(one, verb=verb, nouns=nouns, tail=tail, verb_alone=False, gives=False)
+        verb, particle = OF_TWO_WORDS.get(one.verb, ("", ""))
+        if verb and verb not in verbs and one.nouns and not one.particle:
+            yield replace(one, verb=verb, particle=particle, verb_alone=False, gives=False)
 
 
 def _others_of(one: Action) -> list[str]:

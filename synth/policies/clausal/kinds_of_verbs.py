@@ -47,6 +47,8 @@ ALIKE: tuple[tuple[str, ...], ...] = (
     ("inspect", "examine"),
 )
 """Verbs that say the same of one object, where a file has but one of them."""
+OF_TWO_WORDS = {"request": ("ask", "for"), "dispatch": ("send", "out"), "cancel": ("call", "off")}
+"""Verbs that say the same with a particle."""
 NOTING = ("log", "write", "add", "make", "leave", "record")
 NOTES = ("note", "entry", "comment", "remark")
 APPROVALS = ("approval", "consent", "permission", "authorisation", "authorization", "confirmation")

@@ -10,8 +10,10 @@ from synth.policies.clausal.events import Action
 from synth.policies.clausal.parts import AGAIN, ANY, IT, Adjunct, Demand, Event
 from synth.policies.composed import in_quotes
 
-COUNTED = ("count", "fail", "succeed", "sum", "in a row")
+COUNTED = ("count", "fail", "succeed", "sum", "in a row", "variety")
 """Demands on so many calls: of `a refund` all of them, or each by itself."""
+OF_COUNTS = ("no more", "aside", "successes", "overall", "of one")
+"""Adjuncts that say something of a number: `, not more`, `, no matter which`, `on one claim`."""
 
 _FAILED = ("failed", "failed often", "failed within")
 
@@ -95,7 +97,7 @@ class Meaning:
         if self._follows_a_fact():
             return None
         events = self._all_events()
-        said = [a.same for a in self.adjuncts if a.kind == "same"]
+        said = [a.same for a in self.adjuncts if a.kind in ("same", "of one")]
         fields = frozenset().union(*(e.same for e in events), *said)
         about = frozenset().union(*(e.about for e in events))
         if IT in fields:
@@ -153,6 +155,32 @@ class Meaning:
         action = self.actions.get(event.action)
         return (action.nouns[-1],) if action is not None and action.nouns else ()
 
+    @property
+    def how(self) -> str:
+        """How many are demanded: `3 per customer, not more` are at most three."""
+        return "at most" if self.demand.how == "just" else self.demand.how
+
+    def is_said_of_counts(self) -> bool:
+        """Does what is said of numbers alone stand behind a number of which it is true?"""
+        if not any(self.has(kind) for kind in OF_COUNTS):
+            return self.demand.how != "just"
+        counted = self.demand.kind in (*COUNTED, "so many before") or self.has("after so many")
+        if not counted or (self.has("overall") and self.same_fields()):
+            return False
+        if self.has("successes") or self.has("aside"):
+            if any(e.outcome for e in self.demand.events):
+                return False
+            if self.has("successes") and (self.has("aside") or self.demand.kind != "count"):
+                return False
+        told = [a.said for a in self.adjuncts if a.kind == "aside" and a.said]
+        if any(singular(word) in (self.same_fields() or ()) for said in told for word in said.split()):
+            return False
+        if self.demand.kind in ("sum", "variety"):
+            return not self.has("no more")
+        if self.has("no more"):
+            return self.demand.how in ("just", "at most", "exactly")
+        return self.demand.how == "at most" or not (self.demand.how == "just" or self.has("aside"))
+
     def is_plain(self) -> bool:
         """Do failures and successes stand only where the language has them?"""
         limited = self.demand.events if self.demand.kind not in ("must", "have", "do", "follow") else ()
@@ -171,6 +199,8 @@ class Meaning:
         """What is counted of the calls: that they happen, fail or succeed."""
         if self.demand.kind not in ("count", "in a row", "two"):
             return self.demand.kind
+        if self.has("successes"):
+            return "succeed"
         return {"failed": "fail", "successful": "succeed"}.get(self.demand.events[0].outcome, "happen")
 
 

@@ -8,7 +8,9 @@ from functools import lru_cache
 
 from synth.policies.action_forms import PARTICLES
 from synth.policies.clausal.adjuncts import ADJUNCTS
+from synth.policies.clausal.amounts import AMOUNTS
 from synth.policies.clausal.attempts import ATTEMPTS
+from synth.policies.clausal.counts import COUNTS, by_one_thing
 from synth.policies.clausal.demands import DEMANDS
 from synth.policies.clausal.events import Action, actions_of, by_name
 from synth.policies.clausal.facts import FACTS
@@ -29,7 +31,7 @@ _MAY = re.compile(r"(?<!no run )\b(?:may|can|could|might|allowed|permitted)\b", 
 """What is allowed is never asked for."""
 _STARTS = re.compile(r"\b(?:start|begin)", re.IGNORECASE)
 """What must not start while something runs may still run when that starts."""
-_OF_ITSELF = ("count", "sum", "apart", "overlap itself")
+_OF_ITSELF = ("count", "sum", "apart", "overlap itself", "variety")
 """Demands that compare calls of an action with one another."""
 _RELATIVE = r"\b(?:every|each|any|an?|the|no|all) (?:[a-z-]+ ){1,2}$"
 """What stands before a `that` which begins a clause: `every truck that checks in`."""
@@ -86,7 +88,8 @@ def _begins_with_the_same(sentence: str) -> bool:
 def _rules(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
     actions = actions_of(phrases)
     tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
-    rules = _together(*tables, by_name(actions, phrases))
+    own = (COUNTS, AMOUNTS, by_one_thing(actions))
+    rules = _together(*tables, *own, by_name(actions, phrases))
     return rules, {one.number: one for one in reversed(actions)}
 
 

@@ -68,7 +68,7 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(?P<lead>(?:after|if|once|when) (?:an?|the) (?P<n>[^,]+?) (?:has failed|fails|failed)), "
      r"(?:do not|never|don't) (?:attempt|try|make|start|do) another (?:one|try|attempt)\b",
      r"\g<lead>, no \g<n> may be made"),
-    (r"\s*[;\u2013\u2014]\s*|: (?=[A-Za-z])", ", "),
+    (r"\s*[;\u2013\u2014]\s*|: (?=[A-Za-z0-9])", ", "),
     (r"(?:,| \() ?(?:and )?(?:for |on |with |of )?(?:the )?same (?P<f>[a-z]\w*(?: (?:id|number|code))?"
      r"(?: and [a-z]\w*)?)\)?$", r" with the same \g<f>"),
     (r"\s+", " "),

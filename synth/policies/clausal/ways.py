@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from synth.policies.adverbials import Times
-from synth.policies.clausal.meaning import COUNTED, Meaning
+from synth.policies.clausal.meaning import COUNTED, OF_COUNTS, Meaning
 
-_BESIDE = ("same", "run", "first", "later")
+_BESIDE = ("same", "run", "first", "later", *OF_COUNTS)
 """Adjuncts that change no kind of rule."""
 
 
@@ -183,7 +183,7 @@ def _counted(time: str = "", in_a_row: bool = False) -> Way:
             return None
         within = _stretch(m, time)
         row = " in a row" if in_a_row else ""
-        return f"{m.a} must {m.does} {m.demand.how} {m.demand.number} times{row}{m.per}{within}"
+        return f"{m.a} must {m.does} {m.how} {m.demand.number} times{row}{m.per}{within}"
 
     return way
 
@@ -264,6 +264,9 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("days", "hours"): _hours_of_days(allowed=False),
 }
 _ONLY: Mapping[tuple[str, ...], Way] = {
+    ("after so many",): lambda m: (
+        f"{m.b('after so many')} must happen at least {m.of('after so many').number} times before {m.a}"
+    ),
     ("after",): _needs("after"),
     ("if",): _needs("if"),
     ("state",): _needs("state"),
@@ -308,6 +311,7 @@ _ENDING: Mapping[tuple[str, ...], Way] = {
     (): _counted(),
     ("in a row",): _counted(in_a_row=True),
     ("time",): _counted("time"),
+    ("an hour",): _counted("an hour"),
     ("day",): _counted("day"),
 }
 _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
@@ -323,6 +327,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "count": {
         (): _counted(),
         ("time",): _counted("time"),
+        ("an hour",): _counted("an hour"),
         ("day",): _counted("day"),
         ("in a row",): _counted(in_a_row=True),
         ("before",): _counted_before,
@@ -342,7 +347,15 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("none after",): lambda m: f"The last call must be {m.a}",
     },
     "takes": {(): lambda m: f"{m.a} must take at most {m.demand.how}"},
-    "sum": {(): _summed(), ("time",): _summed("time"), ("day",): _summed("day")},
+    "sum": {
+        (): _summed(),
+        ("time",): _summed("time"),
+        ("an hour",): _summed("an hour"),
+        ("day",): _summed("day"),
+    },
+    "variety": {
+        (): lambda m: f"{m.a} must happen with at most {m.demand.number} different {m.demand.how}{m.per}"
+    },
     "apart": {
         (): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e}",
         ("failed",): lambda m: (
@@ -408,7 +421,7 @@ def _only_this(m: Meaning) -> bool:
 def in_words(m: Meaning, scoped: bool = False) -> str | None:
     """The sentence of the language that says it; `scoped`: whoever reads the file asks for its scope."""
     same = m.same_fields()
-    if same is None or not m.is_plain():
+    if same is None or not m.is_plain() or not m.is_said_of_counts():
         return None
     kinds = tuple(sorted(a.kind for a in m.adjuncts if a.kind not in _BESIDE))
     if len(set(kinds)) < len(kinds):

@@ -23,12 +23,13 @@ from synth.policies.kinds.kind import HAPPEN, MUST, PER, Form, Paths, Reads, Sen
 from synth.policies.kinds.plans import Slot
 from synth.policies.kinds.tally import so_far
 from synth.policies.names import Names, Scope, Tools
+from synth.policies.nouns import Noun
 
 _FIELD = r"[^\s,;.]+(?:\.[^\s,;.]+)*"
 
 
 def _read(m: re.Match[str], names: Names, same: Paths) -> Variety:
-    what, path = names.list(m["a"]), tuple(m["field"].split("."))
+    what, path = names.list(m["a"]), _path(m["field"])
     number, least = number_of(m["n"]), m["how"].lower() == "at least"
     if least and same:
         raise BadInput("a least number of different values is of all calls, not of those with the same FIELD")
@@ -37,11 +38,17 @@ def _read(m: re.Match[str], names: Names, same: Paths) -> Variety:
     return Variety(what, path, number if least else None, None if least else number, same, scope_of(m))
 
 
+def _path(field: str) -> tuple[str, ...]:
+    """Where the argument is: a mere noun is its `_id` or number, too."""
+    return tuple(field.split(".")) if "." in field else (Noun(field),)
+
+
 @dataclass(frozen=True, slots=True)
 class Variety:
     """Over the attempts at an action, an argument has at most so many different values.
 
-    Or, over its successes, at least so many. With `same`, over those whose other arguments are equal.
+    Or, over its successes, at least so many. With `same`, over those whose other arguments are equal. Of
+    `any tool` only calls that have the argument are counted.
     """
 
     kind: ClassVar[str] = "variety"
@@ -73,14 +80,14 @@ class Variety:
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         if self.least is not None:
             return self._enough(seen)
-        if not any(so_far(seen.attempts(tools), seen) for tools in self.what):
-            return NOT_APPLICABLE
+        if not any(so_far(self._counted(tools, seen), seen) for tools in self.what):
+            return self._none(seen)
         if without_arguments(seen, self.what):
             return Judged("unsupported", (), "The arguments of the calls were not recorded.")
         late: set[int] = set()
         open_: Judged | None = None
         for tools in self.what:
-            for surely, perhaps in alike(seen.attempts(tools), self.same, seen):
+            for surely, perhaps in alike(self._counted(tools, seen), self.same, seen):
                 late |= self._beyond(surely, seen)
                 if open_ is None and any(map(seen.owns, (*surely, *perhaps))):
                     open_ = self._open(surely, perhaps, seen)
@@ -92,6 +99,22 @@ class Variety:
                 "violated", own, f"{phrase} may have {limit}; {calls_in_words(own)} went beyond that."
             )
         return open_ or (NOT_ITS_OWN if late else Judged("ok", (), "There are not too many values."))
+
+    def _counted(self, tools: Tools, seen: Evidence) -> list[int]:
+        """The attempts; those of `any tool` that may have such an argument."""
+        calls = seen.attempts(tools)
+        if "*" not in tools.names:
+            return calls
+        return [
+            i for i in calls
+            if seen.arguments(i) is None or seen.argument(i, self.different) is not MISSING
+        ]  # fmt: skip
+
+    def _none(self, seen: Evidence) -> Judged:
+        """Of `any tool`, calls there were, and none has such an argument."""
+        if not any("*" in tools.names and seen.attempts(tools) for tools in self.what):
+            return NOT_APPLICABLE
+        return Judged("not_applicable", (), f"No call has the argument {named(self.different)!r}.")
 
     def _enough(self, seen: Evidence) -> Judged:
         """In the end, were there so many?"""

@@ -1,0 +1,99 @@
+"""More ways to say what amounts may come to: `total replicas over all scalings: 50 max`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from synth.policies.action_forms import singular
+from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
+from synth.policies.clausal.parts import Demand, Event, with_same
+from synth.policies.clausal.words import MAY, NO, SHOULD
+from synth.policies.patterns import compiled
+
+_TOTAL = (
+    "in_total|altogether|in_all|overall|all_in_all|taken_together|together|combined|in_sum|all_told"
+    "|all_together|when_added_up"
+)
+_UP = "add_up_to|total|come_to|sum_to|sum_up_to|amount_to|reach|add_to"
+_OVER = "more_than|over|above"
+_MOST = (
+    "at_most|at_the_most|no_more_than|not_more_than|up_to|a_maximum_of|max|max.|maximum|at_or_below|within"
+)
+_LESS = "below|under|less_than"
+_IN = "of|over|across|for|in"
+_BE = "be|stay|remain|be_kept|lie|add_up_to|total|come_to|sum_up_to|sum_to|amount_to"
+_IS = "is|are|stay|stays|remain|remains|add_up_to|adds_up_to|total|totals|come_to|comes_to|sum_up_to"
+
+
+def _of(field: str) -> str:
+    """The argument that is added, of which a sentence may say several."""
+    return field if field == "amount" else singular(field.lower())
+
+
+def _summed(below: bool = False) -> Callable[[Parts], Demand | None]:
+    def made(p: Parts) -> Demand | None:
+        event: Event = p["a"]
+        number, unit = p["n"]
+        if unit and "f" in p and singular(unit) != _of(p["f"]):
+            return None
+        if "s" in p:
+            event = with_same(event, p["s"])
+        field = _of(p["f"]) if "f" in p else unit
+        most = f"{'below' if below else 'at most'} {number}"
+        return Demand("sum", (replace(event, single=False),), how=field, number=most) if field else None
+
+    return made
+
+
+def _done_together(p: Parts) -> Demand | None:
+    """`All loads together must not load more than 1000 rows`."""
+    return _summed()(p) if p["v"].action == p["a"].action else None
+
+
+def _given_out(p: Parts) -> Demand | None:
+    """`No more than 5000 claimed altogether`."""
+    number, unit = p["n"]
+    return None if unit else Demand("sum", (p["a"],), how="amount", number=f"at most {number}")
+
+
+def several(grammar: Grammar, at: int) -> Iterator[Found]:
+    """What amounts are added of: the amount of `a refund` is that of each."""
+    if not compiled(r" *(?:an?|each|every|any|one|no|that|this)\b").match(grammar.text, at):
+        yield from grammar.matches("added", at)
+
+
+AMOUNTS: dict[str, Rule] = {
+    "several": several,
+    "amount of": [("the|all|all_the|all_of_the {f:word}", lambda p: p["f"])],
+    "total of": [
+        ("[the] total|combined|summed|overall|cumulative|aggregate|added_up {f:word}", lambda p: p["f"]),
+        ("[the] sum|total of [the|all|all_the] {f:word}", lambda p: p["f"]),
+    ],
+    "so much": [
+        (f"{_MOST} {{n:summed}}", lambda p: p["n"]),
+        ("{n:summed} at_most|at_the_most|max|max.|maximum|tops|or_less|and_no_more|and_not_more",
+         lambda p: p["n"]),
+    ],
+    "totalled": [
+        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:several}} {NO} {_UP} {_OVER} {{n:summed}} [{_TOTAL}]",
+         _summed()),
+        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:several}} {MAY}|{SHOULD} {_UP} {{n:so much}} "
+         f"[{_TOTAL}]", _summed()),
+        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:several}} {SHOULD} {_UP} {_LESS} {{n:summed}}",
+         _summed(below=True)),
+        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:several}} , {{n:so much}}", _summed()),
+        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:several}} {MAY}|{SHOULD} {_BE} {{n:so much}}",
+         _summed()),
+        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:several}} {_IS} {{n:so much}}", _summed()),
+        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:several}} {SHOULD} {_BE} {_LESS} {{n:summed}}",
+         _summed(below=True)),
+        (f"{{a:several}} [,] {_TOTAL} [,] [{MAY}|{SHOULD}] {_BE} {_MOST} {{n:summed}} in|of {{f:word}}",
+         _summed()),
+        (f"{{a:several}} [,] {_TOTAL} [,] {_IS} {_MOST} {{n:summed}} in|of {{f:word}}", _summed()),
+        (f"{{a:several}} [,] {_TOTAL} [,] {NO} {{v:verb}} {_OVER} {{n:summed}}", _done_together),
+        (f"{{a:several}} [,] {_TOTAL} [,] {MAY}|{SHOULD} {{v:verb}} {_MOST} {{n:summed}}", _done_together),
+        (f"{_MOST} {{n:summed}} {{a:noun_done}} {_TOTAL}", _given_out),
+        (f"{{n:summed}} {{a:noun_done}} {_TOTAL} at_most|at_the_most|max|maximum", _given_out),
+    ],
+}  # fmt: skip
