@@ -20,22 +20,27 @@ _OVER = "more_than|over|above"
 _MOST = (
     "at_most|at_the_most|no_more_than|not_more_than|up_to|a_maximum_of|max|max.|maximum|at_or_below|within"
 )
+_EXCEED = "exceed|be_more_than|be_over|be_above|go_above|go_over|go_beyond|top|surpass|be_higher_than"
 _LESS = "below|under|less_than"
 _IN = "of|over|across|for|in"
 _BE = "be|stay|remain|be_kept|lie|add_up_to|total|come_to|sum_up_to|sum_to|amount_to"
 _IS = "is|are|stay|stays|remain|remains|add_up_to|adds_up_to|total|totals|come_to|comes_to|sum_up_to"
 
 
+_MONEY = ("amount", "value", "price", "cost", "fee", "total", "charge", "fare")
+
+
 def _of(field: str) -> str:
     """The argument that is added, of which a sentence may say several."""
-    return field if field == "amount" else singular(field.lower())
+    one = singular(field.lower())
+    return one if one in _MONEY else field
 
 
 def _summed(below: bool = False) -> Callable[[Parts], Demand | None]:
     def made(p: Parts) -> Demand | None:
         event: Event = p["a"]
         number, unit = p["n"]
-        if unit and "f" in p and singular(unit) != _of(p["f"]):
+        if unit and "f" in p and singular(unit) != singular(_of(p["f"])):
             return None
         if "s" in p:
             event = with_same(event, p["s"])
@@ -64,7 +69,7 @@ def several(grammar: Grammar, at: int) -> Iterator[Found]:
 
 
 AMOUNTS: dict[str, Rule] = {
-    "several": several,
+    "added up": several,
     "amount of": [("the|all|all_the|all_of_the {f:word}", lambda p: p["f"])],
     "total of": [
         ("[the] total|combined|summed|overall|cumulative|aggregate|added_up {f:word}", lambda p: p["f"]),
@@ -76,23 +81,27 @@ AMOUNTS: dict[str, Rule] = {
          lambda p: p["n"]),
     ],
     "totalled": [
-        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:several}} {NO} {_UP} {_OVER} {{n:summed}} [{_TOTAL}]",
+        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:added up}} {NO} {_UP} {_OVER} {{n:summed}} [{_TOTAL}]",
          _summed()),
-        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:several}} {MAY}|{SHOULD} {_UP} {{n:so much}} "
+        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:added up}} {MAY}|{SHOULD} {_UP} {{n:so much}} "
          f"[{_TOTAL}]", _summed()),
-        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:several}} {SHOULD} {_UP} {_LESS} {{n:summed}}",
+        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:added up}} {SHOULD} {_UP} {_LESS} {{n:summed}}",
          _summed(below=True)),
-        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:several}} , {{n:so much}}", _summed()),
-        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:several}} {MAY}|{SHOULD} {_BE} {{n:so much}}",
+        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:added up}} {_TOTAL} {NO} {_EXCEED} {{n:summed}}",
          _summed()),
-        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:several}} {_IS} {{n:so much}}", _summed()),
-        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:several}} {SHOULD} {_BE} {_LESS} {{n:summed}}",
+        (f"{{f:amount of}} {_IN} [all|the|all_the] {{a:added up}} {_TOTAL} {MAY}|{SHOULD} {_BE} "
+         "{n:so much}", _summed()),
+        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:added up}} , {{n:so much}}", _summed()),
+        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:added up}} {MAY}|{SHOULD} {_BE} {{n:so much}}",
+         _summed()),
+        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:added up}} {_IS} {{n:so much}}", _summed()),
+        (f"{{f:total of}} {_IN} [all|the|all_the] {{a:added up}} {SHOULD} {_BE} {_LESS} {{n:summed}}",
          _summed(below=True)),
-        (f"{{a:several}} [,] {_TOTAL} [,] [{MAY}|{SHOULD}] {_BE} {_MOST} {{n:summed}} in|of {{f:word}}",
+        (f"{{a:added up}} [,] {_TOTAL} [,] [{MAY}|{SHOULD}] {_BE} {_MOST} {{n:summed}} in|of {{f:word}}",
          _summed()),
-        (f"{{a:several}} [,] {_TOTAL} [,] {_IS} {_MOST} {{n:summed}} in|of {{f:word}}", _summed()),
-        (f"{{a:several}} [,] {_TOTAL} [,] {NO} {{v:verb}} {_OVER} {{n:summed}}", _done_together),
-        (f"{{a:several}} [,] {_TOTAL} [,] {MAY}|{SHOULD} {{v:verb}} {_MOST} {{n:summed}}", _done_together),
+        (f"{{a:added up}} [,] {_TOTAL} [,] {_IS} {_MOST} {{n:summed}} in|of {{f:word}}", _summed()),
+        (f"{{a:added up}} [,] {_TOTAL} [,] {NO} {{v:verb}} {_OVER} {{n:summed}}", _done_together),
+        (f"{{a:added up}} [,] {_TOTAL} [,] {MAY}|{SHOULD} {{v:verb}} {_MOST} {{n:summed}}", _done_together),
         (f"{_MOST} {{n:summed}} {{a:noun_done}} {_TOTAL}", _given_out),
         (f"{{n:summed}} {{a:noun_done}} {_TOTAL} at_most|at_the_most|max|maximum", _given_out),
     ],

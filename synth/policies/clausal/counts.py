@@ -23,6 +23,7 @@ _TO = "to|of|for|on|with|in|from|at|by|about|into|onto"
 _ALL_TOGETHER = (
     "all_together|together|taken_together|altogether|in_total|in_all|combined|all_in_all|in_sum|all_told"
 )
+_OVERALL = f"{_ALL_TOGETHER}|overall"
 
 
 # ------------------------------------------------------------------ what stands behind a count
@@ -108,6 +109,16 @@ def different(grammar: Grammar, at: int) -> Iterator[Found]:
         yield (number, field_of(m["f"])), m.end()
 
 
+def so_many_different(grammar: Grammar, at: int) -> Iterator[Found]:
+    """(how many, of what) of `at most two different patients`."""
+    m = compiled(
+        r" *(?:at most|no more than|not more than|up to|max(?:imum|\.)?|a maximum of) (?P<n>\d{1,6}|one) "
+        rf"(?:different |distinct ){_THING}"
+    ).match(grammar.text, at)
+    if m:
+        yield (int(m["n"]) if m["n"].isdigit() else 1, field_of(m["f"])), m.end()
+
+
 def one_field(grammar: Grammar, at: int) -> Iterator[Found]:
     """The name of what there is one of: `cluster`, `order_id`, `customer id`."""
     m = compiled(rf" *{_THING}").match(grammar.text, at)
@@ -130,6 +141,7 @@ def by_one_thing(actions: Sequence[Action]) -> dict[str, Rule]:
         "deed_one": _finder(actions, str),
         "doing_one": _finder(actions, gerund_of),
         "done_to": _done_to(actions),
+        "given": _given(actions),
     }
 
 
@@ -162,6 +174,20 @@ def _finder(actions: Sequence[Action], form: Callable[[str], str]) -> Rule:
         for end, found in sorted(longest.items(), reverse=True):
             if len({event.action for event in found}) == 1:
                 yield found[0], end
+
+    return find
+
+
+def _given(actions: Sequence[Action]) -> Rule:
+    """The actions that a verb of the passive may be of."""
+
+    def find(grammar: Grammar, at: int) -> Iterator[Found]:
+        ends: dict[int, set[int]] = {}
+        for one in actions:
+            if m := compiled(rf" *{past_of(one.verb)}{one.up}(?![\w'-])").match(grammar.text, at):
+                ends.setdefault(m.end(), set()).add(one.number)
+        for end, numbers in ends.items():
+            yield frozenset(numbers), end
 
     return find
 
@@ -233,6 +259,20 @@ def _got_by_each(p: Parts) -> Demand | None:
     return Demand("count", (event,), number=number, how=how)
 
 
+def _given_to_each(p: Parts) -> Demand | None:
+    """`Every customer is sent at most two emails`."""
+    (events, joint), verbs = p["e"], p["g"]
+    return _got_by_each(p) if not joint and events[0].action in verbs else None
+
+
+def _none_of_that_number(p: Parts) -> Demand | None:
+    """`No second restart of the same line`."""
+    event: Event = p.get("e") or p["t"]
+    if p["m"] < 2 or event.role or ("v" in p and p["v"].action != event.action):
+        return None
+    return Demand("count", (replace(event, single=False),), number=p["m"] - 1, how="at most")
+
+
 def _acts_apart(p: Parts) -> Demand | None:
     events, joint = p["e"]
     return None if joint else apart_by({"e": replace(events[0], single=False), "d": p["d"]})
@@ -266,6 +306,17 @@ def _varied(p: Parts) -> Demand | None:
     if joint:
         return None
     return Demand("variety", (replace(events[0], single=False),), number=number, how=field)
+
+
+def _any_varied(p: Parts) -> Demand:
+    """`A run must not touch two different customers`."""
+    number, field = p["w"]
+    return Demand("variety", (Event(ANY),), number=number, how=field)
+
+
+def _in_a_run(demand: Demand) -> Demand:
+    [event] = demand.events
+    return replace(demand, events=(replace(event, beside=(*event.beside, Adjunct("run", said="run"))),))
 
 
 def _one_only(p: Parts) -> Demand | None:
@@ -320,24 +371,33 @@ COUNTS: dict[str, Rule] = {
     "same list": same_list,
     "an aside": aside,
     "different": different,
+    "so many different": so_many_different,
     "one field": one_field,
     "event": [("{e:noun} calls|call", with_mods), ("{e:noun} calls|call {m:mods}", with_mods)],
     "quota": [
         ("{c:limit}", lambda p: p["c"]),
-        (f"{_MOST} {{n:number}} [times|calls|of_them]", lambda p: ("at most", p["n"])),
-        (f"{{n:number}} [times|calls] {_AT_MOST}", lambda p: ("at most", p["n"])),
+        (f"{_MOST} {{n:number}} [times|calls|tries|attempts|of_them]", lambda p: ("at most", p["n"])),
+        (f"{{n:number}} [times|calls|tries|attempts] {_AT_MOST}", lambda p: ("at most", p["n"])),
         ("never {n:number} [times]", lambda p: ("at most", p["n"] - 1)),
         ("never more_than {n:number} [times]", lambda p: ("at most", p["n"])),
-        ("{n:number} [times|calls]", lambda p: ("just", p["n"])),
-        (f"{_MOST} {{n:number}} [times|calls] {_ALL_TOGETHER}|overall", lambda p: ("at most", p["n"])),
-        (f"{{n:number}} [times|calls] {_ALL_TOGETHER}|overall {_AT_MOST}", lambda p: ("at most", p["n"])),
-        (f"{{n:number}} [times|calls] {_AT_MOST} {_ALL_TOGETHER}|overall", lambda p: ("at most", p["n"])),
-        (f"{{n:number}} [times|calls] {_ALL_TOGETHER}|overall", lambda p: ("just", p["n"])),
+        ("{n:number} [times|calls|tries|attempts]", lambda p: ("just", p["n"])),
         ("once", lambda p: ("just", 1)),
+    ],
+    "quota in all": [
+        (f"{_MOST} {{n:number}} [times|calls|tries|attempts] {_OVERALL}", lambda p: ("at most", p["n"])),
+        (f"{{n:number}} [times|calls|tries|attempts] {_OVERALL} {_AT_MOST}", lambda p: ("at most", p["n"])),
+        (f"{{n:number}} [times|calls|tries|attempts] {_AT_MOST} {_OVERALL}", lambda p: ("at most", p["n"])),
+        (f"{{n:number}} [times|calls|tries|attempts] {_OVERALL}", lambda p: ("just", p["n"])),
     ],
     "adjunct": [
         ("{a:an_hour}", lambda p: p["a"]),
         ("{a:an aside}", lambda p: p["a"]),
+        (
+            "[,] [and] calendar_day|on_a_calendar_day",
+            lambda p: Adjunct("day"),
+        ),
+        ("and hour", lambda p: Adjunct("an hour", time="1 hour")),
+        ("and minute", lambda p: Adjunct("an hour", time="1 minute")),
         (
             "[,] [but] failed|unsuccessful tries|attempts|ones|calls do_not_count|are_not_counted|excluded",
             lambda p: Adjunct("successes"),
@@ -351,7 +411,7 @@ COUNTS: dict[str, Rule] = {
         (
             "[,] [and] not_more|no_more|not_more_often|no_more_often|no_more_and_no_less|no_more_,_no_less"
             "|not_more_and_not_less|no_more_no_less|no_less_and_no_more|no_more_than_that|not_more_than_that"
-            "|maximum|max|at_most|at_the_most|tops",
+            "|maximum|max|at_most|at_the_most|tops|that_is_it|that_is_all|that_is_enough",
             lambda p: Adjunct("no more"),
         ),
         ("over|across|for all|all_the {f:one field}", lambda p: Adjunct("overall")),
@@ -364,14 +424,21 @@ COUNTS: dict[str, Rule] = {
         (f"{{t:object}} {MAY} be {{d:past}} {{c:quota}}", _done_so_often),
         (f"{{t:object}} {MAY} be {{d:past}} only {{c:quota}}", _done_so_often),
         (f"{{w:whoever}} {MAY}|{SHOULD} be {{e:done_to}} {{c:limit}}", _to_each),
-        (f"{{w:whoever}} {NO} [ever] be {{e:done_to}} {{c:beyond}}", _to_each),
         ("{w:whoever} is|are|gets {e:done_to} {c:limit}", _to_each),
-        (f"no {{w:thing_behind}} {MAY}|{SHOULD} [ever] be {{e:done_to}} {{c:beyond}}", _to_each),
+        ("{w:whoever} is|gets|may_be|can_be {g:given} {c:limit} {e:events}", _given_to_each),
         ("{w:whoever} may_get|can_get|may_have|can_have|gets|has|receives {c:limit} {e:events}",
          _got_by_each),
         ("{e:acts} at_least|a_minimum_of|no_less_than {d:time} apart", _acts_apart),
-        ("{e:events} , {all:together} {c:quota}", _quota),
+        ("{e:events} [,] at_least|a_minimum_of|no_less_than {d:time} apart", _acts_apart),
+        ("no {m:nth} {e:event}", _none_of_that_number),
+        (f"no {{m:nth}} {{e:event}} {MAY} happen|be_made|be_done|be_tried", _none_of_that_number),
+        ("never|do_not {v:verb} a {m:nth} {t:object}", _none_of_that_number),
+        ("the_number_of {e:events} is limited|capped|restricted to|at {n:number}",
+         lambda p: None if p["e"][1] else at_most_of(p)),
+        ("{c:limit} {e:event} is|are fine|ok|okay|acceptable|enough", _quota),
+        ("{e:events} [,] {all:together} [,] {c:quota}", _quota),
         ("{all:together} , {e:events} {c:quota}", _quota),
+        ("{e:events} [,] {c:quota in all}", lambda p: _quota({**p, "all": True})),
         (f"{_MOST} {{n:number}} {{e:events}}", lambda p: None if p["e"][1] else at_most_of(p)),
         ("{n:number} {e:events}", _just),
         (
@@ -401,6 +468,14 @@ COUNTS: dict[str, Rule] = {
         (f"{RUNS} [{MAY}|{SHOULD}] {{g:deal}} {{f:only one}}", lambda p: _one_only({**p, "r": "run"})),
         (f"{AGENT} [{MAY}|{SHOULD}] {{g:deal}} {{f:only one}}", _one_only),
         ("{g:deal} {f:only one}", _one_only),
+        (f"{AGENT} [{MAY}|{SHOULD}] {{e:acts}} {_TO} {{w:so many different}}", _varied),
+        (f"{{e:acts}} {_TO} {{w:so many different}}", _varied),
+        (f"{{e:events}} {_TO} {{w:so many different}}", _varied),
+        (f"{RUNS} {NO} [ever] {{g:deal}} {{w:different}}", lambda p: _in_a_run(_any_varied(p))),
+        (f"no run {MAY}|{SHOULD} [ever] {{g:deal}} {{w:different}}", lambda p: _in_a_run(_any_varied(p))),
+        (f"{AGENT} {NO} [ever] {{g:deal}} {{w:different}}", lambda p: _any_varied(p)),
+        ("never|do_not {g:deal} {w:different}", lambda p: _any_varied(p)),
+        (f"{{e:event}} only {_TO} one|1|a_single|one_and_the_same|the_same {{f:one field}}", _one_only),
         # so many before
         (f"[a|an|any|every|each|the] {{w:thing_behind}} {SHOULD} have had|got|received|been_given|seen "
          "[at_least] {n:number} {b:events} before|prior_to|ahead_of {a:events}", _had_before),
@@ -415,7 +490,7 @@ COUNTS: dict[str, Rule] = {
     ],
     "deal": [
         ("deal|deals|work|works|be_concerned|is_concerned with|on", lambda p: True),
-        ("concern|concerns|handle|handles|touch|touches|serve|serves|be_about|is_about|stick_to|sticks_to"
+        ("mix|mixes|concern|concerns|handle|handles|touch|touches|serve|serves|be_about|is_about|stick_to|sticks_to"
          "|stay_with|stays_with|see|sees", lambda p: True),
     ],
     "only one": [

@@ -271,7 +271,7 @@ def by_name(
         "done": _several(all_of(_done), nouns),
         "noun_done": _finder(all_of(_given_out), nouns),
         "thing": _several(all_of(_things), nouns),
-        "sole": _finder(all_of(_things), nouns),
+        "sole": _finder([way for way in all_of(_things) if not way.role], nouns),
         "state": _several(all_of(_state), nouns),
         "self": _several(all_of(_self), nouns),
         "gapped": _several(all_of(_gapped), nouns),

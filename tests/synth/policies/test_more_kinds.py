@@ -127,7 +127,7 @@ def test_only_other_calls_end_a_row() -> None:
 
 def test_a_misspelt_argument_is_told() -> None:
     said = judged(
-        "A must happen with at most 1 different customer.", run("do_a(customer_id=1) do_a(customer_id=2)")
+        "A must happen with at most 1 different custmer_id.", run("do_a(customer_id=1) do_a(customer_id=2)")
     )
     assert said.verdict == "unsupported"
     assert said.explanation.endswith("did you mean 'customer_id'?")
