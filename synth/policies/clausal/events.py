@@ -14,19 +14,16 @@ from typing import NamedTuple
 
 from synth.policies.action_forms import ARTICLES, LIGHT, PARTICLES, SMALL, noun_of, singular
 from synth.policies.clausal.kinds_of_verbs import (
-    ALIKE,
-    APPROVALS,
     CHECKED,
     CHECKS,
     GIVEN_TO,
     GIVING,
-    NOTES,
-    NOTING,
     OF_TWO_WORDS,
     PLACING,
     PROGRAMS,
     SENDS,
     SOMEBODY,
+    others_of,
 )
 from synth.policies.clausal.matching import Found, Grammar
 from synth.policies.clausal.parts import IT, Event
@@ -208,7 +205,7 @@ def _in_other_words(actions: Sequence[Action]) -> Iterator[Action]:
     """The same actions by other verbs, which no action of the file has: `obtain approval`."""
     verbs = {one.verb for one in actions}
     for one in actions:
-        for verb in _others_of(one):
+        for verb in others_of(one.verb, one.nouns, one.tail):
             if verb not in verbs and not one.particle and (one.nouns or verb == "request"):
                 nouns = one.nouns or one.tail[1:]
                 tail = one.tail if one.nouns else ()
@@ -216,18 +213,6 @@ def _in_other_words(actions: Sequence[Action]) -> Iterator[Action]:
         verb, particle = OF_TWO_WORDS.get(one.verb, ("", ""))
         if verb and verb not in verbs and one.nouns and not one.particle:
             yield replace(one, verb=verb, particle=particle, verb_alone=False, gives=False)
-
-
-def _others_of(one: Action) -> list[str]:
-    """Verbs that say the same of its object."""
-    found = [verb for alike in ALIKE if one.verb in alike for verb in alike if verb != one.verb]
-    if one.nouns and one.nouns[-1] in NOTES and one.verb in NOTING:
-        found += [verb for verb in NOTING if verb != one.verb]
-    if one.nouns and one.nouns[-1] in APPROVALS and one.verb in ("get", "obtain", "receive"):
-        found += ["give", "grant"]
-    if (one.verb, one.tail[:1]) == ("ask", ("for",)) and len(one.tail) > 1 and not one.nouns:
-        found += ["request"]
-    return list(dict.fromkeys(found))
 
 
 def _leads(verb: str, word: str) -> bool:

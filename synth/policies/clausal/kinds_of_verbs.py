@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from synth.policies.action_forms import LIGHT
 
 GIVING = (
@@ -57,3 +59,15 @@ PROGRAMS = (
 )  # fmt: skip
 """Programs, whose name says nothing of what an action does: `terraform plan` is a plan."""
 SENDS = ("send", "mail", "post", "email", "issue", "publish", "dispatch", "text", "ship")
+
+
+def others_of(verb: str, nouns: Sequence[str], tail: Sequence[str]) -> list[str]:
+    """Verbs that say the same of an action's object."""
+    found = [other for alike in ALIKE if verb in alike for other in alike if other != verb]
+    if nouns and nouns[-1] in NOTES and verb in NOTING:
+        found += [other for other in NOTING if other != verb]
+    if nouns and nouns[-1] in APPROVALS and verb in ("get", "obtain", "receive"):
+        found += ["give", "grant"]
+    if verb == "ask" and tail[:1] == ("for",) and len(tail) > 1 and not nouns:
+        found += ["request"]
+    return list(dict.fromkeys(found))
