@@ -33,7 +33,9 @@ FORMS = """\
 - A must happen before B.   (each call of B needs an earlier success of A)
 - A must happen before B with the same FIELD.   (FIELD: a name of an argument of both)
 - A must be followed by B.   A must be followed by B within 10 minutes.
+- A must be immediately followed by B.   If A fails, the next call must be B.
 - A must never happen after B.   A must happen immediately before B.
+- Any tool but A must never happen after B.   If A happens, the last call must be B.
 - A must never happen.   A must happen at most 2 times.   A must happen at least 1 time.
 - A must happen at most 3 times within 1 hour.   A must happen at most 1 time with the same FIELD.
 - The sum of args.FIELD of A must be at most 500.

@@ -22,12 +22,19 @@ _IT = re.compile(
     r"|important|required|mandatory|necessary|obligatory|essential)\b)(?! (?:own )?(?:turn|message)\b)",
     re.IGNORECASE,
 )
+_IN_ONE_RUN = re.compile(
+    r"\b(?:never|not|no|forbidden|prohibited|banned)\b.* in (?:an?|any|one|a single|the same) "
+    r"(?:run|conversation|session)\b",
+    re.IGNORECASE,
+)
+"""What excludes another in a whole run does so whatever the two are done to."""
 _OF_TWO = (
     "precedence",
     "response",
     "absence_after",
     "between",
     "adjacency",
+    "next_call",
     "gap",
     "times_before",
     "paired",
@@ -40,9 +47,9 @@ def of_one_thing(sentence: str, rule: PolicyKind) -> PolicyKind:
     """The rule of the same thing, where the sentence speaks of one."""
     rule = _of_it(sentence, rule)
     compares: Paths = getattr(rule, "same", ())
-    if rule.kind not in (*_OF_TWO, "against") or compares or not _can_compare(rule):
+    if rule.kind not in (*_OF_TWO, "against") or compares or not can_compare(rule):
         return rule
-    if any("*" in tools.names for tools in rule.tools):
+    if any("*" in tools.names for tools in rule.tools) or _IN_ONE_RUN.search(sentence):
         return rule
     paths = [(Each(noun),) for noun in things_of(sentence, rule)]
     return replace(rule, same=tuple((path, path) for path in paths))  # type: ignore[type-var]
@@ -52,7 +59,7 @@ def _of_it(sentence: str, rule: PolicyKind) -> PolicyKind:
     """The rule of the same thing, where the sentence speaks of `it` and all actions are done to such one."""
     nouns = {_noun(tools.phrase) for tools in rule.tools}
     noun = nouns.pop() if len(nouns) == 1 else None
-    if noun is None or not compares_nothing(sentence, rule) or not _can_compare(rule):
+    if noun is None or not compares_nothing(sentence, rule) or not can_compare(rule):
         return rule
     if any(tools.either for tools in rule.tools):
         return rule
@@ -62,7 +69,7 @@ def _of_it(sentence: str, rule: PolicyKind) -> PolicyKind:
     return replace(rule, same=((path, path),))  # type: ignore[type-var]
 
 
-def _can_compare(rule: PolicyKind) -> bool:
+def can_compare(rule: PolicyKind) -> bool:
     if not hasattr(rule, "same"):
         return False
     return not isinstance(rule, Gap) or (rule.within is not None and rule.side == "after")

@@ -255,7 +255,7 @@ class _Taken:
 
 def _asks_of_what_is_needed(rule: PolicyKind) -> bool:
     """`If the review's level is 2, review must happen before refund` does not say which refunds are meant."""
-    side = {"precedence": 0, "adjacency": 0, "gap": 0, "response": 1}.get(rule.kind)
+    side = {"precedence": 0, "adjacency": 0, "gap": 0, "response": 1, "next_call": 1}.get(rule.kind)
     pairs: Sequence[tuple[Tools, Tools]] = getattr(rule, "pairs", ())
     return side is not None and any(pair[side].where is not None for pair in pairs)
 

@@ -46,6 +46,10 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
         "the second action was tried",
         "the last call to begin before it is no success of the first, or has not ended",
     ),
+    "next_call": (
+        "what asks for an answer has happened",
+        "another call than its answer begins after its end, or none does",
+    ),
     "gap": ("the first action of the sentence was tried", "it does not begin at that distance"),
     "overlap": ("both were tried", "one begins before the other has ended"),
     "turn": ("the action was tried", "another call or a text stands in the same model message"),
@@ -65,7 +69,10 @@ _MEANINGS: Mapping[str, tuple[str, str]] = {
     "in_a_row": ("the action was tried", "too many calls, or failures, of it come with no other between"),
     "duration": ("the action was tried", "it ends longer after its begin"),
     "first_call": ("any call was made", "another call begins before the first of it"),
-    "last_call": ("any call was made", "of a run that has ended, the last call to begin is no success of it"),
+    "last_call": (
+        "any call was made; with a condition, that has happened",
+        "of a run that has ended, the last call to begin is no success of it",
+    ),
     "variety": (
         "the action was tried; for a least number, always",
         "there are too many different values, or too few",
@@ -307,7 +314,7 @@ def _choices(policy: Policy) -> Iterator[_Choice]:
     if rule.kind == "duration":
         long = max(times) + NANOSECONDS
         yield from (_Choice(tool, arguments, False, NANOSECONDS, long) for tool, arguments in given)
-    if rule.kind in ("first_call", "last_call", "in_a_row"):
+    if rule.kind in ("first_call", "last_call", "in_a_row") or getattr(rule, "but", None) is not None:
         yield _Choice("another_tool", {}, False, NANOSECONDS)
     if rule.kind in ("overlap", "turn"):
         beside = [*_bare(given), ("another_tool", {})]

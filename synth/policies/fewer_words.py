@@ -31,7 +31,10 @@ _SMALL_OBJECT = r"(?: (?:to|for|on|from|by|with) (?:an?|the|any) [a-z]+)?"
 
 _NO_COUNT = r"(?! (?:more than|no more|over|at (?:most|least)|once|twice|again|a second|[a-z]+ times)\b)"
 
-SAID_BEFORE = rf",|\b(?:{MODAL}|is|are|has|have|before|after|once|if|when|whenever|unless)\b|^\w+ing\b"
+SAID_BEFORE = (
+    rf",|\b(?:{MODAL}|is|are|has|have|before|after|once|if|when|whenever|unless|without|needs?|requires?"
+    r"|takes?)\b|^\w+ing\b"
+)
 """Before `the same NOUN`: of what is the account in `The balance of the same account must be checked`?"""
 
 _OF_A_RUN = (
@@ -45,9 +48,11 @@ _OF_A_RUN = (
 _OF_A_CONVERSATION = (
     r"\b(?:of|in|per|within|during|for|begin|start|end|finish|open|close) (?:an?|any|each|every|one|a single"
     r"|the|the same|the whole) (?:conversation|session)"
-    r"(?=$|[,.]|(?: always| only| also)? (?:must|may|can|should|shall|has|have|needs?|is|are|with|by|no|not"
-    r"|at|if|unless|after|before|once|until|without)\b)"
-    r"|^(?:an?|any|each|every|no) (?:conversation|session) (?:must|may|can|should|shall|has|needs|is)\b"
+    r"(?=$|[,.:]|(?: always| only| also)? (?:must|may|can|should|shall|has|have|needs?|is|are|with|by|no|not"
+    r"|at|if|unless|after|before|once|until|without|that|which|where)\b)"
+    r"|^(?:an?|any|each|every|no) (?:conversation|session) (?:must|may|can|should|shall|has|needs|is|that"
+    r"|which)\b"
+    r"|^(?:in|within|during) (?:any|each|every) (?:conversation|session)\b"
 )
 
 _TABLE: tuple[tuple[str, Reword], ...] = (

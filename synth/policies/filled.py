@@ -17,6 +17,7 @@ from synth.policies.everyday import MODAL
 from synth.policies.inflected import inflected
 from synth.policies.kinds.count import Count, number_of
 from synth.policies.kinds.kind import PolicyKind
+from synth.policies.kinds.next_call import NextCall
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
 from synth.policies.names import Names
@@ -120,7 +121,7 @@ def _guard(m: re.Match[str], rest: str, names: Names, rule: PolicyKind | None) -
             asked += "".join(f", '{one[0]}', args.{other[0]}" for one, other in rule.same)
             check = _yaml(f"size(earlier({asked})) > 0")
             return _as_guard(f"{{calls: {then.phrase}, when: {_yaml(is_so)}, check: {check}}}", told)
-    if isinstance(rule, Response):
+    if isinstance(rule, Response | NextCall):
         return (
             f"!'{rest}' is read, as a rule about every such call; a guard, which knows what a call is given, "
             "is asked before it and cannot demand what follows it"
@@ -191,10 +192,8 @@ def _nearest(text: str, names: Names) -> Iterator[tuple[str, str]]:
          rf"(?: for (?:that|the same) (?P<f>\w+)|{same})",
          _retries),
         (rf"{a} must (?P<said>be followed by {b} (?:as (?:its |the )?(?:very )?next (?:step|call|action)|imme"
-         rf"diately"
-         r"|directly|at once|with nothing in between))",
-         _next_step),
-        (rf"{a} must (?P<said>be (?:immediately|directly) followed by {b})", _next_step),
+         rf"diately|directly|at once|with nothing in between))",
+         lambda m: f"{{{m['a']} must be immediately followed by {m['b']}}}"),
         (rf"no {a} (?:may|must|can) (?:ever )?happen (?P<said>in (?:a|any) (?P<w>run|conversation|session) in"
          rf" which "
          rf"{b} happens)|"
@@ -232,14 +231,6 @@ def _retries(m: re.Match[str]) -> str:
     number = number_of(m["n"].split()[0]) + 1
     same = f" with the same {m['f']}" if m["f"] else m["same"].replace(" for ", " with ")
     return f"{{If {m['a']} fails {number} times in a row, {m['a']} must never happen{same}}}"
-
-
-def _next_step(m: re.Match[str]) -> str:
-    return (
-        f"{{{m['a']} must be followed by {m['b']}}} where other calls may come between, or {{{m['a']} must "
-        f"happen "
-        f"immediately before {m['b']}}} where each {m['b']} needs one directly before it"
-    )
 
 
 def _both_sides(m: re.Match[str]) -> str:

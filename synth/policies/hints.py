@@ -249,11 +249,8 @@ _HINTS: tuple[tuple[str, str], ...] = (
     (rf"{_A} (?P<said>{MUST} be (?:(?:immediately|directly) preceded by|preceded (?:immediately|directly) "
      rf"by)) {_B}",
      "={<b> must happen immediately before <a>}"),
-    (rf"{_A} (?P<said>{MUST} be (?:(?:immediately|directly) followed by|followed (?:immediately|directly) "
-     rf"by)) {_B}",
-     "{<a> must be followed by <b>} where other calls may come between, or {<b> must happen immediately "
-     "after <a>} "
-     "where <b> may come nowhere else"),
+    (rf"{_A} (?P<said>{MUST} be (?:directly followed by|followed (?:immediately|directly) by)) {_B}",
+     "={<a> must be immediately followed by <b>}"),
     (rf".+ (?P<said>{NOT} .*\b(?:immediately|directly)\b.*)",
      "!which call must not be the next one is not in the language"),
     # --- what failed

@@ -24,6 +24,7 @@ from synth.policies.kinds.failures import AfterFailures
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.in_a_row import InARow
 from synth.policies.kinds.kind import Paths, PolicyKind
+from synth.policies.kinds.next_call import NextCall
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.paired import AsOften, Paired
 from synth.policies.kinds.precedence import Precedence
@@ -77,7 +78,8 @@ def _(rule: Response) -> Iterator[str]:
 def _(rule: AbsenceAfter) -> Iterator[str]:
     time = "any more" if rule.within is None else f"for {duration_in_words(rule.within)}"
     for trigger, what in rule.pairs:
-        yield f"{_once(trigger, rule.failed)}, {_of(what)} must not be called {time}{_alike(rule.same)}"
+        barred = _of(what) if rule.but is None else f"any tool other than {_of(rule.but)}"
+        yield f"{_once(trigger, rule.failed)}, {barred} must not be called {time}{_alike(rule.same)}"
 
 
 @_demands.register
@@ -191,7 +193,8 @@ def _(rule: FirstCall) -> Iterator[str]:
 
 @_demands.register
 def _(rule: LastCall) -> Iterator[str]:
-    yield f"the last call of a run that has ended is a success of {_of(rule.what)}"
+    asked = "" if rule.when is None else f" and in which {_of(rule.when)} has succeeded"
+    yield f"the last call of a run that has ended{asked} is a success of {_of(rule.what)}"
 
 
 @_demands.register
@@ -218,6 +221,14 @@ def _(rule: Adjacency) -> Iterator[str]:
     for first, then in rule.pairs:
         success = f"a success of {_of(first)}{_alike(rule.same)}"
         yield f"the call directly before each call of {_of(then, first)} is {success}"
+
+
+@_demands.register
+def _(rule: NextCall) -> Iterator[str]:
+    for trigger, answer in rule.pairs:
+        asks = f"after each {_outcome(rule.failed)} of {_of(trigger, answer)}"
+        success = f"a success of {_of(answer)}{_alike(rule.same)}"
+        yield f"{asks}, {success} comes before any other call begins"
 
 
 @_demands.register

@@ -23,8 +23,8 @@ from synth.policies.names import VERDICTS, PolicyVerdict, Scope, Severity, Span,
 _WILD = re.compile(r"[*?\[]")
 CHEAP_FIRST = (
     "count", "turn", "duration", "first_call", "last_call", "window", "weekdays", "timetable", "precedence",
-    "absence_after", "between", "overlap", "response", "adjacency", "gap", "rate", "times_before", "paired",
-    "after_failures",
+    "absence_after", "between", "overlap", "response", "adjacency", "next_call", "gap", "rate",
+    "times_before", "paired", "after_failures",
     "as_often", "in_a_row", "variety", "against", "total", "contract", "guard", "provenance", "behaviour",
 )  # fmt: skip
 """Kinds by what they cost; others come last."""

@@ -20,12 +20,13 @@ from synth.judge.rules import Rules
 from synth.observed.run import USAGE, Run, ToolCall
 from synth.policies.either_way import either_way
 from synth.policies.evidence import Evidence, Part
+from synth.policies.happened import Happened
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.duty import Judged
 from synth.policies.kinds.kind import answer
 from synth.policies.model import Policy, PolicySet
 from synth.policies.names import MODES
-from synth.policies.watched import CompiledRules, Happened, Quick, Watched
+from synth.policies.watched import CompiledRules, Quick, Watched
 
 Standing = Literal["kept for good", "kept so far", "open", "broken for good", "not known"]
 """About a prefix. `open`: broken if the run ended now. `not known`: the evidence does not decide."""

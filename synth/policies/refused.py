@@ -27,6 +27,7 @@ from synth.policies.kinds.adjacency import Adjacency
 from synth.policies.kinds.candidates import is_besides
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, PolicyKind
+from synth.policies.kinds.next_call import NextCall
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
 from synth.policies.misread import not_misread
@@ -35,6 +36,7 @@ from synth.policies.open_counts import no_open_count
 from synth.policies.open_words import no_two_meanings
 from synth.policies.phrasing import in_our_words
 from synth.policies.rewording import plainly, reworded
+from synth.policies.same_behind import compared_behind
 from synth.policies.sentences import read_sentence
 from synth.policies.sounds_alike import not_another_meaning
 from synth.policies.two_in_one import two_limits
@@ -76,6 +78,19 @@ def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
 
 
 def _of_sentence(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
+    try:
+        return _rule_as_said(sentence, names, forms)
+    except BadInput as bad:
+        try:
+            rule = compared_behind(sentence, lambda said: _rule_as_said(said, names, forms))
+        except BadInput:
+            rule = None
+        if rule is None:
+            raise bad
+        return rule
+
+
+def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     try:
         rule = _read(sentence, names, forms)
     except BadInput:
@@ -431,7 +446,7 @@ def _any_other(body: str, names: Names, forms: Sequence[Form]) -> Iterator[Hint]
 
 
 def _means_others(rule: PolicyKind) -> bool:
-    if isinstance(rule, Response):
+    if isinstance(rule, Response | NextCall):
         return all(is_besides(trigger, answer) for trigger, answer in rule.pairs)
     return isinstance(rule, Precedence | Adjacency | Gap) and all(
         is_besides(then, first) for first, then in rule.pairs

@@ -63,6 +63,8 @@ _REWORDINGS: tuple[tuple[str, Reword], ...] = (
     (rf"\b(?P<must>{MUST}) (?:always|eventually|at some point|later) (?!{HAPPEN})", r"\g<must> "),
     (r"\bbe (?:(?:eventually|later) followed|followed (?:at some point|eventually|later)) by\b",
      "be followed by"),
+    (r"\bbe (?:(?:directly|right|straight) followed|followed (?:immediately|directly)) by\b",
+     "be immediately followed by"),
     (r"\bwith same\b", "with the same"),
     (rf"\b(?:is|are) only (?:allowed|permitted)(?: to {HAPPEN})?", "must happen only"),
     (rf"\b(?:{MUST}|may|can) only (?P<do>{HAPPEN})", r"must \g<do> only"),
@@ -138,7 +140,8 @@ def _lists(names: Names) -> list[tuple[str, Reword]]:
 def _with_names(text: str, names: Names) -> str:
     """Subjects and objects that name an action in passing, by its name."""
     match = re.fullmatch(
-        rf"(?P<a>.+?) (?P<does>{MUST} (?:(?:never|not) )?(?:be followed by|be preceded by|precede|follow|"
+        rf"(?P<a>.+?) (?P<does>{MUST} (?:(?:never|not) )?(?:be (?:immediately )?followed by"
+        rf"|be preceded by|precede|follow|"
         rf"{HAPPEN}(?: (?:only|immediately))?(?: (?:before|after))?))"
         r"(?: (?P<b>.+?))?(?P<same> with the same .+)?",
         text,

@@ -32,7 +32,7 @@ def read_sentence(sentence: str, names: Names, forms: Sequence[Form] = OURS) -> 
     body = text.removesuffix(".").strip()
     same: Paths = ()
     if with_same := _SAME.match(body):
-        body, same = with_same["rest"], _same_fields(with_same["fields"])
+        body, same = with_same["rest"], same_fields(with_same["fields"])
     ours = [form for form in forms if form in OURS]
     rule = _by_form(body, names, same, ours)
     if rule is not None:
@@ -65,7 +65,7 @@ def _by_form(body: str, names: Names, same: Paths, forms: Sequence[Form]) -> Pol
     return None
 
 
-def _same_fields(text: str) -> Paths:
+def same_fields(text: str) -> Paths:
     return tuple((path, path) for path in (_path(field) for field in re.split(r" and ", text)))
 
 

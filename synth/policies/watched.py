@@ -9,6 +9,7 @@ from typing import Any
 from synth.observed.run import Run, ToolCall
 from synth.policies.cased import CaseRule
 from synth.policies.evidence import MISSING, Evidence, key_of, value_at
+from synth.policies.happened import MOST_TOOLS, Happened
 from synth.policies.history import History, Read, read_result
 from synth.policies.kinds import KINDS
 from synth.policies.kinds.absence import AbsenceAfter
@@ -21,6 +22,7 @@ from synth.policies.kinds.failures import AfterFailures
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.guard import Guard
 from synth.policies.kinds.in_a_row import InARow
+from synth.policies.kinds.next_call import NextCall
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.paired import AsOften, Paired
 from synth.policies.kinds.precedence import Precedence
@@ -40,58 +42,10 @@ from synth.policies.recalled import Recalled
 
 MINUTE = 60 * 10**9
 _OURS = frozenset(KINDS)
-MOST_TOOLS = 1000
-"""Names that are looked up once for a file: a model, or who calls a proxy, may invent ever more of them."""
 
 Quick = Callable[[ToolCall, int], bool]
 """(call, instant) -> does it certainly not break the rule by its start? False: only the judge can tell."""
 Make = Callable[["Watched"], Quick]
-
-
-class Happened:
-    """What all rules count of a run that goes on."""
-
-    __slots__ = ("calls", "failed", "running", "started", "succeeded", "used")
-
-    def __init__(self, calls: list[ToolCall]) -> None:
-        self.calls = calls
-        """In the order in which they began; those that are over are replaced in their places."""
-        self.started: dict[str, int] = {}
-        """Tool -> how many of its calls began."""
-        self.succeeded: dict[str, int] = {}
-        """Tool -> the instant at which it first succeeded."""
-        self.failed: set[str] = set()
-        """Tools of which a call failed."""
-        self.running: dict[int, str] = {}
-        """Position -> tool."""
-        self.used: dict[Any, tuple[int | None, int | None]] = {}
-        """Model -> tokens given to it and written by it, None where a reply did not tell them."""
-
-    def replied(self, model: Any, given: int | None, written: int | None) -> None:
-        """A model has replied."""
-        model = model if model in self.used or len(self.used) < MOST_TOOLS else None
-        before = self.used.get(model, (0, 0))
-        added = tuple(
-            None if had is None or more is None else had + more
-            for had, more in zip(before, (given, written), strict=True)
-        )
-        self.used[model] = added[0], added[1]
-
-    def began(self, made: ToolCall) -> int:
-        """The position of a call that has begun."""
-        position, tool = len(self.calls), made.tool
-        self.calls.append(made)
-        self.started[tool] = self.started.get(tool, 0) + 1
-        self.running[position] = tool
-        return position
-
-    def ended(self, position: int, over: ToolCall, end: int) -> None:
-        self.calls[position] = over
-        self.running.pop(position, None)
-        if over.succeeded:
-            self.succeeded.setdefault(over.tool, end)
-        else:
-            self.failed.add(over.tool)
 
 
 class Compiled:
@@ -380,6 +334,8 @@ def _precedence(rule: Any, tool: str) -> Make | None:
 
 
 def _absence(rule: Any, tool: str) -> Make | None:
+    if rule.but is not None and tool in rule.but:
+        return None
     triggers = [_those_of(trigger) for trigger, what in rule.pairs if tool in what]
 
     def untriggered(watched: Watched) -> Quick:
@@ -387,6 +343,17 @@ def _absence(rule: Any, tool: str) -> Make | None:
         return lambda made, at: not any(of(done) for of in triggers)
 
     return untriggered if triggers else None
+
+
+def _next_call(rule: Any, tool: str) -> Make | None:
+    """Only where an answer may be owed can a call begin wrongly; the answer itself never does."""
+    triggers = [_those_of(trigger) for trigger, answer in rule.pairs if rule.same or tool not in answer]
+
+    def nothing_owed(watched: Watched) -> Quick:
+        done: Collection[str] = watched.happened.failed if rule.failed else watched.happened.succeeded
+        return lambda made, at: not any(of(done) for of in triggers)
+
+    return nothing_owed if triggers else None
 
 
 def _few(rule: Any, tool: str) -> Make | None:
@@ -507,6 +474,7 @@ QUICK: dict[type[Any], Callable[[Any, str], Make | None]] = {
     Response: _response,
     Rate: _few,
     Adjacency: _then,
+    NextCall: _next_call,
     Gap: _then,
     TimesBefore: _then,
     AfterFailures: _then,

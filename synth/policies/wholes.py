@@ -243,13 +243,9 @@ _HINTS: tuple[tuple[str, str], ...] = (
      "{<a> must not happen more often than <b>}"),
     (rf"(?P<a>{_ACT}) {SHOULD} be followed by (?P<b>{_ACT}) (?P<said>(?:as|in) the (?:very )?next "
      rf"{_ONE_CALL})",
-     "{<a> must be followed by <b>} where other calls may come between, or "
-     "{<b> must happen immediately after "
-     "<a>} where <b> may come nowhere else"),
+     "{<a> must be immediately followed by <b>}"),
     (rf"(?P<a>{_ACT}) {SHOULD} be followed by (?P<said>.+ (?:as|in) the (?:very )?next {_ONE_CALL})",
-     "!what must come next is an action as the file names it: '<a> must be followed by ACTION' where "
-     "other calls "
-     "may come between, or 'ACTION must happen immediately after <a>' where ACTION may come nowhere else"),
+     "!what must come next is an action as the file names it: '<a> must be immediately followed by ACTION'"),
     (rf"before (?P<a>{_ACT}){_HAPPENS},? either (?P<b>{_ACT}) or (?P<c>{_ACT})(?: {SHOULD} "
      rf"happen)?(?P<said>,? but not both)",
      "{<b> or <c> must happen before <a>}, where both may come; that one of them must be missing is "

@@ -20,6 +20,7 @@ from synth.formal.constraints import KINDS, Before, Bounded, Bounds, Constraint,
 from synth.judge.timed_mode import NotAfterDay, NotBeforeDay, OneByOne
 from synth.policies.kinds.formulas import (
     Apart,
+    DirectlyAfter,
     DirectlyBefore,
     InWindow,
     NoneEndedBefore,
@@ -51,6 +52,7 @@ MAKERS: dict[str, Making] = {
     "gap_within": lambda r, who: StartsWithin(r.choice(who), some(r, who), r.randint(0, 3)),
     "gap_at_least": lambda r, who: StartsAtLeast(r.choice(who), some(r, who), r.randint(1, 3)),
     "adjacency": lambda r, who: DirectlyBefore(r.choice(who), some(r, who), tuple(who)),
+    "next_call": lambda r, who: DirectlyAfter(r.choice(who), some(r, who), tuple(who)),
     "overlap": lambda r, who: Apart(r.choice(who), some(r, who)),
     "window": lambda r, who: InWindow(
         r.choice(who), r.choice((None, r.randint(0, 6))), r.choice((None, r.randint(0, 9)))

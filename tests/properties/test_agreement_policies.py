@@ -89,6 +89,12 @@ def silence_after(seen: Evidence) -> tuple[str, list[int]]:
     return summed(bool(good(seen, "a")), broken)
 
 
+def silence_but(seen: Evidence) -> tuple[str, list[int]]:
+    barred = [j for j in tried(seen, "*") if seen.calls[j].tool != "b"]
+    broken = [j for j in barred if any(ends_before(seen, i, j) for i in good(seen, "a"))]
+    return summed(bool(good(seen, "a")), broken)
+
+
 def adjacency(seen: Evidence) -> tuple[str, list[int]]:
     def direct(i: int, j: int) -> bool:
         t = seen.times
@@ -97,6 +103,30 @@ def adjacency(seen: Evidence) -> tuple[str, list[int]]:
 
     broken = [j for j in tried(seen, "b") if not any(direct(i, j) for i in good(seen, "a"))]
     return summed(bool(tried(seen, "b")), broken)
+
+
+def next_call(seen: Evidence, same: bool = False, failed: bool = False) -> tuple[str, list[int]]:
+    """After the end of `a`: the first call that is no `b` does not begin before a `b` that succeeds."""
+
+    def answers(i: int) -> list[int]:
+        return [j for j in tried(seen, "b") if not same or alike(seen, i, j)]
+
+    def kept(i: int) -> bool:
+        own, t = answers(i), seen.times
+        later = [k for k in tried(seen, "*") if k != i and t.end(i) <= t.start(k)]
+        goods = [t.start(j) for j in later if j in own and seen.calls[j].succeeded]
+        return bool(goods) and all(min(goods) <= t.start(k) for k in later if k not in own)
+
+    triggers = failures(seen, "a") if failed else good(seen, "a")
+    return summed(bool(triggers), [i for i in triggers if not kept(i)])
+
+
+def next_call_same(seen: Evidence) -> tuple[str, list[int]]:
+    return next_call(seen, same=True)
+
+
+def next_call_to_failure(seen: Evidence) -> tuple[str, list[int]]:
+    return next_call(seen, failed=True)
 
 
 def gap_within(seen: Evidence) -> tuple[str, list[int]]:
@@ -329,6 +359,11 @@ def last_call(seen: Evidence) -> tuple[str, list[int]]:
     return summed(bool(last), [i for i in last if i not in good(seen, "a") + good(seen, "b")])
 
 
+def last_call_if(seen: Evidence) -> tuple[str, list[int]]:
+    last = tried(seen, "*")[-1:]
+    return summed(bool(good(seen, "c")), [i for i in last if i not in good(seen, "a")])
+
+
 def streaks(marks: list[tuple[int, bool]], most: int) -> list[int]:
     """Those of the marked ones that come after so many others in a row."""
     found, length = [], 0
@@ -400,7 +435,11 @@ KINDS: dict[str, tuple[str, Naive, bool]] = {
     "response within": ("A must be followed by B within 2 seconds.", response_within, True),
     "absence after": ("B must never happen after A.", absence_after, False),
     "silence after": ("Call any tool must never happen after A.", silence_after, False),
+    "silence but": ("Any tool but B must never happen after A.", silence_but, False),
     "adjacency": ("A must happen immediately before B.", adjacency, False),
+    "next call": ("A must be immediately followed by B.", next_call, False),
+    "next call same": ("A must be immediately followed by B with the same x.", next_call_same, False),
+    "next call to failure": ("If A fails, the next call must be B.", next_call_to_failure, False),
     "gap within": ("B must start within 2 seconds after A.", gap_within, True),
     "gap before": ("B must start within 2 seconds before A.", gap_before, True),
     "gap of": ("B must start within 2 seconds of A.", gap_of, True),
@@ -438,6 +477,7 @@ KINDS: dict[str, tuple[str, Naive, bool]] = {
     "at most as often": ("A must happen as often as B.", as_often, False),
     "first call": ("The first call must be A.", first_call, False),
     "last call": ("The last call must be A or B.", last_call, False),
+    "last call if": ("If C happens, the last call must be A.", last_call_if, False),
     "in a row": ("A must happen at most 1 time in a row.", in_a_row, False),
     "in a row same": ("A must happen at most 1 time in a row with the same x.", in_a_row_same, False),
     "failures in a row": ("A must fail at most 1 time in a row.", failures_in_a_row, False),

@@ -21,7 +21,8 @@ from tests.support.soak import seeded, tell, tries
 OFF = Rules(z3="off", repair=False)
 COMPLETE = {
     "precedence", "absence_after", "count", "rate", "window", "weekdays", "adjacency", "gap", "overlap",
-    "guard", "behaviour", "turn", "times_before", "paired", "in_a_row", "variety", "timetable",
+    "guard", "behaviour", "turn", "next_call", "times_before", "paired", "in_a_row", "variety",
+    "timetable",
     "first_call", "against",
 }  # fmt: skip
 """Kinds of which every call is refused after which no continuation is right.
@@ -39,6 +40,7 @@ MORE: dict[str, tuple[str, ...]] = {
         "Pay or refund must never happen after verify.",
         "If verify or refund fails, pay must never happen afterwards.",
         "Pay must never happen after verify fails with the same id.",
+        "Any tool but refund must never happen after pay.",
     ),
     "between": (
         "Pay must never happen within 4 seconds after refund.",
@@ -57,6 +59,7 @@ MORE: dict[str, tuple[str, ...]] = {
         "The total args.amount of pay or refund must be at most 6 per calendar day.",
     ),
     "adjacency": ("Verify must happen immediately after pay.", "Refund must happen right before pay."),
+    "next_call": ("Pay or refund must be immediately followed by verify.",),
     "window": (
         "Pay must happen between 08:00 and 09:00.",
         "Refund must never happen before 09:00.",

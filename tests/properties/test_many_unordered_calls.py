@@ -108,6 +108,16 @@ def adjacency(c: Calls) -> dict[int, Answer]:
     return {j: some(direct(i, j) for i in c.good("a") if i != j) for j in c.tried("b")}
 
 
+def next_call(c: Calls) -> dict[int, Answer]:
+    def direct(i: int, j: int) -> Answer:
+        t = c.t
+        others = (k for k in c.tried("*") if k != i and k not in c.tried("b"))
+        outside = (some((no(c.over(i, k)), t.start(j) <= t.start(k))) for k in others)
+        return every((c.over(i, j), *outside))
+
+    return {i: some(direct(i, j) for j in c.good("b") if i != j) for i in c.good("a")}
+
+
 def gap_within(c: Calls) -> dict[int, Answer]:
     return {j: some(every((c.over(i, j), c.soon(i, j))) for i in c.good("a") if i != j) for j in c.tried("b")}
 
@@ -155,6 +165,7 @@ KINDS: dict[str, tuple[str, Definition]] = {
     "absence": ("B must never happen after A.", absence),
     "silence": ("Call any tool must never happen after A.", silence),
     "adjacency": ("A must happen immediately before B.", adjacency),
+    "next call": ("A must be immediately followed by B.", next_call),
     "gap within": ("B must start within 3 seconds after A.", gap_within),
     "gap at least": ("B must start at least 3 seconds after A.", gap_at_least),
     "gap before": ("B must start within 3 seconds before A.", gap_before),

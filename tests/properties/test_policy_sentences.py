@@ -26,6 +26,7 @@ from synth.policies.kinds.failures import AfterFailures
 from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.in_a_row import InARow
 from synth.policies.kinds.kind import Form, Paths, PolicyKind, answer
+from synth.policies.kinds.next_call import NextCall
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.paired import AsOften, Paired
 from synth.policies.kinds.precedence import Precedence
@@ -112,6 +113,13 @@ def absence(r: random.Random) -> Made:
     a, b, both = pairs(r)
     (limit, ns), (ending, paths), failed = duration(r), same(r), r.random() < 0.3
     within, time = r.choice((("", None), (f" within {limit}", ns)))
+    if r.random() < 0.2:
+        but, trigger = r.sample(list(ACTIONS.values()), 2)
+        said = (
+            f"any tool {r.choice(('but', 'except', 'other than'))} {but.phrase} {must(r)} never {happen(r)}"
+        )
+        barred = ((trigger, Tools("any tool", ("*",))),)
+        return f"{said}{within} after {trigger.phrase}", AbsenceAfter(barred, within=time, but=but)
     never = f"{b} {must(r)} {r.choice(('never', 'not'))} {happen(r)}{within} after {a}"
     return f"{never}{' fails' if failed else ''}{ending}", AbsenceAfter(both, failed, time, paths)
 
@@ -223,7 +231,10 @@ def first_call(r: random.Random) -> Made:
 
 
 def last_call(r: random.Random) -> Made:
-    what = r.choice(list(ACTIONS.values()))
+    what, when = r.sample(list(ACTIONS.values()), 2)
+    if r.random() < 0.4:
+        said = f"{r.choice(('if', 'when', 'whenever'))} {when.phrase} {r.choice(('happens', 'has happened'))}"
+        return f"{said}, the last call {must(r)} be {what.phrase}", LastCall(what, when)
     return f"The last call {must(r)} be {what.phrase}", LastCall(what)
 
 
@@ -243,6 +254,18 @@ def adjacency(r: random.Random) -> Made:
     if r.random() < 0.5:
         return f"{a} {must(r)} {happen(r)} immediately before {b}", Adjacency(both)
     return f"{b} {must(r)} {happen(r)} immediately after {a}", Adjacency(both)
+
+
+def next_call(r: random.Random) -> Made:
+    (a, first), (b, (then,)), (ending, paths) = listed(r), listed(r, most=1), same(r)
+    both = tuple((trigger, then) for trigger in first)
+    said, failed = r.choice((
+        (f"{a} {must(r)} be immediately followed by {b}", False),
+        (f"A failed {a} {must(r)} be immediately followed by {b}", True),
+        (f"If {a} fails, {b} {must(r)} {happen(r)} immediately", True),
+        (f"If {a} fails, the next call {must(r)} be {b}", True),
+    ))  # fmt: skip
+    return f"{said}{ending}", NextCall(both, paths, failed)
 
 
 def window(r: random.Random) -> Made:
@@ -330,6 +353,7 @@ SENTENCES: dict[str, Callable[[random.Random], Made]] = {
     "last_call": last_call,
     "against": against,
     "adjacency": adjacency,
+    "next_call": next_call,
     "window": window,
     "gap": gap,
     "overlap": overlap,
@@ -375,7 +399,7 @@ def test_a_sentence_reads_back_as_the_rule_it_states(kind: str) -> None:
         read = read_sentence(f"{said[0].upper()}{said[1:]}.", NAMES)
         assert as_said(read) == as_said(rule), said
         assert {*rule.traits.subjects} <= {*read.tools}
-        assert {tools.phrase for tools in read.tools} <= {*PHRASES}
+        assert {tools.phrase for tools in read.tools} <= {*PHRASES, "any tool"}
 
 
 def meanings(said: str, forms: Sequence[Form]) -> set[Any]:

@@ -22,7 +22,8 @@ from tests.properties.test_agreement_policies import DRAWS, KINDS, check, check_
 from tests.support.soak import new_seed, tell, tries
 
 NEW = (
-    "after failure", "absence within", "absence same", "response to failure", "adjacency same", "between",
+    "after failure", "absence within", "absence same", "response to failure", "adjacency same", "next call",
+    "next call same", "next call to failure", "between",
     "between same", "until", "until after failure", "rate", "either before", "neither after", "after either",
     "at most of both", "at least before", "at least before same", "different before", "only so often before",
     "after failures", "against", "paired", "paired same", "at most as often", "first call", "last call",

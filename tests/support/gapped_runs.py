@@ -37,6 +37,8 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must never happen within 3 seconds after verify.",
         "Pay must never happen within 4 seconds after refund fails.",
         "Pay must never happen after verify with the same id.",
+        "Any tool but pay must never happen after verify.",
+        "Any tool but verify or pay must never happen within 3 seconds after refund.",
     ),
     "between": (
         "Pay must never happen between verify and refund.",
@@ -103,7 +105,12 @@ RULES: dict[str, tuple[str, ...]] = {
     ),
     "duration": ("Pay must take at most 2 seconds.", "Pay and verify must take at most 1 second."),
     "first_call": ("The first call must be verify.", "The first call must be pay or refund."),
-    "last_call": ("The last call must be verify.", "The last call must be pay or refund."),
+    "last_call": (
+        "The last call must be verify.",
+        "The last call must be pay or refund.",
+        "If pay happens, the last call must be verify.",
+        "If verify or refund happens, the last call must be pay.",
+    ),
     "against": (
         "The amount of pay must be at most the amount of verify.",
         "The amount of pay must equal the amount of verify with the same id.",
@@ -113,6 +120,12 @@ RULES: dict[str, tuple[str, ...]] = {
         "Verify must happen immediately before pay.",
         "Pay must happen immediately after refund.",
         "Verify must happen immediately before pay with the same id.",
+    ),
+    "next_call": (
+        "Pay must be immediately followed by verify.",
+        "Pay must be immediately followed by verify with the same id.",
+        "If pay fails, the next call must be refund.",
+        "Any tool must be immediately followed by verify.",
     ),
     "window": ("Pay must happen before 09:00.", "Pay must happen after 09:00."),
     "gap": (

@@ -26,6 +26,10 @@ RULES: dict[str, tuple[str, ...]] = {
         "Pay must be followed by verify with the same id.",
         "Refund must be followed by pay with the same to.",
     ),
+    "next_call": (
+        "Pay must be immediately followed by verify with the same id.",
+        "Refund must be immediately followed by pay with the same to.",
+    ),
     "rate": (
         "Pay must happen at most 1 time with the same id.",
         "Pay and refund must happen at most 2 times within 1 hour with the same to.",

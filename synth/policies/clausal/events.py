@@ -18,7 +18,9 @@ from synth.policies.clausal.kinds_of_verbs import (
     CHECKS,
     GIVEN_TO,
     GIVING,
+    MARKING,
     OF_TWO_WORDS,
+    PARTICIPLES,
     PLACING,
     PROGRAMS,
     SENDS,
@@ -96,14 +98,23 @@ class Action:
 
     @property
     def to(self) -> str:
-        """Its tail as a pattern, where it has no object: `to a supervisor`."""
-        return _tail(self.tail) if self.tail and not self.nouns else ""
+        """Its tail as a pattern, where it has no object: `to a supervisor`, `delivered`."""
+        if not self.tail or self.nouns:
+            return ""
+        return rf"(?:as )?{_tail(self.tail)}" if self.marks else _tail(self.tail)
+
+    @property
+    def marks(self) -> bool:
+        """Does its tail say what something is then?"""
+        return self.verb in MARKING and bool(self.tail) and self.tail[0] not in _BEFORE_NOUNS
 
     @property
     def behind(self) -> str:
         """Its tail as a pattern, after its object."""
         if not self.tail or not self.nouns:
             return ""
+        if self.marks:
+            return rf" (?:as )?{_tail(self.tail)}"
         return f"(?: {_tail(self.tail)})?" if self.short else f" {_tail(self.tail)}"
 
     @property
@@ -156,6 +167,8 @@ def _phrase(words: Sequence[str]) -> _Phrase:
     second = next((k for k, word in enumerate(head) if k > 1 and word in ARTICLES), 0)
     whom = [word for word in head[:second] if word not in ARTICLES]
     nouns = [word for word in head[second:] if word not in ARTICLES]
+    if verb in MARKING and nouns and not tail and (nouns[-1].endswith("ed") or nouns[-1] in PARTICIPLES):
+        nouns, tail = nouns[:-1], nouns[-1:]
     return _Phrase(verb, particle, tuple(nouns), tuple(tail), tuple(whom))
 
 
@@ -198,7 +211,7 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
                 ),
             )
         )  # fmt: skip
-    return (*found, *_in_other_words(found))
+    return (*found, *_in_other_words(found), *_of_programs(found))
 
 
 def _in_other_words(actions: Sequence[Action]) -> Iterator[Action]:
@@ -213,6 +226,13 @@ def _in_other_words(actions: Sequence[Action]) -> Iterator[Action]:
         verb, particle = OF_TWO_WORDS.get(one.verb, ("", ""))
         if verb and verb not in verbs and one.nouns and not one.particle:
             yield replace(one, verb=verb, particle=particle, verb_alone=False, gives=False)
+
+
+def _of_programs(actions: Sequence[Action]) -> Iterator[Action]:
+    """What a program does, by that verb alone: `applied`, of `terraform apply`."""
+    for one in actions:
+        if one.verb in PROGRAMS and len(one.nouns) == 1 and not one.tail:
+            yield replace(one, verb=one.nouns[0], nouns=(), verb_alone=True, noun_alone=False, gives=False)
 
 
 def _leads(verb: str, word: str) -> bool:
@@ -247,9 +267,7 @@ def by_name(
         "does": _finder(all_of(lambda one: _verbs(one, third_of)), nouns),
         "did": _finder(all_of(lambda one: _verbs(one, preterite_of)), nouns),
         "having": _finder(all_of(lambda one: _verbs(one, past_of)), nouns),
-        "verb": _several(
-            [Way(one.verb, one.number) for one in actions if not one.particle and one.nouns], nouns
-        ),
+        "verb": _several([Way(f"{one.verb}{one.up}", one.number) for one in actions if one.nouns], nouns),
         "verbing": _several(
             [Way(gerund_of(one.verb), one.number) for one in actions if not one.particle and one.nouns], nouns
         ),
@@ -277,7 +295,8 @@ def _goes_out(one: Action, goes: str) -> Iterator[Way]:
 
 def _as_noun(way: Way) -> Way:
     """`a failed verify identity`, `two cancel bookings`: what the file calls it, as a word of its own."""
-    lead = r"(?P<det>(?:an?|the|any|each|every|another) )?(?P<how>(?:failed|failing|successful) )?"
+    lead = r"(?P<det>(?:an?|the|any|each|every|another) )?(?:(?P<its>its|their) )?"
+    lead += r"(?P<how>(?:failed|failing|successful) )?"
     return way._replace(pattern=rf"{lead}{way.pattern}(?:e?s)?")
 
 

@@ -70,6 +70,11 @@ def _adjacent(fact: str) -> Callable[[Parts], Adjunct | None]:
     return made
 
 
+def _next(p: Parts) -> Demand | None:
+    """`The next call after a refund must be a receipt`, of what has happened and not of what has not."""
+    return None if p["a"].aspect in ("not", "running") else _pair("next")(p)
+
+
 def _running(p: Parts) -> Adjunct | None:
     return Adjunct("while", p["f"]) if p["f"].aspect == "running" else None
 
@@ -117,6 +122,14 @@ _NOTHING_BETWEEN = (
     "|without_any_other_call_in_between|and_nothing_else_in_between|with_no_other_step_in_between"
 )
 _RIGHT = "immediately|directly|right|just|straight"
+_AT_ONCE = (
+    "as_the_very_next_call|as_the_next_call|as_its_next_call|as_the_next_step|as_the_very_next_step|at_once"
+    "|with_nothing_in_between|with_no_other_call_in_between|with_no_call_in_between"
+)
+_A_CALL = "call|step|action|tool_call|thing"
+_NEXT = f"the|your|its|their [very] next {_A_CALL} [made]"
+_NO_CALL = "no_call|no_other_call|no_tool|no_other_tool|no_other_action|no_other_step"
+_RIGHT_THEN = "immediately|directly|at_once|straight_away|right_away"
 _ONLY_THEN = "only_then|only_after_that|only_afterwards|then_and_only_then|only_after_this|not_until_then"
 _LATER = (
     "afterwards|afterward|later|later_on|subsequently|thereafter|after_it|after_that|after_them|following_it"
@@ -250,6 +263,29 @@ FRAMES: dict[str, Rule] = {
         ),
         (f"{{b:events}} {SHOULD} [always] {_RIGHT} precede {{a:events}}", _pair("adjacent")),
         (f"{{b:events}} {SHOULD} [always] come {_RIGHT} before {{a:events}}", _pair("adjacent")),
+        # right after
+        (f"{{a:events}} {SHOULD} [always] be {_RIGHT} followed by {{b:events}}", _pair("next")),
+        (f"{{a:events}} {SHOULD} [always] be followed {_RIGHT} by {{b:events}}", _pair("next")),
+        (f"{{a:failure}} {SHOULD} [always] be {_RIGHT} followed by {{b:events}}", _pair("next to failure")),
+        (f"{{e:events}} {SHOULD} [always] follow {_RIGHT_THEN}", _all("comes next")),
+        (f"{{e:events}} {SHOULD} [always] {_RIGHT} follow", _all("comes next")),
+        (f"{{a:events}} is|are [always|to_be] {_RIGHT} followed by {{b:events}}", _pair("next")),
+        (f"{{a:events}} is|are [always|to_be] followed {_RIGHT} by {{b:events}}", _pair("next")),
+        (f"{{a:events}} {SHOULD} [always] be followed by {{b:events}} {_AT_ONCE}", _pair("next")),
+        (f"{_NEXT} after|following {{a:what}} {SHOULD}|is [always] [be|to_be] {{b:events}}", _next),
+        (f"{_NEXT} after|following {{a:what}} {SHOULD}|is [always] [be|to_be] to {{b:acts}}", _next),
+        (
+            f"the [very] {_A_CALL} {_RIGHT} after {{a:what}} {SHOULD}|is [always] [be|to_be] {{b:events}}",
+            _next,
+        ),
+        (f"{{a:events}} [,] and {_NEXT} {SHOULD}|is [be|to_be] {{b:events}}", _pair("next")),
+        (f"{_NEXT} {SHOULD} [always] be {{e:events}}", _all("comes next")),
+        (f"{_NEXT} {SHOULD} [always] be to {{e:acts}}", _all("comes next")),
+        (
+            f"nothing|{_NO_CALL} [else] {ALLOWED} [ever] come|happen|be_called|be_done between {{a:event}}"
+            " and {b:event} that|which follows|comes_after|must_follow|has_to_follow [it]",
+            _pair("next"),
+        ),
         # answers
         ("{a:events} is|are [always|to_be|then] [eventually|later] followed by {b:events}", _pair("answer")),
         (

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from synth.policies.action_forms import LIGHT
 
 GIVING = (
-    *LIGHT, "send", "write", "issue", "create", "print", "publish", "file", "log", "record", "add", "give",
-    "post", "raise", "award", "grant", "place", "mail", "get", "obtain", "request", "submit", "open", "start",
-    "pay", "take",
+    *LIGHT, "set", "send", "write", "issue", "create", "print", "publish", "file", "log", "record", "add",
+    "give", "post", "raise", "award", "grant", "place", "mail", "get", "obtain", "request", "submit", "open",
+    "start", "pay", "take",
 )  # fmt: skip
 """Verbs whose object stands for what they do: `an announcement`, of `post an announcement`."""
 CHECKS = (
@@ -56,9 +56,14 @@ NOTES = ("note", "entry", "comment", "remark")
 APPROVALS = ("approval", "consent", "permission", "authorisation", "authorization", "confirmation")
 PROGRAMS = (
     "terraform", "git", "kubectl", "helm", "docker", "npm", "ansible", "gradle", "maven", "cargo", "pulumi",
+    "gcloud", "aws", "az", "pip", "yarn", "podman", "dbt", "packer",
 )  # fmt: skip
 """Programs, whose name says nothing of what an action does: `terraform plan` is a plan."""
 SENDS = ("send", "mail", "post", "email", "issue", "publish", "dispatch", "text", "ship")
+MARKING = ("mark", "flag", "set", "declare", "label", "tag", "report")
+"""Verbs that may say last what something is then: `mark delivered`, `mark the order paid`."""
+PARTICIPLES = ("paid", "sent", "lost", "done", "sold", "shut", "read", "broken", "stolen", "found")
+"""Such words that do not end in `ed`."""
 
 
 def others_of(verb: str, nouns: Sequence[str], tail: Sequence[str]) -> list[str]:

@@ -105,7 +105,7 @@ class Meaning:
             meant = named or self._meant_by_it(about)
             if not named and len(meant) != 1:
                 return None
-            if not named and any(e.itself and e.noun and e.noun[-1] not in meant for e in events):
+            if not named and any(e.itself and self._is_of_others(e, meant) for e in events):
                 return None
             fields = meant
         fields = frozenset(field for field in fields if f"{field}_id" not in fields)
@@ -126,6 +126,16 @@ class Meaning:
                 return None
             fields = frozenset(e.noun[-1] for e in single)
         return tuple(sorted(fields))
+
+    def _is_of_others(self, event: Event, meant: frozenset[str]) -> bool:
+        """Is it done to other things? `Scan the parcel before loading it` says what is loaded."""
+        action = self.actions.get(event.action)
+        alone = action is not None and action.verb_alone and not action.tail
+        in_passing = any(
+            a.kind == "before" and a.fact is not None and a.fact.aspect == "noun" and event in a.fact.events
+            for a in self.adjuncts
+        )
+        return bool(event.noun) and event.noun[-1] not in meant and not (alone and in_passing)
 
     @property
     def _things(self) -> frozenset[str]:

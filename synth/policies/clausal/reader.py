@@ -18,6 +18,7 @@ from synth.policies.clausal.failing import FAILING
 from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.order import ORDER, by_shared_verb
 from synth.policies.clausal.people import PEOPLE
 from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
@@ -31,8 +32,8 @@ _MAY = re.compile(r"(?<!no run )\b(?:may|can|could|might|allowed|permitted)\b", 
 """What is allowed is never asked for."""
 _STARTS = re.compile(r"\b(?:start|begin)", re.IGNORECASE)
 """What must not start while something runs may still run when that starts."""
-_OF_ITSELF = ("count", "sum", "apart", "overlap itself", "variety")
-"""Demands that compare calls of an action with one another."""
+_OF_ITSELF = ("count", "sum", "apart", "overlap itself", "variety", "both")
+"""Demands that compare calls of an action with one another, or name two."""
 _RELATIVE = r"\b(?:every|each|any|an?|the|no|all) (?:[a-z-]+ ){1,2}$"
 """What stands before a `that` which begins a clause: `every truck that checks in`."""
 MAX_LENGTH = 300
@@ -87,8 +88,8 @@ def _begins_with_the_same(sentence: str) -> bool:
 @lru_cache(maxsize=16)
 def _rules(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
     actions = actions_of(phrases)
-    tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
-    own = (COUNTS, AMOUNTS, by_one_thing(actions))
+    tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING, ORDER)
+    own = (COUNTS, AMOUNTS, by_one_thing(actions), by_shared_verb(actions))
     rules = _together(*tables, *own, by_name(actions, phrases))
     return rules, {one.number: one for one in reversed(actions)}
 

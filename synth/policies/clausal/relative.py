@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from synth.policies.action_forms import singular
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
-from synth.policies.clausal.parts import Adjunct, Event, Fact, with_same
+from synth.policies.clausal.parts import ANYTHING, Adjunct, Event, Fact, with_same
 from synth.policies.clausal.words import (
     AGENT,
     ALREADY,
@@ -26,6 +26,8 @@ _DET = "the|a|an|any|every|each|that|no|one"
 
 def which(event: Event, fact: Fact) -> Event:
     """`ship an order that has been paid`: what has or has not happened to the same thing."""
+    if event.action == ANYTHING and not any(one.role for one in fact.events):
+        return _beside(event, fact, event.same)
     if not event.noun or any(one.noun[-1:] != event.noun[-1:] or one.role for one in fact.events):
         return _unknown(event)
     return _beside(event, fact, thing_of(event, *fact.events))

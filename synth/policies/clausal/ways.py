@@ -28,6 +28,16 @@ def _never_after(kind: str) -> Way:
     return lambda m: f"{m.a} must never happen after {m.b(kind)}"
 
 
+def _of_any(way: Way) -> Way:
+    """`What was approved and rejected` is no thing to which one of the two was done."""
+
+    def of_one(m: Meaning) -> str | None:
+        fact = m.of("state").fact
+        return way(m) if fact is not None and (fact.joint != "and" or len(fact.events) < 2) else None
+
+    return of_one
+
+
 def _never_within(kind: str, time: str = "") -> Way:
     return lambda m: f"{m.a} must never happen within {m.d(time or kind)} after {m.b(kind)}"
 
@@ -112,6 +122,23 @@ def _retried(kind: str = "") -> Way:
 def _fresh(kind: str) -> Way:
     """`When it is released, its weighing must not be older than an hour`."""
     return lambda m: f"{m.b(kind)} must start within {m.demand.how} after {m.a}"
+
+
+def _next(kind: str) -> Way:
+    """`Right after B, A must happen`; with `right after B` behind, each A may need a B directly before it."""
+    return lambda m: (
+        f"{m.b(kind)} must be immediately followed by {m.a}" if m.of(kind).leads and not m.later else None
+    )
+
+
+def _directly_before(m: Meaning) -> str:
+    """`A must come right after B`: what stands directly before each A."""
+    return f"{m.b('straight after')} must happen immediately before {m.a}"
+
+
+def _in_turn(m: Meaning) -> str:
+    one, two = (m.named([event], "") for event in m.demand.events)
+    return f"{one} must happen before {two}, and {two} must happen before {m.e}"
 
 
 def _within_leading(kind: str) -> Way:
@@ -234,7 +261,7 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     (): lambda m: f"{m.a} must never happen",
     ("unless",): _needs("unless"),
     ("ago", "unless"): _recently("unless"),
-    ("state",): _never_after("state"),
+    ("state",): _of_any(_never_after("state")),
     ("until",): _needs("until"),
     ("before",): _not_before,
     ("after",): _never_after("after"),
@@ -270,6 +297,7 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
     ("after",): _needs("after"),
     ("if",): _needs("if"),
     ("state",): _needs("state"),
+    ("straight after",): _directly_before,
     ("ago", "if"): _recently("if"),
     ("ago", "after"): _recently("after"),
     ("after", "time"): lambda m: f"{m.a} must start within {m.d('time')} after {m.b('after')}",
@@ -281,6 +309,7 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
 _MUST: Mapping[tuple[str, ...], Way] = {
     ("before",): lambda m: None if m.later else f"{m.a} must happen before {m.b('before')}",
     ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
+    ("straight after",): _next("straight after"),
     ("after", "before"): lambda m: (
         f"{m.b('after')} must happen before {m.a}, and {m.a} must happen before {m.b('before')}"
     ),
@@ -288,8 +317,8 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     ("before all",): lambda m: f"The first call must be {m.a}",
     ("at first",): lambda m: f"The first call must be {m.a}",
     ("at last",): lambda m: f"The last call must be {m.a}",
-    ("state",): lambda m: f"{m.b('state')} must be followed by {m.a}",
-    ("state", "time"): lambda m: f"{m.b('state')} must be followed by {m.a} within {m.d('time')}",
+    ("state",): _of_any(lambda m: f"{m.b('state')} must be followed by {m.a}"),
+    ("state", "time"): _of_any(lambda m: f"{m.b('state')} must be followed by {m.a} within {m.d('time')}"),
     ("every",): _answered("every"),
     ("every", "time"): _answered("every", "time"),
     ("after",): _answered("after"),
@@ -322,7 +351,28 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "do": {kinds: way for kinds, way in _MUST.items() if kinds not in (("days",), ("hours",))},
     "do first": {("before",): _MUST["before",]},
     "have": {kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
-    "comes": {kinds: _MUST[kinds] for kinds in (("before",), ("adjacent",))},
+    "comes": {
+        **{kinds: _MUST[kinds] for kinds in (("before",), ("adjacent",))},
+        ("straight after",): _directly_before,
+    },
+    "asks": {("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}"},
+    "chain": {(): _in_turn},
+    "never but": {
+        ("after",): lambda m: f"any tool but {m.e} must never happen after {m.b('after')}",
+        ("if",): _if_perfect(lambda m: f"any tool but {m.e} must never happen after {m.b('if')}"),
+        ("after", "time"): lambda m: (
+            f"any tool but {m.e} must never happen within {m.d('time')} after {m.b('after')}"
+        ),
+    },
+    "last if": {(): lambda m: f"If {m.e} happens, the last call must be {m.a}"},
+    "next": {(): lambda m: f"{m.a} must be immediately followed by {m.e}"},
+    "next to failure": {(): lambda m: f"If {m.a} fails, the next call must be {m.e}"},
+    "comes next": {
+        ("after",): lambda m: f"{m.b('after')} must be immediately followed by {m.a}",
+        ("if",): _if_perfect(lambda m: f"{m.b('if')} must be immediately followed by {m.a}"),
+        ("every",): lambda m: f"{m.b('every')} must be immediately followed by {m.a}",
+        ("failed",): lambda m: f"If {m.b('failed')} fails, the next call must be {m.a}",
+    },
     "adjacent": {(): lambda m: f"{m.e} must happen immediately before {m.a}"},
     "count": {
         (): _counted(),

@@ -69,7 +69,7 @@ LATER = (
     "afterwards|afterward|later|eventually|thereafter|then|after_that|at_some_point|later_on|subsequently"
     "|at_some_later_point|later_in_the_run|at_some_later_point_in_the_run|at_some_point_in_the_run"
     "|before_the_run_ends|by_the_end_of_the_run|later_in_the_same_run|before_the_end_of_the_run"
-    "|at_some_point_afterwards|at_some_point_later|after_it"
+    "|at_some_point_afterwards|at_some_point_later|after_it|sooner_or_later|in_the_end|in_due_course"
 )
 AGAIN = (
     "again|any_more|anymore|any_longer|afterwards|later|at_all|ever|ever_again|from_then_on|thereafter"
@@ -129,5 +129,10 @@ NOT_A_THING = frozenset(
         "last",
         "next",
         "row",
+        "here",
+        "there",
+        "rule",
+        "applies",
+        "goes",
     ]
 )

@@ -22,6 +22,7 @@ from synth.policies.kinds.gap import Gap
 from synth.policies.kinds.guard import Guard
 from synth.policies.kinds.in_a_row import InARow
 from synth.policies.kinds.kind import Field, PolicyKind, Reads, Relation, Sentence, Traits
+from synth.policies.kinds.next_call import NextCall
 from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.paired import AsOften, Paired
 from synth.policies.kinds.precedence import Precedence
@@ -44,8 +45,8 @@ __all__ = [
 ]  # fmt: skip
 
 KINDS: tuple[type[PolicyKind], ...] = (
-    AfterFailures, TimesBefore, Paired, AsOften, Response, Between, AbsenceAfter, Count, Rate, Total, Variety,
-    InARow, Against, Duration, FirstCall, LastCall, Adjacency, Gap, NoOverlap, Alone, Weekdays, Timetable,
-    Precedence, Window, Guard, Provenance, ContractRule, Behaviour,
+    AfterFailures, TimesBefore, Paired, AsOften, NextCall, Response, Between, AbsenceAfter, Count, Rate,
+    Total, Variety, InARow, Against, Duration, FirstCall, LastCall, Adjacency, Gap, NoOverlap, Alone,
+    Weekdays, Timetable, Precedence, Window, Guard, Provenance, ContractRule, Behaviour,
 )  # fmt: skip
 """Sentences are tried in this order."""

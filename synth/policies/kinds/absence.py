@@ -21,16 +21,17 @@ from synth.policies.kinds.arguments import (
     values_of,
     with_the_same,
 )
-from synth.policies.kinds.candidates import Ended, owned, without_arguments
+from synth.policies.kinds.candidates import Ended, besides, owned, without_arguments
 from synth.policies.kinds.duty import NO_TIMES, NOT_APPLICABLE, Judged, despite_gaps
 from synth.policies.kinds.edits import Drop, Edit, Move, blamed
 from synth.policies.kinds.formulas import NoneEndedBefore, NoneEndedWithin
 from synth.policies.kinds.kind import FAILS, HAPPEN, IF, MUST, Form, Paths, Reads, Sentence, Traits
-from synth.policies.kinds.plans import Slot, never_both, slots_of
+from synth.policies.kinds.plans import Slot, never_both, slots_besides, slots_of
 from synth.policies.kinds.sweeps import none_ended_before, none_ended_within
 from synth.policies.kinds.times import TIME, duration_in_words, nanoseconds
 from synth.policies.names import Names, Tools
 
+ANY = Tools("any tool", ("*",))
 _NEVER = rf"(?P<a>.+?) {MUST} (?:never|not) {HAPPEN}"
 _WITHIN = rf"(?: within (?=.*[1-9]){TIME})?"
 _SO_OFTEN = rf".+ (?:{FAILS}|(?:has |have )?succeed(?:s|ed)?) \S+(?: times?)?(?: in a row)?$"
@@ -42,6 +43,20 @@ def _read(m: re.Match[str], names: Names, same: Paths, failed: bool = False) -> 
 
 
 _read_failed = partial(_read, failed=True)
+
+
+def _read_but(m: re.Match[str], names: Names, same: Paths) -> AbsenceAfter:
+    """What may still be called is named; any other call is forbidden."""
+    kept = names.list(m["but"])
+    if any(not tools.is_whole or "*" in tools.names for tools in kept):
+        raise BadInput(
+            "what may still be called is named as an action of the file, without arguments or agent"
+        )
+    but = Tools(
+        " or ".join(tools.phrase for tools in kept), tuple(name for tools in kept for name in tools.names)
+    )
+    time = max(nanoseconds(m), 1) if m["amount"] else None
+    return AbsenceAfter(tuple((trigger, ANY) for trigger in names.list(m["b"])), within=time, but=but)
 
 
 def _read_both(m: re.Match[str], names: Names, same: Paths) -> AbsenceAfter:
@@ -61,6 +76,11 @@ class AbsenceAfter:
 
     kind: ClassVar[str] = "absence_after"
     forms: ClassVar[tuple[Form, ...]] = (
+        Sentence(
+            rf"any tool (?:but|except|other than) (?P<but>.+?) {MUST} (?:never|not) {HAPPEN}{_WITHIN} "
+            rf"after (?P<b>(?!.+ until )(?!.+ {FAILS}$)(?!{_SO_OFTEN}).+)",
+            _read_but,
+        ),
         Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>.+?) {FAILS}", _read_failed, same=True),
         Sentence(rf"{_NEVER}{_WITHIN} after (?P<b>(?!.+ until )(?!{_SO_OFTEN}).+)", _read, same=True),
         Sentence(rf"(?P<a>.+?) and (?P<b>.+?) {MUST} (?:never|not) both {HAPPEN}", _read_both, same=True),
@@ -77,10 +97,13 @@ class AbsenceAfter:
     within: int | None = None
     """Nanoseconds; None = for ever."""
     same: Paths = ()
+    but: Tools | None = None
+    """Of any tool, what may still be called."""
 
     @property
     def tools(self) -> tuple[Tools, ...]:
-        return tuple(tools for pair in self.pairs for tools in pair)
+        named = tuple(tools for pair in self.pairs for tools in pair)
+        return named if self.but is None else (*named, self.but)
 
     @property
     def traits(self) -> Traits:
@@ -109,10 +132,10 @@ class AbsenceAfter:
     def _opens(self, seen: Evidence) -> bool:
         gaps = seen.gaps
         for trigger, what in self.pairs:
-            started, followed = gaps.of(trigger), gaps.of(what)
+            started, followed = gaps.of(trigger), gaps.of(what, self.but)
             if started and followed and gaps.most > 1:
                 return True
-            if started and any(map(started.can_precede, seen.attempts(what))):
+            if started and any(map(started.can_precede, self._barred(what, seen))):
                 return True
             if followed and any(map(followed.can_follow, seen.ended_so(trigger, self.failed))):
                 return True
@@ -133,7 +156,7 @@ class AbsenceAfter:
             return  # in a plan every call succeeds, and nothing is known of times between and of arguments
         for trigger, what in self.pairs:
             for i in slots_of(trigger, slots):
-                for j in slots_of(what, slots):
+                for j in slots_of(what, slots) if self.but is None else slots_besides(what, self.but, slots):
                     if i != j:
                         yield never_both(i, j, lambda w, i=i, j=j: w.no(w.before(i, j)))  # type: ignore[misc]
 
@@ -155,11 +178,16 @@ class AbsenceAfter:
             return Pool(own.last_before, none_ended_within(calls, self.within - 1, seen), bool(calls))
 
         pools = Pools(Alike(ends, 0, self.same, seen), pool)
-        for j in owned(seen.attempts(what), seen):
+        for j in owned(self._barred(what, seen), seen):
             name = what.phrase if "*" not in what.names else seen.calls[j].tool
             others = "" if self.same else ended.named(j)
             said = f"{name} (call {j}) came {self._when(trigger)}" + (f" ({others})." if others else ".")
             yield pools.barred(j, 1, values_of(j, 1, self.same, seen), kind, more, said)
+
+    def _barred(self, what: Tools, seen: Evidence) -> list[int]:
+        """The calls that are forbidden once it is so."""
+        calls = seen.attempts(what)
+        return calls if self.but is None else besides(calls, what, self.but, seen)
 
     def _when(self, trigger: Tools) -> str:
         after = f"after {trigger.phrase}" + (" had failed" if self.failed else "")

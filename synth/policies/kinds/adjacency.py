@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from synth.formal.constraints import Truth
-from synth.formal.solver import PlanRule, Slots
+from synth.formal.solver import PlanRule
 from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence
 from synth.policies.kinds.arguments import (
@@ -26,7 +25,7 @@ from synth.policies.kinds.duty import Judged, despite_gaps
 from synth.policies.kinds.edits import Edit, Move, blamed, call_of, equal_arguments
 from synth.policies.kinds.formulas import DirectlyBefore
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
-from synth.policies.kinds.plans import Slot, needs_one, slots_besides, slots_of
+from synth.policies.kinds.plans import Slot, directly, needs_one, slots_besides, slots_of
 from synth.policies.kinds.sweeps import directly_before
 from synth.policies.names import Names, Tools
 
@@ -109,7 +108,7 @@ class Adjacency:
     def plan_rules(self, slots: Sequence[Slot]) -> Iterator[PlanRule]:
         for first, then in self.pairs:
             for j in slots_besides(then, first, slots):
-                yield needs_one(j, slots_of(first, slots), partial(_directly, j, slots))
+                yield needs_one(j, slots_of(first, slots), lambda w, i, j=j: directly(i, j, slots, w))  # type: ignore[misc]
 
     def flaws(self) -> tuple[str, ...]:
         return ()
@@ -137,9 +136,3 @@ def _one_of(call: int, options: tuple[int, ...], seen: Evidence) -> DirectlyBefo
     near = Started.of(seen).last_before(call)
     seen.budget.spend(len(options) * len(near))
     return DirectlyBefore(call, options, near)
-
-
-def _directly(j: Slot, slots: Sequence[Slot], w: Slots, i: Slot) -> Truth:
-    """In a plan: `i` ends before `j` starts, and every other call that is made lies outside."""
-    others = (w.any((w.no(w.made(k)), w.before(k, i), w.before(j, k))) for k in slots if k not in (i, j))
-    return w.all([w.before(i, j), *others])

@@ -16,6 +16,7 @@ from synth.formal.constraints import Fixed, Times, edges_of
 from synth.judge.wording import MANY, calls_in_words
 from synth.policies.evidence import Evidence
 from synth.policies.gaps import Gaps
+from synth.policies.kinds.sweeps import Earliest
 from synth.policies.names import Tools
 
 Finder = Callable[[int], tuple[int, ...]]
@@ -187,6 +188,42 @@ class Following:
                 found.append(j)
                 if earliest >= hi:
                     latest = last if latest is None else min(latest, last)
+        return _charged(tuple(found), self._seen)
+
+
+class Onwards:
+    """Calls that ran by the instant they started, to find those that come after another call.
+
+    Until one of another action than the answer that is asked for has surely begun.
+    """
+
+    __slots__ = ("_calls", "_los", "_others", "_reach", "_seen")
+
+    def __init__(self, answer: Tools, seen: Evidence) -> None:
+        self._seen = seen
+        self._calls = sorted(ran(seen), key=lambda k: edges_of(seen.times.start(k))[0])
+        edges = [edges_of(seen.times.start(k)) for k in self._calls]
+        self._los = [lo for lo, _ in edges]
+        self._reach = list(accumulate((hi for _, hi in edges), max))
+        """The latest start that is possible up to each place."""
+        answers = frozenset(seen.attempts(answer))
+        self._others = Earliest((k for k in self._calls if k not in answers), seen)
+
+    @classmethod
+    def of(cls, answer: Tools, seen: Evidence) -> Onwards:
+        """Those of a run, sorted once for each answer."""
+        key = f"onwards {answer.key}"
+        if key not in seen.cache:
+            seen.cache[key] = cls(answer, seen)
+        onwards: Onwards = seen.cache[key]
+        return onwards
+
+    def near(self, call: int) -> tuple[int, ...]:
+        """Enough of them to decide which action the first after the end of `call` is of."""
+        lo, hi = edges_of(self._seen.times.end(call))
+        first, last = bisect_left(self._reach, lo), bisect_right(self._los, self._others.surely_by(call, hi))
+        starts = self._seen.times.start
+        found = (k for k in self._calls[first:last] if k != call and edges_of(starts(k))[1] >= lo)
         return _charged(tuple(found), self._seen)
 
 

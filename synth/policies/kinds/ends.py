@@ -13,7 +13,7 @@ from synth.judge.rules import Rules
 from synth.policies.evidence import Evidence, made_by
 from synth.policies.kinds.duty import NOT_APPLICABLE, NOT_ITS_OWN, Judged, despite_gaps, first_to_break
 from synth.policies.kinds.edits import Edit, Move, begin_of, call_of
-from synth.policies.kinds.kind import MUST, Form, Paths, Reads, Sentence, Traits
+from synth.policies.kinds.kind import IF, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot
 from synth.policies.kinds.sweeps import Span, start_of
 from synth.policies.names import Names, Tools, TwoReadings
@@ -35,6 +35,17 @@ def _first(m: re.Match[str], names: Names, same: Paths) -> FirstCall:
 
 def _last(m: re.Match[str], names: Names, same: Paths) -> LastCall:
     return LastCall(_one(m, names))
+
+
+def _last_if(m: re.Match[str], names: Names, same: Paths) -> LastCall:
+    asks = names.list(m["w"])
+    if len(asks) > 1:
+        phrases = [tools.phrase for tools in asks]
+        raise TwoReadings(
+            "whether one of them asks for it or all together is open; join them with or: "
+            f"{' or '.join(phrases)!r}"
+        )
+    return LastCall(_one(m, names), asks[0])
 
 
 class _End:
@@ -105,15 +116,35 @@ class FirstCall(_End):
 
 @dataclass(frozen=True, slots=True)
 class LastCall(_End):
-    """Of a run that has ended, the last call that was tried is a success of `what`."""
+    """Of a run that has ended, the last call that was tried is a success of `what`.
+
+    With `when`, only of a run in which that has succeeded.
+    """
 
     kind: ClassVar[str] = "last_call"
-    forms: ClassVar[tuple[Form, ...]] = (Sentence(rf"the last call {MUST} be (?P<a>.+)", _last),)
+    forms: ClassVar[tuple[Form, ...]] = (
+        Sentence(
+            rf"{IF} (?P<w>.+?) (?:happens|has happened|happened), the last call {MUST} be (?P<a>.+)", _last_if
+        ),
+        Sentence(rf"the last call {MUST} be (?P<a>.+)", _last),
+    )
     what: Tools
+    when: Tools | None = None
+
+    @property
+    def tools(self) -> tuple[Tools, ...]:
+        return (self.what,) if self.when is None else (self.what, self.when)
+
+    @property
+    def traits(self) -> Traits:
+        subjects = () if self.when is None else (self.when,)
+        return Traits(subjects=subjects, order_alone=True, reads=Reads(others=True))
 
     def judge(self, seen: Evidence, rules: Rules) -> Judged:
         own, others = self._sides(seen.successes(self.what), seen)
         if not own and not others:
+            return NOT_APPLICABLE
+        if self.when is not None and not seen.successes(self.when):
             return NOT_APPLICABLE
         if not seen.tells_end:
             return NOT_ITS_OWN
@@ -134,9 +165,14 @@ class LastCall(_End):
             instant -= seen.times.scale
 
         def may_be_last(call: int | None = None) -> bool:
-            return judged.verdict == "not_applicable" or any(hi >= instant for _, hi in seen.gaps.spans)
+            return any(hi >= instant for _, hi in seen.gaps.spans)
 
-        return despite_gaps(judged, opens=may_be_last, mends=may_be_last)
+        def opens() -> bool:
+            if judged.verdict != "not_applicable":
+                return may_be_last()
+            return self.when is None or bool(seen.gaps.of(self.when))
+
+        return despite_gaps(judged, opens=opens, mends=may_be_last)
 
     def edits(self, judged: Judged, seen: Evidence) -> Iterator[Edit]:
         """One that came before comes last, or there is one more."""

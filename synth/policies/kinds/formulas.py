@@ -157,6 +157,27 @@ class DirectlyBefore:
 
 
 @dataclass(frozen=True, slots=True)
+class DirectlyAfter:
+    """One of `options` started after `call` had ended, and no call of `others` started between the two."""
+
+    call: int
+    options: tuple[int, ...]
+    others: tuple[int, ...]
+
+    def formula(self, t: Times) -> Truth:
+        end = t.end(self.call)
+        return t.any(
+            t.all(
+                [
+                    end <= t.start(j),
+                    *(t.any((t.no(end <= t.start(k)), t.start(j) <= t.start(k))) for k in self.others),
+                ]
+            )
+            for j in self.options
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Apart:
     """`call` overlaps none of `others`."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from synth.formal.constraints import Truth
 from synth.formal.solver import PlanRule, Slots
 from synth.policies.kinds.candidates import is_besides
 from synth.policies.names import Tools
@@ -34,6 +35,12 @@ def slots_besides(tools: Tools, other: Tools, slots: Sequence[Slot]) -> list[Slo
 def needs_one(j: Slot, options: Sequence[Slot], related: Callable[[Slots, Slot], Any]) -> PlanRule:
     """If `j` is made, so is one of `options`, and it is `related` to `j`."""
     return lambda w: w.any([w.no(w.made(j)), *(w.all((w.made(i), related(w, i))) for i in options if i != j)])
+
+
+def directly(i: Slot, j: Slot, slots: Sequence[Slot], w: Slots) -> Truth:
+    """`i` ends before `j` starts, and every other call that is made lies outside."""
+    others = (w.any((w.no(w.made(k)), w.before(k, i), w.before(j, k))) for k in slots if k not in (i, j))
+    return w.all([w.before(i, j), *others])
 
 
 def never_both(i: Slot, j: Slot, unless: PlanRule) -> PlanRule:

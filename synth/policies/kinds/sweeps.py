@@ -122,6 +122,28 @@ def directly_before(good: Sequence[int], ran: Sequence[int], seen: Evidence) -> 
     return Began(ran, good, seen).directly_before if is_swept(seen) else None
 
 
+def directly_after(answers: Sequence[int], seen: Evidence) -> Sweep | None:
+    """A good one of `answers` started after the call ended, and no other call between the two."""
+    if not is_swept(seen):
+        return None
+    own = frozenset(answers)
+    good = [j for j in answers if seen.calls[j].succeeded]
+    others = [k for k in seen.order if seen.calls[k].executed and k not in own]
+    first, bar = Earliest(good, seen), Earliest(others, seen)
+    between = Some((k, start_of(k, seen), start_of(k, seen)) for k in others)
+    possible = Some((j, start_of(j, seen), start_of(j, seen)) for j in good)
+
+    def sweep(call: int) -> bool | None:
+        end = end_of(call, seen)
+        by = first.surely_by(call, end[1])
+        if by < math.inf and between.holds(call, (by - 1, by - 1), end) is False:
+            return True
+        least = bar.surely_by(call, end[1])
+        return False if possible.holds(call, (least, least), end) is False else None
+
+    return sweep
+
+
 def any_of(sweeps: Sequence[Sweep | None]) -> Sweep | None:
     """What some of them say."""
     every = [sweep for sweep in sweeps if sweep is not None]
@@ -226,6 +248,27 @@ class Growing:
                 return True
             place -= place & -place
         return False
+
+
+class Earliest:
+    """Calls by the instant they started, to find when the first after an instant has begun at the latest."""
+
+    __slots__ = ("_best", "_los")
+
+    def __init__(self, calls: Iterable[int], seen: Evidence) -> None:
+        ordered = sorted((*start_of(k, seen), k) for k in calls)
+        self._los = [lo for lo, _, _ in ordered]
+        latest = ((-hi, k, -math.inf) for _, hi, k in reversed(ordered))
+        self._best = list(accumulate(latest, best_two))[::-1]
+        """From each place on: minus the first of the latest starts, whose it is, that of the others."""
+
+    def surely_by(self, besides: int, instant: float) -> float:
+        """By then one besides this call has begun that surely did not begin before the instant."""
+        place = bisect_left(self._los, instant)
+        if place == len(self._los):
+            return math.inf
+        best, own, second = self._best[place]
+        return -(second if own == besides else best)
 
 
 class Began:

@@ -154,6 +154,7 @@ KINDS = (
     "absence_after",
     "between",
     "adjacency",
+    "next_call",
     "times_before",
     "paired",
     "against",

@@ -105,6 +105,15 @@ READINGS = {
         "The x of do_a must be at most the x of the latest success of do_b before it; "
         "without one nothing is asked."
     ),
+    "A must be immediately followed by B.": (
+        "After each success of do_a, a success of do_b comes before any other call begins."
+    ),
+    "If A happens, the last call must be B.": (
+        "The last call of a run that has ended and in which do_a has succeeded is a success of do_b."
+    ),
+    "Any tool but B must never happen after A.": (
+        "Once do_a has succeeded, any tool other than do_b must not be called any more."
+    ),
     "A must happen immediately before B.": "The call directly before each call of do_b is a success of do_a.",
     "A must happen immediately before B with the same id.": (
         "The call directly before each call of do_b is a success of do_a with the same id."

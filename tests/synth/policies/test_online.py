@@ -6,8 +6,9 @@ import pytest
 
 from synth.observed.run import ToolCall
 from synth.policies import load_policies
+from synth.policies.happened import MOST_TOOLS
 from synth.policies.online import Prefix
-from synth.policies.watched import MOST_TOOLS, CompiledRules
+from synth.policies.watched import CompiledRules
 
 HEAD = "actions: {look: look, verify: verify, refund: refund}\npolicies:\n"
 
