@@ -6,12 +6,14 @@ is read, where two say different things it has two meanings.
 
 - `spelling`: contractions, numbers in words, clock times, quoted values.
 - `matching`: patterns of words and of other patterns, over a text, with all ways in which they match.
+- `phrases`: the words of an action's name.
 - `events`: how a sentence names an action: by its verb in every form, by a noun, by what is done to it.
 - `words`, `small`: the words of clauses, and what is said in a few of them.
 - `facts`, `adjuncts`, `demands`: what has happened, what a demand depends on, what is demanded, as patterns.
 - `attempts`: what is demanded of how often, again, first and last, side by side.
 - `failing`, `waiting`: what is said of failed calls; of pauses, hours and days.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.
+- `order`: order as it is typed in passing.
 - `meaning`, `ways`: what these are about, and how the language says it.
 """
 

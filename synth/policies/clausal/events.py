@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from synth.policies.action_forms import ARTICLES, LIGHT, PARTICLES, SMALL, noun_of, singular
+from synth.policies.action_forms import LIGHT, noun_of, singular
 from synth.policies.clausal.kinds_of_verbs import (
     CHECKED,
     CHECKS,
@@ -20,7 +20,6 @@ from synth.policies.clausal.kinds_of_verbs import (
     GIVING,
     MARKING,
     OF_TWO_WORDS,
-    PARTICIPLES,
     PLACING,
     PROGRAMS,
     SENDS,
@@ -29,6 +28,7 @@ from synth.policies.clausal.kinds_of_verbs import (
 )
 from synth.policies.clausal.matching import Found, Grammar
 from synth.policies.clausal.parts import IT, Event
+from synth.policies.clausal.phrases import BEFORE_NOUNS, Phrase, phrase_of, stem_of
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of, gerund_of, past_of, preterite_of, third_of
 
@@ -42,11 +42,6 @@ _DET = (
 )
 _OWNER = r"(?:(?P<owner>[a-z][a-z_]*)'s? )??"
 _END = r"(?![\w'-])"
-_BEFORE_NOUNS = (
-    *(word for word in SMALL if word not in (*ARTICLES, "and", "or")), "against", "about", "under", "as",
-    "through", "onto", "via", "per", "within", "around",
-)  # fmt: skip
-"""Words that begin the tail of an action's name: `check the claim against policy`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +101,7 @@ class Action:
     @property
     def marks(self) -> bool:
         """Does its tail say what something is then?"""
-        return self.verb in MARKING and bool(self.tail) and self.tail[0] not in _BEFORE_NOUNS
+        return self.verb in MARKING and bool(self.tail) and self.tail[0] not in BEFORE_NOUNS
 
     @property
     def behind(self) -> str:
@@ -120,7 +115,7 @@ class Action:
     @property
     def last(self) -> str:
         """The last noun of its tail."""
-        return noun_of(self.tail[-1]) if self.tail and self.tail[-1] not in _BEFORE_NOUNS else ""
+        return noun_of(self.tail[-1]) if self.tail and self.tail[-1] not in BEFORE_NOUNS else ""
 
 
 def _tail(words: Sequence[str]) -> str:
@@ -128,9 +123,9 @@ def _tail(words: Sequence[str]) -> str:
     which = rf"(?:(?P<which2>(?:the same|that|this) )|{_DET})"
     said, named = list[str](), False
     for word in words:
-        if word in _BEFORE_NOUNS:
+        if word in BEFORE_NOUNS:
             said.append(word)
-        elif said and words[len(said) - 1] in _BEFORE_NOUNS:
+        elif said and words[len(said) - 1] in BEFORE_NOUNS:
             said.append(f"{_DET}{noun_of(word)}" if named else f"{which}(?P<own>{noun_of(word)})")
             named = True
         else:
@@ -138,45 +133,11 @@ def _tail(words: Sequence[str]) -> str:
     return " ".join(said)
 
 
-def _stem(noun: str) -> str:
-    return re.sub(r"(?:ies|y|e?s)$", "", noun)
-
-
-@dataclass(frozen=True, slots=True)
-class _Phrase:
-    """The words of an action's name."""
-
-    verb: str
-    particle: str
-    nouns: tuple[str, ...]
-    tail: tuple[str, ...]
-    to_whom: tuple[str, ...]
-
-    @property
-    def stems(self) -> frozenset[str]:
-        words = (*self.nouns, *self.tail, *self.to_whom)
-        return frozenset(_stem(word) for word in words if word not in (*_BEFORE_NOUNS, *PARTICLES))
-
-
-def _phrase(words: Sequence[str]) -> _Phrase:
-    verb, rest = words[0], list(words[1:])
-    particle = rest[0] if rest and rest[0] in PARTICLES and not _leads(verb, rest[0]) else ""
-    rest = rest[bool(particle) :]
-    behind = next((k for k, word in enumerate(rest) if word in _BEFORE_NOUNS), len(rest))
-    head, tail = rest[:behind], [word for word in rest[behind:] if word not in ARTICLES]
-    second = next((k for k, word in enumerate(head) if k > 1 and word in ARTICLES), 0)
-    whom = [word for word in head[:second] if word not in ARTICLES]
-    nouns = [word for word in head[second:] if word not in ARTICLES]
-    if verb in MARKING and nouns and not tail and (nouns[-1].endswith("ed") or nouns[-1] in PARTICIPLES):
-        nouns, tail = nouns[:-1], nouns[-1:]
-    return _Phrase(verb, particle, tuple(nouns), tuple(tail), tuple(whom))
-
-
 @lru_cache(maxsize=64)
 def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
     """The actions whose phrase is a verb with an object or without; others are named in full alone."""
     words = [phrase.casefold().split() for phrase in phrases]
-    said = [_phrase(one) if one else _Phrase("", "", (), (), ()) for one in words]
+    said = [phrase_of(one) if one else Phrase("", "", (), (), ()) for one in words]
     somebody = tuple(
         dict.fromkeys((*SOMEBODY, *(one.nouns[0].removesuffix("'s") for one in said if one.nouns)))
     )
@@ -190,7 +151,7 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
             continue
         others = [other for k, other in enumerate(said) if k != number and words[k]]
         own = one.nouns or one.tail[-1:]
-        last = {_stem(own[-1])} if own else set[str]()
+        last = {stem_of(own[-1])} if own else set[str]()
         alike = [other for other in others if (other.verb, other.particle) == (one.verb, one.particle)]
         named = [other for other in others if last & other.stems or (own and own[-1] == other.verb)]
         found.append(
@@ -198,7 +159,7 @@ def actions_of(phrases: tuple[str, ...]) -> tuple[Action, ...]:
                 number, phrases[number], one.verb, one.particle, one.nouns, one.tail, one.to_whom,
                 verb_alone=not alike and one.verb not in LIGHT and (
                     bool(one.particle) or not any(
-                        _stem(one.verb) in other.stems for other in others if other.verb in GIVING
+                        stem_of(one.verb) in other.stems for other in others if other.verb in GIVING
                     )
                 ),
                 noun_alone=bool(last) and not named,
@@ -233,14 +194,6 @@ def _of_programs(actions: Sequence[Action]) -> Iterator[Action]:
     for one in actions:
         if one.verb in PROGRAMS and len(one.nouns) == 1 and not one.tail:
             yield replace(one, verb=one.nouns[0], nouns=(), verb_alone=True, noun_alone=False, gives=False)
-
-
-def _leads(verb: str, word: str) -> bool:
-    """Does a word behind a verb lead to its object (`put on hold`), or is it part of it (`check in`)?"""
-    return word in ("in", "on") and verb not in (
-        "check", "log", "sign", "clock", "turn", "switch", "opt", "hand", "fill", "dial", "key", "phone",
-        "book", "call", "trade", "lock", "plug",
-    )  # fmt: skip
 
 
 def by_name(
@@ -423,7 +376,7 @@ def _done(one: Action) -> Iterator[Way]:
     done = past_of(one.verb)
     if one.to:
         yield Way(rf"{done}{one.up} {one.to}", one.number, role="whatever")
-        if len(one.tail) > 1 and one.tail[-1] not in _BEFORE_NOUNS:
+        if len(one.tail) > 1 and one.tail[-1] not in BEFORE_NOUNS:
             yield Way(rf"{done}{one.up} {one.tail[0]}", one.number, role="behind")
     if one.nouns or one.verb_alone:
         yield Way(rf"{done}{one.up}{one.behind}", one.number, not one.nouns)
