@@ -13,8 +13,10 @@ from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.count import NUMBERS
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.kinds.precedence import Precedence
+from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
 from synth.policies.names import Tools, TwoReadings
+from synth.policies.nouns import words_of
 from synth.policies.patterns import compiled
 from synth.policies.verbs import past_of
 
@@ -29,6 +31,7 @@ _STATE = compiled(
     r"\b(?P<said>(?:while|whilst|as long as|so long as) [^,]*?\b(?:is|are) (?:not )?(?:yet |still )?"
     r"(?P<done>[a-z]+))\b"
 )
+_IS_DONE = r"(?:is|gets?|may|must|should|shall|can|will|has to|needs to)\b"
 _AGAIN_BEFORE = compiled(
     r"\b(?:not|never|no|cannot|\w+n['\u2019]t)\b.* "
     r"(?P<said>again|another|a second|any more) (?:[a-z]+ ){0,3}?(?:before|until|till|unless|prior to)\b"
@@ -38,6 +41,7 @@ _AGAIN_BEFORE = compiled(
 def not_misread(sentence: str, rule: PolicyKind) -> None:
     """BadInput, or TwoReadings, where the words of a sentence say more than its rule, or another thing."""
     _not_so_many_things(sentence, rule)
+    _not_one_of_two_things(sentence, rule)
     _not_after_one_of_them(sentence, rule)
     _not_the_same_one(sentence, rule)
     _not_a_state(sentence, rule)
@@ -67,6 +71,25 @@ def _not_so_many_things(sentence: str, rule: PolicyKind) -> None:
                 f"cannot read {said['said']!r}, one of which may be done more than once; write "
                 f"{quoted(f'{tools.phrase} must happen with at most {most} different {one}')} or "
                 f"{quoted(f'{tools.phrase} must happen at most {most} times')}"
+            )
+
+
+def _not_one_of_two_things(sentence: str, rule: PolicyKind) -> None:
+    """`No course is dropped twice for the same student` may compare students alone, or courses as well."""
+    if not isinstance(rule, Rate) or not rule.same or rule.time is not None:
+        return
+    same = [words_of(str(first[-1])) for first, _ in rule.same]
+    for tools in rule.tools:
+        verb, noun = _object(tools)
+        one = rf"\b(?P<said>(?:no|any|each|every) {re.escape(singular(noun))}) {_IS_DONE}"
+        said = compiled(one).search(sentence) if noun and verb not in GIVING else None
+        if said and not any(singular(noun) in words for words in same):
+            most, field = rule.most, " ".join(same[0])
+            raise TwoReadings(
+                f"cannot read {said['said']!r} beside 'the same {field}'; write "
+                f"{quoted(f'{tools.phrase} must happen at most {most} times with the same {singular(noun)}')}, "
+                f"with ' and {field}' behind it where both must be the same, or "
+                f"{quoted(f'{tools.phrase} must happen at most {most} times with the same {field}')}"
             )
 
 

@@ -120,7 +120,7 @@ def _no_amount_counted(sentence: str, rule: PolicyKind) -> None:
         return
     said = "|".join(f"{number:,}|{number}" for number in (most, most + 1))
     if not re.search(rf"\b(?:{said})\b", sentence) or re.search(
-        rf"\b(?:{said}) (?:times|calls|(?!calls)[a-z]+s\b)", sentence, re.IGNORECASE
+        rf"\b(?:{said}) (?:times|calls|(?!calls|tops\b)[a-z]+s\b)", sentence, re.IGNORECASE
     ):
         return
     phrase = rule.tools[0].phrase

@@ -72,6 +72,8 @@ Issue a refund a second time only if the last refund failed.
 Wait 5 minutes before deploying.
 Deploy again before a failed deployment.
 Without a new approval no refund.
+No order may be cancelled more than once for the same customer.
+all refunds together: 1000 tops
 """.strip().splitlines()
 
 TRUE = {
@@ -89,6 +91,8 @@ TRUE = {
         "Each call of issue_refund needs an earlier success of approve_refund with the same refund.",
     "The customer must be verified before the agent may issue a refund.":
         "Each call of issue_refund needs an earlier success of verify_customer.",
+    "Never look up an order twice for the same customer.":
+        "At most 1 call of get_order with the same customer, failed ones included.",
     "Both run the tests and get approval must happen before deploy.":
         "Each call of deploy needs an earlier success of run_tests. "
         "Each call of deploy needs an earlier success of get_approval.",
