@@ -85,11 +85,11 @@ def _not_one_of_two_things(sentence: str, rule: PolicyKind) -> None:
         said = compiled(one).search(sentence) if noun and verb not in GIVING else None
         if said and not any(singular(noun) in words for words in same):
             most, field = rule.most, " ".join(same[0])
+            rest = f"{tools.phrase} must happen at most {most} times with the same"
             raise TwoReadings(
                 f"cannot read {said['said']!r} beside 'the same {field}'; write "
-                f"{quoted(f'{tools.phrase} must happen at most {most} times with the same {singular(noun)}')}, "
-                f"with ' and {field}' behind it where both must be the same, or "
-                f"{quoted(f'{tools.phrase} must happen at most {most} times with the same {field}')}"
+                f"{quoted(f'{rest} {singular(noun)}')}, "
+                f"with ' and {field}' behind it where both must be the same, or " + quoted(f"{rest} {field}")
             )
 
 
