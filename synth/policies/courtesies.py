@@ -12,12 +12,18 @@ _HEAD = (
     r"|policy|reminder|attention|nb|n\.b\.|p\.s\.|warning|requirement)"
     r"(?: (?:no\.? ?)?\d{1,3})?(?: ?:| [-\u2013]) *"
 )
-_KIND = r"(?:please|kindly|pls|thanks|thank you|many thanks|ok(?:ay)?|folks|all)"
+_KIND = r"(?:please|kindly|pls|thanks|thank you|many thanks)"
 _LEADS = compiled(rf"^(?:{_BULLET}|{_HEAD}|(?:please|kindly|pls),? )+(?=\S)")
 _ENDS = compiled(
     rf"(?:,? ?\b(?:please|kindly|pls)|,+ ?{_KIND}|[.!;,] ?(?:please|thanks|thank you|many thanks))?[ .!]*$"
 )
 _INSIDE = compiled(r"(?<=[\w,]) (?:please|kindly|pls)\b,?(?= )")
+_TIME = r"\d{1,2}(?::\d\d)?(?: ?[ap]m)?"
+_NIGHT = compiled(
+    r" (?:at night|during the night|overnight),? ?\(?(?:i\.e\.|that is|meaning)?,? ?(?:from |between )?"
+    rf"(?P<since>{_TIME}) ?(?:to|until|and|-|\u2013) ?(?P<until>{_TIME})\)?(?![\w:])"
+)
+"""Hours that are said after what they are called."""
 _WORDS = frozenset(["please", "kindly", "pls", "thanks"])
 _HEADS = frozenset(["note", "rule", "important", "policy", "reminder", "attention", "warning", "requirement"])
 
@@ -30,8 +36,9 @@ def without_courtesies(sentence: str, phrases: Iterable[str]) -> str:
     text = " ".join(sentence.split())
     if '"' not in text and "\u201c" not in text:
         text = _INSIDE.sub("", text)
+    text = _NIGHT.sub(r" between \g<since> and \g<until>", text)
     bare = _ENDS.sub("", _LEADS.sub("", text)).strip()
-    full = text.rstrip()
+    full = " ".join(sentence.split())
     if bare in (full, full.removesuffix(".")) or not bare:
         return sentence
     return bare

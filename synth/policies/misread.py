@@ -12,9 +12,12 @@ from synth.policies.composed import quoted
 from synth.policies.kinds.absence import AbsenceAfter
 from synth.policies.kinds.count import NUMBERS
 from synth.policies.kinds.kind import PolicyKind
+from synth.policies.kinds.overlap import NoOverlap
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
+from synth.policies.kinds.timetable import Timetable
+from synth.policies.kinds.weekdays import NAMES
 from synth.policies.names import Tools, TwoReadings
 from synth.policies.nouns import words_of
 from synth.policies.patterns import compiled
@@ -32,6 +35,15 @@ _STATE = compiled(
     r"(?P<done>[a-z]+))\b"
 )
 _IS_DONE = r"(?:is|gets?|may|must|should|shall|can|will|has to|needs to)\b"
+_DAYS_AND_HOURS = compiled(
+    r"\b(?:[a-z]+days?|weekends?) (?P<said>and) (?:also )?(?:after|before|between|from|outside) \d"
+)
+_IN_ONE_RUN = compiled(
+    r" and .*\b(?:not|never|no|cannot|\w+n['\u2019]t|forbidden|prohibited|banned)\b.* "
+    r"(?P<said>in (?:the same|one|a single|any one|one and the same) (?:run|conversation|session))\b"
+)
+_BEGINS = ("hold", "lock", "block", "reserve", "freeze", "suspend", "pause", "mute", "ban")
+"""Verbs whose noun lasts longer than the call: `during a freeze`."""
 _AGAIN_BEFORE = compiled(
     r"\b(?:not|never|no|cannot|\w+n['\u2019]t)\b.* "
     r"(?P<said>again|another|a second|any more) (?:[a-z]+ ){0,3}?(?:before|until|till|unless|prior to)\b"
@@ -47,6 +59,9 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
     _not_a_state(sentence, rule)
     _not_one_of_all(sentence, rule)
     _not_again_before(sentence, rule)
+    _not_both_days_and_hours(sentence, rule)
+    _not_during_what_it_began(sentence, rule)
+    _not_neither_in_one_run(sentence, rule)
 
 
 def _object(tools: Tools) -> tuple[str, str]:
@@ -116,7 +131,12 @@ def _not_the_same_one(sentence: str, rule: PolicyKind) -> None:
             if what.names == ("*",):
                 continue
             alike = noun and singular(found["n"].lower()) == singular(noun)
-            if alike and verb not in GIVING and set(trigger.names).isdisjoint(what.names):
+            if (
+                alike
+                and "*" not in what.names
+                and verb not in GIVING
+                and set(trigger.names).isdisjoint(what.names)
+            ):
                 raise BadInput(
                     f"cannot read {found['said']!r}, as rules compare calls about the same thing only; where "
                     f"any {singular(noun)} is meant, write "
@@ -143,11 +163,12 @@ def _not_one_of_all(sentence: str, rule: PolicyKind) -> None:
     if not isinstance(rule, Precedence):
         return
     for first, then in rule.pairs:
-        _, noun = _object(first)
+        verb, noun = _object(first)
         words = {singular(word) for word in then.phrase.casefold().split()}
         if not noun or singular(noun) in words or " all " in f" {first.phrase} ":
             continue
-        every = r"(?:all|both)(?: of)?(?: the| our| its| their)? (?:[a-z]+ )?"
+        every = r"(?:all|both)(?: of)?(?: the| our| its| their)? "
+        every += rf"(?:(?!{re.escape(verb)}\b)[a-z]+ )?"
         pattern = rf"\b(?P<said>{every}(?P<n>{noun_of(noun)}))\b"
         said = compiled(pattern).search(sentence)
         if said and said["said"].casefold().endswith(first.phrase.casefold()):
@@ -175,3 +196,46 @@ def _not_again_before(sentence: str, rule: PolicyKind) -> None:
             else f"{what} must happen at most 1 time before {then}"
         )
     )
+
+
+def _not_both_days_and_hours(sentence: str, rule: PolicyKind) -> None:
+    """`Forbidden on weekends and after 18:00` may be of either, or of the evenings of weekends."""
+    found = _DAYS_AND_HOURS.search(sentence)
+    if found is None or not isinstance(rule, Timetable) or not rule.banned:
+        return
+    what = rule.what[0].phrase
+    days = " and ".join(f"{name}s" for n, name in enumerate(NAMES) if n in rule.days)
+    since, until = (f"{minute // 60:02}:{minute % 60:02}" for minute in (rule.since, rule.until))
+    between = f"between {since} and {until}"
+    never = f"{what} must never happen"
+    raise TwoReadings(
+        f"cannot read {found['said']!r} between days and hours of what is forbidden; write "
+        f"{quoted(f'{never} on {days} {between}')}, or two rules, "
+        f"{quoted(f'{what} must not happen on {days}')} and {quoted(f'{never} {between}')}"
+    )
+
+
+def _not_during_what_it_began(sentence: str, rule: PolicyKind) -> None:
+    """`No transfers during a freeze` is not of the moment in which the card is frozen."""
+    if not isinstance(rule, NoOverlap) or not compiled(r"\bduring\b").search(sentence):
+        return
+    for one, other in rule.pairs:
+        if _object(other)[0] in _BEGINS:
+            raise BadInput(
+                "cannot read 'during' of what lasts longer than the call that begins it; write "
+                f"{quoted(f'{one.phrase} must never happen after {other.phrase}')}, with 'until' and what "
+                "ends it"
+            )
+
+
+def _not_neither_in_one_run(sentence: str, rule: PolicyKind) -> None:
+    """`A and B must not happen in the same run` allows one of them."""
+    if rule.kind != "count" or getattr(rule, "most", None) != 0 or len(rule.tools) < 2:
+        return
+    if found := _IN_ONE_RUN.search(sentence):
+        one, other = (tools.phrase for tools in rule.tools[:2])
+        raise TwoReadings(
+            f"cannot read {found['said']!r} of what must not happen; write "
+            f"{quoted(f'{one} and {other} must never both happen')} where one of them is allowed, or "
+            f"{quoted(f'{one} or {other} must never happen')} where none is"
+        )

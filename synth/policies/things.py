@@ -27,7 +27,8 @@ _ENDS = frozenset([
     "takes", "ought", "cannot", "immediately", "directly", "successfully", "right",
     "very",
 ])  # fmt: skip
-_ANOTHER = frozenset(["second", "third", "further", "more", "other", "new", "additional", "extra"])
+_SOME = ("no", "a", "an", "any")
+_ANOTHER = frozenset(["second", "third", "further", "more", "other", "additional", "extra"])
 """What stands before one that is not the same: `no second voucher`."""
 _NO_THING = frozenset([
     "more", "longer", "else", "given", "further", "own",
@@ -91,7 +92,7 @@ def _asked(rule: PolicyKind) -> Iterator[str]:
 def _nouns(text: str, deeds: re.Pattern[str]) -> Iterator[str]:
     words = re.findall(r"[a-z][\w-]*'s?|[a-z][\w-]*|[^\sa-z]", text)
     for at, word in enumerate(words):
-        if word == "another" or not _ANOTHER.isdisjoint(words[at + 1 : at + 2]):
+        if word == "another" or (word in _SOME and not _ANOTHER.isdisjoint(words[at + 1 : at + 2])):
             continue
         if word in _ONE:
             yield from _phrase(words[at + 1 :], deeds)
@@ -115,4 +116,4 @@ def _phrase(words: list[str], deeds: re.Pattern[str]) -> Iterator[str]:
         return
     if said and deeds.fullmatch(said[-1]) and "'" not in " ".join(said):
         return
-    yield from (word for word in said if "'" not in word)
+    yield from (word for word in said if "'" not in word and not (said[1:] and word.endswith("ed")))

@@ -10,7 +10,6 @@ from synth.policies.clausal.demands import (
     at_most_of,
     counted_object,
     demanding,
-    none_again,
 )
 from synth.policies.clausal.facts import passive
 from synth.policies.clausal.matching import Parts, Rule
@@ -207,7 +206,6 @@ ATTEMPTS: dict[str, Rule] = {
             lambda p: Demand("apart", (p["e"],), (p["e"],), how=p["d"]),
         ),
         # to stop
-        (f"stop|cease|quit {{e:events}} [{AGAIN}]", none_again),
         ("stop|stop_there|stop_the_run|end_the_run", lambda p: Demand("never", (Event(ANY),))),
         (
             f"nothing_more|nothing_further|nothing_at_all {MAY}|{SHOULD}|is_to [ever] {HAPPEN} [{AGAIN}]",

@@ -475,7 +475,7 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
         same.add(singular(said.get("first") or ""))
     if said.get("which3"):
         same.add(singular(said.get("whom") or ""))
-    how = (said.get("how") or "").strip()
+    how = (said.get("how") or "").strip().lower()
     return Event(
         number,
         "failed" if how in ("failed", "failing", "unsuccessful") else how,

@@ -65,7 +65,7 @@ def _anew(p: Parts) -> Adjunct | None:
 
 def _stops(p: Parts) -> Demand | None:
     events, joint = p["e"]
-    return None if joint == "and" else Demand("never", events, joint=joint, how="again")
+    return None if joint == "and" else Demand("stop", events, joint=joint)
 
 
 def _so_often(p: Parts) -> Adjunct:
@@ -95,8 +95,19 @@ def _once_more(failed: Fact, again: Event, time: str) -> Demand | None:
     return Demand("wait for a retry", (event,), failed.events, how=time)
 
 
+def _no_second(p: Parts) -> Demand | None:
+    """`Do not print a second label unless the first print failed`."""
+    found = _second(p)
+    return found and replace(found, kind="no second")
+
+
+def _no_second_of(p: Parts) -> Demand | None:
+    found = _second_of(p)
+    return found and replace(found, kind="no second")
+
+
 def _second(p: Parts) -> Demand | None:
-    """`Do not print a second label`, behind which stands that the first must have failed."""
+    """`A second label may be printed only if the first print failed`."""
     thing: Event = p["t"]
     event = thing if "d" not in p and "v" not in p else (passive(p) if "d" in p else _object_of(p))
     return None if event is None else Demand("second", (event,))
@@ -132,8 +143,6 @@ FAILING: dict[str, Rule] = {
         (f"a|an|any|the|each|every {_ATTEMPT} to {{es:acts}} {FAILS}", lambda p: _fails(p["es"])),
         (f"trying|attempting to {{es:acts}} {FAILS}", lambda p: _fails(p["es"])),
         ("a|an|any|the|each|every failure of {es:events}", lambda p: _fails(p["es"])),
-        ("a|an|any|the|each|every failure to {es:acts}", lambda p: _fails(p["es"])),
-        (f"{AGENT} fail|fails|failed|has_failed|have_failed to {{es:acts}}", lambda p: _fails(p["es"])),
         (
             "{t:object} could_not be {d:past}",
             lambda p: (e := passive(p)) and Fact((e,), "fails"),
@@ -161,7 +170,7 @@ FAILING: dict[str, Rule] = {
             lambda p: p["n"] > 1 and (_fails(p["es"]), p["n"]),
         ),
         (
-            "{n:number} failures to {es:acts}",
+            "{n:number} failures in|at {es:events}",
             lambda p: p["n"] > 1 and (_fails(p["es"]), p["n"]),
         ),
     ],
@@ -189,10 +198,11 @@ FAILING: dict[str, Rule] = {
     ],
     "leading": [
         ("{o:so often} [,] and", lambda p: (_so_often(p),)),
+        ("{o:so often} ,", lambda p: (_so_often(p),)),
     ],
     "demand": [
         ("{e:events} stops|stop|ends|is_over|are_over|is_stopped|are_stopped", _stops),
-        (f"{{e:events}} {SHOULD} stop|cease|end|be_stopped|be_given_up|be_abandoned", _stops),
+        (f"{{e:events}} {SHOULD} be_stopped|be_given_up|be_abandoned", _stops),
         (f"{{f:failure}} {SHOULD} [always|later|eventually] be followed by {{b:events}}", _answered),
         (
             f"{{f:failure}} {NO} be retried|repeated|tried_again|attempted_again|tried_a_second_time|redone",
@@ -201,11 +211,11 @@ FAILING: dict[str, Rule] = {
         ("never|do_not retry|repeat {f:failure} [again]", _not_again),
         (
             f"{{f:failure}} {MAY} be retried|repeated|tried_again|attempted_again [only] {{d:later}}",
-            lambda p: (d := _not_again(p)) and replace(d, kind="apart", others=d.events, how=p["d"]),
+            lambda p: _once_more(p["f"], Event(AGAIN), p["d"]),
         ),
         (
             "retry|repeat {f:failure} [only] {d:later}",
-            lambda p: (d := _not_again(p)) and replace(d, kind="apart", others=d.events, how=p["d"]),
+            lambda p: _once_more(p["f"], Event(AGAIN), p["d"]),
         ),
         (
             "[only] try|try_it|retry|retry_it|repeat_it [again] [only] {d:later}",
@@ -221,19 +231,19 @@ FAILING: dict[str, Rule] = {
             lambda p: _once_more(p["f"], p["r"], p["d"]),
         ),
         ("{e:acts} again", demanding("do again")),
-        ("give_up|abandon|discontinue|give_up_on|refrain_from|keep_from {e:events}", _stops),
-        (f"{AGENT} {SHOULD} stop|give_up|cease|quit {{e:events}}", _stops),
-        ("never|do_not {v:verb} a_second|1_second|another|a_further {t:object}", _second),
-        ("no second|other|further|more {e:events}", _second_of),
+        ("give_up|abandon|give_up_on {e:events}", _stops),
+        (f"{AGENT} {SHOULD} give_up|abandon {{e:events}}", _stops),
+        ("never|do_not {v:verb} a_second|1_second|another|a_further {t:object}", _no_second),
+        ("no second|other|further|more {e:events}", _no_second_of),
         (f"a_second|1_second|another|a_further {{e:events}} {MAY} {HAPPEN}", _second_of),
-        ("no second|other|further|more {t:object} be|is|are|may_be|must_be {d:past}", _second),
+        ("no second|other|further|more {t:object} be|is|are|may_be|must_be {d:past}", _no_second),
         ("a_second|1_second|another|a_further {t:object} MAY be {d:past}".replace("MAY", MAY), _second),
         (
             f"no {{t:object}} {MAY}|{SHOULD} [ever] be {{d:past}} more_than 1 times",
-            lambda p: (d := _second(p)) and replace(d, events=(replace(d.events[0], single=True),)),
+            lambda p: (d := _no_second(p)) and replace(d, events=(replace(d.events[0], single=True),)),
         ),
-        ("never|do_not {e:acts} a_second_time|again|twice|more_than 1 times", _second_of),
-        ("never|do_not {e:acts} more_than 1 times", _second_of),
+        ("never|do_not {e:acts} a_second_time|again|twice|more_than 1 times", _no_second_of),
+        ("never|do_not {e:acts} more_than 1 times", _no_second_of),
         ("{e:acts} a_second_time|again|more_than 1 times", _second_of),
         ("no second|other|further|more|new one|attempt|try", lambda p: Demand("never", (Event(AGAIN),))),
         ("no second|other|further|more|new one|attempt|try {m:mods}", _again_without),

@@ -170,7 +170,8 @@ _BEGIN = "start|begin|open|kick_off|commence|lead_off"
 _BEGINS = f"starts|begins|opens|kicks_off|commences|{_BEGIN}"
 _END = "end|finish|close|conclude|wind_up|wrap_up|round_off|complete"
 _ENDS = f"ends|finishes|closes|concludes|winds_up|wraps_up|{_END}"
-_STOP = "stop|cease|quit|discontinue|refrain_from|abstain_from|avoid"
+_AVOID = "refrain_from|abstain_from|avoid"
+_STOP = "stop|cease|quit|discontinue"
 
 
 def _failed_first(kind: str) -> Callable[[Parts], Demand | None]:
@@ -307,9 +308,11 @@ FRAMES: dict[str, Rule] = {
         (f"{{e:events}} {SHOULD} [always] pass|succeed|have_passed|have_succeeded", _all("pass")),
         (f"{{b:events}} {NO} follow {{a:events}}", _pair("no answer")),
         # bans
-        (f"{_STOP} {{e:events}}", _all("never", how="again")),
-        (f"{AGENT} {SHOULD} {_STOP} {{e:events}}", _all("never", how="again")),
-        (f"{{e:events}} {SHOULD} stop|cease|end", _all("never", how="again")),
+        (f"{_AVOID} {{e:events}}", _all("never", how="again")),
+        (f"{AGENT} {SHOULD} {_AVOID} {{e:events}}", _all("never", how="again")),
+        (f"{_STOP} {{e:events}}", _all("stop")),
+        (f"{AGENT} {SHOULD} {_STOP} {{e:events}}", _all("stop")),
+        (f"{{e:events}} {SHOULD} stop|cease|end", _all("stop")),
         (
             "{e:events} is|are no_longer|not_any_longer|no_more|not"
             " allowed|permitted|possible|acceptable|ok|okay "

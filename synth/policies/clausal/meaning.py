@@ -71,6 +71,11 @@ class Meaning:
         names = ["any tool" if e.action == ANY else in_quotes(self.phrases[e.action]) for e in events]
         return f" {joint or 'and'} ".join(dict.fromkeys(names))
 
+    @property
+    def checks(self) -> bool:
+        """Is something demanded that nobody needs afterwards: an approval, a check?"""
+        return any(self.actions[e.action].is_check for e in self.demand.others if e.action in self.actions)
+
     def has(self, kind: str) -> bool:
         return any(a.kind == kind for a in self.adjuncts)
 
@@ -111,7 +116,7 @@ class Meaning:
         fields = frozenset(field for field in fields if f"{field}_id" not in fields)
         about = frozenset(field for field in about if f"{field}_id" not in fields)
         counted = self.demand.kind in COUNTED
-        if self.demand.kind == "second" and not fields:
+        if self.demand.kind in ("second", "no second") and not fields:
             fields = about or frozenset(e.noun[-1] for e in self.demand.events if e.single and e.noun)
         if counted and not fields and about and not any(e.single for e in self.demand.events):
             return tuple(sorted(about))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from synth.policies.action_forms import singular
 from synth.policies.clausal.demands import apart_by, demanding
 from synth.policies.clausal.facts import passive, with_mods
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
@@ -22,7 +23,7 @@ def of_one(grammar: Grammar, at: int) -> Iterator[Found]:
     """`in one cluster`, `for the same customer`, of two calls that are said to be apart."""
     m = compiled(
         r" *(?:in|on|of|for|at|from|to|with|within|by|against|into) "
-        r"(?:one|a single|any one|the same|one and the same|any|each|every|any given|a given|an?) "
+        r"(?:one|a single|any one|the same|one and the same|each|every|any given|a given) "
         r"(?P<f>[a-z][a-z_]*)(?![\w'-])"
     ).match(grammar.text, at)
     if m and m["f"].lower() not in _NOT_ONE:
@@ -34,6 +35,17 @@ def plurals(grammar: Grammar, at: int) -> Iterator[Found]:
     for event, end in grammar.matches("event", at):
         if not event.single and compiled(r"s\b").search(grammar.text[at:end]) and not event.outcome:
             yield event, end
+
+
+def deeds(grammar: Grammar, at: int) -> Iterator[Found]:
+    """What is done, by a word for that: `the account is blocked` says nothing of opening accounts."""
+    for (events, joint), end in grammar.matches("events", at):
+        words = compiled(r"[a-z][\w'-]*").findall(grammar.text[at:end].lower())
+        said = {
+            singular(word) for word in words if word not in ("the", "a", "an", "any", "every", "each", "all")
+        }
+        if not any(said <= {singular(noun) for noun in event.noun} for event in events):
+            yield (events, joint), end
 
 
 def _of_same(p: Parts) -> tuple[Event, Event]:
@@ -57,7 +69,13 @@ def _but_not(p: Parts) -> Demand | None:
 def _got(p: Parts) -> Demand | None:
     """`Every cancelled order must get its refund`."""
     first: Event = p["s"]
-    return Demand("answer", (first,), (p["e"],))
+    return Demand("gets", (first,), (p["e"],))
+
+
+def _beside(p: Parts) -> Demand | None:
+    """`Migrations must not run in parallel with deploys`."""
+    (events, joint), (others, other) = p["a"], p["b"]
+    return None if joint or other else Demand("beside", events, others)
 
 
 def _needs_lately(p: Parts) -> Demand | None:
@@ -66,11 +84,15 @@ def _needs_lately(p: Parts) -> Demand | None:
 
 
 _TWO = "any|the|all|consecutive|successive|subsequent|2_consecutive|2_successive"
+_BESIDE_EACH = (
+    "in_parallel|at_the_same_time|simultaneously|concurrently|side_by_side|at_once|in_parallel_to_each_other"
+)
 _CALLS = "call|calls|use|uses|usage|invocation|invocations|run|runs|execution"
 
 WAITING: dict[str, Rule] = {
     "of_one": of_one,
     "plurals": plurals,
+    "deeds": deeds,
     "event": [
         (f"[the|any|every|each] {_CALLS} of|to {{e:exactly}}", lambda p: p["e"]),
         (f"[the|any|every|each] {_CALLS} of|to {{e:exactly}} {{m:mods}}", with_mods),
@@ -136,6 +158,18 @@ WAITING: dict[str, Rule] = {
             "never|no|not more_than one|1 {e:event} at_a_time|at_any_one_time|at_once",
             demanding("overlap itself"),
         ),
+        (f"no 2 {{e:event}} {_BESIDE_EACH}", demanding("overlap itself")),
+        (f"never 2 {{e:event}} {_BESIDE_EACH}", demanding("overlap itself")),
+        (
+            "{e:plurals} runs|run|happens|happen|goes|go [only] one|1 at_a_time|after_the_other|by_one",
+            demanding("overlap itself"),
+        ),
+        (
+            f"{{a:events}} {NO} [ever] run|happen|be_run {_BESIDE_EACH} with|to {{b:events}}",
+            _beside,
+        ),
+        ("never|do_not {a:acts} in_parallel_with|at_the_same_time_as|during {b:events}", _beside),
+        ("no {a:events} in_parallel_with|at_the_same_time_as|during {b:events}", _beside),
         # hours and days
         ("{t:object} do_not|does_not [ever] get|be {d:past}", demanding("never", make=passive)),
         ("{t:object} get|gets {d:past} only", demanding("only", make=passive)),
@@ -150,10 +184,10 @@ WAITING: dict[str, Rule] = {
         ("only {e:going_out}", demanding("only")),
         ("no {e:going_out}", demanding("never")),
         ("{e:never_going_out}", demanding("never")),
-        ("{e:events} is|are blocked|barred|suspended|closed|shut|switched_off|off", demanding("never")),
-        ("{e:events} is|are|stays|stay|remains|remain possible|open|available|on only", demanding("only")),
+        ("{e:deeds} is|are blocked|barred|suspended|closed|shut|switched_off|off", demanding("never")),
+        ("{e:deeds} is|are|stays|stay|remains|remain possible|open|available|on only", demanding("only")),
         # what is awaited
-        (f"{{s:state}} {SHOULD} [always] get|receive|have|be_given [a|an|its|the|their] {{e:event}}", _got),
+        (f"{{s:state}} {SHOULD} [always] get|receive|be_given [a|an|its|the|their] {{e:event}}", _got),
         ("{a:events} requires|needs|takes|require|need|must_have|has_to_have {b:events}", _needs_lately),
     ],
 }

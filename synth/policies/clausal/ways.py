@@ -187,6 +187,12 @@ def _one_at_a_time(m: Meaning) -> str | None:
     return f"{m.a} must not overlap each other"
 
 
+def _beside(m: Meaning) -> str | None:
+    """`No transfer during a freeze` is not of the call that freezes."""
+    verbs = {action.verb for e in m.demand.others if (action := m.actions.get(e.action))}
+    return None if verbs & LASTING else f"{m.a} must not overlap {m.e}"
+
+
 def _hours_of_days(allowed: bool) -> Way:
     def way(m: Meaning) -> str | None:
         if " or " in m.a:
@@ -290,6 +296,8 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("hours",): _times("hours", allowed=False),
     ("days", "hours"): _hours_of_days(allowed=False),
 }
+_STOPPED_BY = ("after", "if", "failed", "failed often", "failed within", "during")
+"""What may stop something; `stop before noon` is no ban before noon."""
 _ONLY: Mapping[tuple[str, ...], Way] = {
     ("after so many",): lambda m: (
         f"{m.b('after so many')} must happen at least {m.of('after so many').number} times before {m.a}"
@@ -420,7 +428,9 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "do again": {("before retry", "failed"): _before_a_retry},
     "no retry": {(): lambda m: f"If {m.a} fails, {m.a} must never happen afterwards"},
     "wait for a retry": {(): lambda m: f"{m.a} must never happen within {m.demand.how} after {m.e} fails"},
-    "second": {(kind,): _no_second(kind) for kind in ("first failed", "if first failed")},
+    "no second": {("first failed",): _no_second("first failed")},
+    "second": {("if first failed",): _no_second("if first failed")},
+    "stop": {kinds: way for kinds, way in _NEVER.items() if kinds and kinds[0] in _STOPPED_BY},
     "never start": {
         ("while",): lambda m: f"{m.a} must not overlap each other" if m.a == m.b("while") else None,
         **{kinds: way for kinds, way in _NEVER.items() if kinds != ("while",)},
@@ -446,6 +456,10 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "failure bans": {(): lambda m: f"If {m.a} fails, {m.e} must never happen afterwards"},
     "pass": {("before",): _MUST["before",], ("adjacent",): _MUST["adjacent",]},
     "both": {(): lambda m: f"{m.a} and {m.e} must never both happen"},
+    "gets": {
+        (): lambda m: None if m.checks else f"{m.a} must be followed by {m.e}",
+        ("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}",
+    },
     "calls for": {("time",): lambda m: f"{m.a} must be followed by {m.e} within {m.d('time')}"},
     "no answer": {
         (): lambda m: f"{m.e} must never happen after {m.a}",
@@ -459,6 +473,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "needs lately": {("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}"},
     "overlap": {(): lambda m: f"{m.a} must not overlap {m.e}"},
     "overlap itself": {(): _one_at_a_time},
+    "beside": {(): _beside},
 }
 
 

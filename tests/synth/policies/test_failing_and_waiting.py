@@ -34,6 +34,7 @@ When a charge fails, wait a minute before charging again. | Charge card must nev
 After a failed charge leave at least 30 seconds before the next one. | Charge card must never happen within 30 seconds after charge card fails.
 Wait at least 10 minutes after a failed charge before charging again. | Charge card must never happen within 10 minutes after charge card fails.
 If charging a card fails, try again after 30 seconds at the earliest. | Charge card must never happen within 30 seconds after charge card fails.
+A failed charge may be retried only after 5 minutes. | Charge card must never happen within 5 minutes after charge card fails.
 If verifying a guest failed, don't send its receipt until verifying it worked. | If verify guest fails, send receipt must never happen until verify guest succeeds with the same guest.
 After a failed charge no second one on that order without a new packing of it. | If charge card fails, charge card must never happen until pack order succeeds with the same order.
 After a failed charge, verify the guest again before trying to charge a card. | If charge card fails, charge card must never happen until verify guest succeeds.
@@ -66,6 +67,14 @@ A packed order must not be cancelled for the next 15 minutes. | Cancel order mus
 Cancelling an order needs a packing of the same order_id no more than 5 minutes earlier. | Cancel order must start within 5 minutes after pack order with the same order_id.
 Every packed order must get its newsletter within 30 minutes, same order id. | Pack order must be followed by send newsletter with the same order_id within 30 minutes.
 No ad approvals in the 10 minutes after an ad rejection. | Approve ad must never happen within 10 minutes after reject ad.
+Failed charges must be followed by a notification of the manager. | If charge card fails, notify manager must follow.
+Two failed charges: notify the manager. | If charge card fails 2 times, notify manager must follow.
+No two shipments in parallel. | Ship order must not overlap each other.
+Shipments run one at a time. | Ship order must not overlap each other.
+Shipping must not run in parallel with packing. | Ship order must not overlap pack order.
+Never ship an order during the packing of it. | Ship order must not overlap pack order with the same order.
+No shipment during a packing. | Ship order must not overlap pack order.
+Never ship an order at night (22:00 to 06:00)! | Ship order must never happen between 22:00 and 06:00.
 Only one shipment at a time. | Ship order must not overlap each other.
 If a charge fails, do not release the room. | ?
 No charge after a failed verification. | ?

@@ -19,6 +19,7 @@ ACTIONS = {
     "cancel the order": "cancel_order",
     "send an email": "send_email",
     "close the ticket": "close_ticket",
+    "open the gate": "open_gate",
     "transfer money": "transfer_money",
     "run the tests": "run_tests",
     "deploy": "deploy",
@@ -74,6 +75,18 @@ Deploy again before a failed deployment.
 Without a new approval no refund.
 No order may be cancelled more than once for the same customer.
 all refunds together: 1000 tops
+Stop issuing refunds before the ticket is closed.
+Stop deploying before 18:00.
+Never more than 2 open gates.
+Refunds and cancellations must not happen in the same run.
+Deploying is forbidden on weekends and after 18:00.
+No transfer of money during a card freeze.
+Deployments must stop before 18:00.
+If you fail to verify the customer, send an email.
+Every issued refund must get an approval.
+A second refund may be issued if the first one failed.
+Issue a second refund unless the first one failed.
+No second refund only if the first one failed.
 """.strip().splitlines()
 
 TRUE = {
@@ -85,6 +98,11 @@ TRUE = {
     "After each refund and each cancellation send an email.":
         "After each success of issue_refund, send_email must succeed; without one it need not. "
         "After each success of cancel_order, send_email must succeed; without one it need not.",
+    "After escalate to a human, the agent must not call any other tool.":
+        "Once escalate has succeeded, any other tool must not be called any more.",
+    "Both get approval and run the tests must happen before deploy.":
+        "Each call of deploy needs an earlier success of get_approval. "
+        "Each call of deploy needs an earlier success of run_tests.",
     "After refunds no other refund may be issued.":
         "Once issue_refund has succeeded, issue_refund must not be called any more.",
     "All refunds must be approved before they are issued.":
