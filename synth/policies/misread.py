@@ -42,6 +42,11 @@ _IN_ONE_RUN = compiled(
     r" and .*\b(?:not|never|no|cannot|\w+n['\u2019]t|forbidden|prohibited|banned)\b.* "
     r"(?P<said>in (?:the same|one|a single|any one|one and the same) (?:run|conversation|session))\b"
 )
+_DAYS_ONLY_HOURS = compiled(
+    r"\bon (?:[a-z]+days?|weekends?)(?:,? (?:and|or|to) (?:[a-z]+days?|weekends?))*,? (?P<said>only) "
+    r"(?:after|before|between|from|until) \d"
+)
+_FROM_TO = compiled(r"\b(?P<said>from (?P<a>\d{1,2}) (?:to|until|till) (?P<b>\d{1,2}))\b(?![:.]?\d| ?[ap]m)")
 _BEGINS = ("hold", "lock", "block", "reserve", "freeze", "suspend", "pause", "mute", "ban")
 """Verbs whose noun lasts longer than the call: `during a freeze`."""
 _AGAIN_BEFORE = compiled(
@@ -62,6 +67,8 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
     _not_both_days_and_hours(sentence, rule)
     _not_during_what_it_began(sentence, rule)
     _not_neither_in_one_run(sentence, rule)
+    _not_only_on_days(sentence, rule)
+    _not_amounts_for_hours(sentence, rule)
 
 
 def _object(tools: Tools) -> tuple[str, str]:
@@ -72,7 +79,7 @@ def _object(tools: Tools) -> tuple[str, str]:
 
 
 def _not_so_many_things(sentence: str, rule: PolicyKind) -> None:
-    """`At most two customers may be verified`: each may be verified again."""
+    """`At most two customers may be verified`, each again; `board at most 300 passengers`, all at once."""
     if rule.kind not in ("count", "rate") or getattr(rule, "same", None) or not getattr(rule, "most", None):
         return
     for tools in rule.tools:
@@ -80,12 +87,16 @@ def _not_so_many_things(sentence: str, rule: PolicyKind) -> None:
         said = (
             compiled(rf"\b(?P<said>{_SO_MANY} (?P<n>{noun_of(noun)}))\b").search(sentence) if noun else None
         )
-        if verb in _LOOKING and said and singular(said["n"].lower()) != said["n"].lower():
-            most, one = getattr(rule, "most", 0), singular(noun)
+        if said is None or singular(said["n"].lower()) == said["n"].lower():
+            continue
+        most, one = getattr(rule, "most", 0), singular(noun)
+        several = f"{tools.phrase} with {noun} over {most} must never happen" if one != noun else ""
+        if verb in _LOOKING and not several:
+            several = f"{tools.phrase} must happen with at most {most} different {one}"
+        if several:
             raise TwoReadings(
-                f"cannot read {said['said']!r}, one of which may be done more than once; write "
-                f"{quoted(f'{tools.phrase} must happen with at most {most} different {one}')} or "
-                f"{quoted(f'{tools.phrase} must happen at most {most} times')}"
+                f"cannot read {said['said']!r}, which may be other than so many calls; write "
+                f"{quoted(several)} or {quoted(f'{tools.phrase} must happen at most {most} times')}"
             )
 
 
@@ -239,3 +250,28 @@ def _not_neither_in_one_run(sentence: str, rule: PolicyKind) -> None:
             f"{quoted(f'{one} and {other} must never both happen')} where one of them is allowed, or "
             f"{quoted(f'{one} or {other} must never happen')} where none is"
         )
+
+
+def _not_only_on_days(sentence: str, rule: PolicyKind) -> None:
+    """`Deploy on Mondays only after 10:00` says nothing of other days."""
+    found = _DAYS_ONLY_HOURS.search(sentence)
+    if found is None or not isinstance(rule, Timetable) or rule.banned:
+        return
+    raise TwoReadings(
+        f"cannot read {found['said']!r} between days and hours; write 'must happen on DAYS HOURS' where it "
+        "is allowed at no other time, or 'must never happen on DAYS HOURS' with the hours in which it is not"
+    )
+
+
+def _not_amounts_for_hours(sentence: str, rule: PolicyKind) -> None:
+    """`Seats are reserved from 8 to 10 only` may be of hours."""
+    found = _FROM_TO.search(sentence)
+    asked = {one.path for tools in rule.tools for one in (tools.where.every if tools.where else ())}
+    if found is None or asked != {("amount",)} or "amount" in sentence.lower() or int(found["b"]) > 24:
+        return
+    phrase, a, b = rule.tools[0].phrase.partition(" with ")[0], int(found["a"]), int(found["b"])
+    hours = quoted(f"{phrase} must happen between {a:02}:00 and {b:02}:00")
+    raise TwoReadings(
+        f"cannot read {found['said']!r}; write {hours} or "
+        f"{quoted(f'The amount of {phrase} must be between {a} and {b}')}"
+    )

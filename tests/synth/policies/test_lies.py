@@ -77,6 +77,9 @@ No order may be cancelled more than once for the same customer.
 all refunds together: 1000 tops
 Stop issuing refunds before the ticket is closed.
 Stop deploying before 18:00.
+Deploy on Mondays only after 10:00.
+Emails are sent from 8 to 10 only.
+Run at most 300 tests.
 Never more than 2 open gates.
 Refunds and cancellations must not happen in the same run.
 Deploying is forbidden on weekends and after 18:00.
@@ -98,8 +101,6 @@ TRUE = {
     "After each refund and each cancellation send an email.":
         "After each success of issue_refund, send_email must succeed; without one it need not. "
         "After each success of cancel_order, send_email must succeed; without one it need not.",
-    "After escalate to a human, the agent must not call any other tool.":
-        "Once escalate has succeeded, any other tool must not be called any more.",
     "Both get approval and run the tests must happen before deploy.":
         "Each call of deploy needs an earlier success of get_approval. "
         "Each call of deploy needs an earlier success of run_tests.",
