@@ -76,6 +76,12 @@ class Meaning:
         """Is something demanded that nobody needs afterwards: an approval, a check?"""
         return any(self.actions[e.action].is_check for e in self.demand.others if e.action in self.actions)
 
+    def is_time_of_the_demand(self, often: Adjunct) -> bool:
+        """Of `if two refunds fail within an hour, escalate` it is not: so many fail in that time."""
+        times = [a for a in self.adjuncts if a.kind == "time"]
+        before = self.adjuncts.index(often)
+        return all(not a.leads and (often.leads or self.adjuncts.index(a) < before) for a in times)
+
     def has(self, kind: str) -> bool:
         return any(a.kind == kind for a in self.adjuncts)
 

@@ -88,7 +88,7 @@ def _once_so_often(then: Callable[[Meaning], str]) -> Way:
 
     def way(m: Meaning) -> str | None:
         adjunct = m.of("failed often")
-        if adjunct.fact is None or adjunct.fact.joint:
+        if adjunct.fact is None or adjunct.fact.joint or not m.is_time_of_the_demand(adjunct):
             return None
         row = " in a row" if adjunct.said == "in a row" else ""
         return f"If {m.b('failed often')} fails {adjunct.number} times{row}, {then(m)}"
@@ -483,6 +483,20 @@ def _only_this(m: Meaning) -> bool:
     return before and (m.demand.kind == "only" or any(a.only for a in m.adjuncts))
 
 
+_BEFORE_IT = (
+    "needs",
+    "needs lately",
+    "own",
+    "have",
+    "do first",
+    "comes",
+    "pass",
+    "adjacent",
+    "so many before",
+)
+"""Demands on what comes first: `needs the gate opened afterwards` is none."""
+
+
 def in_words(m: Meaning, scoped: bool = False) -> str | None:
     """The sentence of the language that says it; `scoped`: whoever reads the file asks for its scope."""
     same = m.same_fields()
@@ -497,6 +511,8 @@ def in_words(m: Meaning, scoped: bool = False) -> str | None:
     if only and (m.later or _only_this(m)):
         return None
     if m.demand.kind == "may" and not only:
+        return None
+    if m.later and m.demand.kind in _BEFORE_IT:
         return None
     if m.has("run") and m.demand.kind not in COUNTED and not scoped:
         return None

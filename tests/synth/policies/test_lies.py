@@ -77,6 +77,9 @@ No order may be cancelled more than once for the same customer.
 all refunds together: 1000 tops
 Stop issuing refunds before the ticket is closed.
 Stop deploying before 18:00.
+After two failed refunds within 10 minutes escalate to a human.
+If two refunds fail within 10 minutes, escalate to a human.
+Escalate to a human if two refunds fail within 10 minutes.
 Deploy on Mondays only after 10:00.
 Emails are sent from 8 to 10 only.
 Run at most 300 tests.
@@ -104,6 +107,10 @@ TRUE = {
     "Both get approval and run the tests must happen before deploy.":
         "Each call of deploy needs an earlier success of get_approval. "
         "Each call of deploy needs an earlier success of run_tests.",
+    "A deployment needs the tests run afterwards.":
+        "After each success of deploy, run_tests must succeed; without one it need not.",
+    "After two failed refunds escalate to a human within 10 minutes.":
+        "Once issue_refund has failed 2 times, escalate must succeed after that within 10 minutes.",
     "After refunds no other refund may be issued.":
         "Once issue_refund has succeeded, issue_refund must not be called any more.",
     "All refunds must be approved before they are issued.":
