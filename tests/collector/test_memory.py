@@ -14,11 +14,17 @@ import pytest
 from collector.memory import Trimmer, give_back, resident
 
 SERVE = """
-import gc, sys
-from collector import server
+import gc, sys, threading
+from collector import memory, server
 from collector.settings import Settings
 
-server.Server.run_here = lambda *_: print(gc.get_threshold()[0], gc.get_freeze_count() > 10_000)
+def tell(*_):
+    threads = {thread.name for thread in threading.enumerate()}
+    print(gc.get_threshold()[0], gc.get_freeze_count() > 10_000, *kept, "pdoctor-trimmer" in threads)
+
+kept = []
+memory.keep_little = lambda: kept.append("little")
+server.Server.run_here = tell
 server.serve(Settings(store_url=sys.argv[1], http_port=0, grpc_port=None))
 """
 
@@ -62,13 +68,15 @@ def test_what_only_a_search_for_cycles_finds_is_given_back() -> None:
         gc.enable()
 
 
-def test_a_process_with_an_event_loop_searches_for_cycles_in_small_portions(tmp_path: Path) -> None:
+def test_a_process_with_an_event_loop_keeps_little_and_searches_for_cycles_in_small_portions(
+    tmp_path: Path,
+) -> None:
     """A search over 100,000 objects held up every answer for 160 ms."""
     store = f"sqlite:///{tmp_path / 'store.db'}"
     done = subprocess.run(
         [sys.executable, "-c", SERVE, store], capture_output=True, text=True, timeout=60, check=True
     )
-    assert done.stdout.split() == ["8000", "True"]
+    assert done.stdout.split() == ["8000", "True", "little", "True"]
 
 
 def test_what_is_free_goes_back_soon_where_the_process_has_grown() -> None:
