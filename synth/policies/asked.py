@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from synth.policies.asked_texts import text_at
 from synth.policies.nouns import Meant
 from synth.policies.where import Comparison, Path, Where, compared
 
@@ -50,7 +51,7 @@ _NAMED = re.compile(
     r"(?!(?:I|A) (?!or\b|nor\b|and\b|only\b|must\b|may\b|can\b|is\b|are\b|needs?\b)[a-z])"
     r"[A-Z]\w*(?:-\w+)*"
 )
-_KINDS = frozenset(
+KINDS = frozenset(
     [
         "priority",
         "severity",
@@ -199,7 +200,7 @@ def _one(text: str, at: int, alone: bool) -> Read | None:
     if m := _words(r"(?:for|to|in|on|at|with|from|of) (?:any|every|each|all|an?|the) ").match(text, at):
         for path, end in fields_at(text, m.end()):
             if other := _words(r" (?:other than|except(?: for)?|but) ").match(text, end):
-                return _among(text, other.end(), path, "not in", _JOIN_NOT, bare=path[-1] in _KINDS)
+                return _among(text, other.end(), path, "not in", _JOIN_NOT, bare=path[-1] in KINDS)
     if m := _words(r"(?P<with>with|having|for|in|to|of|on|at|from|under|by|into) ").match(text, at):
         article = _THE.match(text, m.end())
         for path, end in fields_at(text, article.end() if article else m.end()):
@@ -254,6 +255,8 @@ def _missing(text: str, at: int) -> Read | None:
 
 def _valued(text: str, at: int, path: Path) -> Read | None:
     """What is said of an argument after its name: ` over 500`, ` "EUR"`, ` of at least 5`."""
+    if asked := text_at(text, at, path):
+        return ((asked[0],), asked[1]) if _ENDS.match(text, asked[1]) else None
     m = _words(r",? (?:that is |which is |that was )?(?:of )?(?:set to |equal to |exactly |= ?)?").match(
         text, at
     )
@@ -262,8 +265,8 @@ def _valued(text: str, at: int, path: Path) -> Read | None:
     if sized := sizes(text, m.end(), path):
         return sized
     if other := _OTHER.match(text, m.end()):
-        return _among(text, other.end(), path, "not in", _JOIN_NOT, bare=path[-1] in _KINDS)
-    said = m[0].endswith(("set to ", "equal to ")) or path[-1] in _KINDS
+        return _among(text, other.end(), path, "not in", _JOIN_NOT, bare=path[-1] in KINDS)
+    said = m[0].endswith(("set to ", "equal to ")) or path[-1] in KINDS
     return _among(text, m.end(), path, "in", _JOIN, bare=said)
 
 

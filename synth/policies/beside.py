@@ -28,7 +28,7 @@ _KIND = (
     "|class"
     "|format|language|quality|speed|size|colou?r|cabin"
 )
-_CODES = {
+CODES = {
     "eur": "EUR", "usd": "USD", "gbp": "GBP", "chf": "CHF", "jpy": "JPY", "euro": "EUR", "euros": "EUR",
     "us dollars": "USD", "swiss francs": "CHF", "yen": "JPY",
 }  # fmt: skip
@@ -203,8 +203,8 @@ def _valued(text: str, names: Names) -> str:
     text = compiled(
         rf" {_PREPOSITION} (?:the |an? )?(?P<v>\"[^\"]+\"|{small}[a-z][\w-]*) (?P<f>{_KIND})\b"
     ).sub(r" with \g<f> \g<v>", text)
-    text = compiled(rf" (?:in|paid in|made in) (?P<c>{'|'.join(_CODES)})\b").sub(
-        lambda m: f" with currency {_CODES[m['c'].lower()]}", text
+    text = compiled(rf" (?:in|paid in|made in) (?P<c>{'|'.join(CODES)})\b").sub(
+        lambda m: f" with currency {CODES[m['c'].lower()]}", text
     )
 
     def of_it(m: re.Match[str]) -> str:

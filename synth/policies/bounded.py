@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from synth.policies.action_forms import ARTICLES
-from synth.policies.beside import AT_ONCE, STATED, VALUE, in_order, is_action, is_together
+from synth.policies.beside import AT_ONCE, VALUE, in_order, is_together
 from synth.policies.clausal.events import actions_of, by_name
 from synth.policies.clausal.matching import Grammar
 from synth.policies.everyday import MODAL
@@ -53,8 +53,6 @@ def bounded(text: str, names: Names) -> Iterator[str]:
             if m.start():
                 break
             yield from _of_bound(m, rest, lead, names)
-    yield from _field_of(text, names)
-    yield from _must_be_with(text, names)
 
 
 def _leads(text: str) -> Iterator[tuple[str, str]]:
@@ -195,94 +193,7 @@ def actions_named(thing: str, names: Names) -> list[str]:
     return sorted(set.intersection(*every)) if every else []
 
 
-def _field_of(text: str, names: Names) -> Iterator[str]:
-    """`The format of an export must be csv`, `A rejection must state a reason`."""
-    if m := compiled(
-        rf"(?:the )?(?P<f>{_FIELD}) (?:of|for|on|in) {DET}(?P<o>[a-z][^,]*?) (?P<must>{MODAL}|is to|are "
-        rf"to)(?:(?P<no> not| never)| always| only)? "
-        r"(?:be|read|say) (?P<only>only )?(?P<v>.+)"
-    ).fullmatch(text):
-        yield from () if _allows(m) else _field_is(m["f"], m["o"], bool(m["no"]), m["v"], names)
-    if m := compiled(
-        rf"(?:the )?(?P<o>[a-z]+) (?P<f>[a-z]+) (?P<must>{MODAL}|is to|are to)"
-        r"(?:(?P<no> not| never)| always| only)? be (?P<v>.+)"
-    ).fullmatch(text):
-        found = actions_named(m["o"], names)
-        if len(found) == 1 and not _allows(m) and not is_action(m["f"], names):
-            yield from _field_is(f"{m['o']} {m['f']}", m["o"], bool(m["no"]), m["v"], names)
-    if m := compiled(
-        rf"{DET}(?P<o>[a-z][^,]*?) (?:(?:must|should|shall|has to|have to|needs? to|ought to) (?:always "
-        rf")?(?:state|give|have|include|carry|contain"
-        rf"|name|mention"
-        rf"|specify|provide|record|come with)|needs?|requires?) (?:an?|the|its|their|some) (?P<f>{STATED})"
-    ).fullmatch(text):
-        yield from _never_without(m["f"], m["o"], names)
-    if m := compiled(
-        rf"(?:an?|the) (?P<f>{STATED}) (?:is|must be|has to be|needs to be|should be) (?:always "
-        rf")?(?:required|mandatory|given|stated"
-        rf"|necessary|needed|obligatory|provided|specified) (?:for|in|with|on|when|whenever) "
-        rf"{DET}(?P<o>[a-z][^,]*)"
-    ).fullmatch(text):
-        yield from _never_without(m["f"], m["o"], names)
-
-
-def _never_without(field: str, owner: str, names: Names) -> Iterator[str]:
-    """What must be said of calls."""
-    for phrase, conditions in whose(owner, names):
-        if not conditions and not is_action(field, names):
-            yield f"{upper(phrase)} without giving a {field} must never happen"
-
-
-def _allows(m: re.Match[str]) -> bool:
-    """`The currency may be EUR` forbids no other one."""
-    may = compiled(r"(?:may|can|could|might)").fullmatch(m["must"]) is not None
-    return may and not m["no"] and compiled(r"\bonly\b").search(m[0]) is None
-
-
-def _must_be_with(text: str, names: Names) -> Iterator[str]:
-    """`Refunds must be in EUR`, `Each refund must have the reason "damage" or "delay"`."""
-    text = compiled(r" (?:have|carry|state|use|bear) (?:the |an? )?(?P<f>[a-z]+) (?=\"|[A-Z\d])").sub(
-        r" be with \g<f> ", text
-    )
-    m = compiled(
-        rf"(?P<o>{DET}[a-z][^,]*?) (?P<must>{_DUTY})(?:(?P<no> "
-        rf"not| never)| always| only)? be"
-        rf"(?: (?P<d>[a-z]+))? with (?P<f>[a-z]\w*) (?P<v>{ONE_VALUE}(?:(?:, or |, | or ){ONE_VALUE})*)"
-    ).fullmatch(in_order(text, names))
-    if m is None or " with " in m["o"]:
-        return
-    done = "" if m["d"] in (None, "made", "done", "only", "always") else f" {m['d']}"
-    found = actions_named(f"{m['o']}{done}", names)
-    if len(found) == 1:
-        yield f"{upper(found[0])} with {m['f']} {'' if m['no'] else 'other than '}{m['v']} must never happen"
-
-
-def _field_is(field: str, owner: str, forbids: bool, value: str, names: Names) -> Iterator[str]:
-    if compiled(r"(?:filled in|given|stated|set|provided|present|specified|there)").fullmatch(value):
-        comparison = "is given" if forbids else "is missing"
-    elif compiled(r"(?:empty|missing|blank|left (?:empty|blank|out)|omitted)").fullmatch(value):
-        comparison = "is missing" if forbids else "is given"
-    else:
-        values = _values(value)
-        if values is None:
-            return
-        comparison = f"is {'' if forbids else 'other than '}{values}"
-    for phrase, conditions in whose(owner, names):
-        if not conditions:
-            yield f"{upper(phrase)} whose {field.replace(' ', '_')} {comparison} must never happen"
-
-
 ONE_VALUE = rf"(?:(?-i:{VALUE})|[a-z][\w-]*)"
-
-
-def _values(text: str) -> str | None:
-    """`one of A, B or C`, `either csv or json`."""
-    text = compiled(r"^(?:one of|either|any of|set to|exactly) ").sub("", text)
-    text = compiled(r",? (?:and )?(?:nothing|no one|nowhere|none) else$|,? only$").sub("", text)
-    if not compiled(rf"{ONE_VALUE}(?:(?:, or |, and |, | or | and ){ONE_VALUE})*").fullmatch(text):
-        return None
-    found = compiled(ONE_VALUE).findall(re.sub(r"(?:, or |, and |, | or | and )", " , ", text))
-    return " or ".join(one if re.match(r"[\"\d]", one) else f'"{one}"' for one in found)
 
 
 def upper(text: str) -> str:

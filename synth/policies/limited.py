@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from synth.policies.asked import AMOUNT, fields_at, said_of, sizes
+from synth.policies.asked import AMOUNT, said_of, sizes
 from synth.policies.bounded import actions_named
 from synth.policies.everyday import MODAL
 from synth.policies.marks import places_of
@@ -18,30 +18,19 @@ _EACH = r"(?:an?|each|every|any|a single|one)"
 _MUST = rf"(?P<must>{MODAL})(?P<no> not| never)?(?: ever)?"
 _IN_ONE = r"(?:,? (?:each|in one go|in a single (?:call|go|step)|in one call|at once|per call|at a time))?"
 _FORMS = (
-    (rf"(?P<none>no) {_OWNER} (?P<must>{MODAL})(?P<no>)(?: ever)? (?=exceed|be )", "size"),
-    (rf"{_EACH} {_OWNER} {_MUST} (?=exceed|be )", "size"),
-    (rf"(?:{_EACH}|the) {_OWNER}(?:'s|\u2019s) ", "field"),
-    (
-        rf"the (?P<f>[a-z]\w*(?: [a-z]\w*)?) of (?:{_EACH}|the) {_OWNER} {_MUST} (?=exceed|be )",
-        "named",
-    ),
-    (
-        rf"(?:each|every) {_OWNER} (?:must|has to|needs to|should) (?:carry|state|give|specify)"
-        r" an? (?P<f>[a-z]\w*)$",
-        "given",
-    ),
+    rf"(?P<none>no) {_OWNER} (?P<must>{MODAL})(?P<no>)(?: ever)? (?=exceed|be )",
+    rf"{_EACH} {_OWNER} {_MUST} (?=exceed|be )",
 )
 
 
 def limited(body: str, names: Names) -> str | None:
     """The ban that a sentence states of one action; None where it is no such sentence."""
-    for pattern, kind in _FORMS:
+    for pattern in _FORMS:
         m = compiled(pattern).match(body)
         if m is None:
             continue
         owners = _actions_of(m["o"], names)
-        named = kind in ("given", "named") and places_of(m["f"], names)
-        found = None if named else _forbidden(m, kind, body)
+        found = next(_bounds(m, body, (AMOUNT,)), None)
         if found is None or not owners:
             continue
         ways = [f"{owner[:1].upper()}{owner[1:]} {found.words} must never happen" for owner in owners]
@@ -58,19 +47,6 @@ def _actions_of(owner: str, names: Names) -> list[str]:
         return named
     every = [{place.phrase for place in places_of(word, names)} for word in owner.split()]
     return sorted(set.intersection(*every)) if every else []
-
-
-def _forbidden(m: re.Match[str], kind: str, body: str) -> Comparison | None:
-    if kind == "given":
-        return Comparison((m["f"],), "missing")
-    if kind == "field":
-        for path, end in fields_at(body, m.end()):
-            must = compiled(rf" {_MUST} (?=exceed|be )").match(body, end)
-            if must:
-                return next(_bounds(must, body, path), None)
-        return None
-    path = (m["f"].replace(" ", "_"),) if kind == "named" else (AMOUNT,)
-    return next(_bounds(m, body, path), None)
 
 
 def _bounds(m: re.Match[str], body: str, path: tuple[str, ...]) -> Iterator[Comparison]:

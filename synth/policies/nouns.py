@@ -49,6 +49,23 @@ class Meant(Noun):
         return str(self) if hides or self in value else _nearest(str(self), keys)
 
 
+class Counted(Meant):
+    """What a sentence says so many of: `20 nodes` are `nodes`, `500 units` the `quantity`.
+
+    Where no argument has its name, it is the only one that is a quantity.
+    """
+
+    __slots__ = ()
+
+    def key_in(self, value: Mapping[str, Any]) -> str:
+        key = super().key_in(value)
+        if key in value:
+            return key
+        found = [name for name in value if isinstance(name, str) and words_of(name)[-1] in _SO_MANY]
+        return found[0] if len(found) == 1 else key
+
+
+_SO_MANY = ("quantity", "qty", "count", "units", "pieces")
 _WHICH = ("id", "no", "number", "nr", "name", "code", "key", "type", "ref")
 """Behind a noun, words that name the same: `visit_no`."""
 _MANY = ("count", "number", "no", "quantity", "qty", "amount")
@@ -72,7 +89,7 @@ _SAID_SO = {
 _SUFFIXES = ("kg", "g", "mg", "ml", "l", "km", "m", "cm",
     "pct", "percent", "hours", "minutes", "days", "mb", "gb",
              "mw", "kw", "c", "eur", "usd", "gbp", "chf", "jpy")  # fmt: skip
-_MONEY = ("amount", "price", "cost", "fee", "total", "value", "sum", "charge", "fare")
+MONEY = ("amount", "price", "cost", "fee", "total", "value", "sum", "charge", "fare")
 _FAMILIES: tuple[tuple[str, ...], ...] = (
     ("weight", "mass"),
     ("class", "cabin"),
@@ -86,6 +103,7 @@ _FAMILIES: tuple[tuple[str, ...], ...] = (
     ("temperature", "temp"),
     ("discount", "rebate"),
     ("cause", "reason"),
+    ("text", "message", "body", "content", "contents"),
 )
 """Names of one thing: one of them is meant where a call has no other of them."""
 
@@ -112,7 +130,7 @@ def _ways(noun: str) -> Iterator[Near]:
     own = words_of(noun)
     yield lambda words: words == own
     one = re.compile("_".join((*own[:-1], noun_of(own[-1]))))
-    if noun not in _MONEY:
+    if noun not in MONEY:
         yield lambda words: one.fullmatch("_".join(words)) is not None
     yield lambda words: words[:-1] == own and words[-1] in _WHICH
     yield lambda words: words[:-1] == own and words[-1] in _SUFFIXES
@@ -121,7 +139,7 @@ def _ways(noun: str) -> Iterator[Near]:
         yield lambda words: words[-1] == unit
         yield lambda words: words[-1] in _UNITS[unit]
         return
-    if noun not in _MONEY:
+    if noun not in MONEY:
         yield lambda words: one.fullmatch("_".join(words[:-1])) is not None and words[-1] in _MANY
         yield (
             lambda words: (
@@ -133,6 +151,6 @@ def _ways(noun: str) -> Iterator[Near]:
     if len(own) > 1 and own[-1] not in _WHICH:
         yield lambda words: words == own[-1:]
         yield lambda words: words[:-1] == own[-1:] and words[-1] in _SUFFIXES
-    family = _MONEY if noun in _MONEY else next((names for names in _FAMILIES if noun in names), ())
+    family = MONEY if noun in MONEY else next((names for names in _FAMILIES if noun in names), ())
     yield lambda words: words[-1] in family
     yield lambda words: words[-1] in _SUFFIXES and len(words) > 1 and words[-2] in family

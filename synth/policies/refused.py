@@ -21,6 +21,7 @@ from synth.policies.courtesies import without_courtesies
 from synth.policies.everyday import MODAL
 from synth.policies.fewer_words import in_fewer_words
 from synth.policies.filled import LEFT, RIGHT, filled_hints
+from synth.policies.granted import granted
 from synth.policies.hints import hints, is_known, reasons, synonym
 from synth.policies.inflected import inflected
 from synth.policies.kinds.adjacency import Adjacency
@@ -94,7 +95,9 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyK
     try:
         rule = _read(sentence, names, forms)
     except BadInput:
-        asked = conditioned(sentence, names, lambda said, known: _read(said, known, forms))
+        asked = granted(sentence, names)
+        if asked is None:
+            asked = conditioned(sentence, names, lambda said, known: _read(said, known, forms))
         if asked is None:
             raise
         rule = asked
@@ -153,7 +156,7 @@ _NOR = re.compile(r"\b(?:n?or|neither|both)\b", re.IGNORECASE)
 
 def _no_ban_of_both(sentence: str, rule: PolicyKind) -> None:
     """TwoReadings for `do not ship and refund`, which may forbid each of them, or both together."""
-    if rule.kind != "count" or getattr(rule, "most", None) != 0 or len(rule.tools) < 2:
+    if rule.kind != "count" or getattr(rule, "most", None) != 0 or len({t.names for t in rule.tools}) < 2:
         return
     if (found := _NOT_BOTH.search(sentence)) and not _NOR.search(sentence):
         one, other = (tools.phrase for tools in rule.tools[:2])

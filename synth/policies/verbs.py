@@ -36,6 +36,8 @@ _IRREGULAR = {
     "redraw": "redrawn", "resubmit": "resubmitted", "recut": "recut", "sing": "sung", "swim": "swum",
     "drink": "drunk", "hide": "hidden", "bite": "bitten", "beat": "beaten",
 }  # fmt: skip
+PARTICIPLES = frozenset(_IRREGULAR.values())
+"""What is said of what was done, where that has no usual ending."""
 _PRETERITES = {
     "give": "gave", "take": "took", "do": "did", "write": "wrote", "begin": "began", "draw": "drew",
     "withdraw": "withdrew", "choose": "chose", "freeze": "froze", "unfreeze": "unfroze", "drive": "drove",

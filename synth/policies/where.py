@@ -10,17 +10,23 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Literal
 
 from synth.errors import BadInput
 from synth.formal.partly import Unknown, equal
 from synth.policies.nouns import Meant, Noun
+from synth.policies.texts import Part, clock_of, clock_said, has_part, length_of, nearly_equal
 
-Op = Literal["<", "<=", ">", ">=", "outside", "inside", "in", "not in", "given", "missing"]
-Type = Literal["number", "text", "bool", "name"]
-"""A name is a text or a number as a sentence says it: `dock 9`, `csv`."""
+Op = Literal[
+    "<", "<=", ">", ">=", "outside", "inside", "in", "not in", "given", "missing", "multiple", "no multiple",
+    "starts", "not starts", "ends", "not ends", "contains", "not contains", "word", "no word", "same",
+    "differs",
+]  # fmt: skip
+Type = Literal["number", "text", "bool", "name", "length", "clock"]
+"""A name is a text or a number as a sentence says it: `dock 9`, `csv`; a length is that of a text in
+characters; a clock time is the minute of `21:30`."""
 Path = tuple[str, ...]
 Of = Callable[[Path], Any]
 """The value of an argument; None where it is missing."""
@@ -31,13 +37,34 @@ _ORDER: Mapping[str, Callable[[Any, Any], bool]] = {
 _CONTRARY: Mapping[Op, Op] = {
     "<": ">=", ">=": "<", ">": "<=", "<=": ">", "in": "not in", "not in": "in", "outside": "inside",
     "inside": "outside", "given": "missing",
-    "missing": "given",
+    "missing": "given", "multiple": "no multiple", "no multiple": "multiple", "starts": "not starts",
+    "not starts": "starts", "ends": "not ends", "not ends": "ends", "contains": "not contains",
+    "not contains": "contains", "word": "no word", "no word": "word", "same": "differs", "differs": "same",
 }  # fmt: skip
 _SAID: Mapping[Op, str] = {
     "<": "under ", "<=": "of at most ", ">": "over ", ">=": "of at least ", "in": "", "not in": "other than ",
-    "outside": "outside ", "inside": "between ", "given": "", "missing": "",
+    "outside": "outside ", "inside": "between ", "given": "", "missing": "", "multiple": "a multiple of ",
+    "no multiple": "no multiple of ", "starts": "starting with ", "not starts": "not starting with ",
+    "ends": "ending in ", "not ends": "not ending in ", "contains": "containing ",
+    "not contains": "not containing ", "word": "containing the word ", "no word": "not containing the word ",
+    "same": "equal to its ", "differs": "different from its ",
 }  # fmt: skip
-_NAMED: Mapping[Type, str] = {"number": "a number", "text": "text", "bool": "true or false", "name": "a name"}
+_AT: Mapping[Op, str] = {
+    "<": "earlier than ",
+    "<=": "no later than ",
+    ">": "later than ",
+    ">=": "no earlier than ",
+}
+"""How clock times are compared."""
+_PARTS: Mapping[Op, tuple[Part, bool]] = {
+    "starts": ("starts", True), "not starts": ("starts", False), "ends": ("ends", True),
+    "not ends": ("ends", False), "contains": ("contains", True), "not contains": ("contains", False),
+    "word": ("word", True), "no word": ("word", False),
+}  # fmt: skip
+_NAMED: Mapping[Type, str] = {
+    "number": "a number", "text": "text", "bool": "true or false", "name": "a name", "length": "text",
+    "clock": "a clock time such as 09:30",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +78,45 @@ class Comparison:
     values: tuple[float | str, ...] = ()
     unit: str = field(default="", compare=False)
     """What a sentence said after a number (`EUR`), which is not compared."""
+    other: Path = ()
+    """The argument of the same call that it is compared with; () where that is none."""
+
+    def met(self, of: Of) -> bool | None:
+        """Does it hold of a call? None where the arguments leave it open."""
+        value = of(self.path)
+        if not self.other:
+            return self.holds(value)
+        second = of(self.other)
+        if value is None or second is None:
+            return None
+        alike = equal(value, second)
+        if alike is False and nearly_equal(value, second):
+            return None
+        return None if alike is None else alike is (self.op == "same")
 
     def holds(self, value: Any) -> bool | None:
         """None where the value leaves it open."""
         if self.op in ("given", "missing"):
             return None if isinstance(value, Unknown) else (value in (None, "")) is (self.op == "missing")
+        if self.op in _PARTS:
+            part, wanted = _PARTS[self.op]
+            found = has_part(value, part, self.values)
+            return None if found is None else found is wanted
+        if self.type in ("length", "clock"):
+            value = length_of(value) if self.type == "length" else clock_of(value)
+            return None if value is None else self._of_number(value)
         if isinstance(value, Unknown):
             return self._of_unknown(value)
         if self.type == "name":
             return self._of_name(value)
         if type_of(value) != self.type:
             return None
+        return self._of_number(value)
+
+    def _of_number(self, value: Any) -> bool:
+        """Of a value of its type, which is mostly a number."""
+        if self.op in ("multiple", "no multiple"):
+            return any(_divides(one, value) for one in self.values) is (self.op == "multiple")
         if self.op in ("inside", "outside"):
             low, high = self.values
             return (low <= value <= high) is (self.op == "inside")
@@ -77,8 +132,10 @@ class Comparison:
 
     def _of_name(self, value: Any) -> bool | None:
         """Letters may be small or not, `first_class` and `first-class` be words, and a number be in text."""
-        if type_of(value) not in ("text", "number") or value == "":
+        if type_of(value) not in ("text", "number"):
             return None
+        if value == "":
+            return self.op == "not in"
         noun = plain_name(self.path[-1])
         named = {plain_name(own) for own in self.values}
         either = named | {f"{own} {noun}" for own in named} | {f"{noun} {own}" for own in named}
@@ -90,11 +147,13 @@ class Comparison:
             return value.what
         if value is None:
             return "is missing"
+        if self.other or (isinstance(value, str) and self.op in _PARTS):
+            return f"is {_brief(value)}, which is so but for its spelling"
         return f"is {_brief(value)}, not {_NAMED[self.type]}"
 
     @property
     def contrary(self) -> Comparison:
-        return Comparison(self.path, _CONTRARY[self.op], self.type, self.values, self.unit)
+        return replace(self, op=_CONTRARY[self.op])
 
     @property
     def words(self) -> str:
@@ -102,15 +161,32 @@ class Comparison:
         name = ".".join(self.path)
         if self.op in ("given", "missing"):
             return f"whose {name} is {self.op}"
+        if self.other:
+            return f"with {name} {_SAID[self.op]}{'.'.join(self.other)}"
+        behind = " characters" if self.type == "length" else ""
         if self.op in ("inside", "outside"):
-            return f"with {name} {_SAID[self.op]}{' and '.join(map(_literal, self.values))}"
+            return f"with {name} {_SAID[self.op]}{' and '.join(map(self._literal, self.values))}{behind}"
+        if self.op in _ORDER or self.op in _PARTS or "multiple" in self.op:
+            how = _AT[self.op] if self.type == "clock" else _SAID[self.op]
+            return f"with {name} {how}{' or '.join(map(self._literal, self.values))}{behind}"
         of = "of " if self.op == "in" and self.type == "number" else ""
         return f"with {name} {of}{_SAID[self.op]}{' or '.join(map(_literal, self.values))}"
+
+    def _literal(self, value: float | str) -> str:
+        return clock_said(value) if self.type == "clock" else _literal(value)
 
     def examples(self) -> Iterator[Any]:
         """Values near the edge, of which some meet it and some do not; None is no value."""
         if self.op in ("given", "missing"):
             yield from ("given", None)
+        elif self.other:
+            yield from ("one", "another")
+        elif self.type == "length":
+            yield from ("x" * max(0, int(n) + more) for n in self.values for more in (0, 1, -1))
+        elif self.type == "clock":
+            yield from (clock_said(n + more) for n in self.values for more in (0, 1, -1))  # type: ignore[operator]
+        elif self.op in _PARTS:
+            yield from (*self.values, *(f"{one} and {one}" for one in self.values), "something else")
         elif self.op in ("inside", "outside"):
             low, high = self.values
             yield from (low, high, high + 1, low - 1)  # type: ignore[operator]
@@ -131,16 +207,14 @@ class Where:
     every: tuple[Comparison, ...]
 
     def holds(self, of: Of) -> bool | None:
-        answers = [one.holds(of(one.path)) for one in self.every]
+        answers = [one.met(of) for one in self.every]
         return False if False in answers else (None if None in answers else True)
 
     def why_open(self, of: Of) -> tuple[Path, str]:
         """(argument, what leaves it open), of the first that does."""
-        return next(
-            (one.path, one.why_open(value))
-            for one in self.every
-            if one.holds(value := of(one.path)) is None
-        )  # fmt: skip
+        one = next(one for one in self.every if one.met(of) is None)
+        path = one.other if one.other and of(one.path) is not None and of(one.other) is None else one.path
+        return path, one.why_open(of(path))
 
     @property
     def words(self) -> str:
@@ -149,7 +223,7 @@ class Where:
     @property
     def by_nouns(self) -> bool:
         """Does it name arguments by nouns, for which there may be other names?"""
-        return any(isinstance(key, Meant) for one in self.every for key in one.path)
+        return any(isinstance(key, Meant) for one in self.every for key in (*one.path, *one.other))
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -176,12 +250,18 @@ class Where:
         return None
 
     def _tries(self) -> Iterator[dict[Path, Any]]:
-        paths = dict.fromkeys(one.path for one in self.every)
+        paths = dict.fromkeys(path for one in self.every for path in (one.path, one.other) if path)
         found: list[dict[Path, Any]] = [{}]
         for path in paths:
-            values = [v for one in self.every if one.path == path for v in one.examples()]
+            values = [v for one in self.every if path in (one.path, one.other) for v in one.examples()]
             found = [{**had, path: value} for had in found for value in values][:500]
         yield from found
+
+
+def _divides(one: float | str, value: float) -> bool:
+    """Is the value a multiple? Of 0.1 it is one where it is within what floats can tell."""
+    assert not isinstance(one, str)
+    return abs(value / one - round(value / one)) < 1e-9 if one else value == 0
 
 
 def type_of(value: Any) -> Type | None:
@@ -288,6 +368,6 @@ def compared(
     if len(types) > 1:
         raise BadInput(f"{' or '.join(map(_literal, values))} are values of different types")
     type_ = types.pop() if types else "text"
-    if op in (*_ORDER, "inside", "outside") and type_ != "number":
+    if op in (*_ORDER, "inside", "outside", "multiple", "no multiple") and type_ != "number":
         raise BadInput(f"{_literal(values[0])} is no number, so nothing is over or under it")
     return Comparison(path, op, type_ or "text", tuple(values), unit)  # type: ignore[arg-type]

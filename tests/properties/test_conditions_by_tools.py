@@ -61,6 +61,9 @@ CONDITIONS = (
     ('with amount "3"', lambda v: text(v, lambda t: t == "3")),
     ('whose amount is not "3"', lambda v: text(v, lambda t: t != "3")),
     ("where the amount is missing", lambda v: None if v is UNKNOWN else v is MISSING),
+    ("with amount a multiple of 2", lambda v: number(v, lambda n: n % 2 == 0)),
+    ('with amount starting with "3"', lambda v: text(v, lambda t: t.startswith("3"))),
+    ("with amount under 1 characters", lambda v: text(v, lambda t: len(t) < 1)),
 )  # fmt: skip
 MISSING, UNKNOWN = object(), object()
 

@@ -481,7 +481,9 @@ def _event(m: re.Match[str], number: int, bare: bool) -> Event:
         "failed" if how in ("failed", "failing", "unsuccessful") else how,
         frozenset(same),
         frozenset(about),
-        single=bool(compiled(r"(?:an?|any|each|every|any single|a given|any given) ").fullmatch(det or ""))
+        single=bool(
+            compiled(r"(?:an?|any|each|every|any single|a single|a given|any given) ").fullmatch(det or "")
+        )
         or bool(det_of),
         bare=bare,
         itself=bool(said.get("itself")),

@@ -52,7 +52,7 @@ def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
 def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
     if len(sentence) > MAX_LENGTH:
         return ()
-    rules, actions = _rules(phrases)
+    rules, actions = rules_of(phrases)
     grammar = Grammar(spelled(sentence), rules)
     try:
         ways = [
@@ -86,7 +86,8 @@ def _begins_with_the_same(sentence: str) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _rules(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
+def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
+    """The rules of a grammar over the actions of a file, and those by number."""
     actions = actions_of(phrases)
     tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING, ORDER)
     own = (COUNTS, AMOUNTS, by_one_thing(actions), by_shared_verb(actions))

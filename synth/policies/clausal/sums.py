@@ -79,7 +79,7 @@ def _done(p: Parts) -> Demand | None:
     """`load no more than 200 pallets in total`."""
     verb: Event = p["v"]
     thing: Event | None = p.get("t")
-    if thing is not None and thing.action != verb.action:
+    if thing is not None and (thing.action != verb.action or thing.single):
         return None
     number, unit = p["n"]
     event = replace(verb, single=False)

@@ -1,0 +1,77 @@
+"""From a sentence to what it forbids calls to be given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from synth.policies.clausal.bounds import BOUNDS
+from synth.policies.clausal.matching import Grammar, Rule, TooLong
+from synth.policies.clausal.reader import MAX_LENGTH, rules_of
+from synth.policies.clausal.statements import STATEMENTS, Given
+from synth.policies.clausal.values import REQUIREMENTS
+from synth.policies.kinds.count import NUMBERS
+from synth.policies.numerals import in_digits
+from synth.policies.patterns import compiled
+
+_TABLE = (
+    (r"[\u2018\u2019]", "'"),
+    (r"[\u201c\u201d]", '"'),
+    (r"\bcan't\b|\bcannot\b", "can not"),
+    (r"\bwon't\b", "will not"),
+    (r"\b(has|have|is|are|was|were|did|does|do|must|should|could|need|may)n't\b", r"\1 not"),
+    (r"(\d),(?=\d{3}\b)", r"\1"),
+    (r"(\d) ?[\u2013\u2014] ?(?=\d)", r"\1 to "),
+    (r"(?<![\w-])(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)(?![\w-])", r"\1 to \2"),
+    (r"\s*[;\u2013\u2014]\s*", ", "),
+    (r"\s*(>=|<=|!=|==|=)\s*", r" \1 "),
+    (r"\s([<>])\s*(?=\d)", r" \1 "),
+    (r" == ", " = "),
+    (r" != ", " other than "),
+    (r"\u2265 ?", ">= "),
+    (r"\u2264 ?", "<= "),
+    (r":(?= |$)", " :"),
+    (r" \(([^()]*)\)", r" , \1"),
+)  # fmt: skip
+
+
+def given(sentence: str, phrases: tuple[str, ...]) -> tuple[Given, ...]:
+    """What a sentence may forbid of the arguments of calls, each reading once; () where it is no such one."""
+    if len(sentence) > MAX_LENGTH:
+        return ()
+    rules = _rules(phrases)
+    found: dict[Given, None] = {}
+    for text in _spelled(sentence):
+        try:
+            found |= dict.fromkeys(Grammar(text, rules).whole("given"))
+        except (TooLong, RecursionError):
+            return ()
+    return tuple(found)
+
+
+@lru_cache(maxsize=16)
+def _rules(phrases: tuple[str, ...]) -> dict[str, Rule]:
+    return {**rules_of(phrases)[0], **BOUNDS, **REQUIREMENTS, **STATEMENTS}
+
+
+def _spelled(sentence: str) -> Iterator[str]:
+    """The sentence in one spelling; and once for each `X's` that may be whose argument it is."""
+    text = " ".join(sentence.split()).removesuffix(".").strip()
+    quoted: list[str] = []
+
+    def keep(m: re.Match[str]) -> str:
+        quoted.append(m[0])
+        return f"\x00{len(quoted) - 1}\x00"
+
+    text = in_digits(re.sub(r'["\u201c][^"\u201d]*["\u201d]', keep, text))
+    for pattern, said in _TABLE:
+        text = compiled(pattern).sub(said, text)
+    numbers = "|".join(sorted(set(NUMBERS) - {"once", "twice", "one"}, key=len, reverse=True))
+    text = compiled(rf"\b({numbers})\b(?![\w-])").sub(lambda m: str(NUMBERS[m[1].lower()]), text)
+    text = re.sub(r"^[A-Z](?=[a-z])", lambda m: m[0].lower(), text)
+    for one in (
+        text,
+        *(f"{text[: m.start()]} {text[m.start() :]}" for m in re.finditer(r"(?<=\w)'s? ", text)),
+    ):
+        yield re.sub("\x00(\\d+)\x00", lambda m: quoted[int(m[1])], one)
