@@ -101,7 +101,8 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyK
         if asked is None:
             raise
         rule = asked
-    _no_amount_counted(sentence, rule)
+    if _may_be_an_amount(sentence, rule):
+        rule = _of_each_amount(sentence, rule, names)
     _no_ban_after_each(sentence, rule)
     _no_ban_of_both(sentence, rule)
     _no_freedom(sentence)
@@ -116,17 +117,22 @@ _MANY = 50
 """Calls that nobody counts without the word `times`."""
 
 
-def _no_amount_counted(sentence: str, rule: PolicyKind) -> None:
-    """TwoReadings for `refund at most 500`, which may be so many calls, or such an amount."""
+def _may_be_an_amount(sentence: str, rule: PolicyKind) -> bool:
+    """`Refund at most 500`: so many calls, or such an amount?"""
     most = getattr(rule, "most", None)
     if rule.kind not in ("count", "rate") or not isinstance(most, int) or most <= _MANY:
-        return
+        return False
     said = "|".join(f"{number:,}|{number}" for number in (most, most + 1))
-    if not re.search(rf"\b(?:{said})\b", sentence) or re.search(
+    return re.search(rf"\b(?:{said})\b", sentence) is not None and not re.search(
         rf"\b(?:{said}) (?:times|calls|(?!calls|tops\b)[a-z]+s\b)", sentence, re.IGNORECASE
-    ):
-        return
-    phrase = rule.tools[0].phrase
+    )
+
+
+def _of_each_amount(sentence: str, rule: PolicyKind, names: Names) -> PolicyKind:
+    """The ban of a larger amount, where a single call is spoken of; else TwoReadings."""
+    if (asked := granted(sentence, names)) is not None:
+        return asked
+    most, phrase = getattr(rule, "most", 0), rule.tools[0].phrase
     raise TwoReadings(
         f"cannot read '{most}', which may be calls or an amount; write "
         f"{quoted(f'{phrase} must happen at most {most} times')}, "

@@ -44,7 +44,7 @@ def given(sentence: str, phrases: tuple[str, ...]) -> tuple[Given, ...]:
     found: dict[Given, None] = {}
     for text in _spelled(sentence):
         try:
-            found |= dict.fromkeys(Grammar(text, rules).whole("given"))
+            found |= dict.fromkeys(Grammar(text, rules).whole("what is given"))
         except (TooLong, RecursionError):
             return ()
     return tuple(found)

@@ -436,7 +436,7 @@ STATEMENTS: dict[str, Rule] = {
         (_ONE_GO, lambda p: "once"),
         ("in|with|per|by|for a_single|one|a|each|any_single|any_one|single {e:noun}", lambda p: "once"),
     ],
-    "given": [
+    "what is given": [
         # an argument, and what it must be
         ("{f:field} of|in|for|on|with|to {w:whos} [:|,] {n:needs}", _of_field),
         ("{w:whos} 's {f:field} [:|,] {n:needs}", _of_field),
