@@ -78,6 +78,8 @@ def _of_bound(m: re.Match[str], text: str, lead: str, names: Names) -> Iterator[
         at = m.end()
     for own, size, end in _sizes_of(text, at):
         unit = size.unit
+        if compiled("characters|chars|letters").fullmatch(unit):
+            continue
         if field.split(" ")[0] in ("total", "sum", "combined", "overall", "number", "average", "whole"):
             continue
         if not (_is_one(m) or _is_of_each(m, field, own == "all")):

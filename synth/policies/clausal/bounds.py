@@ -131,7 +131,7 @@ def clock(grammar: Grammar, at: int) -> Iterator[Found]:
 
 
 def values(grammar: Grammar, at: int) -> Iterator[Found]:
-    """A value or a list of them: all that belong together, and none of them less."""
+    """A value or a list of them: all that belong together, or those before a comma."""
     text = grammar.text
     for join, by_and in ((_OR, False), (_AND, True)):
         found = [one] if (one := _value(text, at)) else []
@@ -143,6 +143,15 @@ def values(grammar: Grammar, at: int) -> Iterator[Found]:
             found.append(more)
         if found and not (by_and and len(found) == 1):
             yield _listed(found, by_and), found[-1][2]
+        for count in range(1, len(found) if not by_and else 1):
+            if compiled(r" ?, ").fullmatch(text[found[count - 1][2] : _start(text, found[count - 1][2])]):
+                yield _listed(found[:count], by_and), found[count - 1][2]
+
+
+def _start(text: str, at: int) -> int:
+    """Where the next value begins."""
+    m = _OR.match(text, at)
+    return m.end() if m else at
 
 
 def _listed(found: list[tuple[float | str, str, int, str, bool]], by_and: bool) -> Values:
@@ -223,7 +232,7 @@ def _fields(grammar: Grammar, at: int) -> Iterator[Found]:
 
 
 _NO_ARGUMENT = (
-    "agents?|empty|blank|missing|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?|mornings?|night"
+    "agents?|steps|multiples|empty|blank|missing|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?|mornings?|night"
     "|evenings?|together|combined|altogether|overall|total|totals|sum|sums|number|count|average|jointly|lasts?|costs|weighs?|holds?|covers?|spans?|first|last|beforehand|afterwards?|already|now|anybody|nobody"
 )
 _ONE = rf"(?!(?:{_SMALL}|{_NO_ARGUMENT})(?![\w'-]))[a-z]\w*"
@@ -236,13 +245,40 @@ def is_identifier(path: Path) -> bool:
 
 def says_what(path: Path, word: str) -> bool:
     """May a lone word be the value of an argument, rather than say what it is like?"""
-    if path[-1] in KINDS or is_identifier(path):
+    if path[-1] in _ROLES and word in _ROLES:
+        return False
+    if takes_words(path):
         return True
     return not is_prose(path) and not _says_done(word)
 
 
 def _says_done(word: str) -> bool:
     return word in PARTICIPLES or _NO_LONE_WORD.fullmatch(word) is not None
+
+
+def takes_words(path: Path) -> bool:
+    """Is it an argument whose values are single words?"""
+    return is_identifier(path) or path[-1] in KINDS or path[-1] in _NAMING
+
+
+_NAMING = frozenset(
+    [
+        "target", "plan", "table", "topic", "code", "department", "service", "model", "urgency", "provider",
+        "supplier", "warehouse", "location", "store", "branch", "cluster", "namespace", "unit", "ward",
+        "database", "bucket", "project", "board", "folder", "schema", "index", "domain", "policy", "grade",
+        "rank", "position", "engine", "backend", "partner", "bank", "device", "platform", "protocol",
+    ]
+)  # fmt: skip
+_ROLES = frozenset(
+    [
+        "source", "target", "destination", "origin", "sender", "recipient", "receiver", "requester",
+        "requestor", "approver", "author", "reviewer", "payer", "payee", "buyer", "seller", "creator",
+        "assignee", "reporter", "cc", "bcc", "item", "substitute", "username", "password",
+        "submitter", "owner", "editor", "borrower", "lender", "debtor", "creditor", "caller",
+        "callee", "host", "parent", "child", "start", "end",
+    ]
+)  # fmt: skip
+"""Arguments that come in pairs: one of them is no value of another."""
 
 
 def is_prose(path: Path) -> bool:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from synth.policies.clausal.bounds import BOUNDS
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.reader import MAX_LENGTH, rules_of
-from synth.policies.clausal.statements import STATEMENTS, Given
+from synth.policies.clausal.statements import STATEMENTS, Given, told
 from synth.policies.clausal.values import REQUIREMENTS
 from synth.policies.kinds.count import NUMBERS
 from synth.policies.numerals import in_digits
@@ -52,7 +52,8 @@ def given(sentence: str, phrases: tuple[str, ...]) -> tuple[Given, ...]:
 
 @lru_cache(maxsize=16)
 def _rules(phrases: tuple[str, ...]) -> dict[str, Rule]:
-    return {**rules_of(phrases)[0], **BOUNDS, **REQUIREMENTS, **STATEMENTS}
+    rules, actions = rules_of(phrases)
+    return {**rules, **BOUNDS, **REQUIREMENTS, **STATEMENTS, "told": told(actions.values())}
 
 
 def _spelled(sentence: str) -> Iterator[str]:

@@ -6,12 +6,13 @@ sentence is turned into what it forbids of the calls: comparisons, each by itsel
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from synth.policies.asked import AMOUNT, KINDS, asked_at
+from synth.policies.asked import AMOUNT, asked_at
 from synth.policies.beside import CODES, STATED
-from synth.policies.clausal.bounds import is_identifier, says_what
+from synth.policies.clausal.bounds import is_identifier, says_what, takes_words
+from synth.policies.clausal.events import Action
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Event, Fact
 from synth.policies.clausal.values import Broken, Wanted
@@ -83,6 +84,44 @@ def _asked(grammar: Grammar, at: int) -> Iterator[Found]:
         yield found, found.end
 
 
+def told(actions: Iterable[Action]) -> Rule:
+    """Finds whom an action tells something: `the courier`, of `contact courier`."""
+    ways = [
+        (one, rf" *(?:(?:the|an?|any|our) )?{one.objects}(?![\w'-])")
+        for one in actions
+        if one.verb in _TELLING and one.nouns
+    ]
+
+    def find(grammar: Grammar, at: int) -> Iterator[Found]:
+        for one, pattern in ways:
+            if m := compiled(pattern).match(grammar.text, at):
+                yield Event(one.number, noun=one.nouns), m.end()
+
+    return find
+
+
+_TELLING = (
+    "contact",
+    "message",
+    "notify",
+    "inform",
+    "tell",
+    "alert",
+    "email",
+    "call",
+    "text",
+    "answer",
+    "write",
+)
+
+
+def _objects(grammar: Grammar, at: int) -> Iterator[Found]:
+    """What actions are done to: `a restaurant`, `the new user`."""
+    m = compiled(r" *(?:the|an?|each|every) new(?= )").match(grammar.text, at)
+    for place in (at, m.end()) if m else (at,):
+        yield from (found for found in grammar.matches("thing", place) if not found[0].role)
+
+
 def _whom(grammar: Grammar, at: int) -> Iterator[Found]:
     """An action by its noun, or where none has that, by what it is done to."""
     named = [*grammar.matches("noun", at), *grammar.matches("deed", at)]
@@ -90,7 +129,9 @@ def _whom(grammar: Grammar, at: int) -> Iterator[Found]:
         last = max(end for _, end in named)
         yield from (found for found in named if found[1] == last)
     else:
-        yield from (found for found in grammar.matches("thing", at) if not found[0].role)
+        yield from _objects(grammar, at)
+    if named and all(event.bare for event, _ in named):
+        yield from _objects(grammar, at)
 
 
 # ---------------------------------------------------------------- statements
@@ -131,6 +172,11 @@ def _of_noun_field(p: Parts) -> Given | None:
     """`voucher value`: not `the technician assigned`."""
     done = compiled(r".*(?:ed|ing)").fullmatch(p["f"][-1]) is not None
     return None if done else _of_field(p)
+
+
+def _banned_of(p: Parts) -> Given | None:
+    """`deltas under -50 are forbidden in adjustments`."""
+    return _statement(p["w"], _called_with(p))
 
 
 def _of_two(p: Parts) -> Given | None:
@@ -177,16 +223,21 @@ def _needed(p: Parts) -> Given | None:
     return _statement(p["w"], (Comparison(p["f"], "missing"), *broken))
 
 
+def _both_given(p: Parts) -> Given | None:
+    first, more = _must_be_given(p), _must_be_given({**p, "f": p["g"]})
+    return replace(first, broken=(*first.broken, *more.broken)) if first and more else None
+
+
 def _needed_so(p: Parts) -> Given | None:
     """`needs reason fraud`: not `needs supervisor approval`."""
-    plain = not p["p"].lone or is_identifier(p["f"]) or p["f"][-1] in KINDS
+    plain = not p["p"].lone or takes_words(p["f"])
     return _needed(p) if plain else None
 
 
 def _used(p: Parts) -> Given | None:
     """`must use method passport or id_card`."""
     wanted: Wanted = p["p"]
-    if wanted.lone and not (is_identifier(p["f"]) or p["f"][-1] in KINDS):
+    if wanted.lone and not takes_words(p["f"]):
         return None
     broken = Broken(tuple(one.contrary for one in wanted.every), wanted.lone)
     return _statement(p["w"], _about(p["f"], broken))
@@ -217,7 +268,7 @@ def _is_of_time(unit: str) -> bool:
 def _with(p: Parts) -> tuple[Comparison, ...] | None:
     """`with code R1`: what is forbidden, as comparisons that hold."""
     wanted: Wanted = p["p"]
-    if wanted.lone and not (is_identifier(p["f"]) or p["f"][-1] in KINDS):
+    if wanted.lone and not takes_words(p["f"]):
         return None
     return _called_with(p)
 
@@ -276,7 +327,7 @@ def _never_more(p: Parts) -> Given | None:
 
 def _never_done(p: Parts) -> Given | None:
     event = _done(p)
-    return None if event is None else _never({"e": event, "c": p["c"]})
+    return None if event is None else _statement(_calls(_asked_done(event, p)), p["c"])
 
 
 def _never_by_verb(p: Parts) -> Given | None:
@@ -304,14 +355,39 @@ def _never_these(p: Parts) -> Given | None:
     return _never({"e": event, "c": (replace(wanted.every[0], path=(Meant(event.noun[-1]),)),)})
 
 
+def _where(p: Parts) -> Given:
+    one: Given = p["g"]
+    calls = tuple(replace(own, asked=(*own.asked, *p["u"])) for own in one.calls)
+    return replace(one, calls=calls)
+
+
+def _unless(p: Parts) -> Given:
+    return _where({**p, "u": tuple(one.contrary for one in p["u"])})
+
+
 def _never_word_in(p: Parts) -> Given | None:
     return _never_word({**p, "f": _TEXT})
+
+
+def _never_led(p: Parts) -> Given | None:
+    """`set limit: never above 5000`."""
+    return _statement(p["w"], _size_alone(p)) if p["s"].op in (">", ">=", "<") else None
+
+
+def _never_word_to(p: Parts) -> Given | None:
+    """`in a message to the courier`: of the action that tells him something."""
+    return _never_word({**p, "w": _calls(p)})
 
 
 def _never_word(p: Parts) -> Given | None:
     """`write the word cash in a message to the courier`."""
     word = Comparison(p["f"], "word", "text", p["v"].said)
     return None if p["v"].by_and else _statement(p["w"], (word,))
+
+
+def _asked_done(event: Event, p: Parts) -> Parts:
+    """`labels of carrier DHL are printed ...`: only some of the calls."""
+    return {"e": event, "c": p["k"]} if "k" in p else {"e": event}
 
 
 def _only(p: Parts) -> Given | None:
@@ -321,7 +397,7 @@ def _only(p: Parts) -> Given | None:
 
 def _only_done(p: Parts) -> Given | None:
     event = _done(p)
-    return None if event is None else _only({"e": event, "c": p["c"]})
+    return None if event is None else _only_calls({"w": _calls(_asked_done(event, p)), "c": p["c"]})
 
 
 def _only_calls(p: Parts) -> Given | None:
@@ -397,6 +473,7 @@ STATEMENTS: dict[str, Rule] = {
     "when given": [
         (f"{_WHEN} {{f:fact}}", _of_fact),
         (f"{_WHEN} {AGENT} {{e:deed}}", _calls),
+        (f"{_WHEN}|while {{e:noun}}", _calls),
         (f"{_WHEN} {{e:noun}} happens|is_called|is_made|is_done|takes_place|is_used|runs", _calls),
     ],
     "in what": [(f"{_IN} {{w:whos}}", lambda p: p["w"])],
@@ -436,7 +513,15 @@ STATEMENTS: dict[str, Rule] = {
         (_ONE_GO, lambda p: "once"),
         ("in|with|per|by|for a_single|one|a|each|any_single|any_one|single {e:noun}", lambda p: "once"),
     ],
+    "so": [("{f:field} {p:is so}", _with)],
     "what is given": [
+        ("{g:main}", lambda p: p["g"]),
+        ("{g:main} [,] [but] unless {u:so}", _unless),
+        ("unless {u:so} , {g:main}", _unless),
+        ("{g:main} [,] if|when|where|whenever {u:so}", _where),
+        ("if|when|whenever|where {u:so} , [then] {g:main}", _where),
+    ],
+    "main": [
         # an argument, and what it must be
         ("{f:field} of|in|for|on|with|to {w:whos} [:|,] {n:needs}", _of_field),
         ("{w:whos} 's {f:field} [:|,] {n:needs}", _of_field),
@@ -445,6 +530,8 @@ STATEMENTS: dict[str, Rule] = {
         ("{f:field} {n:needs} {w:when given}", _of_field),
         ("{f:field} {n:needs} {w:in what}", _in_what),
         ("{f:own name} {n:needs}", _of_any),
+        (f"{{f:plain field}} {{p:said}} is|are {BANNED} in|for|on|with {{w:whos}}", _banned_of),
+        ("no {f:plain field} {p:said} in|for|on|with {w:whos}", _banned_of),
         # two arguments of one call
         ("[both] {f:field} and {g:field} of|in|for|on {w:whos} {n:alike}", _of_two),
         ("{w:led} [both] {f:field} and {g:field} {n:alike}", _of_two),
@@ -467,7 +554,10 @@ STATEMENTS: dict[str, Rule] = {
             _used,
         ),
         ("{w:led} {f:field} = {p:said}", _needed),
+        (f"{{w:whos}} {_NEED} {{f:field}} and {{g:field}}", _both_given),
         # a size by its unit
+        ("{w:led} {s:size}", _by_unit),
+        ("{w:led} never {s:size}", _never_led),
         (f"{{w:whos}} {_MAY_NOT} [ever] be|have|contain|run|last|cover|hold {{s:size}}", _not_by_unit),
         (
             "{w:whos} runs|run|lasts|last|spans|has|have|holds|covers|is|are|is_for|are_for"
@@ -495,27 +585,42 @@ STATEMENTS: dict[str, Rule] = {
         (f"{{e:noun}} {_MAY_NOT} [ever] {HAPPEN}|be_used|be_issued {{c:with what}}", _never),
         (f"{{e:noun}} {_MAY_NOT} [ever] be_called|be_used|be_run {{c:with called}}", _never),
         (f"{_NEVER} call|use|run {{e:noun}} {{c:with called}}", _never),
-        (f"{_NEVER} {_WRITE} {{v:values}} in|into|to {{f:field}} of|to|for|in|on {{w:whos}}", _never_word),
+        (f"{_NEVER} {_WRITE} {{v:values}} in|into|to {{f:field}} of|for|in|on {{w:whos}}", _never_word),
         (f"{_NEVER} {_WRITE} {{v:values}} in|into|to {{w:whos}} {_TO_WHOM}", _never_word_in),
+        (f"{_NEVER} {_WRITE} {{v:values}} in|into {{f:field}} to {{e:told}}", _never_word_to),
+        (
+            f"{{w:whos}} {_MAY_NOT} [ever] contain|mention|include|have {_THE_WORD} {{v:values}}",
+            _never_word_in,
+        ),
         (
             f"{_THE_WORD} {{v:values}} {_MAY_NOT} [ever] appear|be_used|occur|stand|be in {{f:field}} "
             "of|to|for|in|on {w:whos}",
             _never_word,
         ),
         (f"{{e:noun}} {_IS_NEVER} called|made|done|run|used {{c:with what}}", _never),
-        (f"{{t:thing}} {_MAY_NOT} [ever] be|get {{d:done}} {{c:with what}}", _never_done),
-        (f"{{t:thing}} {_IS_NEVER} [to_be] {{d:done}} {{c:with what}}", _never_done),
-        (f"no {{t:thing}} {_SHOULD_BE} [ever] be|get {{d:done}} {{c:with what}}", _never_done),
-        ("no {t:thing} is|are|gets|get [ever] {d:done} {c:with what}", _never_done),
+        (f"{{t:thing}} [{{k:asked}}] {_MAY_NOT} [ever] be|get {{d:done}} {{c:with what}}", _never_done),
+        (f"{{t:thing}} [{{k:asked}}] {_IS_NEVER} [to_be] {{d:done}} {{c:with what}}", _never_done),
+        (f"no {{t:thing}} [{{k:asked}}] {_SHOULD_BE} [ever] be|get {{d:done}} {{c:with what}}", _never_done),
+        ("no {t:thing} [{k:asked}] is|are|gets|get [ever] {d:done} {c:with what}", _never_done),
         (f"{{e:noun}} {{c:with what}} is|are {BANNED}", _never),
         # only
         ("[you|the_agent] [may|must|can|should] {e:deed} only {c:with what}", _only),
         ("only {e:deed} {c:with what}", _only),
         ("{e:deed} {c:with what} [,] only|and_nothing_else|nothing_else", _only),
         ("{e:noun} [is|are] [allowed|permitted|possible|made] only {c:with what}", _only),
-        (f"{{t:thing}} is|are|gets|get|{_SHOULD_BE} [be] only [be] {{d:done}} {{c:with what}}", _only_done),
-        (f"{{t:thing}} is|are|gets|get|{_SHOULD_BE} [be] {{d:done}} only {{c:with what}}", _only_done),
-        (f"{{t:thing}} is|are|gets|get|{_SHOULD_BE} [be] {{d:done}} {{c:with what}} only", _only_done),
+        (
+            f"{{t:thing}} [{{k:asked}}] is|are|gets|get|{_SHOULD_BE} [be] only [be] {{d:done}} "
+            "{c:with what}",
+            _only_done,
+        ),
+        (
+            f"{{t:thing}} [{{k:asked}}] is|are|gets|get|{_SHOULD_BE} [be] {{d:done}} only {{c:with what}}",
+            _only_done,
+        ),
+        (
+            f"{{t:thing}} [{{k:asked}}] is|are|gets|get|{_SHOULD_BE} [be] {{d:done}} {{c:with what}} only",
+            _only_done,
+        ),
         (f"{{t:thing}} {SHOULD} [always|only] be {{d:done}} {{c:with what}} [only]", _only_done),
         (f"{{w:whos}} {_GO} [only] {{c:with what}} [only|and_nothing_else]", _only_calls),
         ("{w:whos} only {c:with what}", _only_calls),

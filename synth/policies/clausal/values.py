@@ -45,10 +45,10 @@ _MISSING = (
     "empty|missing|blank|left_empty|left_out|left_blank|omitted|absent|unset|not_given|not_set|not_stated"
 )
 _BE = (
-    "be|lie|stay|remain|read|equal|be_kept|be_set_to|be_one_of|be_either|be_exactly|be_any_of|come_to"
+    "be|lie|stay|remain|read|be_kept|be_set_to|be_one_of|be_either|be_exactly|be_any_of|come_to"
     "|amount_to"
     "|be_limited_to|fall|range|run|always_be|be_always|only_be|be_only|be_within|be_in|have_to_be|be_equal_to"
-    "|say|have_the_value|be_called|always_lie|match|lie_anywhere|be_anywhere|have_a_length_of|have_length"
+    "|say|have_the_value|be_called|always_lie|lie_anywhere|be_anywhere|have_a_length_of|have_length"
 )
 _IS = (
     "is|are|stays|stay|lies|lie|remains|remain|reads|equals|is_set_to|is_one_of|is_either|is_exactly"
@@ -166,6 +166,7 @@ REQUIREMENTS: dict[str, Rule] = {
     ],
     "do": [
         (f"{_BE} {{p:said}}", lambda p: p["p"]),
+        ("equal|match {p:said}", lambda p: None if p["p"].lone else p["p"]),
         ("start|begin with {v:values}", _part("starts")),
         ("end|finish in|with|on {v:values}", _part("ends")),
         ("contain|include|mention|have_in_it the_word|the_words {v:values}", _part("word")),
@@ -227,6 +228,7 @@ REQUIREMENTS: dict[str, Rule] = {
     "needs": [
         ("{n:need}", lambda p: p["n"]),
         ("{n:need} [,] and|but [it|they] [also] {m:own need}", _both),
+        ("{n:need} , {m:own need}", _both),
     ],
     "alike": [
         (

@@ -213,6 +213,36 @@ def verdict(rule: str, tool: str, given: dict[str, Any]) -> str:
         ),
         (("Never issue more than 200 in a single refund.",), "No call of issue_refund with amount over 200."),
         (
+            ("Messages must never contain the word invoice.",),
+            'No call of send_message with text containing the word "invoice".',
+        ),
+        (
+            ("Refunds of kind express are issued with currency EUR or USD only.",),
+            'No call of issue_refund with kind "express" and with currency other than "EUR" or "USD".',
+        ),
+        (
+            (
+                "refund currency must be EUR or USD unless approved_by is manager",
+                "Unless approved_by is manager, refund currency must be EUR or USD.",
+            ),
+            'No call of issue_refund with approved_by other than "manager" and with currency other '
+            'than "EUR" '
+            'or "USD".',
+        ),
+        (
+            ("When kind is express, issue refund needs a reason.",),
+            'No call of issue_refund with kind "express" and whose reason is missing.',
+        ),
+        (
+            ("Deltas under -50 are forbidden in price updates.",),
+            "No call of update_price with deltas under -50.",
+        ),
+        (
+            ("issue refund: kind fast or slow, never slow",),
+            'No call of issue_refund with kind other than "fast" or "slow". '
+            'No call of issue_refund with kind "slow".',
+        ),
+        (
             ("update price: price has to be a multiple of 0.05",),
             "No call of update_price with price no multiple of 0.05.",
         ),
@@ -251,6 +281,11 @@ def test_what_calls_may_be_given_is_read(sentences: tuple[str, ...], means: str 
         "A room lasts 1 to 30 minutes.",
         "Never close tickets quickly.",
         "name must be given",
+        "transfer money: source must not be target",
+        "Prices must be updated in steps of 50.",
+        "Approving the loan is not final.",
+        "When a ticket is closed, a letter has to be sent.",
+        "A message is not conditional on a refund.",
     ],
 )
 def test_what_is_no_value_of_an_argument_is_not_read_as_one(sentence: str) -> None:
