@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from synth.policies.clausal.givens import given
-from synth.policies.clausal.statements import ANY_CALL, Given
+from synth.policies.clausal.subjects import ANY_CALL, Given
 from synth.policies.composed import quoted
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.kind import PolicyKind

@@ -14,7 +14,7 @@ is read, where two say different things it has two meanings.
 - `failing`, `waiting`: what is said of failed calls; of pauses, hours and days.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.
 - `order`: order as it is typed in passing.
-- `bounds`, `values`, `statements`, `givens`: what calls may be given, as the main statement of a sentence.
+- `bounds`, `values`, `subjects`, `bans`, `statements`, `givens`: what calls may be given in itself.
 - `meaning`, `ways`: what these are about, and how the language says it.
 """
 

@@ -9,7 +9,8 @@ from functools import lru_cache
 from synth.policies.clausal.bounds import BOUNDS
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.reader import MAX_LENGTH, rules_of
-from synth.policies.clausal.statements import STATEMENTS, Given, told
+from synth.policies.clausal.statements import STATEMENTS
+from synth.policies.clausal.subjects import Given, told
 from synth.policies.clausal.values import REQUIREMENTS
 from synth.policies.kinds.count import NUMBERS
 from synth.policies.numerals import in_digits
