@@ -34,6 +34,10 @@ _STATE = compiled(
     r"\b(?P<said>(?:while|whilst|as long as|so long as) [^,]*?\b(?:is|are) (?:not )?(?:yet |still )?"
     r"(?P<done>[a-z]+))\b"
 )
+_ALL_FAIL = compiled(
+    r"\b(?P<said>(?:if|when|once|after|where) (?:all|both) (?:of )?(?:the )?[a-z]+(?: [a-z]+){0,4}? "
+    r"(?:fail|failed|have failed))\b"
+)
 _IS_DONE = r"(?:is|gets?|may|must|should|shall|can|will|has to|needs to)\b"
 _DAYS_AND_HOURS = compiled(
     r"\b(?:[a-z]+days?|weekends?) (?P<said>and) (?:also )?(?:after|before|between|from|outside) \d"
@@ -69,6 +73,7 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
     _not_neither_in_one_run(sentence, rule)
     _not_only_on_days(sentence, rule)
     _not_amounts_for_hours(sentence, rule)
+    _not_each_of_all(sentence, rule)
 
 
 def _object(tools: Tools) -> tuple[str, str]:
@@ -275,3 +280,12 @@ def _not_amounts_for_hours(sentence: str, rule: PolicyKind) -> None:
         f"cannot read {found['said']!r}; write {hours} or "
         f"{quoted(f'The amount of {phrase} must be between {a} and {b}')}"
     )
+
+
+def _not_each_of_all(sentence: str, rule: PolicyKind) -> None:
+    """`If all charges fail` asks for nothing where one of them succeeds."""
+    if getattr(rule, "failed", False) and (found := _ALL_FAIL.search(sentence)):
+        raise BadInput(
+            f"cannot read {found['said']!r}; what each failure asks for is said as 'If ACTION fails, ACTION "
+            "must follow', what so many do as 'If ACTION fails 3 times, ACTION must follow'"
+        )

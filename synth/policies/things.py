@@ -24,7 +24,7 @@ _ENDS = frozenset([
     "can", "could", "should", "shall", "will", "might", "does", "do", "did", "needs", "need", "requires",
     "require", "fails", "failed", "succeeds", "succeeded", "it", "they", "them", "he", "she", "him",
     "you", "we", "nor", "either", "neither", "both", "but", "so", "because", "there", "goes", "comes",
-    "takes", "ought", "cannot", "immediately", "directly", "successfully", "right",
+    "takes", "wait", "ought", "cannot", "immediately", "directly", "successfully", "right",
     "very",
 ])  # fmt: skip
 _SOME = ("no", "a", "an", "any")

@@ -77,6 +77,7 @@ No order may be cancelled more than once for the same customer.
 all refunds together: 1000 tops
 Stop issuing refunds before the ticket is closed.
 Stop deploying before 18:00.
+If all refunds fail, escalate to a human.
 After two failed refunds within 10 minutes escalate to a human.
 If two refunds fail within 10 minutes, escalate to a human.
 Escalate to a human if two refunds fail within 10 minutes.
