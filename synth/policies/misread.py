@@ -95,7 +95,8 @@ def _not_so_many_things(sentence: str, rule: PolicyKind) -> None:
         if said is None or singular(said["n"].lower()) == said["n"].lower():
             continue
         most, one = getattr(rule, "most", 0), singular(noun)
-        several = f"{tools.phrase} with {noun} over {most} must never happen" if one != noun else ""
+        is_plural = one != noun and compiled(r"[aeiou].*[a-z]|[a-z].*[aeiou]").search(one) and noun != "news"
+        several = f"{tools.phrase} with {noun} over {most} must never happen" if is_plural else ""
         if verb in _LOOKING and not several:
             several = f"{tools.phrase} must happen with at most {most} different {one}"
         if several:

@@ -14,7 +14,7 @@ from synth.policies.sentences import OURS
 
 ACTIONS = (
     "charge card", "verify guest", "book room", "release room", "notify manager", "send receipt",
-    "ship order", "pack order", "cancel order", "approve order", "send newsletter", "reject ad", "approve ad",
+    "ship order", "pack order", "cancel order", "approve order", "send newsletter", "send sms", "reject ad", "approve ad",
 )  # fmt: skip
 NAMES = Names({phrase: Tools(phrase, (phrase.replace(" ", "_"),)) for phrase in ACTIONS})
 HEAD = "actions:\n" + "".join(f"  {phrase}: {phrase.replace(' ', '_')}\n" for phrase in ACTIONS)
@@ -75,6 +75,7 @@ Shipping must not run in parallel with packing. | Ship order must not overlap pa
 Never ship an order during the packing of it. | Ship order must not overlap pack order with the same order.
 No shipment during a packing. | Ship order must not overlap pack order.
 Never ship an order at night (22:00 to 06:00)! | Ship order must never happen between 22:00 and 06:00.
+Send no more than three sms in any 60 minutes. | Send sms must happen at most 3 times within 60 minutes.
 Only one shipment at a time. | Ship order must not overlap each other.
 If a charge fails, do not release the room. | ?
 No charge after a failed verification. | ?
