@@ -14,7 +14,8 @@ from synth.policies.sentences import OURS
 
 ACTIONS = (
     "charge card", "verify guest", "book room", "release room", "notify manager", "send receipt",
-    "ship order", "pack order", "cancel order", "approve order", "send newsletter", "send sms", "reject ad", "approve ad",
+    "ship order", "pack order", "cancel order", "approve order", "send newsletter", "send sms", "reject ad",
+    "approve ad",
 )  # fmt: skip
 NAMES = Names({phrase: Tools(phrase, (phrase.replace(" ", "_"),)) for phrase in ACTIONS})
 HEAD = "actions:\n" + "".join(f"  {phrase}: {phrase.replace(' ', '_')}\n" for phrase in ACTIONS)
