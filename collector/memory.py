@@ -26,7 +26,7 @@ LOOK = 16
 TRIM_SECONDS = 5.0
 """Between two looks whether there may be something to return."""
 TRIM_BYTES = 16 * 1024 * 1024
-"""More than after the last time."""
+"""More than after the last search for cycles."""
 SEARCH_ROUNDS = 12
 """So many looks from one search for cycles to the next."""
 ALLOCATOR = {-3: 4 * 1024 * 1024, -1: 16 * 1024 * 1024, -8: 4}
@@ -128,11 +128,9 @@ class Trimmer:
             self._rounds += 1
             if self._rounds % SEARCH_ROUNDS == 0:
                 give_back()
+                self._least = resident()
             elif resident() - self._least > TRIM_BYTES:
-                _trim()
-            else:
-                continue
-            self._least = resident()
+                _trim()  # what is in use now may be free at the next look
 
 
 @contextlib.contextmanager

@@ -145,8 +145,6 @@ def _not_the_same_one(sentence: str, rule: PolicyKind) -> None:
     for found in _OTHER.finditer(sentence):
         for trigger, what in rule.pairs:
             verb, noun = _object(what)
-            if what.names == ("*",):
-                continue
             alike = noun and singular(found["n"].lower()) == singular(noun)
             if (
                 alike

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from collector import memory
 from collector.memory import Trimmer, give_back, resident
 
 SERVE = """
@@ -79,8 +80,9 @@ def test_a_process_with_an_event_loop_keeps_little_and_searches_for_cycles_in_sm
     assert done.stdout.split() == ["8000", "True", "little", "True"]
 
 
-def test_what_is_free_goes_back_soon_where_the_process_has_grown() -> None:
+def test_what_is_free_goes_back_soon_where_the_process_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many small pieces that are freed stay with the C library, until it is told to return them."""
+    monkeypatch.setattr(memory, "SEARCH_ROUNDS", 10**9)
     trimmer = Trimmer(pause=0.02)
     try:
         before = resident()

@@ -120,6 +120,8 @@ TRUE = {
         "Each call of issue_refund needs an earlier success of verify_customer.",
     "Never look up an order twice for the same customer.":
         "At most 1 call of get_order with the same customer, failed ones included.",
+    "No refund may be issued twice for the same customer.":
+        "At most 1 call of issue_refund with the same customer, failed ones included.",
     "Both run the tests and get approval must happen before deploy.":
         "Each call of deploy needs an earlier success of run_tests. "
         "Each call of deploy needs an earlier success of get_approval.",
