@@ -12,6 +12,7 @@ is read, where two say different things it has two meanings.
 - `facts`, `adjuncts`, `demands`: what has happened, what a demand depends on, what is demanded, as patterns.
 - `attempts`: what is demanded of how often, again, first and last, side by side.
 - `failing`, `waiting`: what is said of failed calls; of pauses, hours and days.
+- `counts`, `varieties`, `amounts`, `one_thing`: how often, how many different, how much, of which thing.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.
 - `order`: order as it is typed in passing.
 - `bounds`, `values`, `subjects`, `bans`, `statements`, `givens`: what calls may be given in itself.

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from synth.policies.action_forms import singular
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
-from synth.policies.clausal.parts import Demand, Event, with_same
+from synth.policies.clausal.parts import Adjunct, Demand, Event, with_same
 from synth.policies.clausal.words import MAY, NO, SHOULD
 from synth.policies.patterns import compiled
 
@@ -20,6 +20,7 @@ _OVER = "more_than|over|above"
 _MOST = (
     "at_most|at_the_most|no_more_than|not_more_than|up_to|a_maximum_of|max|max.|maximum|at_or_below|within"
 )
+_UPS = "add_up_to|adds_up_to|total|come_to|amount_to|sum_up_to"
 _EXCEED = "exceed|be_more_than|be_over|be_above|go_above|go_over|go_beyond|top|surpass|be_higher_than"
 _LESS = "below|under|less_than"
 _IN = "of|over|across|for|in"
@@ -66,11 +67,34 @@ def several(grammar: Grammar, at: int) -> Iterator[Found]:
     """What amounts are added of: the amount of `a refund` is that of each."""
     if not compiled(r" *(?:an?|each|every|any|one|no|that|this)\b").match(grammar.text, at):
         yield from grammar.matches("added", at)
+        yield from grammar.matches("sole of a run", at)
+
+
+def _of_a_run(p: Parts) -> Event:
+    """`The reserves of a run`."""
+    event: Event = p["e"]
+    return replace(event, single=False, beside=(*event.beside, Adjunct("run", said=p["r"])))
+
+
+def _amount(p: Parts) -> Demand | None:
+    """`Total paid per claim_id`, of which the amounts are added."""
+    event: Event = p["a"]
+    number, unit = p["n"]
+    if "s" in p:
+        event = with_same(event, p["s"])
+    if "r" in p:
+        event = replace(event, beside=(*event.beside, Adjunct("run", said=p["r"])))
+    below = "below" if p.get("below") else "at most"
+    return None if unit else Demand("sum", (event,), how="amount", number=f"{below} {number}")
 
 
 AMOUNTS: dict[str, Rule] = {
+    "of whom": [("{s:of_one}", lambda p: p["s"]), ("{s:same}", lambda p: p["s"])],
+    "sole of a run": [("[all|the] {e:sole} {r:scope}", _of_a_run)],
+    "total done": [("[the] total|sum|total_amount|amounts|total_amounts|sums {e:noun_done} [out|in_total]",
+                    lambda p: p["e"])],
     "added up": several,
-    "amount of": [("the|all|all_the|all_of_the {f:word}", lambda p: p["f"])],
+    "amount of": [("[the|all|all_the|all_of_the] {f:word}", lambda p: p["f"])],
     "total of": [
         ("[the] total|combined|summed|overall|cumulative|aggregate|added_up {f:word}", lambda p: p["f"]),
         ("[the] sum|total of [the|all|all_the] {f:word}", lambda p: p["f"]),
@@ -102,6 +126,21 @@ AMOUNTS: dict[str, Rule] = {
         (f"{{a:added up}} [,] {_TOTAL} [,] {_IS} {_MOST} {{n:summed}} in|of {{f:word}}", _summed()),
         (f"{{a:added up}} [,] {_TOTAL} [,] {NO} {{v:verb}} {_OVER} {{n:summed}}", _done_together),
         (f"{{a:added up}} [,] {_TOTAL} [,] {MAY}|{SHOULD} {{v:verb}} {_MOST} {{n:summed}}", _done_together),
+        (f"{{a:sole of a run}} {NO} {_UP} {_OVER} {{n:summed}} [{_TOTAL}]", _amount),
+        (f"{{a:sole of a run}} {MAY}|{SHOULD} {_UP} {{n:so much}} [{_TOTAL}]", _amount),
+        (f"{{a:added up}} {_UPS} {{n:so much}}", _amount),
+        (f"{{a:total done}} [{{s:of whom}}] [{{r:scope}}] {NO} {_EXCEED} {{n:summed}}", _amount),
+        (f"{{a:total done}} [{{s:of whom}}] [{{r:scope}}] {MAY}|{SHOULD} {_BE} {{n:so much}}", _amount),
+        (f"{{a:total done}} [{{s:of whom}}] [{{r:scope}}] {SHOULD} {_BE} {_LESS} {{n:summed}}",
+         lambda p: _amount({**p, "below": True})),
+        ("{a:total done} [{s:of whom}] [{r:scope}] is|are limited|capped|restricted to|at {n:summed}",
+         _amount),
+        ("{a:total done} [{s:of whom}] [{r:scope}] , {n:so much}", _amount),
+        ("[the] sum|total of all|all_the|the {a:added up} [{s:of whom}] [{r:scope}] , {n:so much}", _amount),
+        ("keep [the] total {a:added up} below|under {n:summed}",
+         lambda p: _amount({**p, "below": True})),
+        (f"{_MOST} {{n:summed}} {MAY} be {{a:noun_done}} {_TOTAL}", _given_out),
+        (f"{_MOST} {{n:summed}} {_TOTAL} over|across|in|for [all|the|all_the] {{a:added up}}", _summed()),
         (f"{_MOST} {{n:summed}} {{a:noun_done}} {_TOTAL}", _given_out),
         (f"{{n:summed}} {{a:noun_done}} {_TOTAL} at_most|at_the_most|max|maximum", _given_out),
     ],

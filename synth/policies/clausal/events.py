@@ -227,7 +227,9 @@ def by_name(
         "done": _several(all_of(_done), nouns),
         "noun_done": _finder(all_of(_given_out), nouns),
         "thing": _several(all_of(_things), nouns),
-        "sole": _objects_alone(all_of(_things), nouns),
+        "sole": _finder(
+            [way for one in actions if one.noun_alone for way in _things(one) if not way.role], nouns
+        ),
         "state": _several(all_of(_state), nouns),
         "self": _several(all_of(_self), nouns),
         "gapped": _several(all_of(_gapped), nouns),
@@ -419,19 +421,6 @@ def _finder(
         for _, found in sorted(longest.items(), reverse=True):
             if len({event.action for event, _ in found}) == 1:
                 yield found[0]
-
-    return find
-
-
-def _objects_alone(
-    ways: list[Way], nouns: Mapping[int, tuple[str, ...]]
-) -> Callable[[Grammar, int], Iterator[Found]]:
-    """As `_finder`, of the objects of actions, which are no other part of another one."""
-    every, objects = _finder(ways, nouns), _finder([way for way in ways if not way.role], nouns)
-
-    def find(grammar: Grammar, at: int) -> Iterator[Found]:
-        own = set(objects(grammar, at))
-        yield from (found for found in every(grammar, at) if found in own)
 
     return find
 

@@ -10,7 +10,7 @@ from synth.policies.clausal.events import Action
 from synth.policies.clausal.parts import AGAIN, ANY, IT, Adjunct, Demand, Event
 from synth.policies.composed import in_quotes
 
-COUNTED = ("count", "fail", "succeed", "sum", "in a row", "variety")
+COUNTED = ("count", "fail", "succeed", "sum", "in a row", "variety", "least variety")
 """Demands on so many calls: of `a refund` all of them, or each by itself."""
 OF_COUNTS = ("no more", "aside", "successes", "overall", "of one")
 """Adjuncts that say something of a number: `, not more`, `, no matter which`, `on one claim`."""
@@ -196,7 +196,7 @@ class Meaning:
         told = [a.said for a in self.adjuncts if a.kind == "aside" and a.said]
         if any(singular(word) in (self.same_fields() or ()) for said in told for word in said.split()):
             return False
-        if self.demand.kind in ("sum", "variety"):
+        if self.demand.kind in ("sum", "variety", "least variety"):
             return not self.has("no more")
         if self.has("no more"):
             return self.demand.how in ("just", "at most", "exactly")

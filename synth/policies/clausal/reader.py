@@ -10,7 +10,7 @@ from synth.policies.action_forms import PARTICLES
 from synth.policies.clausal.adjuncts import ADJUNCTS
 from synth.policies.clausal.amounts import AMOUNTS
 from synth.policies.clausal.attempts import ATTEMPTS
-from synth.policies.clausal.counts import COUNTS, by_one_thing
+from synth.policies.clausal.counts import COUNTS
 from synth.policies.clausal.demands import DEMANDS
 from synth.policies.clausal.events import Action, actions_of, by_name
 from synth.policies.clausal.facts import FACTS
@@ -18,11 +18,13 @@ from synth.policies.clausal.failing import FAILING
 from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
+from synth.policies.clausal.one_thing import by_one_thing
 from synth.policies.clausal.order import ORDER, by_shared_verb
 from synth.policies.clausal.people import PEOPLE
 from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
 from synth.policies.clausal.sums import SUMS
+from synth.policies.clausal.varieties import VARIETIES
 from synth.policies.clausal.waiting import WAITING
 from synth.policies.clausal.ways import in_words
 from synth.policies.fewer_words import SAID_BEFORE, said_scope
@@ -90,7 +92,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     """The rules of a grammar over the actions of a file, and those by number."""
     actions = actions_of(phrases)
     tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING, ORDER)
-    own = (COUNTS, AMOUNTS, by_one_thing(actions), by_shared_verb(actions))
+    own = (COUNTS, VARIETIES, AMOUNTS, by_one_thing(actions), by_shared_verb(actions))
     rules = _together(*tables, *own, by_name(actions, phrases))
     return rules, {one.number: one for one in reversed(actions)}
 

@@ -411,6 +411,9 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("an hour",): _summed("an hour"),
         ("day",): _summed("day"),
     },
+    "least variety": {
+        (): lambda m: f"{m.a} must happen with at least {m.demand.number} different {m.demand.how}{m.per}"
+    },
     "variety": {
         (): lambda m: f"{m.a} must happen with at most {m.demand.number} different {m.demand.how}{m.per}"
     },

@@ -1,0 +1,211 @@
+"""How many different values: `never open the records of two different patients`, `one run, one customer`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from synth.policies.action_forms import singular
+from synth.policies.clausal.facts import passive
+from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
+from synth.policies.clausal.parts import ANY, Adjunct, Demand, Event, with_same
+from synth.policies.clausal.words import AGENT, MAY, NO, NOT_A_THING, RUNS, SHOULD
+from synth.policies.patterns import compiled
+
+_ONE = "one|1|exactly_one|exactly_1|at_most_one|at_most_1|only_one|only_1|a_single|just_one|one_single"
+_TO = "to|of|for|on|with|in|from|at|by|about|into|onto|over|through|via|using|across"
+THING = r"(?P<f>[a-z][a-z_]*(?: (?:id|number|code)\b)?)(?![\w'-])"
+
+
+def different(grammar: Grammar, at: int) -> Iterator[Found]:
+    """(how many at most, of what) of `two different patients`, which must never be."""
+    m = compiled(
+        r" *(?:(?P<over>more than|over) )?(?P<n>\d{1,6}|one|several|multiple|various) (?:different |"
+        rf"distinct ){THING}"
+    ).match(grammar.text, at)
+    if m is None:
+        return
+    number = int(m["n"]) if m["n"].isdigit() else 1 if m["n"] == "one" or not m["over"] else 0
+    if m["n"].isdigit() and not m["over"]:
+        number -= 1
+    if number > 0:
+        yield (number, field_of(m["f"])), m.end()
+
+
+def so_many_different(grammar: Grammar, at: int) -> Iterator[Found]:
+    """(how many, of what) of `at most two different patients`."""
+    m = compiled(
+        r" *(?:at most|no more than|not more than|up to|max(?:imum|\.)?|a maximum of) (?P<n>\d{1,6}|one) "
+        rf"(?:different |distinct ){THING}"
+    ).match(grammar.text, at)
+    if m:
+        yield (int(m["n"]) if m["n"].isdigit() else 1, field_of(m["f"])), m.end()
+
+
+def more_of(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`more than one claim_id`."""
+    m = compiled(
+        rf" *(?:more than|over) (?P<n>\d{{1,6}}|one)(?: single| different| distinct)? {THING}"
+    ).match(grammar.text, at)
+    if m and m["f"].lower() not in NOT_A_THING:
+        yield (int(m["n"]) if m["n"].isdigit() else 1, field_of(m["f"])), m.end()
+
+
+def least_different(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`at least two different channels`."""
+    m = compiled(rf" *at least (?P<n>\d{{1,6}}) (?:different |distinct ){THING}").match(grammar.text, at)
+    if m:
+        yield (int(m["n"]), field_of(m["f"])), m.end()
+
+
+def one_field(grammar: Grammar, at: int) -> Iterator[Found]:
+    """The name of what there is one of: `cluster`, `order_id`, `customer id`."""
+    m = compiled(rf" *{THING}").match(grammar.text, at)
+    if m and m["f"].lower() not in NOT_A_THING:
+        yield field_of(m["f"]), m.end()
+
+
+def field_of(words: str) -> str:
+    """The argument that a noun names, of which there may be several."""
+    words = words.lower().replace(" ", "_")
+    return words.removesuffix("s") if words.endswith("_ids") else singular(words)
+
+
+def _varied(p: Parts) -> Demand | None:
+    """`Never open the records of two different patients`."""
+    number, field = p["w"]
+    events, joint = p["e"] if isinstance(p["e"], tuple) else ((p["e"],), "")
+    if joint:
+        return None
+    return Demand("variety", (replace(events[0], single=False),), number=number, how=field)
+
+
+def _at_least_varied(p: Parts) -> Demand | None:
+    """`Letters must be sent over at least two different channels`."""
+    event = p["e"][0][0] if "e" in p else passive(p)
+    number, field = p["w"]
+    if event is None or ("e" in p and p["e"][1]):
+        return None
+    return Demand("least variety", (replace(event, single=False),), number=number, how=field)
+
+
+def _any_varied(p: Parts) -> Demand:
+    """`A run must not touch two different customers`."""
+    number, field = p["w"]
+    return Demand("variety", (Event(ANY),), number=number, how=field)
+
+
+def in_a_run(demand: Demand) -> Demand:
+    [event] = demand.events
+    return replace(demand, events=(replace(event, beside=(*event.beside, Adjunct("run", said="run"))),))
+
+
+def _objects_varied(p: Parts, over: Callable[[Demand], Demand] | None = None) -> Demand | None:
+    """`A run must not scale more than three different deployments`."""
+    number, field = p["w"]
+    event: Event = p["v"]
+    if event.role or not event.noun or singular(event.noun[-1]) != field:
+        return None
+    demand = Demand("variety", (replace(event, single=False),), number=number, how=field)
+    return over(demand) if over is not None else demand
+
+
+def _all_done(p: Parts) -> Demand | None:
+    """`All manifests of a run must be applied in the same namespace`."""
+    event = passive(p)
+    return None if event is None else _one_only({**p, "e": event})
+
+
+def _one_only(p: Parts) -> Demand | None:
+    """`All calls of a run go to one and the same cluster`."""
+    event: Event = p.get("e") or Event(ANY)
+    field, said = p["f"] if isinstance(p["f"], tuple) else (p["f"], "")
+    if "s" in p:
+        event = with_same(event, p["s"])
+    if over := p.get("r") or said:
+        event = replace(event, beside=(*event.beside, Adjunct("run", said=over)))
+    return Demand("variety", (replace(event, single=False),), number=1, how=field)
+
+
+def _passively_varied(p: Parts) -> Demand | None:
+    """`A driver must never be sent out with two different trucks`: of each of those that are named."""
+    number, field = p["w"]
+    done: Event = p["d"]
+    who: str = p["t"]
+    own = done.noun[-1:] and singular(done.noun[-1])
+    if done.role or own not in (who, field) or who == field:
+        return None
+    event = with_same(replace(done, single=False), frozenset({who}))
+    return Demand("variety", (event,), number=number, how=field)
+
+
+VARIETIES: dict[str, Rule] = {
+    "different": different,
+    "so many different": so_many_different,
+    "more of": more_of,
+    "least different": least_different,
+    "one field": one_field,
+    "demand": [
+        # different values
+        (f"never|do_not [ever] {{e:acts}} {_TO} {{w:different}}", _varied),
+        (f"{AGENT} {NO} [ever] {{e:acts}} {_TO} {{w:different}}", _varied),
+        (f"{RUNS} {NO} [ever] {{v:verb}} {{w:different}}", lambda p: _objects_varied(p, in_a_run)),
+        (f"no run {MAY}|{SHOULD} [ever] {{v:verb}} {{w:different}}", lambda p: _objects_varied(p, in_a_run)),
+        (f"{AGENT} {NO} [ever] {{v:verb}} {{w:different}}", _objects_varied),
+        ("never|do_not [ever] {v:verb} {w:different}", _objects_varied),
+        ("{v:verb} {w:so many different}", _objects_varied),
+        (f"{AGENT} {MAY} {{v:verb}} {{w:so many different}}", _objects_varied),
+        (f"{{w:so many different}} {MAY} be {{d:done}}", lambda p: _objects_varied({**p, "v": p["d"]})),
+        (f"{{e:acts}} {_TO} one|a_single|one_single {{f:one field}} only",
+         lambda p: None if p["e"][1] else _one_only({**p, "e": p["e"][0][0]})),
+        (f"all [the|of_the] {{t:object}} [{{r:scope}}] {SHOULD} [always] be {{d:past}} {_TO} "
+         "one_and_the_same|the_same|the_very_same|a_single|only_one|one {f:one field}", _all_done),
+        (f"{RUNS} [{SHOULD}] stay|stays|remain|remains in|with|on|at one|the_same|a_single|one_and_the_same"
+         " {f:one field}", lambda p: _one_only({**p, "r": "run"})),
+        ("every|each call|tool_call [{r:scope}] {g:go} one_and_the_same|the_same|the_very_same|a_single "
+         "{f:one field}", _one_only),
+        (f"no {{e:events}} {_TO} {{w:different}}", _varied),
+        (f"[one|a|any_one|the_same|each|every] {{t:thing_behind}} {NO} [ever] be {{d:done}} "
+         f"{_TO} {{w:different}}", _passively_varied),
+        (f"the {{f:one field}} {SHOULD} [always] be|stay|remain the_same over|across|for|in|of|on "
+         "all|all_the {e:event} [{s:one of them}]", _one_only),
+        (f"{{e:event}} {SHOULD}|always [always] {{g:go}} one_and_the_same|the_same|only_one|a_single|one "
+         "{f:one field}", _one_only),
+        ("all [the|of_the] {e:varying} [{r:scope}] [{s:one of them}] {g:go} one_and_the_same|the_same"
+         "|only_one|a_single|just_one|one_single|the_very_same {f:one field}", _one_only),
+        (f"{RUNS} [{MAY}|{SHOULD}] {{g:deal}} {{f:only one}}", lambda p: _one_only({**p, "r": "run"})),
+        (f"{AGENT} [{MAY}|{SHOULD}] {{g:deal}} {{f:only one}}", _one_only),
+        ("{g:deal} {f:only one}", _one_only),
+        (f"{AGENT} [{MAY}|{SHOULD}] {{e:acts}} {_TO} {{w:so many different}}", _varied),
+        (f"{{e:acts}} {_TO} {{w:so many different}}", _varied),
+        (f"{{e:events}} {_TO} {{w:so many different}}", _varied),
+        (f"{RUNS} {NO} [ever] {{g:deal}} {{w:different}}", lambda p: in_a_run(_any_varied(p))),
+        (f"no run {MAY}|{SHOULD} [ever] {{g:deal}} {{w:different}}", lambda p: in_a_run(_any_varied(p))),
+        (f"{RUNS} {NO} [ever] {{g:deal}} {{w:more of}}", lambda p: in_a_run(_any_varied(p))),
+        (f"no run [{MAY}|{SHOULD}] [ever] {{g:deal}} {{w:more of}}", lambda p: in_a_run(_any_varied(p))),
+        ("no run {g:deal} {w:different}", lambda p: in_a_run(_any_varied(p))),
+        ("never|do_not {g:deal} {w:more of}", _any_varied),
+        (f"{AGENT} {NO} [ever] {{g:deal}} {{w:more of}}", _any_varied),
+        (f"{{t:object}} {SHOULD} be {{d:past}} {_TO} {{w:least different}}", _at_least_varied),
+        (f"{{e:acts}} {_TO} {{w:least different}}", _at_least_varied),
+        (f"{AGENT} {NO} [ever] {{g:deal}} {{w:different}}", _any_varied),
+        ("never|do_not {g:deal} {w:different}", _any_varied),
+        (f"{{e:event}} only {_TO} one|1|a_single|one_and_the_same|the_same {{f:one field}}", _one_only),
+    ],
+    "varying": [("calls|tool_calls", lambda p: Event(ANY)), ("{e:event}", lambda p: p["e"])],
+    "go": [
+        (f"[{SHOULD}] [always] go|goes|be|stay|remain|happen|run|are|is {_TO}", lambda p: True),
+        (f"[{SHOULD}] [always] use|have|concern|name|share|be_for|target|hit", lambda p: True),
+    ],
+    "deal": [
+        ("deal|deals|work|works|be_concerned|is_concerned with|on", lambda p: True),
+        ("mix|mixes|use|uses|concern|concerns|handle|handles|touch|touches|serve|serves|be_about|is_about|stick_to|sticks_to"
+         "|stay_with|stays_with|see|sees", lambda p: True),
+    ],
+    "only one": [
+        (f"{_ONE} {{f:one field}} [{{r:scope}}] and_no_other|only|alone|and_not_more|and_no_more",
+         lambda p: (p["f"], p.get("r", ""))),
+        ("only_one|at_most_one|exactly_one|only_1|at_most_1|exactly_1|a_single|just_one|one_and_only_one"
+         "|no_more_than_one|no_more_than_1|1_and_only_1 {f:one field}", lambda p: p["f"]),
+    ],
+}  # fmt: skip
