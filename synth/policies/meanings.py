@@ -108,9 +108,7 @@ def _(rule: Count) -> Iterator[str]:
             how = "exactly" if rule.least == rule.most else "at least"
             yield f"{how} {_successes(rule.least)} of {_of(tools)}{_per(rule)}; failed calls do not count"
         elif rule.ended is not None:
-            many = (
-                counted(rule.most or 0, _outcome(rule.failed)) if rule.most else f"no {_outcome(rule.failed)}"
-            )
+            many = _ends(rule.most, rule.failed) if rule.most else f"no {_outcome(rule.failed)}"
             yield f"{'at most ' if rule.most else ''}{many} of {_of(tools)}{_per(rule)}"
         elif rule.most:
             yield f"at most {counted(rule.most, 'call')} of {_of(tools)}{_per(rule)}, failed ones included"

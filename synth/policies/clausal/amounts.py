@@ -141,6 +141,7 @@ AMOUNTS: dict[str, Rule] = {
          lambda p: _amount({**p, "below": True})),
         (f"{_MOST} {{n:summed}} {MAY} be {{a:noun_done}} {_TOTAL}", _given_out),
         (f"{_MOST} {{n:summed}} {_TOTAL} over|across|in|for [all|the|all_the] {{a:added up}}", _summed()),
+        (f"{{a:added up}} , {{n:summed}} {_TOTAL} at_most|at_the_most|max|maximum|tops", _summed()),
         (f"{_MOST} {{n:summed}} {{a:noun_done}} {_TOTAL}", _given_out),
         (f"{{n:summed}} {{a:noun_done}} {_TOTAL} at_most|at_the_most|max|maximum", _given_out),
     ],

@@ -187,6 +187,25 @@ def _counted_object(p: Parts, how: str) -> Demand | None:
     return counted and replace(counted, how=how)
 
 
+def _done_by_each(p: Parts) -> Demand | None:
+    """`A reviewer approves at most four ads an hour`."""
+    event: Event = p["t"]
+    how, number = p["c"]
+    if event.role or event.action not in p["g"] or how != "at most":
+        return None
+    event = with_same(replace(event, single=False), frozenset({p["w"]}))
+    return Demand("count", (event,), number=number, how=how)
+
+
+def _done_in_a_run(p: Parts) -> Demand | None:
+    """`A run launches one campaign at most`."""
+    event: Event = p["t"]
+    how, number = p["c"]
+    if event.role or event.action not in p["g"]:
+        return None
+    return in_a_run(Demand("count", (replace(event, single=False),), number=number, how=how))
+
+
 def _failing(p: Parts) -> Demand | None:
     events, joint = p["e"]
     how, number = p["c"]
@@ -249,6 +268,16 @@ def _had_before(p: Parts) -> Demand | None:
     )
 
 
+def _needed_before(p: Parts) -> Demand | None:
+    """`A post needs two flags before it is removed`."""
+    (events, joint), fact = p["b"], p["f"]
+    if joint or fact.aspect != "present" or len(fact.events) > 1 or fact.events[0].outcome or p["n"] < 2:
+        return None
+    same = frozenset({p["w"]})
+    first, then = (replace(e, single=False, itself=False, same=same) for e in (events[0], fact.events[0]))
+    return Demand("so many before", (first,), (then,), how="at least", number=p["n"])
+
+
 def _enough(p: Parts) -> Adjunct | None:
     """`only after two letters or more`."""
     fact = p["f"]
@@ -287,10 +316,19 @@ COUNTS: dict[str, Rule] = {
             "[,] [and] calendar_day|on_a_calendar_day",
             lambda p: Adjunct("day"),
         ),
+        (
+            "in|within|during|of any_one|one_single|any_single|each_single run",
+            lambda p: Adjunct("run", said="run"),
+        ),
         ("and hour", lambda p: Adjunct("an hour", time="1 hour")),
         ("and minute", lambda p: Adjunct("an hour", time="1 minute")),
         (
             "[,] [but] failed|unsuccessful tries|attempts|ones|calls do_not_count|are_not_counted|excluded",
+            lambda p: Adjunct("successes"),
+        ),
+        (
+            "[,] not_counting|excluding|without_counting|leaving_out [the] failed|unsuccessful "
+            "tries|attempts|ones|calls",
             lambda p: Adjunct("successes"),
         ),
         (
@@ -307,6 +345,7 @@ COUNTS: dict[str, Rule] = {
         ),
         ("over|across|for all|all_the {f:one field}", lambda p: Adjunct("overall")),
         ("after|following [at_least] {n:number} {f:what} or_more|at_least", _enough),
+        ("after|following {n:number} {f:what}", lambda p: _enough(p) if p["n"] > 1 else None),
         ("after|following at_least|a_minimum_of|no_fewer_than {n:number} {f:what}", _enough),
     ],
     "demand": [
@@ -321,6 +360,21 @@ COUNTS: dict[str, Rule] = {
          lambda p: at_most_of({**p, "n": p["n"] - 1}) if p["n"] > 1 and not p["e"][1] else None),
         ("{n:number} {e:event} is|are too_many|one_too_many",
          lambda p: _quota({**p, "c": ("at most", p["n"] - 1)})),
+        ("{w:whoever} {g:does_alone} {c:limit} {t:object}", _done_by_each),
+        (f"{{w:whoever}} {{g:does_alone}} {{n:number}} {{t:object}} {_AT_MOST}",
+         lambda p: _done_by_each({**p, "c": ("at most", p["n"])})),
+        (f"{RUNS} {{g:does_alone}} {{c:limit}} {{t:object}}", _done_in_a_run),
+        (f"{RUNS} {{g:does_alone}} {{n:number}} {{t:object}} {_AT_MOST}",
+         lambda p: _done_in_a_run({**p, "c": ("at most", p["n"])})),
+        ("{c:limit} {t:object} is|are|gets|get {d:past}", _done_so_often),
+        ("no run with more_than {n:number} calls|tool_calls",
+         lambda p: in_a_run(_all_calls({"c": ("at most", p["n"])}))),
+        (f"[a|one|each|every|the_whole|per] run , {_MOST} {{n:number}} calls|tool_calls",
+         lambda p: in_a_run(_all_calls({"c": ("at most", p["n"])}))),
+        (f"[a|one|each|every|the_whole|per] run , {{n:number}} calls|tool_calls {_AT_MOST}",
+         lambda p: in_a_run(_all_calls({"c": ("at most", p["n"])}))),
+        ("{w:whoever} needs|requires|must_have|has_to_have [at_least] {n:number} {b:events} before|prior_to "
+         "{f:fact}", _needed_before),
         ("no|not more {a:event} than {b:event}", lambda p: Demand("own", (p["a"],), (p["b"],))),
         ("{e:event} {c:quota}", _quota),
         (f"{{t:object}} {MAY} be {{d:past}} {{c:quota}}", _done_so_often),

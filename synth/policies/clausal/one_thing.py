@@ -11,7 +11,7 @@ from synth.policies.clausal.matching import Found, Grammar, Rule
 from synth.policies.clausal.parts import Event
 from synth.policies.clausal.words import NOT_A_THING
 from synth.policies.patterns import compiled
-from synth.policies.verbs import gerund_of, past_of
+from synth.policies.verbs import gerund_of, past_of, third_of
 
 
 def by_one_thing(actions: Sequence[Action]) -> dict[str, Rule]:
@@ -20,7 +20,8 @@ def by_one_thing(actions: Sequence[Action]) -> dict[str, Rule]:
         "deed_one": _finder(actions, str),
         "doing_one": _finder(actions, gerund_of),
         "done_to": _done_to(actions),
-        "given": _given(actions),
+        "given": _said_of(actions, past_of),
+        "does_alone": _said_of(actions, third_of),
         "done_alone": _done_alone(actions),
         "one_thing": _one_thing(actions),
     }
@@ -88,13 +89,13 @@ def _one_thing(actions: Sequence[Action]) -> Rule:
     return find
 
 
-def _given(actions: Sequence[Action]) -> Rule:
-    """The actions that a verb of the passive may be of."""
+def _said_of(actions: Sequence[Action], form: Callable[[str], str]) -> Rule:
+    """The actions that a verb in a form may be of."""
 
     def find(grammar: Grammar, at: int) -> Iterator[Found]:
         ends: dict[int, set[int]] = {}
         for one in actions:
-            if m := compiled(rf" *{past_of(one.verb)}{one.up}(?![\w'-])").match(grammar.text, at):
+            if m := compiled(rf" *{form(one.verb)}{one.up}(?![\w'-])").match(grammar.text, at):
                 ends.setdefault(m.end(), set()).add(one.number)
         for end, numbers in ends.items():
             yield frozenset(numbers), end

@@ -53,6 +53,7 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(?P<the>the (?:last|past|previous|preceding)|during the) (?=(?:second|minute|hour)\b)",
      r"\g<the> 1 "),
     (r"\bthrice\b", "3 times"),
+    (r"\b(\d{1,6}) ?x\b(?! ?\d)", r"\1 times"),
     (r"\btwice\b", "2 times"),
     (r"(\d),(?=\d{3}\b)", r"\1"),
     (r"(\d)-(?=(?:second|minute|hour|day)s?\b)", r"\1 "),

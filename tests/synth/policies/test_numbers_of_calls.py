@@ -7,6 +7,7 @@ import pytest
 
 from synth.errors import BadInput
 from synth.policies import PolicySet, judge_policies, load_policies
+from synth.policies.meanings import demands_of
 from tests.synth.policies.test_hundred_sentences import run
 
 TOOLS = {
@@ -97,6 +98,11 @@ def test_calls_that_have_no_such_argument_are_of_no_value() -> None:
 )  # fmt: skip
 def test_a_refusal_says_what_may_be_meant(rule: str, says: str) -> None:
     assert says in refusal(rule)
+
+
+def test_several_successes_are_spelled_so() -> None:
+    [policy] = policies("At most 2 credits, failed tries don't count").policies
+    assert demands_of(policy.rule) == "At most 2 successes of credit."
 
 
 def test_calls_are_of_any_tool_unless_an_action_calls_somebody() -> None:
