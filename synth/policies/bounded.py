@@ -105,6 +105,8 @@ def _of_bound(m: re.Match[str], text: str, lead: str, names: Names) -> Iterator[
         if rest and not compiled(r"[, ].*").fullmatch(rest):
             continue
         for phrase, conditions in whose(m["o"], names):
+            if own == "with" and actions_named(unit, names) not in ([], [phrase]):
+                continue
             yield _ban(lead, phrase, conditions, name, comparison, rest)
 
 

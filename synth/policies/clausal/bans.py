@@ -34,6 +34,12 @@ def with_this(p: Parts) -> tuple[Comparison, ...] | None:
     return called_with(p)
 
 
+def _at_names(p: Parts) -> tuple[Comparison, ...] | None:
+    """`to ward ICU`: not `for guests under 18`, whose size is of something else."""
+    named = all(one.op in ("in", "not in") for one in p["p"].every)
+    return with_this(p) if named else None
+
+
 def called_with(p: Parts) -> tuple[Comparison, ...] | None:
     """`called with table customers`: any word is a value."""
     wanted: Wanted = p["p"]
@@ -150,7 +156,8 @@ def _only_calls(p: Parts) -> Given | None:
     return statement(p["w"], in_one(tuple(one.contrary for one in p["c"])))
 
 
-_WITH = "with|for|to|in|on|at|of|under|from|into|by|using|having|carrying|as|where|whose|through|via|within"
+_WITH = "with|using|having|carrying|where|whose"
+_AT = "for|to|in|on|at|of|under|from|into|by|as|through|via|within"
 _SO = "[at_all] [any_more] [, please]"
 _SOMEBODY = "customer|customers|user|users|client|clients|guest|guests|patient|patients|anybody|anyone|them"
 _TO_WHOM = f"[to|for [the|a|any|our] {_SOMEBODY}]"
@@ -188,6 +195,9 @@ BANS: dict[str, Rule] = {
         (f"{_WITH} {{f:field}} =|: {{p:said}}", with_this),
         (f"{_WITH} {{f:field}} {{p:said}} or {{q:said}}", _with_either),
         (f"{_WITH} {{f:field}} {{p:is so}}", with_this),
+        (f"{_AT} {{f:the field}} [of|is|are] {{p:said}}", with_this),
+        (f"{_AT} {{f:own name}} [of|is|are] {{p:said}}", with_this),
+        (f"{_AT} {{f:plain field}} {{p:said}}", _at_names),
         ("if [the] {f:own name} {p:is so}", with_this),
         ("in|paid_in|made_in|issued_in {v:values}", _in_currency),
         ("with|on|for|in|given [a|an|the] empty|blank|missing {f:field}", _empty),

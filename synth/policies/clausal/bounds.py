@@ -13,7 +13,7 @@ from synth.errors import BadInput
 from synth.policies.action_forms import singular
 from synth.policies.asked import KINDS, field_named
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
-from synth.policies.nouns import MONEY, Meant
+from synth.policies.nouns import MONEY, Meant, words_of
 from synth.policies.patterns import compiled
 from synth.policies.sizes import unit_at
 from synth.policies.texts import clock_of
@@ -198,6 +198,12 @@ def plain_field(grammar: Grammar, at: int) -> Iterator[Found]:
     yield from _fields(grammar, at)
 
 
+def the_field(grammar: Grammar, at: int) -> Iterator[Found]:
+    """An argument with an article before it: `for a party_size of 8`."""
+    if begin := compiled(r" *(?:the|its|an?) ").match(grammar.text, at):
+        yield from _fields(grammar, begin.end() - 1)
+
+
 def identifier(grammar: Grammar, at: int) -> Iterator[Found]:
     """An argument by a name that is no word of English: `approved_by`."""
     yield from (found for found in field(grammar, at) if is_identifier(found[0]))
@@ -206,8 +212,12 @@ def identifier(grammar: Grammar, at: int) -> Iterator[Found]:
 def its_field(grammar: Grammar, at: int) -> Iterator[Found]:
     """Another argument of the same call: `its item`, `the sender`, `to_bin`."""
     m = compiled(r" *(?P<the>(?:the|its|their) )?").match(grammar.text, at)
-    for path, end in _fields(grammar, m.end() if m else at):
-        if (m and m["the"]) or is_identifier(path):
+    place = m.end() if m else at
+    names_an_action = bool(grammar.matches("noun", place))
+    things = {end for thing, end in grammar.matches("thing", place) if not thing.role}
+    for path, end in _fields(grammar, place):
+        of_a_thing = any(one < end for one in things)
+        if (m and m["the"] and not names_an_action and not of_a_thing) or is_identifier(path):
             yield path, end
 
 
@@ -281,6 +291,19 @@ _ROLES = frozenset(
 """Arguments that come in pairs: one of them is no value of another."""
 
 
+def is_of_time(path: Path) -> bool:
+    """Is it an argument that may say a clock time?"""
+    return bool({*words_of(path[-1])} & _TIMED)
+
+
+_TIMED = frozenset(
+    [
+        "time", "times", "start", "starts", "end", "ends", "slot", "at", "begin", "from", "until", "hour",
+        "departure", "arrival", "pickup", "due", "deadline", "opening", "closing", "checkin", "checkout",
+    ]
+)  # fmt: skip
+
+
 def is_prose(path: Path) -> bool:
     """Is it an argument whose values are no single words: an amount, or what somebody writes?"""
     last = path[-1].split("_")[-1]
@@ -347,6 +370,7 @@ BOUNDS: dict[str, Rule] = {
     "values": values,
     "field": field,
     "plain field": plain_field,
+    "the field": the_field,
     "own name": identifier,
     "its field": its_field,
     "size": [

@@ -202,17 +202,17 @@ STATEMENTS: dict[str, Rule] = {
         ("{w:led} {f:field} = {p:said}", _needed),
         (f"{{w:whos}} {_NEED} {{f:field}} and {{g:field}}", _both_given),
         # a size by its unit
-        ("{w:led} {s:size}", _by_unit),
+        ("{w:led} {s:size had}", _by_unit),
         ("{w:led} never {s:size}", _never_led),
-        (f"{{w:whos}} {MAY_NOT} [ever] be|have|contain|run|last|cover|hold {{s:size}}", _not_by_unit),
+        (f"{{w:whos}} {MAY_NOT} [ever] be|have|contain|run|last|cover|hold {{s:size had}}", _not_by_unit),
         (
             "{w:whos} runs|run|lasts|last|spans|has|have|holds|covers|is|are|is_for|are_for"
-            "|contains {s:size}",
+            "|contains {s:size had}",
             _by_unit,
         ),
         (
             f"{{w:whos}} {SHOULD}|may_only [always] run|last|span|have|hold|cover|be|be_for"
-            f"|contain {{s:size}}",
+            f"|contain {{s:size had}}",
             _by_unit,
         ),
         ("{g:ban}", lambda p: p["g"]),

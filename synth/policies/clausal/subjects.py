@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from synth.policies.asked import asked_at
-from synth.policies.clausal.bounds import says_what
+from synth.policies.clausal.bounds import is_of_time, says_what
 from synth.policies.clausal.events import Action
 from synth.policies.clausal.matching import Found, Grammar, Parts, Rule
 from synth.policies.clausal.parts import Event, Fact
@@ -47,8 +47,19 @@ def plain_calls(p: Parts) -> tuple[Calls, ...] | None:
     return (Calls(event.action, asked),) if is_plain(event) and event.action >= 0 else None
 
 
-def more_calls(p: Parts) -> tuple[Calls, ...]:
-    return (*p["w"], *p["x"])
+def more_calls(p: Parts) -> tuple[Calls, ...] | None:
+    """Of a list, `over 100` behind the last one may be said of all."""
+    of_all = p["x"][-1].asked and not p["w"][-1].asked
+    return None if of_all else (*p["w"], *p["x"])
+
+
+def size_had(grammar: Grammar, at: int) -> Iterator[Found]:
+    """`at most 50 recipients`: of what no action is done to, so that it is none of calls."""
+    for size, end in grammar.matches("size", at):
+        counted = Grammar(size.unit, grammar.rules)
+        things = [found for found in counted.matches("thing", 0) if not found[0].role]
+        if not (things or counted.matches("noun", 0)):
+            yield size, end
 
 
 def _of_fact(p: Parts) -> tuple[Calls, ...] | None:
@@ -128,6 +139,8 @@ def about(path: Path, broken: Broken) -> tuple[Comparison, ...] | None:
     """What is said of an argument; None where a lone word cannot be its value."""
     if broken.lone and not says_what(path, broken.lone):
         return None
+    if any(one.type == "clock" for one in broken.every) and not is_of_time(path):
+        return None
     named = (replace(one, path=path) for one in broken.every)
     return in_one(tuple(one for one in named if one.other != path))
 
@@ -156,6 +169,7 @@ IN = (
 
 SUBJECTS: dict[str, Rule] = {
     "asked": _asked,
+    "size had": size_had,
     "called": _whom,
     "who": [
         ("{e:called}", plain_calls),

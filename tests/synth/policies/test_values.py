@@ -153,6 +153,11 @@ def verdict(rule: str, tool: str, given: dict[str, Any]) -> str:
             ("suspend user: days must be a multiple of 7 and never over 28",),
             "No call of suspend_user with days no multiple of 7. No call of suspend_user with days over 28.",
         ),
+        (
+            ("Refund or loan amount must be under 100.",),
+            "No call of issue_refund with amount of at least 100. "
+            "No call of approve_loan with amount of at least 100.",
+        ),
         (("a suspension runs 1 to 30 days",), "No call of suspend_user with days outside 1 and 30."),
         (
             (
@@ -282,6 +287,19 @@ def test_what_calls_may_be_given_is_read(sentences: tuple[str, ...], means: str 
         "Never close tickets quickly.",
         "name must be given",
         "transfer money: source must not be target",
+        "Refunds need no approved_by.",
+        "Only loans over 100 need an approved_by.",
+        "Refunds and loans over 100 need an approved_by.",
+        "Refunds never need an approved_by.",
+        "Some refunds must be in EUR.",
+        "Ticket status must be closed or resolved when a refund is issued.",
+        "Users must have at most 3 refunds.",
+        "The refund amount must be the same as the loan amount.",
+        "Never book a room for guests under 18.",
+        "Never deploy the service with flags after 17:00.",
+        "Every refund but the first must have an approved_by.",
+        "Bookings: at most 3 rooms",
+        "The amount of the first refund must be under 100.",
         "Prices must be updated in steps of 50.",
         "Approving the loan is not final.",
         "When a ticket is closed, a letter has to be sent.",
