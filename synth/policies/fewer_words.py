@@ -50,8 +50,8 @@ _OF_A_CONVERSATION = (
     r"|the|the same|the whole) (?:conversation|session)"
     r"(?=$|[,.:]|(?: always| only| also)? (?:must|may|can|should|shall|has|have|needs?|is|are|with|by|no|not"
     r"|at|if|unless|after|before|once|until|without|that|which|where)\b)"
-    r"|^(?:an?|any|each|every|no) (?:conversation|session) (?:must|may|can|should|shall|has|needs|is|that"
-    r"|which)\b"
+    r"|^(?:an?|any|each|every|no|the) (?:conversation|session) (?:must|may|can|should|shall|has|needs|is|that"
+    r"|which|starts|begins|opens|ends|finishes|closes|contains|includes|without|with|always)\b"
     r"|^(?:in|within|during) (?:any|each|every) (?:conversation|session)\b"
 )
 

@@ -368,7 +368,7 @@ def _nouns(one: Action) -> Iterator[Way]:
         yield Way(rf"{lead}{past_of(one.verb)} (?:{one.objects})", one.number)
         if one.gives:
             yield Way(rf"{lead}(?:{one.objects})", one.number)
-    if one.verb_alone:
+    if one.verb_alone and one.verb != "call":
         yield Way(rf"{lead}(?:{names})", one.number, True)
     if one.verb in PROGRAMS and one.noun_alone:
         yield Way(rf"{lead}(?:new )?{noun_of(one.nouns[-1])}", one.number)

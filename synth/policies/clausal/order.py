@@ -10,7 +10,7 @@ from synth.policies.clausal.events import Action
 from synth.policies.clausal.facts import by_it, passive
 from synth.policies.clausal.matching import Found, Grammar, Own, Parts, Rule
 from synth.policies.clausal.parts import ANY, ANYTHING, IT, Adjunct, Demand, Event, Fact, with_same
-from synth.policies.clausal.relative import which
+from synth.policies.clausal.relative import thing_of, which
 from synth.policies.clausal.words import (
     AGAIN,
     AGENT,
@@ -208,6 +208,13 @@ def _chain(p: Parts) -> Demand | None:
     return Demand("chain", (one, two), (three,))
 
 
+def _next(p: Parts) -> Demand | None:
+    fact: Fact = p["a"]
+    if fact.aspect in ("not", "running") or any(e.outcome for e in fact.events):
+        return None
+    return _pair("next")({**p, "a": (fact.events, fact.joint)})
+
+
 def _next_to_failure(p: Parts) -> Demand | None:
     """`The next call after a failed booking must be a search`."""
     (answers, other), fact = p["b"], p["a"]
@@ -237,6 +244,37 @@ def _none_but(p: Parts) -> Demand | None:
     if any(e.same or e.about or e.outcome or e.beside or e.action == ANY for e in events):
         return None
     return Demand("never but", (Event(ANY),), events, joint="or" if len(events) > 1 else "")
+
+
+def _never_such(p: Parts) -> Demand | None:
+    """`A blocked room must not be reserved or upgraded`."""
+    first, (events, joint) = p["s"], p["es"]
+    if joint == "and" or any(e.noun != first.noun or e.action == first.action or e.role for e in events):
+        return None
+    same = thing_of(first, *events)
+    return Demand("no answer", (with_same(first, same),), events, joint="or")
+
+
+def _both_done(p: Parts) -> Demand | None:
+    """`A charge is either refunded or invoiced, not both`."""
+    thing, one, other = p["t"], p["a"], p["b"]
+    if one.noun != other.noun or thing.noun != one.noun or one.role or other.role:
+        return None
+    if one.action == other.action or thing.action != one.action:
+        return None
+    return Demand("both", (with_same(one, frozenset(one.noun[-1:]) | thing.same),), (other,))
+
+
+def _never_for_one(p: Parts) -> Demand | None:
+    """`Reserve room and block room never for the same room`."""
+    one, other = p["a"], p["b"]
+    return None if one.action == other.action else Demand("both", (with_same(one, p["s"]),), (other,))
+
+
+def _in_such_a_run(p: Parts) -> Adjunct:
+    """`In a run with a check-in`: that it has happened at some time."""
+    events, joint = p["a"]
+    return Adjunct("in such a run", Fact(events, "noun", joint))
 
 
 def _ends_after(p: Parts) -> Demand | None:
@@ -315,6 +353,8 @@ _NOTHING_BETWEEN = (
     "|no_other_call_in_between|nothing_between_them|without_anything_in_between|nothing_comes_between"
     "|with_nothing_in_between|with_nothing_else_in_between|with_no_other_call_in_between"
 )
+_STEP = "call|step|action|tool_call|thing"
+_AT_ONCE = "at_once|immediately|directly|straight_away|right_away"
 _NEXT = "the|your|its [very] next call|step|action|tool_call|thing [made]"
 _STARTS = "starts|start|begins|begin|is_started|are_started|may_start|may_begin|can_start|can_begin"
 _PASSED = (
@@ -368,7 +408,11 @@ ORDER: dict[str, Rule] = {
         (f"{{e:events}} {SHOULD} [always] have [been] finished|completed|ended|concluded", demanding("pass")),
         (f"{{a:events}} {_ASKS} {{b:events}} {_RIGHT} before [it|that|them]", _pair("adjacent")),
         (f"{{s:state}} {SHOULD} [also|always] {_RECEIVES} {{es:events}}", _gets("answer")),
-        (f"{{s:state}} {_RECEIVED} {{es:events}}", _gets("answer")),
+        (f"{{s:state}} [always] {_RECEIVED} {{es:events}}", _gets("answer")),
+        (f"{{s:state}} {NO} [ever] be {{es:pasts}} [{AGAIN}]", _never_such),
+        ("{a:events} , {b:foremost}", lambda p: _pair("needs")({**p, "b": ((p["b"],), "")})),
+        (f"{{a:events}} {_ASKS} {{b:checks}}", _pair("needs")),
+        ("{t:object} is|are|gets|get {d:past}", demanding("is", make=passive)),
         (f"{{w:identifier}} {SHOULD} [also|always] {_RECEIVES} {{es:events}}", _thing_gets),
         (f"the {{w:identifier}} {SHOULD} [also|always] {_RECEIVES} {{es:events}}", _thing_gets),
         (f"{AGENT} {MAY} {{v:verb}} only {{s:state}}", _only_such),
@@ -384,7 +428,22 @@ ORDER: dict[str, Rule] = {
             f"{_NEXT} after|following {{a:failure}} {SHOULD}|is [always] [be|to_be] to {{b:acts}}",
             _next_to_failure,
         ),
+        (
+            f"the [very] {_STEP} after|following {{a:what}} {SHOULD}|is [always] [be|to_be] {{b:events}}",
+            _next,
+        ),
+        (f"{{a:events}} {SHOULD}|is|are [be] [always] followed {_AT_ONCE} by {{b:events}}", _pair("next")),
+        (
+            f"{{a:failure}} {SHOULD}|is|are [be] [always] followed {_AT_ONCE} by {{b:events}}",
+            _next_to_failure,
+        ),
+        (f"{AGENT} {SHOULD} {{e:acts}} next", demanding("comes next")),
+        ("{e:acts} next", demanding("comes next")),
         # never both
+        (f"{{t:object}} is|are|gets|get [either] {{a:done}} or {{b:done}} [,] {_NOT_BOTH}", _both_done),
+        (f"{{t:object}} {MAY}|{SHOULD} be [either] {{a:done}} or {{b:done}} [,] {_NOT_BOTH}", _both_done),
+        (f"there {MAY}|is|are [be] [either] {{a:event}} or {{b:event}} [,] {_NOT_BOTH}", _excluded),
+        ("{a:event} and {b:event} never {s:same}", _never_for_one),
         ("never|do_not [both] {v:verb} and|or {e:act}", _both_deeds),
         (f"{AGENT} {NO} [both] {{v:verb}} and|or {{e:act}}", _both_deeds),
         (f"never|do_not [both] {{v:verb}} and {{e:act}} in|within {_ONE_RUN}", _both_in_one_run),
@@ -439,7 +498,12 @@ ORDER: dict[str, Rule] = {
         (f"{AGENT} {MAY}|{SHOULD} do nothing [{AGAIN}] {_BUT} {{e:acts}}", _none_but),
         (f"{AGENT} does|do nothing [{AGAIN}] {_BUT} {{e:acts}}", _none_but),
         (f"do nothing [{AGAIN}] {_BUT} {{e:acts}}", _none_but),
+        (f"no {_MORE} {_CALLS} [{AGAIN}]", _none_more),
         # how runs begin and end
+        (f"{AGENT} [always] starts|begins|start|begin with|by {{e:events}}", demanding("first")),
+        (f"{AGENT} [always] ends|finishes|closes|end|finish|close with|by {{e:events}}", demanding("last")),
+        (f"a|no run without {{es:events}} is|are {BANNED}", _least),
+        (f"a run without {{es:events}} {NO} {HAPPEN}", _least),
         (f"[the] [very] {_FIRST} {_CALLS} [{_OF_RUNS}] [,|=] {{e:events}}", demanding("first")),
         (f"[the] [very] {_LAST} {_CALLS} [{_OF_RUNS}] [,|=] {{e:events}}", demanding("last")),
         (f"{_A_RUN} {{a:of_a_run}} {SHOULD} [always] end|finish|close with|by|in {{b:events}}", _ends_after),
@@ -458,7 +522,14 @@ ORDER: dict[str, Rule] = {
         ("in_which|where [also] {f:fact}", lambda p: (p["f"].events, p["f"].joint)),
         ("in_which|where {es:events} happens|happened|occurs", lambda p: p["es"]),
     ],
+    "checks": [
+        ("{e:check}", lambda p: ((p["e"],), "")),
+        ("[both] {e:check} and {g:check}", _list("and")),
+        ("[either] {e:check} or {g:check}", _list("or")),
+    ],
     "adjunct": [
+        (f"{_RIGHT} after {{f:failure}}", lambda p: Adjunct("straight after failed", p["f"])),
+        (f"in {_A_RUN} {{a:of_a_run}}", _in_such_a_run),
         (
             f"before|until|unless_before {{es:events}} {_STARTS}",
             lambda p: Adjunct("before", Fact(p["es"][0], "present", p["es"][1])),

@@ -141,6 +141,18 @@ def _in_turn(m: Meaning) -> str:
     return f"{one} must happen before {two}, and {two} must happen before {m.e}"
 
 
+def _last_if(kind: str) -> Way:
+    """`If a card was charged, the last call must be an invoice`, of one of them alone."""
+
+    def way(m: Meaning) -> str | None:
+        fact = m.of(kind).fact
+        if fact is None or (fact.joint == "and" and len(fact.events) > 1):
+            return None
+        return f"If {m.b(kind)} happens, the last call must be {m.a}"
+
+    return way
+
+
 def _within_leading(kind: str) -> Way:
     """`Within 5 minutes after B, A must happen`; `within 5 minutes of B` only where it stands in front."""
     return lambda m: (
@@ -318,6 +330,11 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     ("before",): lambda m: None if m.later else f"{m.a} must happen before {m.b('before')}",
     ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
     ("straight after",): _next("straight after"),
+    ("straight after failed",): lambda m: (
+        f"If {m.b('straight after failed')} fails, the next call must be {m.a}"
+        if m.of("straight after failed").leads
+        else None
+    ),
     ("after", "before"): lambda m: (
         f"{m.b('after')} must happen before {m.a}, and {m.a} must happen before {m.b('before')}"
     ),
@@ -372,6 +389,9 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
             f"any tool but {m.e} must never happen within {m.d('time')} after {m.b('after')}"
         ),
     },
+    "is": {
+        kinds: _MUST[kinds] for kinds in (("if", "time"), ("after", "time"), ("every", "time"), ("within",))
+    },
     "last if": {(): lambda m: f"If {m.e} happens, the last call must be {m.a}"},
     "next": {(): lambda m: f"{m.a} must be immediately followed by {m.e}"},
     "next to failure": {(): lambda m: f"If {m.a} fails, the next call must be {m.e}"},
@@ -380,6 +400,10 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
         ("if",): _if_perfect(lambda m: f"{m.b('if')} must be immediately followed by {m.a}"),
         ("every",): lambda m: f"{m.b('every')} must be immediately followed by {m.a}",
         ("failed",): lambda m: f"If {m.b('failed')} fails, the next call must be {m.a}",
+        ("straight after",): _next("straight after"),
+        ("straight after failed",): lambda m: (
+            f"If {m.b('straight after failed')} fails, the next call must be {m.a}"
+        ),
     },
     "adjacent": {(): lambda m: f"{m.e} must happen immediately before {m.a}"},
     "count": {
@@ -403,6 +427,9 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "last": {
         (): lambda m: f"The last call must be {m.a}",
         ("none after",): lambda m: f"The last call must be {m.a}",
+        ("if",): _if_perfect(_last_if("if")),
+        ("after",): _last_if("after"),
+        ("in such a run",): _last_if("in such a run"),
     },
     "takes": {(): lambda m: f"{m.a} must take at most {m.demand.how}"},
     "sum": {

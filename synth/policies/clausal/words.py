@@ -70,6 +70,7 @@ LATER = (
     "|at_some_later_point|later_in_the_run|at_some_later_point_in_the_run|at_some_point_in_the_run"
     "|before_the_run_ends|by_the_end_of_the_run|later_in_the_same_run|before_the_end_of_the_run"
     "|at_some_point_afterwards|at_some_point_later|after_it|sooner_or_later|in_the_end|in_due_course"
+    "|before_the_run_is_over|before_the_run_has_ended|by_the_end_of_it"
 )
 AGAIN = (
     "again|any_more|anymore|any_longer|afterwards|later|at_all|ever|ever_again|from_then_on|thereafter"
