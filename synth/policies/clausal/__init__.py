@@ -14,7 +14,7 @@ is read, where two say different things it has two meanings.
 - `failing`, `waiting`: what is said of failed calls; of pauses, hours and days.
 - `counts`, `varieties`, `amounts`, `one_thing`: how often, how many different, how much, of which thing.
 - `frames`: more ways to demand: needs, answers, bans, how runs begin and end.
-- `order`: order as it is typed in passing.
+- `order`, `exclusion`, `shared_verbs`: order, and what excludes what, as they are typed in passing.
 - `bounds`, `values`, `subjects`, `bans`, `statements`, `givens`: what calls may be given in itself.
 - `meaning`, `ways`: what these are about, and how the language says it.
 """

@@ -13,14 +13,16 @@ from synth.policies.clausal.attempts import ATTEMPTS
 from synth.policies.clausal.counts import COUNTS
 from synth.policies.clausal.demands import DEMANDS
 from synth.policies.clausal.events import Action, actions_of, by_name
+from synth.policies.clausal.exclusion import EXCLUSION
 from synth.policies.clausal.facts import FACTS
 from synth.policies.clausal.failing import FAILING
 from synth.policies.clausal.frames import FRAMES
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.one_thing import by_one_thing
-from synth.policies.clausal.order import ORDER, by_shared_verb
+from synth.policies.clausal.order import ORDER
 from synth.policies.clausal.people import PEOPLE
+from synth.policies.clausal.shared_verbs import by_shared_verb
 from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
 from synth.policies.clausal.sums import SUMS
@@ -91,9 +93,10 @@ def _begins_with_the_same(sentence: str) -> bool:
 def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Action]]:
     """The rules of a grammar over the actions of a file, and those by number."""
     actions = actions_of(phrases)
-    tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING, ORDER)
-    own = (COUNTS, VARIETIES, AMOUNTS, by_one_thing(actions), by_shared_verb(actions))
-    rules = _together(*tables, *own, by_name(actions, phrases))
+    tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
+    more = (COUNTS, VARIETIES, AMOUNTS, ORDER, EXCLUSION)
+    own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
+    rules = _together(*tables, *more, *own)
     return rules, {one.number: one for one in reversed(actions)}
 
 

@@ -6,6 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from synth.policies.adverbials import Times
 from synth.policies.clausal.meaning import COUNTED, OF_COUNTS, Meaning
+from synth.policies.clausal.ways_of_order import (
+    ORDER_WAYS,
+    Way,
+    directly_before,
+    if_perfect,
+    last_if,
+    next_after,
+    perfect,
+)
 
 _BESIDE = ("same", "run", "first", "later", *OF_COUNTS)
 """Adjuncts that change no kind of rule."""
@@ -16,8 +25,6 @@ def _with_the_same(fields: Sequence[str]) -> str:
 
 
 # ---------------------------------------------------------------------- ways to say it
-
-Way = Callable[[Meaning], str | None]
 
 
 def _needs(kind: str) -> Way:
@@ -46,15 +53,6 @@ def _fails_within(kind: str, time: str = "") -> Way:
     return lambda m: f"{m.a} must never happen within {m.d(time or kind)} after {m.b(kind)} fails"
 
 
-def _perfect(m: Meaning, kind: str) -> bool:
-    fact = m.of(kind).fact
-    return fact is not None and fact.aspect == "perfect"
-
-
-def _if_perfect(way: Way) -> Way:
-    return lambda m: way(m) if _perfect(m, "if") else None
-
-
 def _answered(kind: str, time: str = "") -> Way:
     """What must follow; without `later` or a time, `whenever B, A` leaves open which comes first."""
 
@@ -67,7 +65,7 @@ def _answered(kind: str, time: str = "") -> Way:
                 or time
                 or m.demand.kind == "follow"
                 or (adjunct.leads and kind == "after")
-                or (adjunct.leads and _perfect(m, kind) and m.demand.kind == "must")
+                or (adjunct.leads and perfect(m, kind) and m.demand.kind == "must")
             )
         within = f" within {m.d(time)}" if time else ""
         return f"{m.b(kind)} must be followed by {m.a}{within}" if clear else None
@@ -122,35 +120,6 @@ def _retried(kind: str = "") -> Way:
 def _fresh(kind: str) -> Way:
     """`When it is released, its weighing must not be older than an hour`."""
     return lambda m: f"{m.b(kind)} must start within {m.demand.how} after {m.a}"
-
-
-def _next(kind: str) -> Way:
-    """`Right after B, A must happen`; with `right after B` behind, each A may need a B directly before it."""
-    return lambda m: (
-        f"{m.b(kind)} must be immediately followed by {m.a}" if m.of(kind).leads and not m.later else None
-    )
-
-
-def _directly_before(m: Meaning) -> str:
-    """`A must come right after B`: what stands directly before each A."""
-    return f"{m.b('straight after')} must happen immediately before {m.a}"
-
-
-def _in_turn(m: Meaning) -> str:
-    one, two = (m.named([event], "") for event in m.demand.events)
-    return f"{one} must happen before {two}, and {two} must happen before {m.e}"
-
-
-def _last_if(kind: str) -> Way:
-    """`If a card was charged, the last call must be an invoice`, of one of them alone."""
-
-    def way(m: Meaning) -> str | None:
-        fact = m.of(kind).fact
-        if fact is None or (fact.joint == "and" and len(fact.events) > 1):
-            return None
-        return f"If {m.b(kind)} happens, the last call must be {m.a}"
-
-    return way
 
 
 def _within_leading(kind: str) -> Way:
@@ -283,9 +252,9 @@ _NEVER: Mapping[tuple[str, ...], Way] = {
     ("until",): _needs("until"),
     ("before",): _not_before,
     ("after",): _never_after("after"),
-    ("if",): _if_perfect(_never_after("if")),
+    ("if",): if_perfect(_never_after("if")),
     ("after", "until"): lambda m: f"{m.a} must never happen after {m.b('after')} until {m.b('until')}",
-    ("if", "until"): _if_perfect(lambda m: f"{m.a} must never happen after {m.b('if')} until {m.b('until')}"),
+    ("if", "until"): if_perfect(lambda m: f"{m.a} must never happen after {m.b('if')} until {m.b('until')}"),
     ("until later",): lambda m: f"{m.a} must start at least {m.d('until later')} after {m.b('until later')}",
     ("while",): lambda m: f"{m.a} must not overlap {m.b('while')}",
     ("failed",): lambda m: f"If {m.b('failed')} fails, {m.a} must never happen afterwards",
@@ -317,7 +286,7 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
     ("after",): _needs("after"),
     ("if",): _needs("if"),
     ("state",): _needs("state"),
-    ("straight after",): _directly_before,
+    ("straight after",): directly_before,
     ("ago", "if"): _recently("if"),
     ("ago", "after"): _recently("after"),
     ("after", "time"): lambda m: f"{m.a} must start within {m.d('time')} after {m.b('after')}",
@@ -329,7 +298,7 @@ _ONLY: Mapping[tuple[str, ...], Way] = {
 _MUST: Mapping[tuple[str, ...], Way] = {
     ("before",): lambda m: None if m.later else f"{m.a} must happen before {m.b('before')}",
     ("adjacent",): lambda m: f"{m.a} must happen immediately before {m.b('adjacent')}",
-    ("straight after",): _next("straight after"),
+    ("straight after",): next_after("straight after"),
     ("straight after failed",): lambda m: (
         f"If {m.b('straight after failed')} fails, the next call must be {m.a}"
         if m.of("straight after failed").leads
@@ -369,6 +338,7 @@ _ENDING: Mapping[tuple[str, ...], Way] = {
     ("day",): _counted("day"),
 }
 _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
+    **ORDER_WAYS,
     "never": _NEVER,
     "only": _ONLY,
     "must": _MUST,
@@ -378,32 +348,10 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "have": {kinds: _MUST[kinds] for kinds in (("before",), ("before all",))},
     "comes": {
         **{kinds: _MUST[kinds] for kinds in (("before",), ("adjacent",))},
-        ("straight after",): _directly_before,
-    },
-    "asks": {("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}"},
-    "chain": {(): _in_turn},
-    "never but": {
-        ("after",): lambda m: f"any tool but {m.e} must never happen after {m.b('after')}",
-        ("if",): _if_perfect(lambda m: f"any tool but {m.e} must never happen after {m.b('if')}"),
-        ("after", "time"): lambda m: (
-            f"any tool but {m.e} must never happen within {m.d('time')} after {m.b('after')}"
-        ),
+        ("straight after",): directly_before,
     },
     "is": {
         kinds: _MUST[kinds] for kinds in (("if", "time"), ("after", "time"), ("every", "time"), ("within",))
-    },
-    "last if": {(): lambda m: f"If {m.e} happens, the last call must be {m.a}"},
-    "next": {(): lambda m: f"{m.a} must be immediately followed by {m.e}"},
-    "next to failure": {(): lambda m: f"If {m.a} fails, the next call must be {m.e}"},
-    "comes next": {
-        ("after",): lambda m: f"{m.b('after')} must be immediately followed by {m.a}",
-        ("if",): _if_perfect(lambda m: f"{m.b('if')} must be immediately followed by {m.a}"),
-        ("every",): lambda m: f"{m.b('every')} must be immediately followed by {m.a}",
-        ("failed",): lambda m: f"If {m.b('failed')} fails, the next call must be {m.a}",
-        ("straight after",): _next("straight after"),
-        ("straight after failed",): lambda m: (
-            f"If {m.b('straight after failed')} fails, the next call must be {m.a}"
-        ),
     },
     "adjacent": {(): lambda m: f"{m.e} must happen immediately before {m.a}"},
     "count": {
@@ -427,9 +375,9 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "last": {
         (): lambda m: f"The last call must be {m.a}",
         ("none after",): lambda m: f"The last call must be {m.a}",
-        ("if",): _if_perfect(_last_if("if")),
-        ("after",): _last_if("after"),
-        ("in such a run",): _last_if("in such a run"),
+        ("if",): if_perfect(last_if("if")),
+        ("after",): last_if("after"),
+        ("in such a run",): last_if("in such a run"),
     },
     "takes": {(): lambda m: f"{m.a} must take at most {m.demand.how}"},
     "sum": {

@@ -1,0 +1,73 @@
+"""The ways to say what comes next, how such a run ends, and what may alone be called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from synth.policies.clausal.meaning import Meaning
+
+Way = Callable[[Meaning], str | None]
+
+
+def perfect(m: Meaning, kind: str) -> bool:
+    fact = m.of(kind).fact
+    return fact is not None and fact.aspect == "perfect"
+
+
+def if_perfect(way: Way) -> Way:
+    return lambda m: way(m) if perfect(m, "if") else None
+
+
+def next_after(kind: str) -> Way:
+    """`Right after B, A must happen`; with `right after B` behind, each A may need a B directly before it."""
+    return lambda m: (
+        f"{m.b(kind)} must be immediately followed by {m.a}" if m.of(kind).leads and not m.later else None
+    )
+
+
+def directly_before(m: Meaning) -> str:
+    """`A must come right after B`: what stands directly before each A."""
+    return f"{m.b('straight after')} must happen immediately before {m.a}"
+
+
+def in_turn(m: Meaning) -> str:
+    one, two = (m.named([event], "") for event in m.demand.events)
+    return f"{one} must happen before {two}, and {two} must happen before {m.e}"
+
+
+def last_if(kind: str) -> Way:
+    """`If a card was charged, the last call must be an invoice`, of one of them alone."""
+
+    def way(m: Meaning) -> str | None:
+        fact = m.of(kind).fact
+        if fact is None or (fact.joint == "and" and len(fact.events) > 1):
+            return None
+        return f"If {m.b(kind)} happens, the last call must be {m.a}"
+
+    return way
+
+
+ORDER_WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
+    "asks": {("ago",): lambda m: f"{m.a} must start within {m.d('ago')} after {m.e}"},
+    "chain": {(): in_turn},
+    "never but": {
+        ("after",): lambda m: f"any tool but {m.e} must never happen after {m.b('after')}",
+        ("if",): if_perfect(lambda m: f"any tool but {m.e} must never happen after {m.b('if')}"),
+        ("after", "time"): lambda m: (
+            f"any tool but {m.e} must never happen within {m.d('time')} after {m.b('after')}"
+        ),
+    },
+    "last if": {(): lambda m: f"If {m.e} happens, the last call must be {m.a}"},
+    "next": {(): lambda m: f"{m.a} must be immediately followed by {m.e}"},
+    "next to failure": {(): lambda m: f"If {m.a} fails, the next call must be {m.e}"},
+    "comes next": {
+        ("after",): lambda m: f"{m.b('after')} must be immediately followed by {m.a}",
+        ("if",): if_perfect(lambda m: f"{m.b('if')} must be immediately followed by {m.a}"),
+        ("every",): lambda m: f"{m.b('every')} must be immediately followed by {m.a}",
+        ("failed",): lambda m: f"If {m.b('failed')} fails, the next call must be {m.a}",
+        ("straight after",): next_after("straight after"),
+        ("straight after failed",): lambda m: (
+            f"If {m.b('straight after failed')} fails, the next call must be {m.a}"
+        ),
+    },
+}
