@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from synth.errors import BadInput
 from synth.policies.action_forms import ARTICLES, noun_of, singular
@@ -17,11 +18,12 @@ from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.rate import Rate
 from synth.policies.kinds.response import Response
 from synth.policies.kinds.timetable import Timetable
-from synth.policies.kinds.weekdays import NAMES
-from synth.policies.names import Tools, TwoReadings
+from synth.policies.kinds.weekdays import NAMES, Weekdays
+from synth.policies.kinds.window import Window
+from synth.policies.names import Names, Tools, TwoReadings
 from synth.policies.nouns import words_of
 from synth.policies.patterns import compiled
-from synth.policies.verbs import past_of
+from synth.policies.verbs import deeds_of, past_of
 
 _LOOKING = (*CHECKS, "look", "read", "view", "search", "call", "contact")
 """What is done again to one and the same thing, so that so many things are not so many calls."""
@@ -34,6 +36,12 @@ _STATE = compiled(
     r"\b(?P<said>(?:while|whilst|as long as|so long as) [^,]*?\b(?:is|are) (?:not )?(?:yet |still )?"
     r"(?P<done>[a-z]+))\b"
 )
+_TIMES_ALONE = ("day", "week", "month", "hour", "minute", "second", "run", "conversation", "session")
+_ONLY_THESE = compiled(
+    r"^(?P<said>(?:on|at|before|after|between|from|during) (?:[a-z]*days?|weekends?|\d\d?:\d\d)"
+    r"(?: (?:and|or|to) (?:[a-z]*days?|\d\d?:\d\d))*,? only) (?!(?:on|at|before|after|between|from|if)\b)"
+)
+_ONLY_WITH_IF = compiled(r"^only\b.* (?:with|in|for|at|by|to|on|of) .*\b(?P<said>if|when|where)\b")
 _ALL_FAIL = compiled(
     r"\b(?P<said>(?:if|when|once|after|where) (?:all|both) (?:of )?(?:the )?[a-z]+(?: [a-z]+){0,4}? "
     r"(?:fail|failed|have failed))\b"
@@ -74,6 +82,33 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
     _not_only_on_days(sentence, rule)
     _not_amounts_for_hours(sentence, rule)
     _not_each_of_all(sentence, rule)
+    _not_only_with_if(sentence, rule)
+    _no_bare_number(sentence, rule)
+    _no_day_as_argument(sentence, rule)
+    _not_only_these_then(sentence, rule)
+
+
+def not_an_action(rule: PolicyKind, names: Names) -> None:
+    """`Lending needs verification after 18:00` asks for an action of the file, and for no argument."""
+    for tools in rule.tools:
+        for one in tools.where.every if tools.where is not None else ():
+            noun = str(one.path[-1]).lower()
+            phrase = next((own for own in names.actions if _is_deed(noun, own)), None)
+            if phrase and one.op not in ("in", "not in"):
+                raise BadInput(
+                    f"cannot read {noun!r}, which may be the action {phrase!r}; what must happen first is said "
+                    f"as {quoted(f'{phrase} must happen before {_bare(tools)}')}, an argument as 'args.{noun}'"
+                )
+
+
+def _is_deed(noun: str, phrase: str) -> bool:
+    """Is it what an action is called, by a noun other than its verb: `verification`?"""
+    verb = (phrase.casefold().split() or [""])[0]
+    return bool(verb) and singular(noun) != verb and bool(re.fullmatch("|".join(deeds_of(verb)), noun))
+
+
+def _bare(tools: Tools) -> str:
+    return tools.phrase.partition(" with ")[0].partition(" whose ")[0]
 
 
 def _object(tools: Tools) -> tuple[str, str]:
@@ -287,4 +322,56 @@ def _not_each_of_all(sentence: str, rule: PolicyKind) -> None:
         raise BadInput(
             f"cannot read {found['said']!r}; what each failure asks for is said as 'If ACTION fails, ACTION "
             "must follow', what so many do as 'If ACTION fails 3 times, ACTION must follow'"
+        )
+
+
+def _not_only_with_if(sentence: str, rule: PolicyKind) -> None:
+    """`Only ship with carrier DHL if the country is DE`: these only then, or then these alone."""
+    found, where = _ONLY_WITH_IF.search(sentence), rule.tools[0].where
+    if found is None or where is None or len(where.every) != 2 or getattr(rule, "most", None) != 0:
+        return
+    phrase = rule.tools[0].phrase.partition(" with ")[0]
+    ways = (where, replace(where, every=tuple(one.contrary for one in where.every)))
+    one, other = (quoted(f"{phrase} {way.words} must never happen") for way in ways)
+    raise TwoReadings(f"cannot read 'only' with {found['said']!r}; write {one} or {other}")
+
+
+def _no_bare_number(sentence: str, rule: PolicyKind) -> None:
+    """`Waive no more than 20 per reader` may be 20 calls, or an amount."""
+    if rule.kind not in ("count", "rate"):
+        return
+    for tools in rule.tools:
+        verb, noun = _object(tools)
+        most = r"(?:no more than|not more than|at most|up to|a maximum of|more than)"
+        said = compiled(
+            rf"\b{re.escape(verb)} (?P<said>{most} {_SO_MANY}) "
+            r"(?:per|for each|for every|for|to|in|within)\b"
+        ).search(sentence)
+        if noun and said:
+            number = getattr(rule, "most", 0)
+            raise TwoReadings(
+                f"cannot read {said['said']!r}, which may be calls or an amount; write "
+                f"{quoted(f'{tools.phrase} must happen at most {number} times')} or "
+                f"{quoted(f'The sum of args.amount of {tools.phrase} must be at most {number}')}"
+            )
+
+
+def _no_day_as_argument(sentence: str, rule: PolicyKind) -> None:
+    """`Per reader and day` speaks of a day of the calendar."""
+    for first, _ in getattr(rule, "same", ()) or ():
+        name = str(first[-1]).lower()
+        if name in _TIMES_ALONE and not compiled(rf"with the same (?:\w+ and )*{name}\b").search(sentence):
+            raise BadInput(
+                f"cannot read {name!r} as an argument; of days of the calendar say 'per calendar day', of "
+                "any 24 hours 'within 24 hours'"
+            )
+
+
+def _not_only_these_then(sentence: str, rule: PolicyKind) -> None:
+    """`On Sundays only books of section A may be lent` forbids the others, and on Sundays."""
+    found = _ONLY_THESE.search(sentence)
+    if found and isinstance(rule, Timetable | Weekdays | Window):
+        raise BadInput(
+            f"cannot read {found['said']!r}; which calls are forbidden then is said as 'ACTION with FIELD "
+            "other than VALUE must never happen on DAYS'"
         )

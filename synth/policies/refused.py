@@ -31,7 +31,7 @@ from synth.policies.kinds.kind import HAPPEN, MUST, Form, PolicyKind
 from synth.policies.kinds.next_call import NextCall
 from synth.policies.kinds.precedence import Precedence
 from synth.policies.kinds.response import Response
-from synth.policies.misread import not_misread
+from synth.policies.misread import not_an_action, not_misread
 from synth.policies.names import Names, OneThing, Tools, TwoReadings
 from synth.policies.open_counts import no_open_count
 from synth.policies.open_words import no_two_meanings
@@ -110,6 +110,7 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyK
     no_open_count(sentence, rule)
     not_another_meaning(sentence, rule)
     not_misread(sentence, rule)
+    not_an_action(rule, names)
     return of_one_thing(sentence, rule)
 
 

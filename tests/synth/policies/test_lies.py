@@ -77,6 +77,11 @@ No order may be cancelled more than once for the same customer.
 all refunds together: 1000 tops
 Stop issuing refunds before the ticket is closed.
 Stop deploying before 18:00.
+A refund needs verification after 18:00.
+Cancel no more than 20 per customer.
+At most 2 refunds per customer and day.
+On Sundays only deployments with region EU may be made.
+Only deploy with region EU if owner is Ann.
 If all refunds fail, escalate to a human.
 After two failed refunds within 10 minutes escalate to a human.
 If two refunds fail within 10 minutes, escalate to a human.
