@@ -95,9 +95,10 @@ def not_an_action(rule: PolicyKind, names: Names) -> None:
             noun = str(one.path[-1]).lower()
             phrase = next((own for own in names.actions if _is_deed(noun, own)), None)
             if phrase and one.op not in ("in", "not in"):
+                first = quoted(f"{phrase} must happen before {_bare(tools)}")
                 raise BadInput(
-                    f"cannot read {noun!r}, which may be the action {phrase!r}; what must happen first is said "
-                    f"as {quoted(f'{phrase} must happen before {_bare(tools)}')}, an argument as 'args.{noun}'"
+                    f"cannot read {noun!r}, which may be the action {phrase!r}; what must happen first is "
+                    f"said as {first}, an argument as 'args.{noun}'"
                 )
 
 
