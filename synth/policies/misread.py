@@ -37,6 +37,7 @@ _STATE = compiled(
     r"(?P<done>[a-z]+))\b"
 )
 _TIMES_ALONE = ("day", "week", "month", "hour", "minute", "second", "run", "conversation", "session")
+_STILL = compiled(r"\b(?P<said>(?:that|which|who) (?:is|are) (?:still |already )?[a-z]+)\b")
 _ONLY_THESE = compiled(
     r"^(?P<said>(?:on|at|before|after|between|from|during) (?:[a-z]*days?|weekends?|\d\d?:\d\d)"
     r"(?: (?:and|or|to) (?:[a-z]*days?|\d\d?:\d\d))*,? only) (?!(?:on|at|before|after|between|from|if)\b)"
@@ -86,6 +87,7 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
     _no_bare_number(sentence, rule)
     _no_day_as_argument(sentence, rule)
     _not_only_these_then(sentence, rule)
+    _not_for_ever(sentence, rule)
 
 
 def not_an_action(rule: PolicyKind, names: Names) -> None:
@@ -376,3 +378,16 @@ def _not_only_these_then(sentence: str, rule: PolicyKind) -> None:
             f"cannot read {found['said']!r}; which calls are forbidden then is said as 'ACTION with FIELD "
             "other than VALUE must never happen on DAYS'"
         )
+
+
+def _not_for_ever(sentence: str, rule: PolicyKind) -> None:
+    """`Never lend a book that is lent` allows it once it came back."""
+    if not isinstance(rule, AbsenceAfter) or rule.failed or not (found := _STILL.search(sentence)):
+        return
+    for trigger, what in rule.pairs:
+        if trigger.names == what.names:
+            never = quoted(f"{what.phrase} must never happen after {trigger.phrase}")
+            raise BadInput(
+                f"cannot read {found['said']!r}, which may be over by then; write {never}, with 'until' and "
+                "what ends it"
+            )

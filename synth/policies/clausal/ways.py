@@ -306,6 +306,8 @@ _MUST: Mapping[tuple[str, ...], Way] = {
     ),
     ("after", "before"): lambda m: (
         f"{m.b('after')} must happen before {m.a}, and {m.a} must happen before {m.b('before')}"
+        if m.of("after").leads
+        else None
     ),
     ("between",): _needed_between,
     ("before all",): lambda m: f"The first call must be {m.a}",

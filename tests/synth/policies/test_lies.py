@@ -77,6 +77,8 @@ No order may be cancelled more than once for the same customer.
 all refunds together: 1000 tops
 Stop issuing refunds before the ticket is closed.
 Stop deploying before 18:00.
+Run the tests before deploying and after a refund.
+Never cancel an order that is cancelled.
 A refund needs verification after 18:00.
 Cancel no more than 20 per customer.
 At most 2 refunds per customer and day.
