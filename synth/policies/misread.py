@@ -341,7 +341,7 @@ def _not_only_with_if(sentence: str, rule: PolicyKind) -> None:
 
 def _no_bare_number(sentence: str, rule: PolicyKind) -> None:
     """`Waive no more than 20 per reader` may be 20 calls, or an amount."""
-    if rule.kind not in ("count", "rate"):
+    if rule.kind not in ("count", "rate") or not getattr(rule, "most", None):
         return
     for tools in rule.tools:
         verb, noun = _object(tools)

@@ -119,6 +119,8 @@ TRUE = {
         "After each success of deploy, run_tests must succeed; without one it need not.",
     "After two failed refunds escalate to a human within 10 minutes.":
         "Once issue_refund has failed 2 times, escalate must succeed after that within 10 minutes.",
+    "Never transfer more than 200 in a single money transfer.":
+        "No call of transfer_money with amount over 200.",
     "After refunds no other refund may be issued.":
         "Once issue_refund has succeeded, issue_refund must not be called any more.",
     "All refunds must be approved before they are issued.":
