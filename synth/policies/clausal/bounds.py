@@ -30,7 +30,7 @@ _QUOTED = re.compile(r" *(?:\"([^\"]+)\"|\u201c([^\u201d]+)\u201d)")
 _TOKEN = re.compile(r" *(?P<v>(?:[^\s,;:\"()=<>\u201c\u201d]|:(?=\S))+)")
 _OR = compiled(r"(?: ?, (?:or |nor )?| or | nor )(?:the )?")
 _AND = compiled(r"(?: ?, and | and )")
-_LOOSE = re.compile(r"[a-z]+")
+_LOOSE = re.compile(r"[a-z]+(?:_[a-z]+)*")
 _SMALL = (
     "at|least|most|more|less|than|an?|the|each|every|any|all|up|exactly|only|over|above|under|below|no"
     "|not|its"
@@ -178,7 +178,7 @@ def _value(text: str, at: int) -> tuple[float | str, str, int, str, bool] | None
     said = m["v"].rstrip(".?!") if m else ""
     if m is None or not re.search(r"\w", said) or "'" in said:
         return None
-    if _NO_VALUE.fullmatch(said) and not (said.isupper() and len(said) > 1):
+    if _NO_VALUE.fullmatch(said) and not said.isupper():
         return None
     if re.fullmatch(r"\d.*", said) and not re.search(r"[a-zA-Z]", said):
         return None
@@ -255,7 +255,7 @@ def is_identifier(path: Path) -> bool:
 
 def says_what(path: Path, word: str) -> bool:
     """May a lone word be the value of an argument, rather than say what it is like?"""
-    if path[-1] in _ROLES and word in _ROLES:
+    if (path[-1] in _ROLES and word in _ROLES) or _is_another(path[-1], word):
         return False
     if takes_words(path):
         return True
@@ -264,6 +264,11 @@ def says_what(path: Path, word: str) -> bool:
 
 def _says_done(word: str) -> bool:
     return word in PARTICIPLES or _NO_LONE_WORD.fullmatch(word) is not None
+
+
+def _is_another(name: str, word: str) -> bool:
+    """`source_lang` beside `target_lang` is an argument, too."""
+    return "_" in word and words_of(word)[-1] == words_of(name)[-1]
 
 
 def takes_words(path: Path) -> bool:

@@ -169,10 +169,10 @@ STATEMENTS: dict[str, Rule] = {
     ],
     "main": [
         # an argument, and what it must be
-        ("{f:field} of|in|for|on|with|to {w:whos} [:|,] {n:needs}", _of_field),
-        ("{w:whos} 's {f:field} [:|,] {n:needs}", _of_field),
-        ("{w:whos} {f:plain field} [:|,] {n:needs}", _of_noun_field),
-        ("{w:led} {f:field} [:|,] {n:needs}", _of_field),
+        ("{f:field} of|in|for|on|with|to {w:whos} [:] {n:needs}", _of_field),
+        ("{w:whos} 's {f:field} [:] {n:needs}", _of_field),
+        ("{w:whos} {f:plain field} [:] {n:needs}", _of_noun_field),
+        ("{w:led} {f:field} [:] {n:needs}", _of_field),
         ("{f:field} {n:needs} {w:when given}", _of_field),
         ("{f:field} {n:needs} {w:in what}", _in_what),
         ("{f:own name} {n:needs}", _of_any),

@@ -243,6 +243,10 @@ def verdict(rule: str, tool: str, given: dict[str, Any]) -> str:
             "No call of update_price with deltas under -50.",
         ),
         (
+            ("issue refund: class A, B, C or F",),
+            'No call of issue_refund with class other than "A" or "B" or "C" or "F".',
+        ),
+        (
             ("issue refund: kind fast or slow, never slow",),
             'No call of issue_refund with kind other than "fast" or "slow". '
             'No call of issue_refund with kind "slow".',
@@ -287,6 +291,7 @@ def test_what_calls_may_be_given_is_read(sentences: tuple[str, ...], means: str 
         "Never close tickets quickly.",
         "name must be given",
         "transfer money: source must not be target",
+        "rename file: new_name must not be old_name",
         "Refunds need no approved_by.",
         "Only loans over 100 need an approved_by.",
         "Refunds and loans over 100 need an approved_by.",
