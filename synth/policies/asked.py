@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from synth.policies.asked_texts import text_at
-from synth.policies.nouns import Meant
+from synth.policies.nouns import Meant, Somewhere
 from synth.policies.where import Comparison, Path, Where, compared
 
 AMOUNT = Meant("amount")
@@ -96,13 +96,23 @@ KINDS = frozenset(
     ]
 )
 """Arguments whose values are words of their own: `with priority high`."""
+_KINDS_TOO = frozenset([
+    "cluster", "grade", "policy", "service", "urgency", "topic", "moderator", "rank",
+    "department", "branch", "pool", "network", "platform", "vendor", "provider", "supplier", "warehouse",
+    "station", "scope", "risk", "tone", "locale", "gate", "ward", "namespace", "visibility", "protocol",
+    "bucket", "shift", "plan",
+])  # fmt: skip
+"""The same, but for words that such a noun may stand before: `policy hate`, no `policy violations`."""
+_THING = re.compile(r"[a-z]+(?:[^s]s|ing|ion|ment|ance|ence|al|age|ure|ity|ness)$|desk|team|line|call|level")
+_CODE = re.compile(r"[a-z][a-z-]*[\d_][\w-]*")
+"""`legal_notice`, `sev1`, `eu-west-1`: no word of a language."""
 _BARE = re.compile(
     r"(?!(?:not|never|over|above|more|less|under|below|at|up|no|too|an?|the|one|either|neither|both|any"
     r"|every|known"
     r"|unknown|missing|given|set|empty|present|absent|equal|greater|higher|lower|larger|smaller|between|in"
     r"|on|of|than"
     r"|other|its|their|also|still|already|being|been|must|may|can|out|exactly|only|there|available|valid"
-    r"|correct"
+    r"|correct|filled|blank|stated|specified|provided|matching|containing|starting|ending|longer|shorter"
     r"|wrong|right|small|large|big|negative|positive|zero|null|none|different|same|changed|exceeded"
     r"|required|needed|allowed|forbidden|this|that|it|them|to|for|from|by|as|so|or|and|if)\b)[a-z][\w-]*"
 )
@@ -176,7 +186,8 @@ def asked_at(text: str, at: int) -> Asked | None:
         joined = re.compile(r",? (?:and )?").match(text, end)
         more = None if joined is None else _one(text, joined.end(), alone=False)
         if more is None and joined is not None and "and" in joined[0]:
-            more = _article(text, joined.end()) or _said_of_it(text, joined.end())
+            at_end = joined.end()
+            more = _article(text, at_end) or _said_of_it(text, at_end) or _named_alone(text, at_end)
         if more is None:
             break
         every, end = (*every, *more[0]), more[1]
@@ -188,6 +199,10 @@ Read = tuple[tuple[Comparison, ...], int]
 
 def _one(text: str, at: int, alone: bool) -> Read | None:
     """One condition; `alone`: is it the first, which may leave out the name of an amount?"""
+    if found := _unnamed(text, at) or _kinded(text, at):
+        return found
+    if (m := _BY_WHOM.match(text, at)) and (by := _valued(text, m.end(), field_named(m[0]))):
+        return by
     if m := _GIVING.match(text, at):
         return _missing(text, m.end())
     if m := _words(r"with no ").match(text, at):
@@ -200,14 +215,80 @@ def _one(text: str, at: int, alone: bool) -> Read | None:
     if m := _words(r"(?:for|to|in|on|at|with|from|of) (?:any|every|each|all|an?|the) ").match(text, at):
         for path, end in fields_at(text, m.end()):
             if other := _words(r" (?:other than|except(?: for)?|but) ").match(text, end):
-                return _among(text, other.end(), path, "not in", _JOIN_NOT, bare=path[-1] in KINDS)
-    if m := _words(r"(?P<with>with|having|for|in|to|of|on|at|from|under|by|into) ").match(text, at):
+                return _among(text, other.end(), path, "not in", _JOIN_NOT, _takes_words(path, text[:end]))
+    if m := _words(r"(?P<with>with|having|for|in|to|of|on|at|from|under|by|into|via|using) ").match(text, at):
         article = _THE.match(text, m.end())
+        called = _CALLED.search(text[:at]) is not None and m["with"].lower() == "with"
         for path, end in fields_at(text, article.end() if article else m.end()):
-            found = _valued(text, end, path)
+            found = _valued(text, end, path) or (
+                _among(text, end + 1, path, "in", _JOIN, bare=called) if called else None
+            )
             if found and (_names_a_value(m["with"], article) or found[0][0].op in ("in", "not in")):
                 return found
     return _amount(text, at) if alone else None
+
+
+_PLACES = "production|prod|preprod|staging|development|dev|sandbox|preview|canary|beta|qa|uat"
+"""Where software runs: said without the word for it."""
+_NO_CODE = (
+    r"(?!(?:EUR|USD|GBP|CHF|JPY|EOD|ASAP|UTC|GMT|CES?T|[AP]M|OK|IDS?|IBAN|BIC|SKU|UR[IL]|IP|SIM|VIN|SSN|PIN|OTP"
+    r"|ISBN|API|DB|SQL|UUID|PNR)\b)"
+)
+CODES = rf"(?:(?-i:{_NO_CODE}[A-Z][A-Z0-9_-]+)|{_PLACES})"
+"""Values that say themselves what they are of: `US`, `prod`."""
+_UNNAMED = _words(
+    r"(?:(?:in|to|into|for|from|on|at|by|via) (?:either )?(?=[\"\u201c]|(?-i:[A-Z]{2}|[A-Z][A-Z0-9_-]+\b))"
+    rf"|(?:in|to|into|on|from|against) (?=(?:{_PLACES})\b)|by (?=(?:voice|video|pin|otp|passkey)\b))"
+)
+_SOME = _words(r"with (?P<some>an|any|some|no) argument (?=[\"\u201c])")
+_ONE_UNNAMED = _words(
+    rf"\"(?P<q>[^\"]+)\"|\u201c(?P<p>[^\u201d]+)\u201d|(?P<v>{CODES}|voice|video|pin|otp|passkey)(?![\w-])"
+)
+
+
+def _unnamed(text: str, at: int) -> Read | None:
+    """`in production`, `to US or EU`: a value of some argument."""
+    m = _SOME.match(text, at) or _UNNAMED.match(text, at)
+    if m is None:
+        return None
+    values, end = list[str](), m.end()
+    while one := _ONE_UNNAMED.match(text, end):
+        values.append(one["q"] or one["p"] or one["v"])
+        end = one.end()
+        joined = _JOIN.match(text, end)
+        if joined is None or _ONE_UNNAMED.match(text, joined.end()) is None:
+            break
+        end = joined.end()
+    if not values or not _ENDS.match(text, end):
+        return None
+    op = "not in" if (m.groupdict().get("some") or "").lower() == "no" else "in"
+    return (compared((Somewhere(tuple(values)),), op, tuple(values), as_names=True),), end
+
+
+_SMALL = (
+    r"(?!(?:the|an?|any|this|that|which|what|same|other|each|every|its|their|no|one|all|such|of|given|certain"
+    r"|different|only|in|on|at|by)\b)[A-Za-z][\w-]*"
+)
+_EVERY_KIND = "|".join(sorted(KINDS | _KINDS_TOO))
+_LISTED = _words(
+    rf"(?:in|on|at|with|by|via|under|of|for) (?:the |an? |either )?"
+    rf"(?P<v>{_SMALL}(?:(?:, or |, | or ){_SMALL})+) (?P<f>{_EVERY_KIND})s?(?![\w-])"
+)
+
+
+_CALLED = re.compile(r"\b(?:called|invoked|used) $", re.IGNORECASE)
+"""What is given then has the name of an argument: `called with table customers`."""
+_BY_WHOM = _words(r"[a-z]+_by(?= )")
+"""An argument that reads as words do: `a reset requested_by support`."""
+
+
+def _kinded(text: str, at: int) -> Read | None:
+    """`in economy or business cabin`, `by sms or email channel`."""
+    m = _LISTED.match(text, at)
+    if m is None or not _ENDS.match(text, m.end()):
+        return None
+    values = tuple(re.split(r", or |, | or ", m["v"], flags=re.IGNORECASE))
+    return (compared(field_named(m["f"]), "in", values, as_names=True),), m.end()
 
 
 def _names_a_value(lead: str, article: re.Match[str] | None) -> bool:
@@ -220,6 +301,12 @@ def _article(text: str, at: int) -> Read | None:
     m = _THE.match(text, at)
     found = (_valued(text, end, path) for path, end in fields_at(text, m.end())) if m else iter(())
     return next(filter(None, found), None)
+
+
+def _named_alone(text: str, at: int) -> Read | None:
+    """`... and force true`, `... and severity high`."""
+    found = (_valued(text, end, path) for path, end in fields_at(text, at))
+    return next((one for one in found if one and one[0][0].op in ("in", "not in")), None)
 
 
 def _said_of_it(text: str, at: int) -> Read | None:
@@ -265,9 +352,17 @@ def _valued(text: str, at: int, path: Path) -> Read | None:
     if sized := sizes(text, m.end(), path):
         return sized
     if other := _OTHER.match(text, m.end()):
-        return _among(text, other.end(), path, "not in", _JOIN_NOT, bare=path[-1] in KINDS)
-    said = m[0].endswith(("set to ", "equal to ")) or path[-1] in KINDS
+        return _among(text, other.end(), path, "not in", _JOIN_NOT, _takes_words(path, text[:at]))
+    said = m[0].endswith(("set to ", "equal to ")) or _takes_words(path, text[:at])
+    if path[-1] in _KINDS_TOO and (word := _BARE.match(text, m.end())):
+        said = _THING.match(word[0]) is None
     return _among(text, m.end(), path, "in", _JOIN, bare=said)
+
+
+def _takes_words(path: Path, said: str) -> bool:
+    """May its values be mere words? `said`: the sentence up to the end of its name."""
+    named = "_" in path[-1] and said.endswith(path[-1])
+    return path[-1] in KINDS or path[-1] in _KINDS_TOO or named
 
 
 def said_at(text: str, at: int) -> Read | None:
@@ -397,7 +492,7 @@ def _value(text: str, at: int, bare: bool) -> tuple[float | str, int, str] | Non
         return _as_number(m["n"]), m.end(), m["sign"] or m["unit"] or ""
     if m := _words(r"(?:true|false)\b").match(text, at):
         return m[0].lower() == "true", m.end(), ""
-    m = _NAMED.match(text, at) or (_BARE.match(text, at) if bare else None)
+    m = _NAMED.match(text, at) or _CODE.match(text, at) or (_BARE.match(text, at) if bare else None)
     return (m[0], m.end(), "") if m else None
 
 

@@ -219,6 +219,9 @@ def _valued(text: str, names: Names) -> str:
     ).sub(of_it, text)
 
 
+_NO_NOUNS = "unless|is|was|has|needs|requires|always|happens|as|this|its|exceeds"
+
+
 def _by_means(text: str, names: Names) -> str:
     """`paid by cash`, `sent via email`."""
 
@@ -236,8 +239,8 @@ def _by_means(text: str, names: Names) -> str:
         return f"{done}with {field} {value}"
 
     return compiled(
-        rf"\b(?P<w>[a-z-]+) (?:by|in|with|via|through|over) (?P<v>{MEANS}|{CHANNELS})\b(?! [a-z]+(?:s"
-        rf"|ment)\b)"
+        rf"\b(?P<w>[a-z-]+) (?:by|in|with|via|through|over) (?P<v>{MEANS}|{CHANNELS})\b"
+        rf"(?! (?!(?:{_NO_NOUNS})\b)[a-z]+(?:s|ment)\b)"
     ).sub(said, text)
 
 

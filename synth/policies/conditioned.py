@@ -24,7 +24,7 @@ from synth.policies.inflected import inflected
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.limited import limited
-from synth.policies.marks import Place, in_text, mark_of, marked, places_of
+from synth.policies.marks import Place, in_text, mark_of, marked, places_of, says_an_action
 from synth.policies.names import Names, Tools, TwoReadings
 from synth.policies.patterns import compiled
 from synth.policies.where import Comparison, Where
@@ -339,7 +339,7 @@ def _taken(body: str, names: Names) -> _Taken | None:
         at = behind.start() + 1
         asked = asked_at(text, behind.start())
         owner = None if asked is None else _owner(text[: asked.start], names)
-        if asked is None or owner is None:
+        if asked is None or owner is None or says_an_action(asked.every, names):
             continue
         start, end, places = owner
         _no_other_action(asked, text, names)
@@ -468,7 +468,7 @@ def _clause(text: str, at: int, names: Names) -> _Clause | None:
     found = said_at(text, m.end()) if m else None
     if m and found:
         return _owned(m["o"], found, names)
-    the = compiled(r"(?:(?:the|its|their|an?|args\.) ?)?").match(text, at)
+    the = compiled(r"(?:(?:the|its|their|an?) |args\.)?").match(text, at)
     begin = the.end() if the else at
     for path, end in fields_at(text, begin):
         of = compiled(rf" of (?:the|an?|any|that) {_OWNER} ").match(text, end)

@@ -144,6 +144,8 @@ def _led(text: str, names: Names) -> Iterator[str]:
     field, _, value = condition.rpartition(" ")
     if any(is_action(word, names) for word in field.split()):
         return
+    if " " in field and compiled("(?-i:[a-z]+)").fullmatch(value):
+        return
     for one in re.finditer(r"[\w'-]+", m["rest"]):
         if one[0].lower() not in ARTICLES and is_action(one[0], names):
             said = f"{m['rest'][: one.end()]} with {field.replace(' ', '_')} {value}{m['rest'][one.end() :]}"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from synth.policies.action_forms import PARTICLES, SMALL, noun_of, singular
 from synth.policies.names import Names
+from synth.policies.nouns import Somewhere
 from synth.policies.verbs import HOW, deeds_of, gerund_of, past_of, third_of
+from synth.policies.where import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,12 @@ def _form_of(word: str, part: str, verb: bool) -> str | None:
     if any(re.fullmatch(deed, word) for deed in deeds_of(part)):
         return "s" if word.endswith("s") else ""
     return None
+
+
+def says_an_action(every: Sequence[Comparison], names: Names) -> bool:
+    """Is a value whose argument is not named a word of an action, as in `deploy to production`?"""
+    said = (str(value) for one in every if isinstance(one.path[-1], Somewhere) for value in one.values)
+    return any(places_of(word, names) for value in said for word in value.split())
 
 
 def mark_of(number: int) -> str:

@@ -300,6 +300,8 @@ def _of(tools: Tools, besides: Tools | None = None) -> str:
     """The tools of an action; `any tool` beside a named one means the others."""
     if tools.names == ("*",):
         said = "any other tool" if besides is not None and is_besides(tools, besides) else "any tool"
+        if tools.but:
+            said = f"any tool other than {_either(tools.but)}"
     else:
         said = _either(tools.names)
     said += "" if tools.where is None else f" {tools.where.words}"

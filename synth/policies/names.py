@@ -59,14 +59,18 @@ class Tools:
     """Are they several actions that a sentence joins with `or`?"""
     where: Where | None = None
     """What their arguments must be; None = anything."""
+    but: tuple[str, ...] = ()
+    """Names of tools that are none of them: `any tool but notify`."""
 
     def __contains__(self, tool: str) -> bool:
+        if tool in self.but:
+            return False
         return tool in self.names or any("*" in name and fnmatchcase(tool, name) for name in self.names)
 
     @property
     def key(self) -> Key:
         """Equal for the same calls, whatever they are called."""
-        return self.names, self.agent, self.where
+        return (*self.names, *(f"!{name}" for name in self.but)), self.agent, self.where
 
     @property
     def is_whole(self) -> bool:
@@ -127,6 +131,24 @@ class Names:
                 tools = tuple(dict.fromkeys(name for part in parts for name in part.names))
                 found[said] = Tools(said, tools, parts[0].agent, either=True, where=parts[0].where)
         return Names({**self.actions, **found}) if found else None
+
+    def with_exceptions(self, sentence: str) -> Names | None:
+        """The names, and those of all tools but some (`any tool but notify`); None: none."""
+        any_tool = self.actions.get("any tool")
+        one = "|".join(re.escape(phrase) for phrase in sorted(self.actions, key=len, reverse=True))
+        joined = re.compile(
+            rf"\bany tool but (?P<but>(?:{one})(?: (?:and|or) (?:{one}))*)(?!\w)", re.IGNORECASE
+        )
+        found: dict[str, Tools] = {}
+        known = {phrase.casefold(): tools for phrase, tools in self.actions.items()}
+        for match in joined.finditer(sentence):
+            parts = [known[part.casefold()] for part in re.findall(one, match["but"], re.IGNORECASE)]
+            if any_tool is not None and all(tools.is_whole and tools.in_full for tools in parts):
+                but = tuple(dict.fromkeys(name for part in parts for name in part.names))
+                said = match[0].casefold()
+                found[said] = Tools(said, any_tool.names, but=but)
+        new = {phrase: tools for phrase, tools in found.items() if phrase not in known}
+        return Names({**self.actions, **new}) if new else None
 
     def _not_mixed(self, sentence: str, either: re.Match[str], one: str) -> None:
         """TwoReadings for `verify and approve or confirm`, which may be taken apart in two ways."""

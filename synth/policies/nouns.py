@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from synth.formal.partly import HIDDEN
+from synth.formal.partly import HIDDEN, Unknown
 from synth.policies.action_forms import noun_of
 
 
@@ -33,6 +33,47 @@ class Each(Noun):
     """A thing that a sentence names in passing: compared where calls of all its actions say which."""
 
     __slots__ = ()
+
+
+class Somewhere(Noun):
+    """Some argument of a call, whichever has one of the values: `in production`, `sms notifications`.
+
+    Where none has, any other text tells that the call is no such one; a call without one leaves that open.
+    """
+
+    values: frozenset[str]
+
+    def __new__(cls, values: tuple[float | str, ...]) -> Somewhere:
+        self = super().__new__(cls, "argument")
+        self.values = frozenset(map(plain_name, values))
+        return self
+
+    def __reduce__(self) -> tuple[type[Somewhere], tuple[tuple[str, ...]]]:
+        return Somewhere, (tuple(sorted(self.values)),)
+
+    def key_in(self, value: Mapping[str, Any]) -> str:
+        named = [key for key, given in value.items() if _is_name(given)]
+        if own := [key for key in named if plain_name(value[key]) in self.values]:
+            return own[0]
+        texts = [key for key in named if isinstance(value[key], str)]
+        return texts[0] if texts and not any(map(self._may_be_in, value.values())) else str(self)
+
+    def _may_be_in(self, given: Any) -> bool:
+        """Is it open whether a value holds it, as something of that is not known or it lies inside?"""
+        if isinstance(given, Mapping):
+            return any(map(self._may_be_in, given.values()))
+        if isinstance(given, list):
+            return any(map(self._may_be_in, given))
+        return isinstance(given, Unknown) or (_is_name(given) and plain_name(given) in self.values)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def plain_name(value: float | str) -> str:
+    """A name as it may be written in several ways."""
+    return re.sub(r"[\W_]+", " ", f"{value:.15g}" if not isinstance(value, str) else value.casefold()).strip()
 
 
 class Meant(Noun):

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from synth.errors import BadInput
 from synth.formal.partly import Unknown, equal
-from synth.policies.nouns import Meant, Noun
+from synth.policies.nouns import Meant, Noun, Somewhere, plain_name
 from synth.policies.texts import Part, clock_of, clock_said, has_part, length_of, nearly_equal
 
 Op = Literal[
@@ -159,6 +159,9 @@ class Comparison:
     def words(self) -> str:
         """As a sentence says it, with its preposition."""
         name = ".".join(self.path)
+        if isinstance(self.path[-1], Somewhere):
+            some = "an" if self.op == "in" else "no"
+            return f"with {some} argument {' or '.join(map(_literal, self.values))}"
         if self.op in ("given", "missing"):
             return f"whose {name} is {self.op}"
         if self.other:
@@ -271,11 +274,6 @@ def type_of(value: Any) -> Type | None:
     if isinstance(value, int | float):
         return "number" if math.isfinite(value) else None
     return "text" if isinstance(value, str) else None
-
-
-def plain_name(value: float | str) -> str:
-    """A name as it may be written in several ways."""
-    return re.sub(r"[\W_]+", " ", f"{value:.15g}" if not isinstance(value, str) else value.casefold()).strip()
 
 
 def _in(given: Mapping[str, Any]) -> Of:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
+
 import pytest
 
+from synth.observed.run import Unseen
 from tests.support.building import call
-from tests.support.policing import brief
+from tests.support.policing import brief, judged
 
 NA = ("not_applicable", ())
 
@@ -41,3 +45,27 @@ def test_any_tool_is_any_other_tool(sentence: str, calls: str, expected: tuple[s
 def test_the_time_since_an_action_is_asked_of_other_tools(sentence: str, verdict: str) -> None:
     calls = [call("a", 0, 1), call("b", 3, 4)]
     assert brief(sentence, calls) == (verdict, (1,) if verdict == "violated" else ())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "breaks"),
+    [
+        ("Any tool but B must never happen after A.", lambda k, c: "a" in c[:k] and c[k] != "b"),
+        ("Any tool but B or C must never happen.", lambda k, c: c[k] not in "bc"),
+        ("A must happen before any tool but B.", lambda k, c: c[k] not in "ab" and "a" not in c[:k]),
+        ("Any tool but C must happen at most 1 time.", lambda k, c: sum(o != "c" for o in c[: k + 1]) > 1),
+    ],
+)
+def test_any_tool_but_some_is_every_tool_that_is_not_named(
+    sentence: str, breaks: Callable[[int, tuple[str, ...]], bool]
+) -> None:
+    for calls in (made for n in range(5) for made in product("abcd", repeat=n)):
+        broken = any(breaks(k, calls) for k in range(len(calls)))
+        assert (brief(sentence, " ".join(calls))[0] == "violated") is broken, calls
+
+
+def test_an_unseen_call_of_a_tool_that_is_excepted_opens_nothing() -> None:
+    rule = "Any tool but B must never happen after A."
+    for tool, verdict in (("do_b", "ok"), ("do_c", "undecided")):
+        found = judged(rule, "b a b", problems=("lost",), unseen=(Unseen("lost"),), tools=(tool,))
+        assert found.verdict == verdict

@@ -74,6 +74,7 @@ def run(*calls: tuple[str, Any], **fields: Any) -> Run:
         ("Every credit must state a reason.", "No call of credit whose reason is missing."),
         ('A room may only be booked for ward "ICU" or "ER".',
          'No call of book with ward other than "ICU" or "ER".'),
+        ('Do not deploy to "production".', 'No call of deploy with an argument "production".'),
         ("Refund must happen at most 3 times with the same id.",
          "Calls of refund with the same id: at most 3."),
     ],
@@ -88,8 +89,6 @@ def test_a_condition_is_read(sentence: str, means: str) -> None:
 @pytest.mark.parametrize(
     ("sentence", "why"),
     [
-        ('Do not deploy to "production".',
-         "it names no argument; write 'Do not deploy to FIELD \"production\"'"),
         ("If the amount is over 500, review must happen before refund.",
          "say 'review with amount over 500' or 'refund with amount over 500'"),
         ("Review and refund over 500 must never happen.", "after a list"),
