@@ -25,11 +25,14 @@ _NONE_BUT = (
 )
 _AFTER = r"(?:after|once|as soon as|when|whenever|following|if)"
 _BEFORE = r"(?:before|until)"
+_FAILS = compiled(r"\b(?:fail|error|unsuccessful)")
+"""After failures `any tool` is any other one than that which failed."""
 
 
 def all_but(text: str, names: Names) -> Iterator[str]:
     """Sentences with the same meaning about `any tool but` what a sentence excepts."""
-    if m := compiled(rf"(?P<when>{_AFTER} .+?),? {_NONE_BUT}").fullmatch(text):
+    m = compiled(rf"(?P<when>{_AFTER} .+?),? {_NONE_BUT}").fullmatch(text)
+    if m and not _FAILS.search(m["when"]):
         for others in _others(m["a"] or m["b"] or m["c"], names):
             yield f"{m['when']}, {others} must never happen"
     before = compiled(rf"{_BEFORE} (?P<when>.+?),? {_NONE_BUT}").fullmatch(text) or compiled(

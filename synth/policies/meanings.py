@@ -301,7 +301,8 @@ def _of(tools: Tools, besides: Tools | None = None) -> str:
     if tools.names == ("*",):
         said = "any other tool" if besides is not None and is_besides(tools, besides) else "any tool"
         if tools.but:
-            said = f"any tool other than {_either(tools.but)}"
+            others = besides.names if besides is not None and is_besides(tools, besides) else ()
+            said = f"any tool other than {_either((*others, *tools.but))}"
     else:
         said = _either(tools.names)
     said += "" if tools.where is None else f" {tools.where.words}"

@@ -123,9 +123,9 @@ def test_a_clause_says_which_calls_are_meant(sentence: str, means: str) -> None:
         ("After close claim only send letter may be called, nothing else.",
          "Once close has succeeded, any tool other than letter must not be called any more."),
         ("Before a claim is closed, nothing but send letter may be called.",
-         "Each call of any tool other than letter needs an earlier success of close."),
+         "Each call of any tool other than close or letter needs an earlier success of close."),
         ("Every call except send letter needs approve claim first.",
-         "Each call of any tool other than letter needs an earlier success of approve."),
+         "Each call of any tool other than approve or letter needs an earlier success of approve."),
         ("No tools other than send letter or refund may be used.",
          "No call of any tool other than letter or refund."),
         ("Every payment except with reason gdpr needs an approval first.",
@@ -189,7 +189,7 @@ def test_what_calls_are_given_may_stand_apart_from_their_action(sentence: str, m
         ("Only send letter may be called after close claim.", ""),
         ("Nothing but letters and parcels may be sent.", ""),
         ("Letters may be sent in any format.", ""),
-        ("After 3 failed payments, nothing but close claim is allowed.", "in a row"),
+        ("After 3 failed payments, nothing but close claim is allowed.", ""),
     ],
 )  # fmt: skip
 def test_what_may_be_meant_of_other_calls_is_refused(sentence: str, why: str) -> None:
