@@ -10,9 +10,12 @@ from synth.policies.composed import quoted
 from synth.policies.kinds.count import Count
 from synth.policies.kinds.kind import PolicyKind
 from synth.policies.names import Names, Tools, TwoReadings
+from synth.policies.patterns import compiled
 from synth.policies.where import Where
 
 MAX_SHOWN = 2
+_SOME_ARGUMENT = compiled(r"\bwith (?:an|any|some|no) argument (?=[\"\u201c])")
+"""That is of whichever argument has the value."""
 
 
 def granted(sentence: str, names: Names) -> PolicyKind | None:
@@ -21,6 +24,8 @@ def granted(sentence: str, names: Names) -> PolicyKind | None:
     TwoReadings where it may be said of calls of several actions, or in several ways.
     """
     body = " ".join(sentence.split()).removesuffix(".").strip()
+    if _SOME_ARGUMENT.search(body):
+        return None
     phrases = tuple(names.actions)
     found = given(body, phrases)
     if any(one.other for statement in found for one in statement.broken):
