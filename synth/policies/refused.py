@@ -7,8 +7,8 @@ the reader's own message stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from synth.errors import BadInput
@@ -16,13 +16,13 @@ from synth.policies import clausal
 from synth.policies.adverbials import at_times
 from synth.policies.compared import of_one_thing
 from synth.policies.composed import actions_in, composed, quoted
-from synth.policies.conditioned import conditioned
 from synth.policies.courtesies import without_courtesies
 from synth.policies.everyday import MODAL
 from synth.policies.fewer_words import in_fewer_words
 from synth.policies.filled import LEFT, RIGHT, filled_hints
 from synth.policies.granted import granted
 from synth.policies.hints import hints, is_known, reasons, synonym
+from synth.policies.in_place import Again, InPlace, with_arguments
 from synth.policies.inflected import inflected
 from synth.policies.kinds.adjacency import Adjacency
 from synth.policies.kinds.candidates import is_besides
@@ -36,17 +36,13 @@ from synth.policies.names import Names, OneThing, Tools, TwoReadings
 from synth.policies.open_counts import no_open_count
 from synth.policies.open_words import no_two_meanings
 from synth.policies.phrasing import in_our_words
-from synth.policies.rearranged import rearranged
 from synth.policies.rewording import plainly, reworded
 from synth.policies.same_behind import compared_behind
 from synth.policies.sentences import read_sentence
-from synth.policies.some_calls import of_some_calls
 from synth.policies.sounds_alike import not_another_meaning
 from synth.policies.two_in_one import two_limits
 from synth.policies.wholes import in_short, of_a_run, sum_of
 
-Again = Callable[[str], PolicyKind]
-"""Reads a sentence that says the same as another; BadInput where it cannot."""
 Hint = tuple[str, str]
 """(the refused words, what to write instead): the sentences stand in braces; `!` begins a mere reason."""
 
@@ -76,39 +72,11 @@ MAX_HINTED = 400
 
 def read_rule(sentence: str, names: Names, forms: Sequence[Form]) -> PolicyKind:
     """The rule that one sentence states. BadInput says how the language says it, where that is known."""
-    reader = _Reader(names, forms)
+    reader = InPlace(lambda said, again: _read_whole(said, names, forms, again))
     bare = without_courtesies(sentence, names.actions)
     if bare != sentence:
         return _without_clauses(reader.rule(bare))
     return reader.rule(sentence)
-
-
-MOST_SENTENCES = 25
-"""Other sentences in whose place one is read, to find what it says of arguments."""
-
-
-@dataclass(slots=True)
-class _Reader:
-    """Reads a sentence, and others that say the same."""
-
-    names: Names
-    forms: Sequence[Form]
-    _said: dict[str, PolicyKind | BadInput] = field(default_factory=dict)
-
-    def rule(self, sentence: str) -> PolicyKind:
-        """BadInput where it cannot be read."""
-        if sentence not in self._said:
-            if len(self._said) > MOST_SENTENCES:
-                raise BadInput("this sentence says too much at once; write several policies")
-            self._said[sentence] = BadInput("a sentence that says itself")
-            try:
-                self._said[sentence] = _read_whole(sentence, self.names, self.forms, self.rule)
-            except BadInput as bad:
-                self._said[sentence] = bad
-        found = self._said[sentence]
-        if isinstance(found, BadInput):
-            raise found
-        return found
 
 
 def _read_whole(sentence: str, names: Names, forms: Sequence[Form], again: Again) -> PolicyKind:
@@ -131,7 +99,7 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
     except BadInput:
         asked = granted(sentence, names)
         if asked is None:
-            asked = _with_arguments(sentence, names, forms, again)
+            asked = with_arguments(sentence, names, lambda said, known: _read(said, known, forms), again)
         if asked is None:
             raise
         rule = asked
@@ -146,35 +114,6 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
     not_misread(sentence, rule)
     not_an_action(rule, names)
     return of_one_thing(sentence, rule)
-
-
-def _with_arguments(sentence: str, names: Names, forms: Sequence[Form], again: Again) -> PolicyKind | None:
-    """The rule of a sentence that says what calls are given; None where it says nothing of it."""
-    why: BadInput | None = None
-    try:
-        rule = conditioned(sentence, names, lambda said, known: _read(said, known, forms))
-    except BadInput as bad:
-        rule, why = None, bad
-    if rule is None:
-        body = " ".join(sentence.split()).removesuffix(".").strip()
-        rule = of_some_calls(body, names, again)
-    if rule is None and not isinstance(why, TwoReadings):
-        rule = _rearranged(body, names, again)
-    if rule is None and why is not None:
-        raise why
-    return rule
-
-
-def _rearranged(body: str, names: Names, again: Again) -> PolicyKind | None:
-    """The rule of a sentence that says elsewhere than behind its action what calls are given."""
-    for said in rearranged(body, names):
-        try:
-            return again(said)
-        except TwoReadings:
-            raise
-        except BadInput:
-            continue
-    return None
 
 
 _MANY = 50
