@@ -175,6 +175,10 @@ def _run_of(demand: Demand | None) -> Demand | None:
     return demand and in_a_run(demand)
 
 
+def _limited_by(p: Parts) -> Demand:
+    return Demand("count", (replace(p["e"], single=False),), number=p["n"], how="at most")
+
+
 def _limited_to(p: Parts) -> Demand:
     """`Letters are limited to 4 per 10 minutes`."""
     event = replace(p["e"], single=False, beside=(*p["e"].beside, p["w"]))
@@ -367,6 +371,8 @@ COUNTS: dict[str, Rule] = {
         (f"{RUNS} {{g:does_alone}} {{n:number}} {{t:object}} {_AT_MOST}",
          lambda p: _done_in_a_run({**p, "c": ("at most", p["n"])})),
         ("{c:limit} {t:object} is|are|gets|get {d:past}", _done_so_often),
+        ("no run with more_than {n:number} {e:event}",
+         lambda p: in_a_run(_limited_by(p))),
         ("no run with more_than {n:number} calls|tool_calls",
          lambda p: in_a_run(_all_calls({"c": ("at most", p["n"])}))),
         (f"[a|one|each|every|the_whole|per] run , {_MOST} {{n:number}} calls|tool_calls",

@@ -50,7 +50,10 @@ def read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
     if found or said_scope(sentence) != "session":
         return found
     runs = compiled(r"\b(?:conversation|session)(?=s?\b)").sub("run", sentence)
-    return tuple(way for way in _read(runs, phrases) if " per run" not in way)
+    found = _read(runs, phrases)
+    if compiled(r"\b(?:per|an?|the|one|each|every|any|same|no) runs?\b").search(sentence):
+        return tuple(way for way in found if " per run" not in way)
+    return tuple(way.replace(" per run", " per conversation") for way in found)
 
 
 def _read(sentence: str, phrases: tuple[str, ...]) -> tuple[str, ...]:
