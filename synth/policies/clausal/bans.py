@@ -168,7 +168,7 @@ _ONE_GO = (
     "|in_one_step|per_go"
     "|each|each_time|in_any_one_call|with_one_call|in_a_single_request|per_request|by_one_call|in_one_request"
 )
-_NEVER = (
+NEVER = (
     "never|do_not|must_never|must_not|you_must_not|you_must_never|you_may_not|you_may_never|you_can_not"
     "|never_ever|you_should_not|you_should_never|the_agent_must_not|the_agent_must_never|the_agent_may_not"
     "|the_agent_may_never|the_agent_can_not|the_agent_should_not|the_agent_should_never|please_never"
@@ -223,24 +223,24 @@ BANS: dict[str, Rule] = {
         ("in|with|per|by|for a_single|one|a|each|any_single|any_one|single {e:noun}", lambda p: "once"),
     ],
     "ban": [
-        (f"{_NEVER} {{e:deed}} {{c:with what}} {_SO}", _never),
-        (f"{_NEVER} {{v:verb}} {{s:size}} [of] {{t:thing}} {{o:once}}", _never_by_verb),
+        (f"{NEVER} {{e:deed}} {{c:with what}} {_SO}", _never),
+        (f"{NEVER} {{v:verb}} {{s:size}} [of] {{t:thing}} {{o:once}}", _never_by_verb),
         (
-            f"{_NEVER} {{v:verb}} {{s:size}} in|per|with|by|for a_single|one|a|each|any_one|any_single"
+            f"{NEVER} {{v:verb}} {{s:size}} in|per|with|by|for a_single|one|a|each|any_one|any_single"
             "|single {t:noun}",
             _never_in_one,
         ),
-        (f"{_NEVER} {{e:deed}} {{p:said}}", _never_these),
+        (f"{NEVER} {{e:deed}} {{p:said}}", _never_these),
         ("no {e:noun} {c:with what}", _never),
         ("no {e:noun} {c:with what} , [and|but] it|this|that {n:need}", _never_more),
-        (f"{_NEVER} {{e:deed}} {{c:with what}} , [and|but] it|this|that {{n:need}}", _never_more),
+        (f"{NEVER} {{e:deed}} {{c:with what}} , [and|but] it|this|that {{n:need}}", _never_more),
         (f"no {{e:noun}} {_SHOULD_BE} {HAPPEN}|be_issued|be_given {{c:with what}}", _never),
         (f"{{e:noun}} {MAY_NOT} [ever] {HAPPEN}|be_used|be_issued {{c:with what}}", _never),
         (f"{{e:noun}} {MAY_NOT} [ever] be_called|be_used|be_run {{c:with called}}", _never),
-        (f"{_NEVER} call|use|run {{e:noun}} {{c:with called}}", _never),
-        (f"{_NEVER} {_WRITE} {{v:values}} in|into|to {{f:field}} of|for|in|on {{w:whos}}", _never_word),
-        (f"{_NEVER} {_WRITE} {{v:values}} in|into|to {{w:whos}} {_TO_WHOM}", _never_word_in),
-        (f"{_NEVER} {_WRITE} {{v:values}} in|into {{f:field}} to {{e:told}}", _never_word_to),
+        (f"{NEVER} call|use|run {{e:noun}} {{c:with called}}", _never),
+        (f"{NEVER} {_WRITE} {{v:values}} in|into|to {{f:field}} of|for|in|on {{w:whos}}", _never_word),
+        (f"{NEVER} {_WRITE} {{v:values}} in|into|to {{w:whos}} {_TO_WHOM}", _never_word_in),
+        (f"{NEVER} {_WRITE} {{v:values}} in|into {{f:field}} to {{e:told}}", _never_word_to),
         (
             f"{{w:whos}} {MAY_NOT} [ever] contain|mention|include|have {_THE_WORD} {{v:values}}",
             _never_word_in,

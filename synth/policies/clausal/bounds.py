@@ -55,7 +55,8 @@ _NO_VALUE = compiled(
     r"|clear|polite|friendly|formal|brief|short|long|safe|sane|sound|even|odd|whole|positive|negative"
     r"|numeric|numerical|real|ready|ok|okay|full|zero|small|large|big|tiny|huge|cheap|free|first|last"
     r"|next|final|recent|current|own|proper|good|bad|better|best|worse|worst|enough|here|together|separately"
-    r"|immediately|today|tomorrow|yesterday|alone|asleep|aboard|me|us|him|her)"
+    r"|immediately|today|tomorrow|yesterday|alone|asleep|aboard|me|us|him|her|himself|herself"
+    r"|itself|themselves|oneself|myself)"
 )
 
 _NO_LONE_WORD = compiled(r".*(?:ed|en|ing|able|ible|ive|ful|ous|less|ly|ish)")
@@ -77,11 +78,11 @@ MOST = (
 )
 _LEAST_BEHIND = (
     "or_more|or_above|or_over|or_higher|or_up|or_longer|or_greater|and_up|and_above|and_more|at_least"
-    "|minimum|min|min.|at_the_least|at_minimum"
+    "|minimum|min|min.|at_the_least|at_minimum|at_the_shortest|at_the_lowest"
 )
 _MOST_BEHIND = (
     "or_less|or_below|or_under|or_lower|or_fewer|or_shorter|and_below|at_most|at_the_most|maximum|max"
-    "|max.|tops|at_the_very_most|at_maximum"
+    "|max.|tops|at_the_very_most|at_maximum|at_the_longest|at_the_highest|at_the_outside"
 )
 _EARLIER = "earlier_than|before"
 _LATER = "later_than|after|past"
@@ -281,7 +282,8 @@ _NAMING = frozenset(
         "target", "plan", "table", "topic", "code", "department", "service", "model", "urgency", "provider",
         "supplier", "warehouse", "location", "store", "branch", "cluster", "namespace", "unit", "ward",
         "database", "bucket", "project", "board", "folder", "schema", "index", "domain", "policy", "grade",
-        "rank", "position", "engine", "backend", "partner", "bank", "device", "platform", "protocol",
+        "rank", "position", "system", "engine", "backend", "partner", "bank", "device", "platform",
+        "protocol",
     ]
 )  # fmt: skip
 _ROLES = frozenset(

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 from synth.policies.clausal.bounds import BOUNDS
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
-from synth.policies.clausal.reader import MAX_LENGTH, rules_of
+from synth.policies.clausal.passing import PASSING
+from synth.policies.clausal.reader import MAX_LENGTH, rules_of, together
 from synth.policies.clausal.statements import STATEMENTS
 from synth.policies.clausal.subjects import Given, told
 from synth.policies.clausal.values import REQUIREMENTS
@@ -54,7 +55,8 @@ def given(sentence: str, phrases: tuple[str, ...]) -> tuple[Given, ...]:
 @lru_cache(maxsize=16)
 def _rules(phrases: tuple[str, ...]) -> dict[str, Rule]:
     rules, actions = rules_of(phrases)
-    return {**rules, **BOUNDS, **REQUIREMENTS, **STATEMENTS, "told": told(actions.values())}
+    own: dict[str, Rule] = {**BOUNDS, **REQUIREMENTS, **STATEMENTS}
+    return {**rules, **together(own, PASSING), "told": told(actions.values())}
 
 
 def _spelled(sentence: str) -> Iterator[str]:

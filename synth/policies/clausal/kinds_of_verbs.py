@@ -18,7 +18,8 @@ CHECKS = (
 )  # fmt: skip
 CHECKED = (
     "approval", "verification", "check", "inspection", "review", "confirmation", "authorisation", "consent",
-    "authorization", "test", "audit", "permission", "clearance", "sign-off",
+    "authorization", "test", "audit", "permission", "clearance", "sign-off", "backup",
+    "snapshot",
 )  # fmt: skip
 """What nobody needs afterwards: `without approval` is without an earlier one."""
 PLACING = ("put", "place", "take", "bring", "keep", "set", "mark", "move")

@@ -10,6 +10,7 @@ from synth.policies.action_forms import PARTICLES
 from synth.policies.clausal.adjuncts import ADJUNCTS
 from synth.policies.clausal.amounts import AMOUNTS
 from synth.policies.clausal.attempts import ATTEMPTS
+from synth.policies.clausal.brief import BRIEF
 from synth.policies.clausal.counts import COUNTS
 from synth.policies.clausal.demands import DEMANDS
 from synth.policies.clausal.events import Action, actions_of, by_name
@@ -97,13 +98,13 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     """The rules of a grammar over the actions of a file, and those by number."""
     actions = actions_of(phrases)
     tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
-    more = (COUNTS, VARIETIES, AMOUNTS, ORDER, EXCLUSION)
+    more = (COUNTS, VARIETIES, AMOUNTS, ORDER, EXCLUSION, BRIEF)
     own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
-    rules = _together(*tables, *more, *own)
+    rules = together(*tables, *more, *own)
     return rules, {one.number: one for one in reversed(actions)}
 
 
-def _together(*tables: Mapping[str, Rule]) -> dict[str, Rule]:
+def together(*tables: Mapping[str, Rule]) -> dict[str, Rule]:
     """One table of all; what several have of one name is joined."""
     found: dict[str, Rule] = {}
     for table in tables:

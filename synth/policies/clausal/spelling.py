@@ -69,6 +69,8 @@ _TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(?P<lead>(?:after|if|once|when) (?:an?|the) (?P<n>[^,]+?) (?:has failed|fails|failed)), "
      r"(?:do not|never|don't) (?:attempt|try|make|start|do) another (?:one|try|attempt)\b",
      r"\g<lead>, no \g<n> may be made"),
+    (r"^([a-z]+) (?:is|means) \1\s*[,:;\u2013\u2014-]\s*", ""),
+    (r"\bre-(?=[a-z]{3,}ing\b.* (?:that|which|after|once) )", ""),
     (r"\s*[;\u2013\u2014]\s*|: (?=[A-Za-z0-9])", ", "),
     (r"(?:,| \() ?(?:and )?(?:for |on |with |of )?(?:the )?same (?P<f>[a-z]\w*(?: (?:id|number|code))?"
      r"(?: and [a-z]\w*)?)\)?$", r" with the same \g<f>"),

@@ -104,7 +104,7 @@ def _used(p: Parts) -> Given | None:
     return statement(p["w"], about(p["f"], broken))
 
 
-def _by_unit(p: Parts) -> Given | None:
+def by_unit(p: Parts) -> Given | None:
     """`A suspension runs 1 to 30 days`: the unit says which argument."""
     size: Comparison = p["s"]
     if size.type == "length":
@@ -115,7 +115,7 @@ def _by_unit(p: Parts) -> Given | None:
 
 
 def _not_by_unit(p: Parts) -> Given | None:
-    return _by_unit({**p, "s": p["s"].contrary})
+    return by_unit({**p, "s": p["s"].contrary})
 
 
 def _is_of_time(unit: str) -> bool:
@@ -128,17 +128,17 @@ def _never_led(p: Parts) -> Given | None:
     return statement(p["w"], size_alone(p)) if p["s"].op in (">", ">=", "<") else None
 
 
-def _where(p: Parts) -> Given:
+def where(p: Parts) -> Given:
     one: Given = p["g"]
     calls = tuple(replace(own, asked=(*own.asked, *p["u"])) for own in one.calls)
     return replace(one, calls=calls)
 
 
 def _unless(p: Parts) -> Given:
-    return _where({**p, "u": tuple(one.contrary for one in p["u"])})
+    return where({**p, "u": tuple(one.contrary for one in p["u"])})
 
 
-_NEED = (
+NEED = (
     "needs|need|requires|require|must_have|must_carry|must_state|must_give|must_include|must_contain"
     "|have_to_have"
     "|must_name|must_come_with|has_to_have|has_to_carry|has_to_state|has_to_give|has_to_include|have_to_carry"
@@ -164,8 +164,8 @@ STATEMENTS: dict[str, Rule] = {
         ("{g:main}", lambda p: p["g"]),
         ("{g:main} [,] [but] unless {u:so}", _unless),
         ("unless {u:so} , {g:main}", _unless),
-        ("{g:main} [,] if|when|where|whenever {u:so}", _where),
-        ("if|when|whenever|where {u:so} , [then] {g:main}", _where),
+        ("{g:main} [,] if|when|where|whenever {u:so}", where),
+        ("if|when|whenever|where {u:so} , [then] {g:main}", where),
     ],
     "main": [
         # an argument, and what it must be
@@ -185,35 +185,35 @@ STATEMENTS: dict[str, Rule] = {
         ("[both] {f:field} and {g:field} {n:alike} {w:in what}", _of_two),
         ("[both] {f:field} and {g:field} {n:alike}", _any_two),
         # what a call needs
-        (f"{{w:whos}} {_NEED} {{f:field}}", _must_be_given),
-        (f"{{w:whos}} {_NEED} {{f:field}} {_TO_BE}", _filled),
+        (f"{{w:whos}} {NEED} {{f:field}}", _must_be_given),
+        (f"{{w:whos}} {NEED} {{f:field}} {_TO_BE}", _filled),
         (
-            f"{{w:whos}} {_NEED} a|an|some|the non-empty|nonempty|filled|filled-in|filled-out {{f:field}}",
+            f"{{w:whos}} {NEED} a|an|some|the non-empty|nonempty|filled|filled-in|filled-out {{f:field}}",
             _filled,
         ),
-        (f"{{w:whos}} {_NEED} {{f:field}} =|:|of|set_to|to_be|that_is|which_is {{p:said}}", _needed),
-        (f"{{w:whos}} {_NEED} {{f:field}} {{p:said}}", _needed_so),
-        (f"{{w:whos}} {_NEED} {{f:field}} [that|which] {{p:is so}}", _needed),
+        (f"{{w:whos}} {NEED} {{f:field}} =|:|of|set_to|to_be|that_is|which_is {{p:said}}", _needed),
+        (f"{{w:whos}} {NEED} {{f:field}} {{p:said}}", _needed_so),
+        (f"{{w:whos}} {NEED} {{f:field}} [that|which] {{p:is so}}", _needed),
         (f"{{w:whos}} {SHOULD} [always] be {{f:own name}} {{p:said}}", _needed),
         (
             f"{{w:whos}} {SHOULD}|may_only|can_only [always] use|be_made_with {{f:field}} [of] {{p:said}}",
             _used,
         ),
         ("{w:led} {f:field} = {p:said}", _needed),
-        (f"{{w:whos}} {_NEED} {{f:field}} and {{g:field}}", _both_given),
+        (f"{{w:whos}} {NEED} {{f:field}} and {{g:field}}", _both_given),
         # a size by its unit
-        ("{w:led} {s:size had}", _by_unit),
+        ("{w:led} {s:size had}", by_unit),
         ("{w:led} never {s:size}", _never_led),
         (f"{{w:whos}} {MAY_NOT} [ever] be|have|contain|run|last|cover|hold {{s:size had}}", _not_by_unit),
         (
             "{w:whos} runs|run|lasts|last|spans|has|have|holds|covers|is|are|is_for|are_for"
             "|contains {s:size had}",
-            _by_unit,
+            by_unit,
         ),
         (
             f"{{w:whos}} {SHOULD}|may_only [always] run|last|span|have|hold|cover|be|be_for"
             f"|contain {{s:size had}}",
-            _by_unit,
+            by_unit,
         ),
         ("{g:ban}", lambda p: p["g"]),
     ],

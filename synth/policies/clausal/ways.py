@@ -239,6 +239,18 @@ def _no_second(kind: str) -> Way:
     return lambda m: f"{m.a} must never happen after {m.a}" if m.b(kind) == m.a else None
 
 
+def _next_no_sooner(kind: str) -> Way:
+    """`If a payout fails, wait 5 minutes before sending the next one`: another of the same action."""
+    after = "{} fails" if kind == "failed" else "{}"
+
+    def way(m: Meaning) -> str | None:
+        before = m.b(kind)
+        said = f"{m.a} must never happen within {m.demand.how} after {after.format(before)}"
+        return said if before == m.a else None
+
+    return way
+
+
 def _before_a_retry(m: Meaning) -> str:
     """`After a failed booking, search flights before trying again`."""
     return f"If {m.b('failed')} fails, {m.b('before retry')} must never happen until {m.a}"
@@ -355,6 +367,7 @@ _WAYS: Mapping[str, Mapping[tuple[str, ...], Way]] = {
     "is": {
         kinds: _MUST[kinds] for kinds in (("if", "time"), ("after", "time"), ("every", "time"), ("within",))
     },
+    "wait for the next": {(kind,): _next_no_sooner(kind) for kind in ("failed", "after")},
     "adjacent": {(): lambda m: f"{m.e} must happen immediately before {m.a}"},
     "count": {
         (): _counted(),
