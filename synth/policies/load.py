@@ -20,6 +20,7 @@ from synth.policies.limits import Prices, read_limits
 from synth.policies.model import Applies, Policy, PolicySet
 from synth.policies.names import MODES, SCOPES, SEVERITIES, Names, Scope, Tools, some_of
 from synth.policies.plugins import all_forms
+from synth.policies.quotes import in_double_quotes
 from synth.policies.refused import read_rule
 from synth.policies.sentences import whole
 from synth.policies.source import Node, read_actions
@@ -46,7 +47,7 @@ def rule_fields() -> Mapping[str, Reader]:
     """Exactly one of these fields states what a policy demands."""
     forms = all_forms()
     return {
-        "rule": lambda node, names: read_rule(node.text(), names, forms),
+        "rule": lambda node, names: read_rule(in_double_quotes(node.text()), names, forms),
         **{form.name: form.read for form in forms if isinstance(form, Field)},
     }
 

@@ -10,6 +10,20 @@ from typing import Any
 from synth.formal.partly import HIDDEN, Unknown
 from synth.policies.action_forms import noun_of
 
+SHORT: Mapping[str, str] = {
+    "environment": "env", "repository": "repo", "department": "dept", "organization": "org",
+    "organisation": "org", "configuration": "config", "application": "app", "document": "doc",
+    "category": "cat", "reference": "ref", "package": "pkg", "database": "db", "image": "img",
+    "account": "acct", "address": "addr", "message": "msg", "quantity": "qty", "language": "lang",
+    "location": "loc", "vehicle": "veh", "customer": "cust", "transaction": "txn", "invoice": "inv",
+    "certificate": "cert", "parameter": "param", "administrator": "admin", "directory": "dir",
+    "temperature": "temp", "service": "svc", "namespace": "ns", "version": "ver", "number": "num",
+    "source": "src", "destination": "dest", "description": "desc", "specification": "spec",
+    "subscription": "sub", "employee": "emp", "identifier": "id", "currency": "ccy",
+    "pull_request": "pr", "merge_request": "mr",
+}  # fmt: skip
+"""Names of things, and how calls shorten them."""
+
 
 class Noun(str):
     """A thing that a sentence names: the argument called so, or where none is seen, its `_id` or number."""
@@ -19,7 +33,8 @@ class Noun(str):
     def key_in(self, value: Mapping[str, Any]) -> str:
         """What an object calls it."""
         own = str(self)
-        keys = (own, f"{own}_id", f"{own}Id", f"{own}_number", f"{own}Number")
+        short = SHORT.get(own.casefold(), own)
+        keys = (own, f"{own}_id", f"{own}Id", f"{own}_number", f"{own}Number", short, f"{short}_id")
         return next((key for key in keys if key in value), own)
 
 
@@ -192,6 +207,8 @@ def _ways(noun: str) -> Iterator[Near]:
     if len(own) > 1 and own[-1] not in _WHICH:
         yield lambda words: words == own[-1:]
         yield lambda words: words[:-1] == own[-1:] and words[-1] in _SUFFIXES
+    if noun in SHORT:
+        yield lambda words: words in ((SHORT[noun],), (SHORT[noun], "id"), (SHORT[noun], "name"))
     family = MONEY if noun in MONEY else next((names for names in _FAMILIES if noun in names), ())
     yield lambda words: words[-1] in family
     yield lambda words: words[-1] in _SUFFIXES and len(words) > 1 and words[-2] in family

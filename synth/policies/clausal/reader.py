@@ -23,6 +23,7 @@ from synth.policies.clausal.meaning import Meaning
 from synth.policies.clausal.one_thing import by_one_thing
 from synth.policies.clausal.order import ORDER
 from synth.policies.clausal.people import PEOPLE
+from synth.policies.clausal.same_things import SAME_THINGS
 from synth.policies.clausal.shared_verbs import by_shared_verb
 from synth.policies.clausal.small import SMALL
 from synth.policies.clausal.spelling import spelled
@@ -100,7 +101,7 @@ def rules_of(phrases: tuple[str, ...]) -> tuple[dict[str, Rule], dict[int, Actio
     tables = (SMALL, FACTS, ADJUNCTS, SUMS, DEMANDS, ATTEMPTS, FRAMES, PEOPLE, FAILING, WAITING)
     more = (COUNTS, VARIETIES, AMOUNTS, ORDER, EXCLUSION, BRIEF)
     own = (by_one_thing(actions), by_shared_verb(actions), by_name(actions, phrases))
-    rules = together(*tables, *more, *own)
+    rules = together(*tables, *more, SAME_THINGS, *own)
     return rules, {one.number: one for one in reversed(actions)}
 
 
