@@ -75,6 +75,7 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
     _not_after_one_of_them(sentence, rule)
     _not_the_same_one(sentence, rule)
     _not_a_state(sentence, rule)
+    _not_two_nouns(sentence, rule)
     _not_one_of_all(sentence, rule)
     _not_again_before(sentence, rule)
     _not_both_days_and_hours(sentence, rule)
@@ -195,6 +196,26 @@ def _not_the_same_one(sentence: str, rule: PolicyKind) -> None:
                     f"any {singular(noun)} is meant, write "
                     f"{quoted(f'{what.phrase} must never happen after {trigger.phrase}')}"
                 )
+
+
+def _not_two_nouns(sentence: str, rule: PolicyKind) -> None:
+    """`To the service desk` and `of policy violations` say what a thing is, and no value of an argument."""
+    for tools in rule.tools:
+        for one in tools.where.every if tools.where is not None else ():
+            if one.op not in ("in", "not in") or len(one.values) != 1 or not _is_word(one.values[0]):
+                continue
+            field, value = str(one.path[-1]).replace("_", " "), str(one.values[0])
+            lead = "(?:the|of)" if value.endswith("s") else "the"
+            noun = rf"{lead} {re.escape(field)} {re.escape(value)}"
+            if found := compiled(rf"\b(?<!with )(?P<said>{noun})(?![\w\"-])").search(sentence):
+                raise BadInput(
+                    f"cannot read {found['said']!r}, which may be one thing of two words; where calls have "
+                    f"{value!r} as their {field}, write 'with {field} \"{value}\"'"
+                )
+
+
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and value.islower() and value.isalpha()
 
 
 def _not_a_state(sentence: str, rule: PolicyKind) -> None:

@@ -5,6 +5,8 @@ The rule was read, and its sentence has a second meaning that it does not say: T
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from synth.counted import counted
 from synth.policies.clausal.events import Action, actions_of
 from synth.policies.composed import quoted
@@ -23,14 +25,27 @@ _TOGETHER = compiled(
     r"\b(?:together|altogether|in total|in all|overall|combined|all told|in sum|any of|whichever"
     r"|no matter (?:which|what)|whatever|of (?:them|the two))\b"
 )
+_CALLS = compiled(r"\bcalls?\b(?! of)")
 _OR = compiled(r"\b(?:or|nor)\b|/")
 
 
-def no_open_count(sentence: str, rule: PolicyKind) -> None:
-    """TwoReadings where it is open what is counted together."""
+def no_open_count(sentence: str, rule: PolicyKind, phrases: Iterable[str]) -> None:
+    """TwoReadings where it is open what is counted together; `phrases` name the actions of the file."""
+    _not_of_calling(sentence, rule, phrases)
     _not_of_either(sentence, rule)
     _not_of_several(sentence, rule)
     _not_before(sentence, rule)
+
+
+def _not_of_calling(sentence: str, rule: PolicyKind, phrases: Iterable[str]) -> None:
+    """`At most 2 calls` are two of any tool, or two in which somebody is called."""
+    if not isinstance(rule, Count | Rate) or not rule.most or not any(t.names == ("*",) for t in rule.what):
+        return
+    calling = next((phrase for phrase in phrases if phrase.casefold().startswith("call ")), None)
+    if calling is not None and _CALLS.search(sentence):
+        limit = f"{_limit(rule)}{_same(rule)}"
+        either = " or ".join(quoted(f"{phrase} {limit}") for phrase in ("Any tool", calling))
+        raise TwoReadings(f"cannot read 'calls' in one way; write {either}")
 
 
 def _not_of_either(sentence: str, rule: PolicyKind) -> None:

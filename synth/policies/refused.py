@@ -109,7 +109,7 @@ def _rule_as_said(sentence: str, names: Names, forms: Sequence[Form], again: Aga
     _no_ban_of_both(sentence, rule)
     _no_freedom(sentence)
     no_two_meanings(sentence, rule)
-    no_open_count(sentence, rule)
+    no_open_count(sentence, rule, names.actions)
     not_another_meaning(sentence, rule)
     not_misread(sentence, rule)
     not_an_action(rule, names)

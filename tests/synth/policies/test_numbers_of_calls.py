@@ -105,7 +105,7 @@ def test_several_successes_are_spelled_so() -> None:
     assert demands_of(policy.rule) == "At most 2 successes of credit."
 
 
-def test_calls_are_of_any_tool_and_not_of_an_action_that_calls_somebody() -> None:
+def test_calls_are_of_any_tool_unless_an_action_calls_somebody() -> None:
     assert verdict("At most 2 calls per run", "sms close sms") == "violated"
-    [policy] = policies("At most 2 calls per run", **{"call customer": "call"}).policies
-    assert demands_of(policy.rule) == "At most 2 calls of any tool in one run, failed ones included."
+    either = refusal("At most 2 calls per run", **{"call customer": "call"})
+    assert "'Any tool must happen at most 2 times per run'" in either
