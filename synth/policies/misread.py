@@ -205,7 +205,7 @@ def _not_two_nouns(sentence: str, rule: PolicyKind) -> None:
             if one.op not in ("in", "not in") or len(one.values) != 1 or not _is_word(one.values[0]):
                 continue
             field, value = str(one.path[-1]).replace("_", " "), str(one.values[0])
-            lead = "(?:the|of)" if value.endswith("s") else "the"
+            lead = "(?:the|of)" if value.endswith("s") and not value.endswith("ss") else "the"
             noun = rf"{lead} {re.escape(field)} {re.escape(value)}"
             if found := compiled(rf"\b(?<!with )(?P<said>{noun})(?![\w\"-])").search(sentence):
                 raise BadInput(

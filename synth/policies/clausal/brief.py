@@ -149,7 +149,7 @@ BRIEF: dict[str, Rule] = {
         ),
         (f"nothing|no_calls|no_call {_AT_ALL}", _nothing),
         (
-            f"{{s:state}} {SHOULD} [also|always|later|eventually] be [either] {{es:pasts}}",
+            f"each|every|all {{s:state}} {SHOULD} [also|always|later|eventually] be [either] {{es:pasts}}",
             _answered_by_any,
         ),
         (

@@ -75,6 +75,8 @@ Deploy again before a failed deployment.
 Without a new approval no refund.
 No order may be cancelled more than once for the same customer.
 all refunds together: 1000 tops
+Never transfer money to the service desk.
+No emails of policy violations.
 Stop issuing refunds before the ticket is closed.
 Stop deploying before 18:00.
 Run the tests before deploying and after a refund.
