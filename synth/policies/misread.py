@@ -21,7 +21,7 @@ from synth.policies.kinds.timetable import Timetable
 from synth.policies.kinds.weekdays import NAMES, Weekdays
 from synth.policies.kinds.window import Window
 from synth.policies.names import Names, Tools, TwoReadings
-from synth.policies.nouns import words_of
+from synth.policies.nouns import Somewhere, words_of
 from synth.policies.patterns import compiled
 from synth.policies.verbs import deeds_of, past_of
 
@@ -76,6 +76,7 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
     _not_the_same_one(sentence, rule)
     _not_a_state(sentence, rule)
     _not_two_nouns(sentence, rule)
+    _not_of_the_last_alone(sentence, rule)
     _not_one_of_all(sentence, rule)
     _not_again_before(sentence, rule)
     _not_both_days_and_hours(sentence, rule)
@@ -212,6 +213,20 @@ def _not_two_nouns(sentence: str, rule: PolicyKind) -> None:
                     f"cannot read {found['said']!r}, which may be one thing of two words; where calls have "
                     f"{value!r} as their {field}, write 'with {field} \"{value}\"'"
                 )
+
+
+def _not_of_the_last_alone(sentence: str, rule: PolicyKind) -> None:
+    """`Don't rotate secrets or run migrations in production` may forbid the first of them everywhere."""
+    if "with an argument" in sentence.lower():
+        return
+    for tools in rule.tools:
+        wheres = tools.where.every if tools.where is not None else ()
+        one = next((one for one in wheres if one.path and isinstance(one.path[-1], Somewhere)), None)
+        if one is not None and tools.either:
+            raise TwoReadings(
+                f"cannot read {one.values[0]!r}, which may be said of the last action alone; write one "
+                f"policy for each, with 'with an argument \"{one.values[0]}\"' where it is said of it"
+            )
 
 
 def _is_word(value: object) -> bool:

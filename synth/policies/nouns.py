@@ -50,10 +50,19 @@ class Each(Noun):
     __slots__ = ()
 
 
+_SIDES = frozenset([
+    "from", "to", "into", "source", "src", "target", "destination", "dest", "dst", "origin", "old", "new",
+    "previous", "current", "next", "by", "author", "reviewer", "approver", "requester", "sender", "recipient",
+    "payer", "payee", "buyer", "seller", "owner", "assignee",
+])  # fmt: skip
+"""In names of arguments that are one of two of a kind."""
+
+
 class Somewhere(Noun):
     """Some argument of a call, whichever has one of the values: `in production`, `sms notifications`.
 
     Where none has, any other text tells that the call is no such one; a call without one leaves that open.
+    So does one that has it on one of two sides: `to "ICU"` is not said of `from_ward`.
     """
 
     values: frozenset[str]
@@ -69,7 +78,9 @@ class Somewhere(Noun):
     def key_in(self, value: Mapping[str, Any]) -> str:
         named = [key for key, given in value.items() if _is_name(given)]
         if own := [key for key in named if plain_name(value[key]) in self.values]:
-            return own[0]
+            sides = [key for key in named if _SIDES & {*words_of(key)}]
+            plain = [key for key in own if key not in sides]
+            return plain[0] if plain else (own[0] if len(sides) == 1 else str(self))
         texts = [key for key in named if isinstance(value[key], str)]
         return texts[0] if texts and not any(map(self._may_be_in, value.values())) else str(self)
 

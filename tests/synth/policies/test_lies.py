@@ -76,6 +76,7 @@ Without a new approval no refund.
 No order may be cancelled more than once for the same customer.
 all refunds together: 1000 tops
 Never transfer money to the service desk.
+Don't deploy or run the tests in 'production'.
 No emails of policy violations.
 Stop issuing refunds before the ticket is closed.
 Stop deploying before 18:00.

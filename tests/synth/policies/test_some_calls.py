@@ -226,6 +226,9 @@ def test_calls_are_judged_by_the_clause(sentence: str, calls: list[tuple[str, An
     [
         ({"environment": "prod"}, "violated"),
         ({"target": "Prod", "environment": "x"}, "violated"),
+        ({"from_env": "prod", "to_env": "staging"}, "undecided"),
+        ({"from_env": "staging", "to_env": "prod"}, "undecided"),
+        ({"from_env": "staging", "to_env": "test"}, "not_applicable"),
         ({"environment": "staging"}, "not_applicable"),
         ({"environment": "production"}, "not_applicable"),
         ({"pipeline": "p1", "where": {"environment": "prod"}}, "undecided"),
