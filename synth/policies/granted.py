@@ -44,8 +44,7 @@ def _rule_of(one: Given, names: Names, phrases: tuple[str, ...]) -> Count:
             Tools("any tool", ("*",)) if calls.action == ANY_CALL else names.actions[phrases[calls.action]]
         )
         for comparison in one.broken:
-            own = known.where.every if known.where is not None else ()
-            where = Where(tuple(dict.fromkeys((*own, *calls.asked, comparison))))
+            where = Where(tuple(dict.fromkeys((*known.asked, *calls.asked, comparison))))
             what.append(replace(known, phrase=f"{known.phrase} {where.words}", where=where))
     return Count(tuple(what), most=0)
 

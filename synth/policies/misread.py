@@ -95,7 +95,7 @@ def not_misread(sentence: str, rule: PolicyKind) -> None:
 def not_an_action(rule: PolicyKind, names: Names) -> None:
     """`Lending needs verification after 18:00` asks for an action of the file, and for no argument."""
     for tools in rule.tools:
-        for one in tools.where.every if tools.where is not None else ():
+        for one in tools.asked:
             noun = str(one.path[-1]).lower()
             phrase = next((own for own in names.actions if _is_deed(noun, own)), None)
             if phrase and one.op not in ("in", "not in"):
@@ -202,7 +202,7 @@ def _not_the_same_one(sentence: str, rule: PolicyKind) -> None:
 def _not_two_nouns(sentence: str, rule: PolicyKind) -> None:
     """`To the service desk` and `of policy violations` say what a thing is, and no value of an argument."""
     for tools in rule.tools:
-        for one in tools.where.every if tools.where is not None else ():
+        for one in tools.asked:
             if one.op not in ("in", "not in") or len(one.values) != 1 or not _is_word(one.values[0]):
                 continue
             field, value = str(one.path[-1]).replace("_", " "), str(one.values[0])
@@ -220,8 +220,7 @@ def _not_of_the_last_alone(sentence: str, rule: PolicyKind) -> None:
     if "with an argument" in sentence.lower():
         return
     for tools in rule.tools:
-        wheres = tools.where.every if tools.where is not None else ()
-        one = next((one for one in wheres if one.path and isinstance(one.path[-1], Somewhere)), None)
+        one = next((one for one in tools.asked if one.path and isinstance(one.path[-1], Somewhere)), None)
         if one is not None and tools.either:
             raise TwoReadings(
                 f"cannot read {one.values[0]!r}, which may be said of the last action alone; write one "
@@ -344,7 +343,7 @@ def _not_only_on_days(sentence: str, rule: PolicyKind) -> None:
 def _not_amounts_for_hours(sentence: str, rule: PolicyKind) -> None:
     """`Seats are reserved from 8 to 10 only` may be of hours."""
     found = _FROM_TO.search(sentence)
-    asked = {one.path for tools in rule.tools for one in (tools.where.every if tools.where else ())}
+    asked = {one.path for tools in rule.tools for one in tools.asked}
     if found is None or asked != {("amount",)} or "amount" in sentence.lower() or int(found["b"]) > 24:
         return
     phrase, a, b = rule.tools[0].phrase.partition(" with ")[0], int(found["a"]), int(found["b"])

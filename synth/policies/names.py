@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 from synth.errors import BadInput
-from synth.policies.where import Where
+from synth.policies.where import Comparison, Where
 
 if TYPE_CHECKING:
     from synth.language.lexer import Vocabulary
@@ -80,6 +80,11 @@ class Tools:
     def is_made_by(self, agent: str | None) -> bool:
         """Are they the calls of an agent, if they are of the tool?"""
         return self.agent is None or (agent is not None and fnmatchcase(agent, self.agent))
+
+    @property
+    def asked(self) -> tuple[Comparison, ...]:
+        """What is asked of their arguments; () = nothing."""
+        return self.where.every if self.where is not None else ()
 
     @property
     def in_full(self) -> bool:

@@ -83,7 +83,7 @@ def _deeds(rule: PolicyKind) -> re.Pattern[str]:
 def _asked(rule: PolicyKind) -> Iterator[str]:
     """The arguments that the rule asks for itself."""
     for tools in rule.tools:
-        for one in tools.where.every if tools.where is not None else ():
+        for one in tools.asked:
             yield one.path[-1]
     for name in ("path", "beside", "different"):
         yield from (getattr(rule, name, None) or ())[-1:]

@@ -10,6 +10,7 @@ from synth.policies.clausal.bounds import BOUNDS
 from synth.policies.clausal.matching import Grammar, Rule, TooLong
 from synth.policies.clausal.passing import PASSING
 from synth.policies.clausal.reader import MAX_LENGTH, rules_of, together
+from synth.policies.clausal.spelling import CONTRACTIONS, without_quoted
 from synth.policies.clausal.statements import STATEMENTS
 from synth.policies.clausal.subjects import Given, told
 from synth.policies.clausal.values import REQUIREMENTS
@@ -18,11 +19,7 @@ from synth.policies.numerals import in_digits
 from synth.policies.patterns import compiled
 
 _TABLE = (
-    (r"[\u2018\u2019]", "'"),
-    (r"[\u201c\u201d]", '"'),
-    (r"\bcan't\b|\bcannot\b", "can not"),
-    (r"\bwon't\b", "will not"),
-    (r"\b(has|have|is|are|was|were|did|does|do|must|should|could|need|may)n't\b", r"\1 not"),
+    *CONTRACTIONS,
     (r"(\d),(?=\d{3}\b)", r"\1"),
     (r"(\d) ?[\u2013\u2014] ?(?=\d)", r"\1 to "),
     (r"(?<![\w-])(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)(?![\w-])", r"\1 to \2"),
@@ -61,14 +58,8 @@ def _rules(phrases: tuple[str, ...]) -> dict[str, Rule]:
 
 def _spelled(sentence: str) -> Iterator[str]:
     """The sentence in one spelling; and once for each `X's` that may be whose argument it is."""
-    text = " ".join(sentence.split()).removesuffix(".").strip()
-    quoted: list[str] = []
-
-    def keep(m: re.Match[str]) -> str:
-        quoted.append(m[0])
-        return f"\x00{len(quoted) - 1}\x00"
-
-    text = in_digits(re.sub(r'["\u201c][^"\u201d]*["\u201d]', keep, text))
+    text, put_back = without_quoted(" ".join(sentence.split()).removesuffix(".").strip())
+    text = in_digits(text)
     for pattern, said in _TABLE:
         text = compiled(pattern).sub(said, text)
     numbers = "|".join(sorted(set(NUMBERS) - {"once", "twice", "one"}, key=len, reverse=True))
@@ -78,4 +69,4 @@ def _spelled(sentence: str) -> Iterator[str]:
         text,
         *(f"{text[: m.start()]} {text[m.start() :]}" for m in re.finditer(r"(?<=\w)'s? ", text)),
     ):
-        yield re.sub("\x00(\\d+)\x00", lambda m: quoted[int(m[1])], one)
+        yield put_back(one)

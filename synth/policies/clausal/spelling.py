@@ -20,13 +20,17 @@ _D = "|".join(f"{day}|{short}" for day, short in zip(
     strict=True,
 ))  # fmt: skip
 _EVERY_DAY = "(?:on |at )?(?:every day|any day|all days)(?: of the week)?"
-_TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+CONTRACTIONS = (
     (r"[\u2018\u2019]", "'"),
     (r"[\u201c\u201d]", '"'),
     (r"\bcan't\b|\bcannot\b", "can not"),
     (r"\bwon't\b", "will not"),
-    (r"\bshan't\b", "shall not"),
     (r"\b(has|have|had|is|are|was|were|did|does|do|must|should|could|need|may)n't\b", r"\1 not"),
+)
+"""In whichever quotes and apostrophes they stand."""
+_TABLE: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    *CONTRACTIONS,
+    (r"\bshan't\b", "shall not"),
     (r"\b(you|we|they)'ve\b", r"\1 have"),
     (r"\b(it|that|there|what)'s\b", r"\1 is"),
     (r"(\d)\s*[\u2013\u2014]\s*(?=\d)", r"\1-"),
@@ -90,16 +94,24 @@ def _all_days_but(m: re.Match[str]) -> str:
     return f"only on {', '.join(days)} and {last}"
 
 
-def spelled(sentence: str) -> str:
-    """Numbers as digits, clock times as `09:00`; quoted values as they are."""
-    text = " ".join(sentence.split()).removesuffix(".").strip()
+def without_quoted(text: str) -> tuple[str, Callable[[str], str]]:
+    """The text with marks for its quoted values, and what puts these back."""
     quoted: list[str] = []
 
     def keep(m: re.Match[str]) -> str:
         quoted.append(m[0])
         return f"\x00{len(quoted) - 1}\x00"
 
-    text = in_digits(clock_times(re.sub(r'["\u201c][^"\u201d]*["\u201d]', keep, text)))
+    def put_back(text: str) -> str:
+        return re.sub("\x00(\\d+)\x00", lambda m: quoted[int(m[1])], text)
+
+    return re.sub(r'["\u201c][^"\u201d]*["\u201d]', keep, text), put_back
+
+
+def spelled(sentence: str) -> str:
+    """Numbers as digits, clock times as `09:00`; quoted values as they are."""
+    text, put_back = without_quoted(" ".join(sentence.split()).removesuffix(".").strip())
+    text = in_digits(clock_times(text))
     for pattern, said in _TABLE:
         text = compiled(pattern).sub(said, text)
     numbers = "|".join(sorted(set(NUMBERS) - {"once", "one"}, key=len, reverse=True))
@@ -109,4 +121,4 @@ def spelled(sentence: str) -> str:
         text,
         flags=re.I,
     )
-    return re.sub("\x00(\\d+)\x00", lambda m: quoted[int(m[1])], text).strip(" ,")
+    return put_back(text).strip(" ,")
