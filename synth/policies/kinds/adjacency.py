@@ -22,7 +22,7 @@ from synth.policies.kinds.arguments import (
 )
 from synth.policies.kinds.candidates import Started, besides, owned, ran, unseen_besides, without_arguments
 from synth.policies.kinds.duty import Judged, despite_gaps
-from synth.policies.kinds.edits import Edit, Move, blamed, call_of, equal_arguments
+from synth.policies.kinds.edits import Edit, Move, beside, blamed, call_of, equal_arguments
 from synth.policies.kinds.formulas import DirectlyBefore
 from synth.policies.kinds.kind import HAPPEN, MUST, Form, Paths, Reads, Sentence, Traits
 from synth.policies.kinds.plans import Slot, directly, needs_one, slots_besides, slots_of
@@ -98,9 +98,8 @@ class Adjacency:
         for call, first in blamed(judged, seen, self.pairs, 1):
             key = values_of(call, 1, self.same, seen).key
             good = [i for i in seen.successes(first) if values_of(i, 0, self.same, seen).key == key]
-            good = [i for i in good if i != call]
-            before = [i for i in good if seen.rank[i] < seen.rank[call]]
-            for i in (*before[-1:], *good[len(before) :][:1]):
+            before, after = beside(call, good, seen)
+            for i in (*before, *after):
                 yield Move(i, call)
                 yield Move(call, i + 1)
             yield from call_of(first, call, seen, equal_arguments(call, self.same, 1, seen))

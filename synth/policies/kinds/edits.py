@@ -82,6 +82,13 @@ def blamed(
         yield from ((call, pair[1 - side]) for pair in pairs if seen.is_of(call, pair[side]))
 
 
+def beside(call: int, calls: Sequence[int], seen: Evidence) -> tuple[Sequence[int], Sequence[int]]:
+    """The nearest of some calls, in their order, before and after one of the run; each at most one."""
+    others = [i for i in calls if i != call]
+    before = [i for i in others if seen.rank[i] < seen.rank[call]]
+    return before[-1:], others[len(before) :][:1]
+
+
 def begin_of(seen: Evidence) -> int:
     """The first place that may be changed."""
     return 0 if seen.part is None else seen.part.calls.start

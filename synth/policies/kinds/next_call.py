@@ -17,7 +17,7 @@ from synth.policies.gaps import Gaps
 from synth.policies.kinds.arguments import Alike, Compared, Pool, Pools, judge_compared, values_of
 from synth.policies.kinds.candidates import Onwards, besides, owned, unseen_besides, without_arguments
 from synth.policies.kinds.duty import Judged, despite_gaps, unless_later
-from synth.policies.kinds.edits import Edit, Move, blamed, call_of, equal_arguments
+from synth.policies.kinds.edits import Edit, Move, beside, blamed, call_of, equal_arguments
 from synth.policies.kinds.ends import ANY
 from synth.policies.kinds.formulas import DirectlyAfter
 from synth.policies.kinds.kind import FAILS, HAPPEN, IF, MUST, Form, Paths, Reads, Sentence, Traits
@@ -111,9 +111,8 @@ class NextCall:
         for call, answer in blamed(judged, seen, self.pairs, 0):
             key = values_of(call, 0, self.same, seen).key
             good = [j for j in seen.successes(answer) if values_of(j, 1, self.same, seen).key == key]
-            good = [j for j in good if j != call]
-            before = [j for j in good if seen.rank[j] < seen.rank[call]]
-            for j in (*good[len(before) :][:1], *before[-1:]):
+            before, after = beside(call, good, seen)
+            for j in (*after, *before):
                 yield Move(j, call + 1)
                 yield Move(call, j)
             yield from call_of(answer, call + 1, seen, equal_arguments(call, self.same, 0, seen))
