@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
-SLICE_SECONDS = 0.01
+SLICE_SECONDS = 0.004
 """Of work in one go of the event loop; what is ready beside it waits no longer than that and one more."""
 
 

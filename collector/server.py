@@ -24,7 +24,7 @@ from collector import logs, memory
 from collector.app import create_app
 from collector.clock import Clock
 from collector.doors import Doors
-from collector.pipeline.garbage import ANSWERING, calm_garbage_collection
+from collector.pipeline.garbage import ANSWERING, ANSWERING_ROUNDS, calm_garbage_collection
 from collector.service import Service
 from collector.settings import READY, Settings
 from collector.tls import Greeting, accept
@@ -59,7 +59,7 @@ def serve(settings: Settings) -> None:
     logs.configure(settings.log_format, settings.log_level)
     with listening(settings) as sock:
         server = Server(settings, sock)
-        calm_garbage_collection(ANSWERING)
+        calm_garbage_collection(ANSWERING, ANSWERING_ROUNDS)
         sys.setswitchinterval(SWITCH_SECONDS)
         server.run_here(lambda url: print(f"{READY}{url}", flush=True))  # noqa: T201
 
@@ -73,7 +73,7 @@ def serve_beside(
     service = Service(order.settings, Clock(order.clock), crew, order)
     server = Server(order.settings, sock, service)
     threading.Thread(target=listen, args=(server.stop,), daemon=True).start()
-    calm_garbage_collection(ANSWERING)
+    calm_garbage_collection(ANSWERING, ANSWERING_ROUNDS)
     sys.setswitchinterval(SWITCH_SECONDS)
     server.run_here(lambda _url: None)
 
