@@ -7,7 +7,7 @@ import gc
 THRESHOLD = 100_000
 """Objects more than before until new ones are searched for cycles; a batch of runs has fewer."""
 ANSWERING = 4_000
-"""The same of a process with an event loop, which stands still meanwhile: a microsecond an object, two a garbage."""
+"""The same of a process with an event loop, which stands still meanwhile: for 1 or 2 us an object."""
 ROUNDS, ANSWERING_ROUNDS = 10, 2
 """So many searches of what is newest until what outlived them is searched as well, all in one go."""
 
