@@ -55,6 +55,8 @@ TIMES = 20
 """Spans take so many times their stored bytes in memory, at most but for odd ones."""
 OWN_MIB = 64
 """What runs of one part may take; for more there has to be room."""
+WORN_MIB, WORN_SECONDS = 32, 60.0
+"""A checker that keeps so much more than when it was new, and is so old, ends when it has nothing to do."""
 POLL_SECONDS = 1.0
 """Another collector on the same database may have made work."""
 HOLD_SECONDS = 0.05
@@ -275,6 +277,9 @@ class Rounds:
         self._owed = True
         """Runs may be held that nobody judges: a predecessor may have died while the database was away."""
         self._cold = True
+        self._began, self._new = time.monotonic(), 0
+        self.is_worn = False
+        """What this process keeps would go back with its end; it has nothing to do."""
 
     def go_on(self) -> None:
         """One round, and the pause after it."""
@@ -316,12 +321,22 @@ class Rounds:
             self._checker.board.away(True)
             warm_up(self._checker.settings)
             calm_garbage_collection()
+            self._new = memory.resident()
         elif not self._wake.wait(pause) and pause >= POLL_SECONDS:
             retention.tidy(self._checker.store)
+            self.is_worn = self._keeps_much()
+
+    def _keeps_much(self) -> bool:
+        """Even after all that can go back did: Python keeps an arena for the little that is left in it."""
+        most = self._new + WORN_MIB * MIB
+        if time.monotonic() - self._began < WORN_SECONDS or memory.resident() <= most:
+            return False
+        memory.give_back()
+        return memory.resident() > most
 
 
 def main() -> None:
-    """Run until the parent's pipe closes."""
+    """Run until the parent's pipe closes, or until another checker had better go on."""
     for number in (signal.SIGINT, signal.SIGTERM):  # meant for the parent, which then closes the pipe
         signal.signal(number, signal.SIG_IGN)
     order = from_json(read_line())
@@ -339,8 +354,9 @@ def main() -> None:
     checker = Checker(store, settings, order.worker, board, order.stopped, clock, room)
     rounds = Rounds(checker, wake)
     say({"ready": os.getpid()})
-    while True:
+    while not rounds.is_worn:
         rounds.go_on()
+    store.close()
 
 
 def warm_up(settings: Settings) -> None:

@@ -105,6 +105,8 @@ class Supervisor:
         self._renewed = time.monotonic()
         self.worker = uuid.uuid4().hex
         self.restarts = 0
+        self._renewing = False
+        """One ended by itself, as it kept too much memory, and the next is starting."""
         self._thread = threading.Thread(target=self._run, name="pdoctor-supervisor", daemon=True)
         self._thread.start()
 
@@ -145,8 +147,8 @@ class Supervisor:
 
     @property
     def healthy(self) -> bool:
-        """The checker runs and has said so; the first one gets a moment to start."""
-        return self.alive and (self._ready.is_set() or self.restarts == 0)
+        """The checker runs and has said so; the first one, and one after a worn one, may be starting."""
+        return self._renewing or (self.alive and (self._ready.is_set() or self.restarts == 0))
 
     def close(self) -> None:
         """End the checker; what it holds stays due and is judged after the next start."""
@@ -177,9 +179,13 @@ class Supervisor:
                 log.warning("a checker could not be started: %s", failure)
             if self._stop.is_set():
                 break
-            self.restarts += 1
-            log.warning("the checker ended; starting another", extra={"code": self._code()})
             self._hang_up()
+            self._renewing = self._ready.is_set() and self._code() == 0
+            if self._renewing:
+                log.info("the checker kept much memory; starting another")
+            else:
+                self.restarts += 1
+                log.warning("the checker ended; starting another", extra={"code": self._code()})
             begun, busy, *_ = self._board.read()
             self._judged_before += begun
             self._board.clear()
@@ -187,7 +193,7 @@ class Supervisor:
             with contextlib.suppress(Exception):
                 work.release(self._store, self.worker, culprit=busy[0] if busy else None)
             pause = RESTART_SECONDS if time.monotonic() - began > 30 else min(pause * 2, RESTART_LIMIT)
-            self._stop.wait(pause)
+            self._stop.wait(0.0 if self._renewing else pause)
 
     def _blame(self, busy: Busy | None) -> None:
         """Remember the policy at which a checker ended: the next one passes over it."""
@@ -227,6 +233,7 @@ class Supervisor:
         for line in lines:
             if "ready" in orjson.loads(line):
                 self._ready.set()
+                self._renewing = False
 
     def _watch(self) -> None:
         """Return when the checker has ended, by itself or because it overran."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from collector.pipeline import checker as checker_module
 from collector.pipeline import supervisor as supervisor_module
 from collector.pipeline import writer as writer_module
 from collector.pipeline.board import Board
-from collector.pipeline.checker import Checker
+from collector.pipeline.checker import Checker, Rounds
 from collector.pipeline.supervisor import Stillness, Supervisor
 from collector.pipeline.writer import Writer
 from collector.room import UNIT_MIB, UNITS, Room, soon
@@ -190,6 +192,59 @@ def test_a_checker_that_has_time_is_left_alone(store: Store, start: Start) -> No
     supervisor = start()
     until(lambda: unjudged(store) == 0)
     assert supervisor.restarts == 0
+
+
+WORN_AT_ONCE = """
+from collector.pipeline import checker
+checker.WORN_MIB, checker.WORN_SECONDS = -10_000, 0.0
+checker.main()
+"""
+
+
+def worn_at_once(descriptors: Collection[int]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", WORN_AT_ONCE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        pass_fds=descriptors,
+    )
+
+
+def test_a_checker_that_keeps_much_memory_is_followed_by_a_new_one_and_nobody_is_alarmed(
+    store: Store, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervisor_module, "start_checker", worn_at_once)
+    supervisor = start()
+    first = until(lambda: supervisor._process and supervisor._process.pid)
+    seen = []
+    until(lambda: seen.append(supervisor.healthy) or supervisor._process.pid != first, pause=0.01)
+    fill(store, 3)
+    until(lambda: seen.append(supervisor.healthy) or unjudged(store) == 0, pause=0.01)
+    assert (all(seen), supervisor.restarts) == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("grown", "seconds", "worn"), [(64, 0.0, True), (64, 3600.0, False), (8, 0.0, False)]
+)
+def test_a_checker_is_worn_once_it_keeps_much_for_long_and_has_nothing_to_do(
+    store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    grown: int,
+    seconds: float,
+    worn: bool,
+) -> None:
+    monkeypatch.setattr(checker_module, "WORN_SECONDS", seconds)
+    monkeypatch.setattr(checker_module, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(checker_module, "calm_garbage_collection", lambda: None)
+    rounds = Rounds(Checker(store, without_z3(tmp_path), "w", Board()), threading.Event())
+    rounds.go_on()
+    kept = b"x" * (grown * MIB)
+    rounds.go_on()
+    assert (rounds.is_worn, len(kept)) == (worn, grown * MIB)
+    del kept
+    rounds.go_on()
+    assert not rounds.is_worn
 
 
 def fill(store: Store, runs: int) -> int:
