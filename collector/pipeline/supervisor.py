@@ -148,7 +148,14 @@ class Supervisor:
     @property
     def healthy(self) -> bool:
         """The checker runs and has said so; the first one, and one after a worn one, may be starting."""
-        return self._renewing or (self.alive and (self._ready.is_set() or self.restarts == 0))
+        if self._renewing or self._is_worn:
+            return True
+        return self.alive and (self._ready.is_set() or self.restarts == 0)
+
+    @property
+    def _is_worn(self) -> bool:
+        """The checker ended by itself, in good order."""
+        return self._ready.is_set() and self._process is not None and self._process.poll() == 0
 
     def close(self) -> None:
         """End the checker; what it holds stays due and is judged after the next start."""
@@ -180,7 +187,7 @@ class Supervisor:
             if self._stop.is_set():
                 break
             self._hang_up()
-            self._renewing = self._ready.is_set() and self._code() == 0
+            self._renewing = self._is_worn
             if self._renewing:
                 log.info("the checker kept much memory; starting another")
             else:
