@@ -10,7 +10,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
@@ -31,8 +31,8 @@ from sqlalchemy.exc import TimeoutError as NoConnection
 from collector.errors import BadStore, CollectorError, Overloaded
 from collector.store import leaving, schema
 from collector.store.hung import PATIENT, Patience, Watched, watch
-from collector.store.prepared import driver_of
 from collector.store.same_file import MARK, SameFile, file_of
+from collector.store.turn import BUSY_SECONDS, at_once, begin
 from synth.errors import MissingExtra
 
 try:
@@ -44,8 +44,6 @@ REVISIONS = tuple(f"{number:04}" for number in range(1, int(schema.HEAD) + 1))
 """Every schema revision this code knows, oldest first; the last is `schema.HEAD`."""
 
 
-BUSY_SECONDS = 15
-"""A connection to SQLite waits so long for its turn."""
 LONG_LOG_BYTES = 1024 * 1024
 """A longer log of SQLite is emptied when there is nothing else to do."""
 OF_VALUES = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
@@ -89,7 +87,7 @@ class Store:
             with self._connected() as connection:
                 if self.sqlite:
                     with self.watched.waiting():
-                        connection.exec_driver_sql("BEGIN IMMEDIATE")
+                        begin(connection)
                 yield connection
                 with self.watched.waiting():
                     connection.commit()
@@ -154,16 +152,10 @@ class Store:
         """
         if not self.has_long_log:
             return
-        with self._connected() as connection:
-            driver = driver_of(connection)
-            driver.execute("PRAGMA busy_timeout = 0")
-            try:
-                for how in ("PASSIVE", "TRUNCATE"):  # the first lets others write meanwhile
-                    driver.execute(f"PRAGMA wal_checkpoint({how})")
-            except sqlite3.OperationalError:  # it is in use, or the disk is full, which the next commit tells
-                pass
-            finally:
-                driver.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
+        in_use = suppress(sqlite3.OperationalError)  # or the disk is full, which the next commit tells
+        with self._connected() as connection, at_once(connection) as driver, in_use:
+            for how in ("PASSIVE", "TRUNCATE"):  # the first lets others write meanwhile
+                driver.execute(f"PRAGMA wal_checkpoint({how})")
 
     def close(self) -> None:
         self.engine.dispose()

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, Select, Table, and_, delete, exists, or_, select
 
 from collector.store import counts, schema, turns
-from collector.store.engine import BUSY_SECONDS, Store
-from collector.store.prepared import driver_of
+from collector.store.engine import Store
+from collector.store.turn import at_once
 
 BATCH = 500
 """Runs in one transaction, so that arrivals never wait long."""
@@ -118,21 +118,19 @@ def shrink(store: Store) -> int:
             step = min(VACUUM_PAGES, free - min(FREE_PAGES, pages // FREE_SHARE))
             if step <= 0:
                 break
-            if not _vacuum(driver_of(connection), step):
+            if not _vacuum(connection, step):
                 break
             given += step
     return given
 
 
-def _vacuum(driver: sqlite3.Connection, pages: int) -> bool:
+def _vacuum(connection: Connection, pages: int) -> bool:
     """Give back free pages; False where somebody else writes: it can wait, and others shall not."""
-    driver.execute("PRAGMA busy_timeout = 0")
-    try:
-        driver.executescript(f"PRAGMA incremental_vacuum({pages})")  # `execute` would stop after one page
-    except sqlite3.OperationalError:  # or the disk is full, which the next commit tells
-        return False
-    finally:
-        driver.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
+    with at_once(connection) as driver:
+        try:
+            driver.executescript(f"PRAGMA incremental_vacuum({pages})")  # `execute` would stop after one page
+        except sqlite3.OperationalError:  # or the disk is full, which the next commit tells
+            return False
     return True
 
 
